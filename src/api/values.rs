@@ -158,7 +158,7 @@ pub struct Output {
     #[serde(rename = "type")]
     pub type_: ValueType,
     /// Format of a `File`, checked when the program is rehearsed: `CSV`, `TSV`, `JSON`, `JSONLines` (one JSON value per
-    /// line), `Parquet`, `Excel`, `Text` (UTF-8) or `Binary`. Default: any bytes are accepted.
+    /// line), `Parquet`, `Excel`, `Arrow` (Feather), `Text` (UTF-8) or `Binary`. Default: any bytes are accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<FileFormat>,
     /// What the output means, with its columns and units; the model reads it.

@@ -15,9 +15,10 @@ use crate::checks::rule::ColumnCheck;
 use crate::format::FileFormat;
 
 use super::DataError;
-use super::describe::column_names;
+use super::describe::{column_names, json_layout};
 use super::detect::{Detection, detect};
 use super::format::format_name;
+use super::profile::Layout;
 use super::source::{Encoding, Source};
 use crate::checks::running::{Place, RunningCheck};
 use crate::format::delimited::RecordReader;
@@ -94,6 +95,7 @@ pub fn evaluate(
         Table::Json(encoding, found) => from_json(source, encoding, &found, &mut runs, file_name)?,
         Table::Parquet => columnar::parquet(source, &mut runs, file_name)?,
         Table::Excel => columnar::excel(source, &mut runs, file_name)?,
+        Table::Arrow => columnar::arrow(source, &mut runs, file_name)?,
     };
     // The checks read the file in passes; it must not have changed between them.
     source.settle().map_err(DataError::read(file_name))?;
@@ -107,6 +109,7 @@ enum Table {
     Json(Encoding, Detection),
     Parquet,
     Excel,
+    Arrow,
 }
 
 fn open(source: &Source, file_name: &str, format: Option<FileFormat>) -> Result<Table, DataError> {
@@ -124,6 +127,7 @@ fn open(source: &Source, file_name: &str, format: Option<FileFormat>) -> Result<
         (FileFormat::JSON | FileFormat::JSONLines, Some(encoding)) => Ok(Table::Json(encoding, found)),
         (FileFormat::Parquet, None) => Ok(Table::Parquet),
         (FileFormat::Excel, None) => Ok(Table::Excel),
+        (FileFormat::Arrow, None) => Ok(Table::Arrow),
         // A file without a byte is JSON Lines of no record, as long as that is what was declared.
         (FileFormat::Text, Some(encoding))
             if found.scan.bytes == 0 && format == Some(FileFormat::JSONLines) =>
@@ -267,14 +271,12 @@ fn each_record(
     let input = source
         .open_decoded(encoding)
         .map_err(DataError::read(file_name))?;
-    let syntax = if is_lines {
-        json::each_line(input, &mut unpack)
-            .map(|()| None)
-            .map_err(DataError::read(file_name))?
-    } else {
-        json::each_element(input, found.first_character == Some('['), &mut unpack)
-            .map_err(DataError::read(file_name))?
-    };
+    let syntax = match json_layout(source, encoding, found).map_err(DataError::read(file_name))? {
+        Layout::JsonLines => json::each_line(input, &mut unpack).map(|()| None),
+        Layout::JsonValues => json::stream::each_value_of_stream(input, &mut unpack),
+        layout => json::each_element(input, layout == Layout::JsonArray, &mut unpack),
+    }
+    .map_err(DataError::read(file_name))?;
     match syntax.or(fault) {
         None => Ok(()),
         Some(reason) => Err(DataError::Malformed {

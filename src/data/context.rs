@@ -22,7 +22,6 @@ use super::joins::JoinProfile;
 use super::profile::{Content, Layout, SampleProfile, TableProfile};
 use super::remark::Remark;
 use super::rows::cut_with_marker;
-use super::source::Compression;
 
 pub use columns::column_label;
 use columns::{print_columns, print_keys};
@@ -173,10 +172,7 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
         compression,
         ..
     } = profile;
-    let packed = match compression {
-        Some(Compression::Gzip) => "gzip-compressed ",
-        None => "",
-    };
+    let packed = compression.map_or_else(String::new, |it| format!("{}-compressed ", it.name()));
     let heading = format!("## {name} ({file_name}): {packed}");
     match &profile.content {
         Content::Table(table) => {
@@ -285,6 +281,17 @@ fn shape(format: FileFormat, table: &TableProfile) -> String {
             counted(columns, "path")
         ),
         Layout::JsonDocument => format!("one JSON document, {}", counted(columns, "path")),
+        Layout::JsonValues => format!(
+            "JSON values one after another, {}, {}",
+            counted(records, "record"),
+            counted(columns, "path")
+        ),
+        Layout::Arrow { batches, .. } => format!(
+            "Arrow, {}, {}, {}",
+            counted(records, "row"),
+            counted(columns, "column"),
+            counted(*batches, "record batch").replace("batchs", "batches")
+        ),
         Layout::Sheet { name, header_row, .. } => {
             let header = match header_row {
                 Some(1) => String::new(),

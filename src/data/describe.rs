@@ -1,9 +1,13 @@
 //! One pass over a file gives its profile.
 
+mod arrow;
 mod delimited;
 mod excel;
+mod fixed_width;
 mod json;
 mod line;
+mod markup;
+mod pandas_index;
 mod parquet;
 mod text;
 
@@ -19,10 +23,12 @@ use super::format::format_name;
 use super::profile::{Content, SampleProfile};
 use super::source::Source;
 
+use arrow::arrow;
 pub(crate) use delimited::column_names;
 use delimited::delimited;
 use excel::excel;
 use json::json_content;
+pub(crate) use json::json_layout;
 use parquet::parquet;
 use text::text;
 
@@ -54,6 +60,7 @@ pub fn describe_source(
         .collect();
     let content = match (found.format, found.encoding) {
         (FileFormat::Parquet, None) => parquet(source, file_name, *options, &mut remarks)?,
+        (FileFormat::Arrow, None) => arrow(source, file_name, *options, &mut remarks)?,
         (FileFormat::Excel, None) => excel(source, file_name, *options, &mut remarks)?,
         (format, None) => Content::Opaque(found.what.unwrap_or_else(|| format_name(format).to_owned())),
         (FileFormat::CSV | FileFormat::TSV, Some(encoding)) => {
@@ -66,7 +73,7 @@ pub fn describe_source(
                 .and_then(|table| match table {
                     Some(table) => Ok(Content::Table(table)),
                     // What looks like a table by its name may have no record at all; then it is described as text.
-                    None => text(source, encoding),
+                    None => text(source, encoding, &mut remarks),
                 })
                 .map_err(DataError::read(file_name))?
         }
@@ -74,7 +81,7 @@ pub fn describe_source(
             json_content(source, encoding, &found, *options, &mut remarks)
                 .map_err(DataError::read(file_name))?
         }
-        (_, Some(encoding)) => text(source, encoding).map_err(DataError::read(file_name))?,
+        (_, Some(encoding)) => text(source, encoding, &mut remarks).map_err(DataError::read(file_name))?,
     };
     let format = if matches!(content, Content::Text(_)) {
         FileFormat::Text

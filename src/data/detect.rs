@@ -1,5 +1,9 @@
 //! What a file is: by its content first and its name second.
 
+mod binary;
+mod characters;
+mod packing;
+
 use std::io::{self, BufRead as _, Read as _};
 
 use serde_json::Value;
@@ -7,26 +11,16 @@ use serde_json::error::Category;
 
 use crate::format::FileFormat;
 
-use super::source::{Encoding, Fault, HEAD_BYTES, LARGEST_UNPACKED, Scan, Source};
+use super::source::{Compression, Encoding, Fault, HEAD_BYTES, Scan, Source};
 use crate::format::dialect::{self, Dialect};
 use crate::format::excel::{self, WorkbookError};
 use crate::format::format_name;
+use packing::Packed;
 
-/// Share of control characters from which bytes are no text.
-const BINARY_SHARE: usize = 10;
-/// The same where the bytes are not UTF-8 either.
-const STRAY_BINARY_SHARE: usize = 50;
 /// Longest first line that is judged, bytes.
 const LONGEST_FIRST_LINE: usize = 1024 * 1024;
 /// Lines of which one must be JSON in what is named JSON Lines.
 const JUDGED_LINES: usize = 20;
-const GZIP_ENDING: &str = ".gz";
-
-/// Names of streams in the directory of a workbook of Excel before 2007, or of an encrypted one, in UTF-16.
-const OLD_WORKBOOK: [&[u8]; 2] = [
-    b"W\0o\0r\0k\0b\0o\0o\0k\0",
-    b"E\0n\0c\0r\0y\0p\0t\0e\0d\0P\0a\0c\0k\0a\0g\0e\0",
-];
 
 /// What a file was found to be.
 #[derive(Clone, Debug)]
@@ -49,28 +43,39 @@ pub(crate) struct Detection {
 
 /// What the name of a file says; the ending of packed data says nothing of what is in it.
 fn ending(file_name: &str) -> String {
-    let file_name = file_name.to_ascii_lowercase();
-    let file_name = file_name.strip_suffix(GZIP_ENDING).unwrap_or(&file_name);
-    file_name
-        .rsplit_once('.')
-        .map_or(String::new(), |(_, ending)| ending.to_owned())
+    let stem = Compression::of_name(file_name).map_or(file_name, |(stem, _)| stem);
+    stem.rsplit_once('.')
+        .map_or(String::new(), |(_, ending)| ending.to_ascii_lowercase())
 }
 
 /// Finds out what a file is.
 pub(crate) fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
     let (scan, encoding) = Scan::of(source)?;
-    let packed = source.compression()?.is_some();
+    let packed = Packed {
+        compression: source.compression()?,
+        fault: source.fault(),
+        archive: source.archive()?,
+    };
     let ending = ending(file_name);
-    let mut remarks = packing_remarks(packed, source.fault(), scan.bytes, file_name);
     // Only a file that is not packed can be a workbook: its directory is read from the end.
-    let is_workbook = !packed && is_workbook(source, &scan)?;
-    if let Some((format, what)) = opaque_kind(&scan, encoding, &ending, is_workbook, packed, source.fault()) {
-        let is_misnamed = (is_text_ending(&ending) && source.fault() != Some(Fault::TooLarge))
+    let is_workbook = packed.compression.is_none() && is_workbook(source, &scan)?;
+    let kind = opaque_kind(&scan, encoding, &ending, is_workbook, &packed);
+    let is_opened = is_workbook || matches!(kind, Some((FileFormat::Excel, _)));
+    let packed = Packed {
+        // A workbook is an archive that is read as what it is.
+        archive: packed.archive.filter(|_| !is_opened),
+        ..packed
+    };
+    let mut remarks = packed.remarks(scan.bytes, file_name);
+    if let Some((format, what)) = kind {
+        let is_misnamed = (is_text_ending(&ending) && packed.fault != Some(Fault::TooLarge))
             || (is_workbook_ending(&ending) && format != FileFormat::Excel)
-            || (ending == "parquet" && format != FileFormat::Parquet);
+            || (ending == "parquet" && format != FileFormat::Parquet)
+            || (is_arrow_ending(&ending) && format != FileFormat::Arrow);
         if is_misnamed {
             remarks.insert(0, format!("named .{ending}, but its content is {what}"));
         }
+        remarks.extend(binary::advice(&what).map(str::to_owned));
         return Ok(Detection {
             format,
             encoding: None,
@@ -82,10 +87,11 @@ pub(crate) fn detect(source: &Source, file_name: &str) -> io::Result<Detection> 
         });
     }
     let head = head(source, encoding)?;
-    remarks.extend(text_remarks(&scan, encoding));
+    remarks.extend(characters::remarks(&scan, encoding));
     let is_cut = head.len() >= HEAD_BYTES;
     let (format, dialect) = text_format(&head, is_cut, &ending, &scan, &mut remarks);
-    if (is_workbook_ending(&ending) || ending == "parquet") && format != FileFormat::Text {
+    let is_binary_ending = is_workbook_ending(&ending) || is_arrow_ending(&ending) || ending == "parquet";
+    if is_binary_ending && format != FileFormat::Text {
         remarks.push(format!(
             "named .{ending}, but its content is {}",
             format_name(format)
@@ -117,20 +123,12 @@ fn head(source: &Source, encoding: Encoding) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&head).into_owned())
 }
 
-fn packing_remarks(packed: bool, fault: Option<Fault>, content: u64, file_name: &str) -> Vec<String> {
-    let mut remarks = Vec::new();
-    let is_named = file_name.to_ascii_lowercase().ends_with(GZIP_ENDING);
-    if packed && !is_named {
-        remarks.push("gzip-compressed, which its name does not say (pandas: compression=\"gzip\")".into());
-    } else if !packed && is_named && content > 0 {
-        remarks.push("named .gz, but not compressed (pandas: compression=None)".into());
-    }
-    remarks.extend(fault.map(Fault::remark));
-    remarks
-}
-
 fn is_workbook_ending(ending: &str) -> bool {
     matches!(ending, "xlsx" | "xlsm" | "xlsb" | "xls" | "ods")
+}
+
+fn is_arrow_ending(ending: &str) -> bool {
+    matches!(ending, "arrow" | "feather" | "ipc")
 }
 
 /// Whether an archive is a workbook by its parts.
@@ -152,103 +150,23 @@ fn opaque_kind(
     encoding: Encoding,
     ending: &str,
     is_workbook: bool,
-    packed: bool,
-    fault: Option<Fault>,
+    packed: &Packed<'_>,
 ) -> Option<(FileFormat, String)> {
-    if fault == Some(Fault::TooLarge) {
-        let gibibytes = LARGEST_UNPACKED >> 30;
-        return Some((
-            FileFormat::Binary,
-            format!("gzip data that unpacks to more than {gibibytes} GiB"),
-        ));
+    if let Some(what) = packed.unread(scan.bytes) {
+        return Some((FileFormat::Binary, what));
     }
     if scan.bytes == 0 {
-        return fault.map(|_| (FileFormat::Binary, "gzip data".to_owned()));
+        return None;
     }
-    let (format, what) = binary_kind(scan, encoding, ending, is_workbook)?;
+    let (format, what) = binary::kind(scan, encoding, is_workbook_ending(ending), is_workbook)?;
     // Nothing that is read at random places is unpacked.
-    Some(if packed {
-        (FileFormat::Binary, format!("gzip data that holds {what}"))
-    } else {
-        (format, what.to_owned())
+    Some(match packed.compression {
+        Some(compression) => (
+            FileFormat::Binary,
+            format!("{} data that holds {what}", compression.name()),
+        ),
+        None => (format, what.to_owned()),
     })
-}
-
-fn binary_kind(
-    scan: &Scan,
-    encoding: Encoding,
-    ending: &str,
-    is_workbook: bool,
-) -> Option<(FileFormat, &'static str)> {
-    let known = match scan.start.as_slice() {
-        [b'P', b'A', b'R', b'1', ..] => (FileFormat::Parquet, "Parquet"),
-        [b'P', b'K', 3, 4, ..] if is_workbook || is_workbook_ending(ending) => (FileFormat::Excel, "Excel"),
-        [b'P', b'K', 3, 4, ..] => (FileFormat::Binary, "a ZIP archive"),
-        [0xd0, 0xcf, 0x11, 0xe0, ..] if is_workbook_ending(ending) => (FileFormat::Excel, "Excel"),
-        [0xd0, 0xcf, 0x11, 0xe0, ..] if OLD_WORKBOOK.iter().any(|name| contains(&scan.start, name)) => {
-            (FileFormat::Excel, "Excel")
-        }
-        [0xd0, 0xcf, 0x11, 0xe0, ..] => (FileFormat::Binary, "an OLE document"),
-        [0x1f, 0x8b, 8, ..] => (FileFormat::Binary, "gzip data"),
-        [b'B', b'Z', b'h', b'1'..=b'9', ..] => (FileFormat::Binary, "bzip2 data"),
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => (FileFormat::Binary, "xz data"),
-        [b'%', b'P', b'D', b'F', ..] => (FileFormat::Binary, "a PDF document"),
-        [0x89, b'P', b'N', b'G', ..] => (FileFormat::Binary, "a PNG image"),
-        [0xff, 0xd8, 0xff, ..] => (FileFormat::Binary, "a JPEG image"),
-        [b'S', b'Q', b'L', b'i', b't', b'e', ..] => (FileFormat::Binary, "an SQLite database"),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => (FileFormat::Binary, "zstd data"),
-        start => {
-            let is_control =
-                |byte: &&u8| **byte < 0x20 && !matches!(**byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b);
-            let controls = start.iter().filter(is_control).count();
-            let share = if std::str::from_utf8(start).is_err_and(|error| error.error_len().is_some()) {
-                STRAY_BINARY_SHARE
-            } else {
-                BINARY_SHARE
-            };
-            let is_binary = !encoding.is_wide() && controls * share > start.len();
-            return is_binary.then_some((FileFormat::Binary, "binary data"));
-        }
-    };
-    Some(known)
-}
-
-fn contains(bytes: &[u8], needle: &[u8]) -> bool {
-    bytes.windows(needle.len()).any(|window| window == needle)
-}
-
-fn text_remarks(scan: &Scan, encoding: Encoding) -> Vec<String> {
-    let mut remarks = Vec::new();
-    let (name, python) = (encoding.name(), encoding.python_name());
-    let (count, place) = (scan.invalid.count, scan.invalid.place());
-    match encoding {
-        Encoding::Utf8 => {}
-        Encoding::Utf8Bom => {
-            remarks.push(format!("starts with a UTF-8 byte order mark (Python: encoding=\"{python}\")"));
-        }
-        Encoding::Utf8Lossy => remarks.push(format!(
-            "byte sequences that are not valid UTF-8: {count} ({place}); read as replacement characters (Python: encoding=\"{python}\", errors=\"replace\")"
-        )),
-        Encoding::Latin1 | Encoding::Windows1252 => remarks.push(format!(
-            "byte sequences that are not UTF-8: {count} ({place}); read as {name} (Python: encoding=\"{python}\")"
-        )),
-        wide => {
-            remarks.push(format!("encoded in {name} (Python: encoding=\"{python}\")"));
-            if wide.is_wide() && count > 0 {
-                remarks.push(format!("replacement characters, or what is not valid {name}: {count} ({place})"));
-            }
-        }
-    }
-    if scan.nuls.count > 0 {
-        remarks.push(format!("NUL bytes: {} ({})", scan.nuls.count, scan.nuls.place()));
-    }
-    if scan.lone_returns > 0 {
-        remarks.push(format!(
-            "line ends that are a carriage return alone: {} of {}",
-            scan.lone_returns, scan.line_breaks
-        ));
-    }
-    remarks
 }
 
 fn text_format(
@@ -298,7 +216,7 @@ fn json_remark(found: Option<FileFormat>, ending: &str) -> Option<String> {
             Some("named .json, but it is JSON Lines: one JSON value a line".to_owned())
         }
         Some(FileFormat::JSON) if matches!(ending, "jsonl" | "ndjson") => Some(format!(
-            "named .{ending}, but it is one JSON document on several lines"
+            "named .{ending}, but its JSON does not have a value a line"
         )),
         None if is_json_ending(ending) => Some(format!(
             "named .{ending}, but its content is not JSON; described as text"
@@ -386,11 +304,31 @@ fn json_format(head: &str, is_cut: bool, ending: &str) -> Option<FileFormat> {
     if is_line && is_json_next {
         return Some(FileFormat::JSONLines);
     }
-    (ending == "json").then_some(FileFormat::JSON)
+    // One value after another is JSON whatever its name is, unless these are brackets in a text.
+    let is_stream = is_json_next && head[between..].trim_start().starts_with(['{', '[']);
+    (ending == "json" || is_stream).then_some(FileFormat::JSON)
+}
+
+/// Whether a text begins with two values that do not stand on a line each.
+fn is_stream_of_values(head: &str) -> bool {
+    let mut values = serde_json::Deserializer::from_str(head).into_iter::<Value>();
+    let is_container = |value: Option<serde_json::Result<Value>>| {
+        matches!(value, Some(Ok(Value::Object(_) | Value::Array(_))))
+    };
+    if !is_container(values.next()) {
+        return false;
+    }
+    let (first, rest) = head.split_at(values.byte_offset());
+    let is_line =
+        !first.trim().contains('\n') && rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
+    !is_line && is_container(values.next())
 }
 
 /// What is named JSON Lines: that, unless it is one document on several lines.
 fn json_lines_format(head: &str, is_cut: bool) -> Option<FileFormat> {
+    if is_stream_of_values(head) {
+        return Some(FileFormat::JSON);
+    }
     let mut lines = head.lines().filter(|line| !line.trim().is_empty());
     let is_json = |line: &str| serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok();
     if lines.by_ref().take(JUDGED_LINES).any(is_json) {

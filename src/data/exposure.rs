@@ -250,19 +250,31 @@ fn reduced_layout(layout: Layout, names: &Names) -> Layout {
         Layout::JsonLines => Layout::JsonLines,
         Layout::JsonArray => Layout::JsonArray,
         Layout::JsonDocument => Layout::JsonDocument,
+        Layout::JsonValues => Layout::JsonValues,
+        Layout::Arrow {
+            batches,
+            header,
+            index,
+        } => Layout::Arrow {
+            batches,
+            header,
+            index,
+        },
     }
 }
 
 fn masked_row(row: SampleRow, layout: &Layout, names: &Names) -> SampleRow {
     let SampleRow { number, text } = row;
     let text = match layout {
-        Layout::Delimited { .. } | Layout::Sheet { .. } | Layout::Parquet { header: Some(_), .. } => {
-            mask(&text)
-        }
+        Layout::Delimited { .. }
+        | Layout::Sheet { .. }
+        | Layout::Arrow { .. }
+        | Layout::Parquet { header: Some(_), .. } => mask(&text),
         Layout::Parquet { header: None, .. }
         | Layout::JsonLines
         | Layout::JsonArray
-        | Layout::JsonDocument => mask_json(&text, names),
+        | Layout::JsonDocument
+        | Layout::JsonValues => mask_json(&text, names),
     };
     SampleRow { number, text }
 }

@@ -1,10 +1,12 @@
 //! Readers of the formats: each streams the records of a file and knows nothing of statistics.
 
+pub(crate) mod arrow;
 pub(crate) mod delimited;
 pub(crate) mod dialect;
 pub(crate) mod excel;
 pub(crate) mod json;
 pub(crate) mod parquet;
+pub(crate) mod quotes;
 pub(crate) mod shape;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,6 +30,8 @@ pub enum FileFormat {
     Parquet,
     /// An Excel workbook.
     Excel,
+    /// An Arrow file, also called Feather.
+    Arrow,
     /// Text of no further structure.
     Text,
     /// Bytes of no known structure.
@@ -45,6 +49,7 @@ impl FileFormat {
             Self::JSONLines => ".jsonl",
             Self::Parquet => ".parquet",
             Self::Excel => ".xlsx",
+            Self::Arrow => ".arrow",
             Self::Text => ".txt",
             Self::Binary => ".bin",
         }
@@ -61,6 +66,7 @@ pub const fn format_name(format: FileFormat) -> &'static str {
         FileFormat::JSONLines => "JSON Lines",
         FileFormat::Parquet => "Parquet",
         FileFormat::Excel => "Excel",
+        FileFormat::Arrow => "Arrow",
         FileFormat::Text => "text",
         FileFormat::Binary => "binary",
     }
@@ -68,7 +74,7 @@ pub const fn format_name(format: FileFormat) -> &'static str {
 
 /// Runs a step of a reader that may panic on malformed bytes; the error says what it panicked with. The step is not used
 /// again after a panic, so nothing half-changed is seen.
-fn catching<T>(step: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn catching<T>(step: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(step)).map_err(|panic| {
         let message = panic
             .downcast_ref::<String>()

@@ -65,7 +65,7 @@ pub enum DataError {
     },
     /// The file is of a format whose values cannot be checked.
     #[error(
-        "cannot check columns of {file}: it is {format}, not a table; use CSV, TSV, JSON, JSONLines, Parquet or Excel"
+        "cannot check columns of {file}: it is {format}, not a table; use CSV, TSV, JSON, JSONLines, Parquet, Arrow or Excel"
     )]
     NotATable {
         /// File name as the user knows it.

@@ -12,6 +12,7 @@ use super::rows::cut_with_marker;
 use super::scalar::{datetime, float, timedelta};
 use super::source::Source;
 use super::value_type::ValueType;
+use crate::format::arrow::ArrowFile;
 use crate::format::delimited::RecordReader;
 use crate::format::excel::Workbook;
 use crate::format::json;
@@ -248,6 +249,7 @@ pub(crate) fn format_fault(format: FileFormat, source: &Source) -> Option<String
         FileFormat::JSONLines => json_lines_fault(source),
         FileFormat::Parquet => parquet_fault(source),
         FileFormat::Excel => excel_fault(source),
+        FileFormat::Arrow => arrow_fault(source),
         FileFormat::Text => text_fault(source),
         FileFormat::Binary => None,
     }
@@ -370,6 +372,15 @@ fn parquet_fault(source: &Source) -> Option<String> {
         }
     }
     None
+}
+
+/// Every record batch of an Arrow file can be read.
+fn arrow_fault(source: &Source) -> Option<String> {
+    match ArrowFile::open(source) {
+        Ok(Ok(file)) => file.each_batch(&[], |_, _| ()).err(),
+        Ok(Err(reason)) => Some(reason),
+        Err(error) => Some(error.to_string()),
+    }
 }
 
 /// Every sheet of a workbook can be read.

@@ -162,6 +162,8 @@ pub enum Layout {
     JsonArray,
     /// One JSON value that is no array.
     JsonDocument,
+    /// JSON values one after another.
+    JsonValues,
     /// Row groups of columns.
     Parquet {
         /// Row groups.
@@ -170,6 +172,15 @@ pub enum Layout {
         compression: String,
         /// Names of the columns as a line of CSV; `None` where records nest and stand as JSON objects by path.
         header: Option<String>,
+        /// Columns that pandas reads as the index of the data frame.
+        index: Vec<String>,
+    },
+    /// Record batches of columns, in an Arrow file.
+    Arrow {
+        /// Record batches.
+        batches: u64,
+        /// Names of the columns as a line of CSV.
+        header: String,
         /// Columns that pandas reads as the index of the data frame.
         index: Vec<String>,
     },

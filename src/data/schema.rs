@@ -2,26 +2,23 @@
 
 mod excel;
 pub mod expected;
+mod json;
+mod packed;
 pub mod pandera;
 mod parquet;
 
 use std::collections::{HashMap, HashSet};
 
-use std::fmt::Write as _;
-
 use serde::{Deserialize, Serialize};
 
 use super::profile::{ColumnProfile, ColumnType, Layout, SampleProfile, TableProfile};
-use super::source::{Compression, Encoding};
+use super::source::Encoding;
 use crate::checks::rule::{ColumnCheck, Rule};
 use crate::column::temporal::TimeStats;
 use crate::format::json::ROOT_PATH;
 use crate::format::json::keys::ANY_KEY;
 
 use pandera::literal;
-
-/// Endings from which pandas infers that a file is packed.
-const PACKED_ENDINGS: [&str; 6] = [".gz", ".bz2", ".zip", ".xz", ".zst", ".tar"];
 
 /// The schema of one sample.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
@@ -92,8 +89,11 @@ fn infer_table(profile: &SampleProfile, table: &TableProfile, checks: &[ColumnCh
     let place = excel_place(&table.layout);
     let mut columns = match &table.layout {
         Layout::Delimited { .. } => delimited_columns(table),
-        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument => json_columns(table),
+        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument | Layout::JsonValues => {
+            json_columns(table)
+        }
         Layout::Parquet { header, index, .. } => parquet::columns(table, header.as_deref(), index),
+        Layout::Arrow { header, index, .. } => parquet::columns(table, Some(header), index),
         Layout::Sheet { .. } => excel::columns(table, place.as_ref()?),
     };
     if matches!(table.layout, Layout::Delimited { .. }) {
@@ -107,9 +107,11 @@ fn infer_table(profile: &SampleProfile, table: &TableProfile, checks: &[ColumnCh
         Layout::Delimited {
             delimiter, header, ..
         } => read_csv(profile, *delimiter, header.is_some(), table, &columns),
-        Layout::JsonLines => read_json(profile, "[json.loads(line) for line in text if line.strip()]"),
-        Layout::JsonArray | Layout::JsonDocument => read_json(profile, "json.load(text)"),
+        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument | Layout::JsonValues => {
+            json::reader(profile, &table.layout)
+        }
         Layout::Parquet { .. } => parquet::READER.to_owned(),
+        Layout::Arrow { .. } => parquet::ARROW_READER.to_owned(),
         Layout::Sheet { .. } => excel::reader(&columns, place.as_ref()?),
     };
     Some(Schema {
@@ -147,7 +149,7 @@ fn excel_place(layout: &Layout) -> Option<excel::Place<'_>> {
 const fn is_json(table: &TableProfile) -> bool {
     matches!(
         table.layout,
-        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument
+        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument | Layout::JsonValues
     )
 }
 
@@ -262,37 +264,6 @@ fn json_columns(table: &TableProfile) -> Vec<SchemaColumn> {
         .collect()
 }
 
-/// Python's own reader: pandas guesses dates and types.
-fn read_json(profile: &SampleProfile, records: &str) -> String {
-    let mut arguments = "path".to_owned();
-    let encoding = match profile.encoding.unwrap_or(Encoding::Utf8) {
-        Encoding::Utf8 => Encoding::Utf8Bom.python_name(),
-        other => other.python_name(),
-    };
-    let (import, open) = match profile.compression {
-        Some(Compression::Gzip) => {
-            arguments.push_str(", \"rt\"");
-            ("import gzip\n\n    ", "gzip.open")
-        }
-        None => ("", "open"),
-    };
-    let _ = write!(arguments, ", encoding=\"{encoding}\"");
-    if profile.encoding == Some(Encoding::Utf8Lossy) {
-        arguments.push_str(", errors=\"replace\"");
-    }
-    format!("{import}with {open}({arguments}) as text:\n        return pandas.json_normalize({records})")
-}
-
-/// The `compression` argument of pandas, which judges by the name alone.
-fn compression_argument(profile: &SampleProfile) -> Option<&'static str> {
-    let file_name = profile.file_name.to_ascii_lowercase();
-    match profile.compression {
-        Some(Compression::Gzip) => Some("compression=\"gzip\""),
-        None if PACKED_ENDINGS.iter().any(|ending| file_name.ends_with(ending)) => Some("compression=None"),
-        None => None,
-    }
-}
-
 fn read_csv(
     profile: &SampleProfile,
     delimiter: char,
@@ -308,7 +279,7 @@ fn read_csv(
     if has_commas {
         arguments.push("decimal=\",\"".to_owned());
     }
-    arguments.extend(compression_argument(profile).map(str::to_owned));
+    arguments.extend(packed::argument(profile));
     let encoding = profile.encoding.unwrap_or(Encoding::Utf8);
     if encoding != Encoding::Utf8 {
         arguments.push(format!("encoding=\"{}\"", encoding.python_name()));

@@ -1,9 +1,11 @@
 //! Where bytes come from: opened once, read in passes that must agree, unpacked and decoded on the way.
 
 mod encoding;
+mod guess;
 mod line_ends;
 mod packed;
 mod scan;
+mod spots;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
@@ -18,13 +20,13 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-pub use encoding::Encoding;
+pub use encoding::{Encoding, Legacy};
 pub use packed::Compression;
 pub(crate) use packed::{Fault, LARGEST_UNPACKED};
 pub(crate) use scan::Scan;
 
 use line_ends::LineEnds;
-use packed::{NotedFault, Unpacked};
+use packed::{NotedFault, Packing, Unpacked};
 
 /// Bytes kept from the start of the decoded text, for detection.
 pub(crate) const HEAD_BYTES: usize = 64 * 1024;
@@ -129,7 +131,15 @@ impl Source {
 
     /// How its bytes are packed.
     pub(crate) fn compression(&self) -> io::Result<Option<Compression>> {
-        Ok(self.opened()?.compression)
+        Ok(self.packing()?.compression())
+    }
+
+    /// Why it is an archive that is not unpacked, with what to do.
+    pub(crate) fn archive(&self) -> io::Result<Option<&str>> {
+        Ok(match self.packing()? {
+            Packing::Archive(reason) => Some(reason),
+            Packing::Plain | Packing::Stream(_) | Packing::Member(_) => None,
+        })
     }
 
     /// Why unpacking stopped early, once a pass has met it.
@@ -140,12 +150,24 @@ impl Source {
 
     /// Opens the content from the start, unpacked.
     pub(crate) fn open(&self) -> io::Result<Box<dyn Read>> {
+        self.open_up_to(LARGEST_UNPACKED)
+    }
+
+    fn open_up_to(&self, most: u64) -> io::Result<Box<dyn Read>> {
+        let packing = self.packing()?;
+        Unpacked::open(Pass::new(self.opened()?), packing, most)
+    }
+
+    fn packing(&self) -> io::Result<&Packing> {
         let opened = self.opened()?;
-        let pass = Pass::new(opened);
-        Ok(match opened.compression {
-            None => Box::new(pass),
-            Some(Compression::Gzip) => Box::new(Unpacked::new(pass)),
-        })
+        if let Some(packing) = opened.packing.get() {
+            return Ok(packing);
+        }
+        let packing = Packing::of(&Seekable {
+            opened: Arc::clone(opened),
+            position: 0,
+        })?;
+        Ok(opened.packing.get_or_init(|| packing))
     }
 
     /// Opens the bytes as they stand there, to be read at any place.
@@ -185,11 +207,9 @@ impl Source {
                     .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?,
             ),
         };
-        let mut start = [0; 4];
-        let read = bytes.read_at(&mut start, 0)?;
         let opened = Opened {
-            compression: Compression::of(&start[..read]),
             bytes,
+            packing: OnceLock::new(),
             whole: OnceLock::new(),
             fault: NotedFault::new(),
             is_settled: AtomicBool::new(false),
@@ -229,7 +249,7 @@ fn open_file(path: &Path) -> io::Result<File> {
 #[derive(Debug)]
 struct Opened {
     bytes: Bytes,
-    compression: Option<Compression>,
+    packing: OnceLock<Packing>,
     /// What the first whole pass read.
     whole: OnceLock<Digest>,
     fault: NotedFault,

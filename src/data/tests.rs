@@ -1,6 +1,7 @@
 //! Whole descriptions and contexts, of plain files and of odd ones.
 
 mod forged;
+mod formats;
 mod laws;
 
 use proptest::prelude::*;

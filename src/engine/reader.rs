@@ -12,7 +12,7 @@ use crate::data::context::{Context, Options, render};
 use crate::data::exposure::{Exposed, ExposedJoins};
 use crate::data::outputs::{OutputFault, OutputProblem, OutputValue};
 use crate::data::profile::{ColumnType, Content, Layout, Profiles, SampleProfile};
-use crate::data::source::{Compression, Source};
+use crate::data::source::Source;
 use crate::data::worker::{Client, Request, Response};
 use crate::pipeline::cases::{Form, Forms, TableForm};
 use crate::pipeline::checks::{ColumnCheck, Interpretation, bound_samples, checks_from_reply};
@@ -233,7 +233,7 @@ fn form(profile: &SampleProfile) -> Form {
     };
     Form {
         encoding: profile.encoding,
-        is_gzip: profile.compression == Some(Compression::Gzip),
+        compression: profile.compression,
         table,
     }
 }

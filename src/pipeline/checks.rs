@@ -195,6 +195,7 @@ fn may_have_columns(output: &Output) -> bool {
                 | FileFormat::JSON
                 | FileFormat::JSONLines
                 | FileFormat::Parquet
+                | FileFormat::Arrow
                 | FileFormat::Excel
         )
     };

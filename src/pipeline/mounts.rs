@@ -2,6 +2,7 @@
 
 use crate::api::common::Exposure;
 use crate::api::values::ValueType;
+use crate::data::source::Compression;
 
 use super::sandbox::InputMount;
 use super::task::{FrozenFile, Task};
@@ -92,7 +93,7 @@ pub(super) fn mount_name(file: &FrozenFile) -> String {
     }
     match plain_ending(&file.file_name) {
         // Two endings, since pandas and others unpack by the last and choose a reader by the one before it.
-        Some((stem, ending)) if ending.eq_ignore_ascii_case("gz") => match plain_ending(stem) {
+        Some((stem, ending)) if Compression::of_name(&file.file_name).is_some() => match plain_ending(stem) {
             Some((_, inner)) => format!("{}.{inner}.{ending}", file.name),
             None => format!("{}.{ending}", file.name),
         },
@@ -129,10 +130,11 @@ pub(crate) fn is_text_file(name: &str) -> bool {
     ];
     let lower = name.to_ascii_lowercase();
     // Compressed text is text: what counts is the ending below.
-    let inner = [".gz", ".zst"]
-        .iter()
-        .find_map(|ending| lower.strip_suffix(ending))
-        .unwrap_or(&lower);
+    let inner = match Compression::of_name(&lower) {
+        // An archive may hold anything.
+        Some((_, Compression::Zip)) | None => &lower,
+        Some((stem, _)) => stem,
+    };
     !plain_ending(inner).is_some_and(|(_, ending)| NO_TEXT.iter().any(|kind| kind.contains(&ending)))
 }
 

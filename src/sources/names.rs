@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::{Plan, SourceError, Wanted};
+use crate::data::source::Compression;
 use crate::pipeline::python::Module;
 
 /// Characters of a file's name that are taken for its sample's name; there is room for an ending.
@@ -92,7 +93,7 @@ pub fn sample_names(paths: &[PathBuf]) -> Vec<String> {
 /// A letter, then letters, digits and underscores; no word that a program cannot have as an option.
 fn identifier(file_name: &str) -> String {
     let plain = file_name.trim_start_matches('.');
-    let plain = plain.strip_suffix(".gz").unwrap_or(plain);
+    let plain = Compression::of_name(plain).map_or(plain, |(stem, _)| stem);
     let stem = plain.rsplit_once('.').map_or(plain, |(stem, _)| stem);
     let words: Vec<&str> = stem
         .split(|c: char| !c.is_ascii_alphanumeric())

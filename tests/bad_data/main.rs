@@ -7,6 +7,7 @@
     reason = "tests say what they expect"
 )]
 
+mod compressed;
 mod files;
 mod packed;
 mod reading;

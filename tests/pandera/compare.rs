@@ -21,11 +21,12 @@ use serde_json::json;
 use crate::support;
 
 /// Versions whose verdicts are compared.
-const PACKAGES: [&str; 4] = [
+const PACKAGES: [&str; 5] = [
     "openpyxl==3.1.5",
     "pandas==3.0.1",
     "pandera==0.35.0",
     "pyarrow==22.0.0",
+    "zstandard==0.25.0",
 ];
 /// Rows that the worker names for a check.
 const NAMED: usize = 5;

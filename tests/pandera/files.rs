@@ -24,6 +24,17 @@ macro_rules! file {
 #[case::parquet_of_pyarrow("x.parquet", file!("src/data/testdata/pyarrow.parquet"))]
 #[case::parquet_of_polars("x.parquet", file!("src/data/testdata/polars.parquet"))]
 #[case::workbook("x.xlsx", file!("examples/data/deaths.xlsx"))]
+#[case::feather("x.feather", file!("src/data/testdata/formats/sales.feather"))]
+#[case::arrow("x.arrow", file!("src/data/testdata/formats/types.arrow"))]
+#[case::bzip2("x.csv.bz2", file!("src/data/testdata/formats/sales.csv.bz2"))]
+#[case::xz("x.csv.xz", file!("src/data/testdata/formats/sales.csv.xz"))]
+#[case::zip("x.csv.zip", file!("src/data/testdata/formats/sales.csv.zip"))]
+#[case::zstd("x.csv.zst", file!("src/data/testdata/formats/two-frames.csv.zst"))]
+#[case::shift_jis("x.csv", file!("src/data/testdata/formats/japanese.csv"))]
+#[case::gb18030("x.csv", file!("src/data/testdata/formats/chinese.csv"))]
+#[case::windows_1251("x.csv", file!("src/data/testdata/formats/russian.csv"))]
+#[case::latin_2("x.csv", file!("src/data/testdata/formats/polish.csv"))]
+#[case::json_values("x.json", file!("src/data/testdata/formats/pretty.json"))]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_module_printed_of_a_file_reads_it(#[case] file_name: &'static str, #[case] bytes: &[u8]) {
     let found = differences(&[Case::new("a file", file_name, bytes, vec![])]).await;

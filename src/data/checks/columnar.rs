@@ -1,7 +1,8 @@
-//! Checks on Parquet and on the sheets of a workbook, streaming.
+//! Checks on Parquet, Arrow and the sheets of a workbook, streaming.
 
 use crate::DataError;
 use crate::checks::running::{Place, RunningCheck};
+use crate::format::arrow::ArrowFile;
 use crate::format::excel::{Header, SheetRow, Tabular, Visit, Workbook};
 use crate::format::format_name;
 use crate::format::parquet::{Found, ParquetFile};
@@ -77,6 +78,38 @@ pub(super) fn parquet(
             }
         }
     }
+    Ok(records)
+}
+
+/// Checks every value of the columns that checks name.
+pub(super) fn arrow(
+    source: &Source,
+    runs: &mut [RunningCheck<'_>],
+    file_name: &str,
+) -> Result<u64, DataError> {
+    let fault = malformed(file_name, FileFormat::Arrow);
+    let file = ArrowFile::open(source)
+        .map_err(DataError::read(file_name))?
+        .map_err(&fault)?;
+    let names: Vec<_> = file.columns().map(|(name, _)| name).collect();
+    let mut bound: Vec<(usize, &mut RunningCheck<'_>)> = Vec::new();
+    for run in runs {
+        if let Some(column) = names.iter().position(|name| *name == run.check.column) {
+            run.is_bound = true;
+            bound.push((column, run));
+        }
+    }
+    let columns: Vec<_> = bound.iter().map(|(column, _)| *column).collect();
+    let (mut records, mut scratch) = (0, String::new());
+    file.each_batch(&columns, |decoded, count| {
+        for row in 0..count {
+            records += 1;
+            for (column, (_, run)) in decoded.iter().zip(&mut bound) {
+                check_all(&mut [&mut **run], records, &column.found(row, &mut scratch));
+            }
+        }
+    })
+    .map_err(fault)?;
     Ok(records)
 }
 

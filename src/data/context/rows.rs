@@ -21,10 +21,10 @@ pub(super) fn print_rows(text: &mut String, table: &TableProfile, detail: Detail
     let (masked, escapes) = (masking(detail.exposure), lines.escapes());
     let what = match &table.layout {
         Layout::JsonDocument => "The document without blanks".to_owned(),
-        Layout::JsonArray => format!("{shown} of {all} records without blanks"),
+        Layout::JsonArray | Layout::JsonValues => format!("{shown} of {all} records without blanks"),
         Layout::JsonLines => format!("{shown} of {all} records as in the file"),
         Layout::Delimited { .. } => format!("{shown} of {all} rows as in the file"),
-        Layout::Sheet { .. } => format!("{shown} of {all} rows, here as CSV"),
+        Layout::Sheet { .. } | Layout::Arrow { .. } => format!("{shown} of {all} rows, here as CSV"),
         Layout::Parquet { header, .. } => {
             let form = if header.is_some() { "CSV" } else { "JSON by path" };
             format!("{shown} of {all} rows, here as {form}")
@@ -47,7 +47,8 @@ fn header(layout: &Layout) -> Option<String> {
         }
         | Layout::Sheet {
             header: Some(header), ..
-        } => Some(shorten(header, Some(','))),
+        }
+        | Layout::Arrow { header, .. } => Some(shorten(header, Some(','))),
         _ => None,
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn delimited(
     for name in names.iter().take(DESCRIBED_COLUMNS) {
         builder.add_column(name.clone());
     }
-    let mut shape = Shape::new(width);
+    let mut shape = Shape::new(width, dialect.delimiter);
     if dialect.has_header {
         header_remarks(&names, remarks);
     } else {

@@ -5,7 +5,7 @@ use std::io;
 use crate::detect::Detection;
 use crate::format::FileFormat;
 use crate::format::json::keys::{Census, DataKeys, FEW_PATHS};
-use crate::format::json::{self, JsonRecord, JsonTable};
+use crate::format::json::{self, JsonRecord, JsonTable, stream};
 use crate::format::shape::Places;
 use crate::profile::{Content, Layout, TableProfile};
 use crate::remark::Remark;
@@ -40,6 +40,7 @@ impl Json<'_> {
         let input = self.source.open_decoded(self.encoding)?;
         match self.layout {
             Layout::JsonLines => json::each_line(input, take).map(|()| None),
+            Layout::JsonValues => stream::each_value_of_stream(input, take),
             layout => json::each_element(input, *layout == Layout::JsonArray, &mut take),
         }
     }
@@ -153,6 +154,16 @@ impl Json<'_> {
     }
 }
 
+/// How the records of a JSON text stand.
+pub(crate) fn json_layout(source: &Source, encoding: Encoding, found: &Detection) -> io::Result<Layout> {
+    Ok(match (found.format, found.first_character) {
+        (FileFormat::JSONLines, _) => Layout::JsonLines,
+        (_, Some('{' | '[')) if stream::has_several(source.open_decoded(encoding)?)? => Layout::JsonValues,
+        (_, Some('[')) => Layout::JsonArray,
+        _ => Layout::JsonDocument,
+    })
+}
+
 /// The records of JSON as a table; a text with a remark where they cannot be read.
 pub(super) fn json_content(
     source: &Source,
@@ -161,14 +172,16 @@ pub(super) fn json_content(
     options: Options,
     remarks: &mut Vec<Remark>,
 ) -> io::Result<Content> {
-    let layout = match (found.format, found.first_character) {
-        (FileFormat::JSONLines, _) => Layout::JsonLines,
-        (_, Some('[')) => Layout::JsonArray,
-        _ => Layout::JsonDocument,
-    };
+    let layout = json_layout(source, encoding, found)?;
+    if layout == Layout::JsonValues {
+        remarks.push(
+            "several JSON values one after another, which neither json.load nor pandas.read_json reads: take one after another with json.JSONDecoder().raw_decode"
+                .into(),
+        );
+    }
     if layout == Layout::JsonDocument && found.scan.bytes > json::LARGEST_DOCUMENT {
         remarks.push("one JSON value that is no array and larger than 32 MiB: not read whole".into());
-        return text(source, encoding);
+        return text(source, encoding, remarks);
     }
     let json = Json {
         source,
@@ -184,7 +197,7 @@ pub(super) fn json_content(
         ..
     } = read;
     if table.records() == 0 && (faults.count > 0 || syntax.is_some()) {
-        return text(source, encoding);
+        return text(source, encoding, remarks);
     }
     let (records, column_count) = (table.records(), table.path_count());
     let built = table.finish(options.max_rows);

@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
-use serde_json::Value;
 
 use crate::DataError;
 use crate::column::cell::Cell;
@@ -19,10 +18,9 @@ use crate::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::source::Source;
 
 use super::Options;
-use remarks::{empty_remark, fault_remarks, index_remark, share_remark};
-
-/// Largest footer entry of pandas that is read, bytes.
-const LARGEST_METADATA: usize = 4 * 1024 * 1024;
+use super::arrow::has_nanos;
+use super::pandas_index::{index_columns, index_remark};
+use remarks::{empty_remark, fault_remarks, share_remark};
 
 /// Most that the pages of the columns that are read at once take, bytes: a wide table is read some columns at a time.
 const OPEN_BYTES: u64 = 64 * 1024 * 1024;
@@ -195,7 +193,7 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
         footer::lay_over(file, total, &mut columns);
         remarks.push(share_remark(file, read_records, total, &reading.parts).into());
     }
-    let index = index_columns(file);
+    let index = index_of(file);
     remarks.extend(index_remark(&index));
     TableProfile {
         layout: layout(file, is_flat.then_some(described), index),
@@ -333,12 +331,6 @@ impl Reading {
     }
 }
 
-/// Whether a moment is written with more digits than microseconds have.
-fn has_nanos(text: &str) -> bool {
-    text.split_once('.')
-        .is_some_and(|(_, fraction)| fraction.trim_end_matches("+00:00").len() > 6)
-}
-
 /// The codecs of the file.
 fn compression(file: &ParquetFile) -> String {
     let codecs: BTreeSet<String> = file
@@ -355,23 +347,16 @@ fn compression(file: &ParquetFile) -> String {
 }
 
 /// Columns that pandas stored as the index of the data frame.
-fn index_columns(file: &ParquetFile) -> Vec<String> {
+fn index_of(file: &ParquetFile) -> Vec<String> {
     let entries = file.metadata().file_metadata().key_value_metadata();
-    let text = entries
+    let metadata = entries
         .into_iter()
         .flatten()
         .find(|entry| entry.key == "pandas")
-        .and_then(|entry| entry.value.as_deref())
-        .filter(|text| text.len() <= LARGEST_METADATA);
-    let Some(Ok(metadata)) = text.map(serde_json::from_str::<Value>) else {
-        return Vec::new();
-    };
-    let names = metadata["index_columns"].as_array().into_iter().flatten();
-    names
-        .filter_map(Value::as_str)
-        .filter(|name| file.leaves().iter().any(|leaf| leaf.path == *name))
-        .map(str::to_owned)
-        .collect()
+        .and_then(|entry| entry.value.as_deref());
+    index_columns(metadata, |name| {
+        file.leaves().iter().any(|leaf| leaf.path == name)
+    })
 }
 
 #[cfg(test)]

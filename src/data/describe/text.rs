@@ -10,8 +10,11 @@ use crate::lines::reader::{Line, LineReader};
 use crate::lines::stamp::{Format, Stamp};
 use crate::lines::templates::{Template, Templates};
 use crate::profile::{Content, Continuations, LinePattern, LineTimes, RecordStart, SampleRow, TextProfile};
+use crate::remark::Remark;
 use crate::rows::cut_with_marker;
 use crate::source::{Encoding, HEAD_BYTES, Source};
+
+use super::{fixed_width, markup};
 
 const FIRST_LINES: usize = 10;
 const LONGEST_SHOWN_LINE: usize = 360;
@@ -22,8 +25,12 @@ const RECORD_SHARE: Share = Share { of: 5, at_least: 3 };
 /// Lines that the listed patterns must cover to describe the text.
 const PATTERN_SHARE: Share = Share { of: 2, at_least: 1 };
 
-/// The lines of a text: how many, how they are written, what varies in them.
-pub(super) fn text(source: &Source, encoding: Encoding) -> std::io::Result<Content> {
+/// The lines of a text: how many, how they are written, what varies in them. What it holds of tables becomes a remark.
+pub(super) fn text(
+    source: &Source,
+    encoding: Encoding,
+    remarks: &mut Vec<Remark>,
+) -> std::io::Result<Content> {
     let mut head = Vec::new();
     source
         .open_decoded(encoding)?
@@ -35,7 +42,13 @@ pub(super) fn text(source: &Source, encoding: Encoding) -> std::io::Result<Conte
     while let Some(line) = reader.read()? {
         survey.push(line);
     }
-    Ok(Content::Text(survey.finish(kind::of(&head))))
+    let kind = kind::of(&head);
+    let table = match kind {
+        Some(kind) => markup::remark(source, encoding, kind)?,
+        None => fixed_width::remark(&head, head.len() >= HEAD_BYTES),
+    };
+    remarks.extend(table.map(Remark::from));
+    Ok(Content::Text(survey.finish(kind)))
 }
 
 /// Statistics of the lines so far.

@@ -1,6 +1,7 @@
 //! Records of JSON and JSON Lines, one at a time, and their values by path (`user.city`, `items[].price`).
 
 pub(crate) mod keys;
+pub(crate) mod stream;
 mod tree;
 
 use std::collections::{HashMap, HashSet};

@@ -20,6 +20,7 @@ use crate::format::catching;
 use crate::source::{Seekable, Source};
 
 pub(crate) use leaf::Leaf;
+pub(crate) use unit::Unit;
 pub(crate) use value::Logical;
 
 /// Records that are decoded at once.
@@ -191,14 +192,22 @@ struct LeafReader<'f> {
 }
 
 /// Decoded values.
-pub(super) enum Values {
+pub(crate) enum Values {
+    /// Truth values.
     Bool(Vec<bool>),
+    /// Whole numbers of 32 bits.
     Int32(Vec<i32>),
+    /// Whole numbers of 64 bits.
     Int64(Vec<i64>),
+    /// Moments in 96 bits.
     Int96(Vec<Int96>),
+    /// Floating point numbers of 32 bits.
     Float(Vec<f32>),
+    /// Floating point numbers of 64 bits.
     Double(Vec<f64>),
+    /// Texts and bytes.
     Bytes(Vec<ByteArray>),
+    /// Bytes of one length.
     Fixed(Vec<FixedLenByteArray>),
 }
 

@@ -1,6 +1,7 @@
 //! How the records of a file stray from its first: where, how often, in words.
 
 use crate::format::delimited::{LONGEST_RECORD, Record};
+use crate::format::quotes::swallowed;
 use crate::remark::Remark;
 
 /// Places listed in a remark.
@@ -12,6 +13,9 @@ pub(crate) struct Shape {
     pub width: usize,
     /// Records with more fields.
     pub longer: Places,
+    delimiter: u8,
+    swallowing: Places,
+    swallowed_rows: u64,
     shorter: Places,
     ended_by_delimiter: u64,
     cut: Places,
@@ -60,9 +64,12 @@ impl Places {
 
 impl Shape {
     /// Nothing read yet but a first record of `width` fields.
-    pub(crate) fn new(width: usize) -> Self {
+    pub(crate) fn new(width: usize, delimiter: u8) -> Self {
         Self {
             width,
+            delimiter,
+            swallowing: Places::default(),
+            swallowed_rows: 0,
             longer: Places::default(),
             shorter: Places::default(),
             ended_by_delimiter: 0,
@@ -88,6 +95,10 @@ impl Shape {
             // An odd number of quotes: one of them is open to the end of the record.
             let quotes = record.raw.bytes().filter(|byte| *byte == b'"').count();
             self.open_quote = (quotes % 2 == 1).then_some(record.line);
+            if let Some(found) = swallowed(record.raw, self.delimiter, self.width) {
+                self.swallowing.push(record.line + found.lines_before);
+                self.swallowed_rows += found.rows;
+            }
         } else {
             self.open_quote = None;
         }
@@ -123,6 +134,15 @@ impl Shape {
         }
         if let Some(line) = self.open_quote {
             remarks.push(format!("a quote in the record that starts on line {line} is never closed").into());
+        }
+        if self.swallowing.count > 0 {
+            let (rows, lines) = (self.swallowed_rows, self.swallowing.list());
+            remarks.push(
+                format!(
+                    "a quote that opens on {lines} takes in what looks like further rows: {rows}; pandas does the same, or fails where it is never closed; with quoting=3 it takes each line as a row and quotes as text"
+                )
+                .into(),
+            );
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What a text is, where its content leaves no doubt.
 
+mod toml;
+
 /// A share of some lines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
@@ -35,7 +37,9 @@ pub(crate) fn of(head: &str) -> Option<&'static str> {
         return script(interpreter);
     }
     let lines: Vec<&str> = head.lines().filter(|line| !line.trim().is_empty()).collect();
-    if is_ini(&lines) {
+    if toml::is_toml(&lines) {
+        Some("TOML")
+    } else if is_ini(&lines) {
         Some("INI")
     } else if is_yaml(&lines) {
         Some("YAML")
@@ -156,6 +160,14 @@ mod tests {
     #[case("#!/usr/bin/env python3\nprint(1)\n", Some("a Python script"))]
     #[case("#!/bin/sh -e\nls\n", Some("a shell script"))]
     #[case("; c\n[server]\nhost = a\nport=1\n[client]\nuser=x\n", Some("INI"))]
+    #[case("[server]\nhost = \"a\"\nport = 1\n[client]\nuser = \"x\"\n", Some("TOML"))]
+    #[case(
+        "title = \"a\"\nday = 2026-01-31\ntags = [\n  \"x\",\n  \"y\",\n]\n\n[[row]]\nn = 1\n",
+        Some("TOML")
+    )]
+    #[case("[a]\nx=1\ny=2\n[b]\nz=3\n", Some("INI"))]
+    #[case("[paths]\nhome = \"/a b\"\nroot = /var/lib\nshell = /bin/sh\n", Some("INI"))]
+    #[case("A=\"x\"\nB=\"y\"\nC=\"z\"\n", None)]
     #[case("---\na: 1\nb:\n  - x: 2\n  - y\n", Some("YAML"))]
     #[case("apiVersion: v1\nkind: Pod\nspec:\n  a: b\n", Some("YAML"))]
     #[case("# Title\n\nWords **bold** here.\n\n- one\n- two\n", Some("Markdown"))]

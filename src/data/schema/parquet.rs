@@ -1,10 +1,11 @@
-//! The schema of Parquet: the types that `pandas.read_parquet` gives.
+//! The schema of Parquet and Arrow: the types that `pandas.read_parquet` and `pandas.read_feather` give.
 
 use crate::profile::{ColumnProfile, TableProfile};
 
 use super::{SchemaColumn, fits_nanoseconds};
 
 pub(super) const READER: &str = "return pandas.read_parquet(path)";
+pub(super) const ARROW_READER: &str = "return pandas.read_feather(path)";
 
 /// The columns of the data frame; a nested field is one column of objects, which is left out, as is what pandas reads as
 /// the index.
@@ -38,8 +39,8 @@ fn dtype(column: &ColumnProfile, nullable: bool) -> Option<String> {
         "bool" => Some(if nullable { "boolean" } else { "bool" }.to_owned()),
         "float16" | "float32" | "float64" => Some(declared.to_owned()),
         _ if declared.starts_with("timestamp[") && in_nanoseconds() => {
-            let zone = if declared.ends_with("UTC]") { ", UTC" } else { "" };
-            Some(format!("datetime64[ns{zone}]"))
+            let zone = declared.find(", ").map_or("]", |comma| &declared[comma..]);
+            Some(format!("datetime64[ns{zone}"))
         }
         _ => match (declared.strip_prefix("uint"), declared.strip_prefix("int")) {
             (Some(bits), _) if nullable => Some(format!("UInt{bits}")),

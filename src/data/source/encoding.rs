@@ -1,11 +1,15 @@
 //! How bytes become characters; `encode` goes the other way.
 
 mod encode;
+mod legacy;
 
 use std::io::{self, Read};
 
 use encoding_rs_io::DecodeReaderBytesBuilder;
 use serde::{Deserialize, Serialize};
+
+pub use legacy::Legacy;
+pub(super) use legacy::is_control;
 
 /// Share of control and replacement characters from which decoded bytes are no text.
 const NO_TEXT_SHARE: usize = 20;
@@ -32,16 +36,19 @@ pub enum Encoding {
     Utf32Le,
     /// UTF-32 with a big-endian byte order mark.
     Utf32Be,
-    /// Latin-1, by fall-back.
+    /// Latin-1, by a guess.
     Latin1,
-    /// Windows-1252, by fall-back.
+    /// Windows-1252, by a guess.
     Windows1252,
+    /// Another encoding from before Unicode, by a guess.
+    #[serde(untagged)]
+    Legacy(Legacy),
 }
 
 impl Encoding {
     /// The name for people.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Utf8 | Self::Utf8Bom | Self::Utf8Lossy => "UTF-8",
             Self::Utf16Le | Self::Utf16Be => "UTF-16",
@@ -50,12 +57,13 @@ impl Encoding {
             Self::Utf32Le | Self::Utf32Be => "UTF-32",
             Self::Latin1 => "Latin-1",
             Self::Windows1252 => "Windows-1252",
+            Self::Legacy(legacy) => legacy.name(),
         }
     }
 
     /// The name for Python's `open` and `pandas.read_csv`.
     #[must_use]
-    pub(crate) const fn python_name(self) -> &'static str {
+    pub(crate) fn python_name(self) -> &'static str {
         match self {
             Self::Utf8 => "utf-8",
             // Invalid bytes may stand behind a byte order mark; without one it is the same as utf-8.
@@ -66,6 +74,7 @@ impl Encoding {
             Self::Utf32Le | Self::Utf32Be => "utf-32",
             Self::Latin1 => "latin-1",
             Self::Windows1252 => "cp1252",
+            Self::Legacy(legacy) => legacy.python_name(),
         }
     }
 
@@ -145,6 +154,7 @@ impl Encoding {
             Self::Utf16Le | Self::Utf16LeUnmarked => encoding_rs::UTF_16LE,
             Self::Utf16Be | Self::Utf16BeUnmarked => encoding_rs::UTF_16BE,
             Self::Windows1252 => encoding_rs::WINDOWS_1252,
+            Self::Legacy(legacy) => legacy.codec(),
         };
         let decoded = DecodeReaderBytesBuilder::new()
             .encoding(Some(codec))

@@ -1,33 +1,22 @@
-//! Gzip: unpacked as it is read, up to a bound. What stops it before its end is noted, and what stood before is the content.
+//! Compressed files: unpacked as they are read, up to a bound. What stops it before its end is noted, and what stood before is
+//! the content.
 
-use std::io::{self, BufRead, BufReader, Read};
+mod archive;
+mod compression;
+mod member;
+
+use std::io::{self, BufRead as _, BufReader, Read};
 use std::sync::OnceLock;
-
-use flate2::bufread::GzDecoder;
-use serde::{Deserialize, Serialize};
 
 use super::Pass;
 
+pub(crate) use archive::Packing;
+pub use compression::Compression;
+use member::Decoder;
+
 /// Most bytes that are unpacked.
 pub(crate) const LARGEST_UNPACKED: u64 = 1024 * 1024 * 1024;
-const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 const BUFFER_BYTES: usize = 64 * 1024;
-
-/// How the bytes of a file are packed.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub enum Compression {
-    /// Gzip, of one member or several.
-    Gzip,
-}
-
-impl Compression {
-    /// Judges the first bytes of a file.
-    #[must_use]
-    pub fn of(start: &[u8]) -> Option<Self> {
-        start.starts_with(&MAGIC).then_some(Self::Gzip)
-    }
-}
 
 /// Why unpacking stopped before the end of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,24 +29,33 @@ pub(crate) enum Fault {
     Trailing,
     /// More than `LARGEST_UNPACKED` bytes.
     TooLarge,
+    /// Unpacking would take more memory than a reader has.
+    TooMuchMemory,
 }
 
 impl Fault {
     /// The remark on it.
     #[must_use]
-    pub(crate) fn remark(self) -> String {
+    pub(crate) fn remark(self, compression: Compression) -> String {
+        let name = compression.name();
         let stops = |how: &str, at: u64| {
             format!(
-                "its gzip data {how}: only the {at} bytes unpacked before are described, and a program that unpacks all fails"
+                "its {name} data {how}: only the {at} bytes unpacked before are described, and a program that unpacks all fails"
             )
         };
         match self {
             Self::Truncated(at) => stops("breaks off", at),
             Self::Damaged(at) => stops("is damaged", at),
-            Self::Trailing => "bytes that are no gzip data follow its gzip data: they are not described, and Python's gzip fails at them".into(),
+            Self::Trailing => format!(
+                "bytes that are no {name} data follow its {name} data: they are not described, and {}",
+                compression.at_trailing_bytes()
+            ),
             Self::TooLarge => format!(
                 "it unpacks to more than {} GiB and is not read; give a part of it as the sample",
                 LARGEST_UNPACKED >> 30
+            ),
+            Self::TooMuchMemory => format!(
+                "unpacking its {name} data takes more memory than its reader has; compress it again at a lower level, or give a part of it as the sample"
             ),
         }
     }
@@ -65,7 +63,9 @@ impl Fault {
 
 /// Unpacks member after member, always in pieces of one size: the bytes before a fault are the same in every pass.
 pub(super) struct Unpacked {
-    decoder: Option<GzDecoder<BufReader<Pass>>>,
+    compression: Compression,
+    decoder: Option<Decoder>,
+    limit: u64,
     buffer: Vec<u8>,
     position: usize,
     filled: usize,
@@ -73,14 +73,25 @@ pub(super) struct Unpacked {
 }
 
 impl Unpacked {
-    pub(super) fn new(packed: Pass) -> Self {
-        Self {
-            decoder: Some(GzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, packed))),
+    /// Unpacks what a pass reads, at most `limit` bytes.
+    pub(super) fn open(pass: Pass, packing: &Packing, limit: u64) -> io::Result<Box<dyn Read>> {
+        let Some(compression) = packing.compression() else {
+            return Ok(Box::new(pass));
+        };
+        let packed = BufReader::with_capacity(BUFFER_BYTES, pass);
+        let decoder = match packing {
+            Packing::Member(member) => Decoder::of_member(packed, *member)?,
+            _ => Decoder::new(compression, packed)?,
+        };
+        Ok(Box::new(Self {
+            compression,
+            decoder: Some(decoder),
+            limit,
             buffer: vec![0; BUFFER_BYTES],
             position: 0,
             filled: 0,
             total: 0,
-        }
+        }))
     }
 
     fn refill(&mut self) -> io::Result<()> {
@@ -89,7 +100,7 @@ impl Unpacked {
             match decoder.read(&mut self.buffer) {
                 Ok(0) => self.next_member()?,
                 // Before the bytes are passed on: no reader sees more than the bound.
-                Ok(count) if self.total + count as u64 > LARGEST_UNPACKED => {
+                Ok(count) if self.total + count as u64 > self.limit => {
                     return self.stop(Fault::TooLarge);
                 }
                 Ok(count) => {
@@ -99,10 +110,7 @@ impl Unpacked {
                 }
                 // The file could not be read, which says nothing of what it holds.
                 Err(error) if error.raw_os_error().is_some() || super::is_own(&error) => return Err(error),
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                    return self.stop(Fault::Truncated(self.total));
-                }
-                Err(_) => return self.stop(Fault::Damaged(self.total)),
+                Err(error) => return self.stop(fault(&error, self.total)),
             }
         }
         Ok(())
@@ -113,41 +121,61 @@ impl Unpacked {
         let Some(decoder) = self.decoder.take() else {
             return Ok(());
         };
-        let mut packed = decoder.into_inner();
+        let mut packed = decoder.into_packed();
+        if self.compression == Compression::Zip {
+            // Behind the one member stands the directory.
+            return rest(&mut packed);
+        }
         loop {
             let ahead = packed.fill_buf()?;
             if ahead.is_empty() {
                 return Ok(());
             }
             let zeros = ahead.iter().take_while(|byte| **byte == 0).count();
-            let is_packed = ahead.get(zeros) == Some(&MAGIC[0]);
+            let is_packed = ahead
+                .get(zeros)
+                .is_some_and(|byte| self.compression.may_begin_with(*byte));
             let is_read = zeros == ahead.len();
             packed.consume(zeros);
-            if !is_read {
-                // Several members one after another are one stream, as `cat` of packed files makes it.
-                let decoder = self.decoder.insert(GzDecoder::new(packed));
-                return if is_packed {
-                    Ok(())
-                } else {
-                    decoder_stop(decoder, Fault::Trailing).map(|()| self.decoder = None)
-                };
+            if is_read {
+                continue;
             }
+            if !is_packed {
+                packed.get_ref().note(Fault::Trailing);
+                return rest(&mut packed);
+            }
+            // Several members one after another are one stream, as `cat` of packed files makes it.
+            self.decoder = Some(Decoder::new(self.compression, packed)?);
+            return Ok(());
         }
     }
 
     fn stop(&mut self, fault: Fault) -> io::Result<()> {
-        let Some(mut decoder) = self.decoder.take() else {
+        let Some(decoder) = &mut self.decoder else {
             return Ok(());
         };
-        decoder_stop(&mut decoder, fault)
+        let packed = decoder.packed();
+        packed.get_ref().note(fault);
+        rest(packed)?;
+        self.decoder = None;
+        Ok(())
     }
 }
 
-/// Notes the fault and reads the rest of the packed bytes, so that the pass is over the whole file.
-fn decoder_stop(decoder: &mut GzDecoder<BufReader<Pass>>, fault: Fault) -> io::Result<()> {
-    let packed = decoder.get_mut();
-    packed.get_ref().note(fault);
+/// Reads what is left of the packed bytes, so that the pass is over the whole file.
+fn rest(packed: &mut BufReader<Pass>) -> io::Result<()> {
     io::copy(packed, &mut io::sink()).map(|_| ())
+}
+
+/// What the error of a decoder says of the packed data.
+fn fault(error: &io::Error, unpacked: u64) -> Fault {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => Fault::Truncated(unpacked),
+        io::ErrorKind::OutOfMemory => Fault::TooMuchMemory,
+        // The zstd library has no kind for it, only words.
+        _ if error.to_string().contains("memory") => Fault::TooMuchMemory,
+        _ => Fault::Damaged(unpacked),
+    }
 }
 
 impl Read for Unpacked {
@@ -164,3 +192,6 @@ impl Read for Unpacked {
 
 /// The first fault that a pass met.
 pub(super) type NotedFault = OnceLock<Fault>;
+
+#[cfg(test)]
+mod tests;

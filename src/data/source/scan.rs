@@ -3,54 +3,13 @@
 use std::io::{self, Read};
 
 use super::encoding::Encoding;
+use super::guess::{Guess, guess};
 use super::line_ends::LineEnds;
+use super::spots::Spots;
 use super::{HEAD_BYTES, Source};
 
 const BUFFER_BYTES: usize = 64 * 1024;
-const LISTED_LINES: usize = 5;
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
-
-/// How often something is met, and the first lines of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spots {
-    /// How often.
-    pub count: u64,
-    /// The first five lines, counted from 1.
-    pub lines: Vec<u64>,
-    has_more: bool,
-}
-
-impl Spots {
-    fn note(&mut self, line: u64) {
-        self.count += 1;
-        if self.lines.last() == Some(&line) {
-            return;
-        }
-        if self.lines.len() < LISTED_LINES {
-            self.lines.push(line);
-        } else {
-            self.has_more = true;
-        }
-    }
-
-    /// Whether further lines are of no use.
-    const fn is_full(&self) -> bool {
-        self.has_more
-    }
-
-    /// The lines in words: `lines 2, 3, ...`.
-    #[must_use]
-    pub(crate) fn place(&self) -> String {
-        let list: Vec<_> = self.lines.iter().map(u64::to_string).collect();
-        let noun = if list.len() == 1 && !self.has_more {
-            "line"
-        } else {
-            "lines"
-        };
-        let more = if self.has_more { ", ..." } else { "" };
-        format!("{noun} {}{more}", list.join(", "))
-    }
-}
 
 /// What one scan over a whole file found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,6 +32,8 @@ pub(crate) struct Scan {
     pub unassigned_bytes: u64,
     /// Bytes that start a valid character of several bytes.
     pub multibyte: u64,
+    /// What was guessed of its encoding, where nothing says it.
+    pub guess: Option<Guess>,
 }
 
 impl Scan {
@@ -93,6 +54,12 @@ impl Scan {
         }
         scan.read(content, false)?;
         let encoding = scan.encoding(marked);
+        if !matches!(encoding, Encoding::Latin1 | Encoding::Windows1252) {
+            return Ok((scan, encoding));
+        }
+        let found = guess(source, encoding)?;
+        let encoding = found.encoding();
+        scan.guess = Some(found);
         Ok((scan, encoding))
     }
 
@@ -260,7 +227,8 @@ mod tests {
         assert_eq!(found.invalid.lines, [2, 3]);
         assert_eq!(scan(b"\x93quoted\x94\n").1, Encoding::Windows1252);
         // Python's cp1252 has no 0x81 and would fail.
-        assert_eq!(scan(b"\x93\x81\n").1, Encoding::Latin1);
+        let text = b"sch\xf6ne H\xe4user f\xfcr \x81 gro\xdfe Br\xe4uche\n";
+        assert_eq!(scan(text).1, Encoding::Latin1);
     }
 
     #[test]

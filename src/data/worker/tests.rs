@@ -95,7 +95,7 @@ async fn one_child_answers_several_requests_in_order() {
     );
     assert_eq!(
         error.to_string(),
-        "cannot check columns of x.txt: it is text, not a table; use CSV, TSV, JSON, JSONLines, Parquet or Excel"
+        "cannot check columns of x.txt: it is text, not a table; use CSV, TSV, JSON, JSONLines, Parquet, Arrow or Excel"
     );
     assert_eq!(values.as_slice(), [Ok(OutputValue::Int(42))]);
 }

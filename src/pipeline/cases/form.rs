@@ -1,13 +1,10 @@
 //! How the files of cases are written: named, encoded and compressed as the program finds them in a run.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
-
-use flate2::write::GzEncoder;
 
 use crate::api::case::CaseInput;
 use crate::api::values::{Input, ValueType};
-use crate::data::source::Encoding;
+use crate::data::source::{Compression, Encoding};
 use crate::pipeline::mounts::{ending_of_text, is_text_file, plain_ending};
 use crate::pipeline::task::Task;
 
@@ -19,8 +16,8 @@ pub type Forms = BTreeMap<String, Form>;
 pub struct Form {
     /// The encoding of its text; `None` where it is no text.
     pub encoding: Option<Encoding>,
-    /// Whether its bytes are gzip.
-    pub is_gzip: bool,
+    /// How its bytes are compressed.
+    pub compression: Option<Compression>,
     /// How its records stand, where it is CSV or TSV.
     pub table: Option<TableForm>,
 }
@@ -48,8 +45,7 @@ pub(super) struct CaseFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Packing {
     Plain,
-    Gzip,
-    Zstd,
+    Packed(Compression),
 }
 
 /// What prevents a text from being written to a file.
@@ -90,8 +86,10 @@ impl CaseFile {
         // Writing to memory cannot fail.
         Ok(match packing {
             Packing::Plain => bytes,
-            Packing::Gzip => gzip(&bytes).unwrap_or(bytes),
-            Packing::Zstd => zstd::bulk::compress(&bytes, 1).unwrap_or(bytes),
+            Packing::Packed(compression) => {
+                let name = Compression::of_name(&self.path).map_or(self.path.as_str(), |(stem, _)| stem);
+                compression.pack(&bytes, name).unwrap_or(bytes)
+            }
         })
     }
 }
@@ -169,28 +167,28 @@ fn ending_in_words(text: &str) -> Option<String> {
 /// How a file of this name is packed, the sample's own bytes first; `None` where it holds no text.
 fn packing(path: &str, form: Option<Form>) -> Option<Packing> {
     let lower = path.to_ascii_lowercase();
-    let (inner, by_name) = match plain_ending(&lower) {
-        Some((stem, "gz")) => (stem, Packing::Gzip),
-        Some((stem, "zst")) => (stem, Packing::Zstd),
-        _ => (lower.as_str(), Packing::Plain),
+    let (inner, by_name) = match Compression::of_name(&lower) {
+        // What an archive of that name holds, nobody has seen.
+        Some((_, Compression::Zip)) | None => (lower.as_str(), Packing::Plain),
+        Some((stem, compression)) => (stem, Packing::Packed(compression)),
     };
     match form {
         // What it is called says less than what it was found to be.
-        Some(Form { is_gzip: true, .. }) => Some(Packing::Gzip),
+        Some(Form {
+            compression: Some(compression),
+            ..
+        }) => Some(Packing::Packed(compression)),
         Some(Form {
             encoding: Some(_), ..
         }) => Some(Packing::Plain),
-        Some(Form { encoding: None, .. }) if by_name != Packing::Zstd => None,
-        _ => is_text_file(inner).then_some(by_name),
+        Some(Form { encoding: None, .. }) => None,
+        None => is_text_file(inner).then_some(by_name),
     }
 }
 
 fn table_by_name(path: &str) -> Option<TableForm> {
     let lower = path.to_ascii_lowercase();
-    let inner = [".gz", ".zst"]
-        .iter()
-        .find_map(|ending| lower.strip_suffix(ending))
-        .unwrap_or(&lower);
+    let inner = Compression::of_name(&lower).map_or(lower.as_str(), |(stem, _)| stem);
     let delimiter = match plain_ending(inner)?.1 {
         "csv" => ',',
         "tsv" => '\t',
@@ -200,10 +198,4 @@ fn table_by_name(path: &str) -> Option<TableForm> {
         delimiter,
         has_header: true,
     })
-}
-
-fn gzip(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(bytes).ok()?;
-    encoder.finish().ok()
 }

@@ -324,6 +324,12 @@ impl<'a> Visitor<'a> for Implied {
                 {
                     self.add_package_for(tables::NAMED_ENGINES, engine);
                 }
+                if method(call).is_some_and(|method| tables::COMPRESSING.contains(&method))
+                    && let Some(keyword) = call.arguments.find_keyword("compression")
+                    && let Some(compression) = literal(&keyword.value)
+                {
+                    self.add_package_for(tables::COMPRESSIONS, compression);
+                }
                 if dotted(&call.func).is_some_and(|name| name.ends_with("BeautifulSoup"))
                     && let Some(parser) = call
                         .arguments
@@ -342,6 +348,15 @@ impl<'a> Visitor<'a> for Implied {
             _ => {}
         }
         visitor::walk_expr(self, expr);
+    }
+}
+
+/// The name of the function or method that is called, without what it is called on.
+fn method(call: &ast::ExprCall) -> Option<&str> {
+    match &*call.func {
+        Expr::Attribute(method) => Some(method.attr.as_str()),
+        Expr::Name(function) => Some(function.id.as_str()),
+        _ => None,
     }
 }
 
@@ -397,6 +412,10 @@ mod tests {
     #[case("import pandas as pd\ndf.to_parquet('a')", &["pandas", "pyarrow"])]
     #[case("from pandas import read_xml", &["lxml", "pandas"])]
     #[case("import pandas as pd\nw = pd.ExcelWriter('a', engine='xlsxwriter')", &["openpyxl", "pandas", "xlsxwriter"])]
+    #[case("import pandas as pd\npd.read_csv('a', compression='zstd')", &["pandas", "zstandard"])]
+    #[case("import pandas as pd\npd.read_csv('a', compression='gzip')", &["pandas"])]
+    #[case("import polars as pl\ndf.write_parquet('a', compression='zstd')", &["polars"])]
+    #[case("import pandas as pd\npd.read_feather('a')", &["pandas", "pyarrow"])]
     #[case("from bs4 import BeautifulSoup\nBeautifulSoup(text, 'lxml')", &["beautifulsoup4", "lxml"])]
     #[case("import pytest\n@pytest.mark.asyncio\nasync def test_a():\n    assert await f()", &["pytest-asyncio"])]
     #[case("async def test_a():\n    assert await f()", &["pytest-asyncio"])]

@@ -166,6 +166,15 @@ pub const NAMED_ENGINES: &[(&str, &str)] = &[
     ("xlsxwriter", "xlsxwriter"),
 ];
 
+/// Readers and writers of pandas that compress by themselves; those of Parquet leave it to their engine.
+#[rustfmt::skip]
+pub const COMPRESSING: &[&str] = &[
+    "read_csv", "read_fwf", "read_json", "read_pickle", "read_table", "read_xml", "to_csv", "to_json", "to_pickle", "to_xml",
+];
+
+/// Values of their argument `compression` and the package behind them; Python itself knows the others.
+pub const COMPRESSIONS: &[(&str, &str)] = &[("zstd", "zstandard")];
+
 /// Marks of pytest (`@pytest.mark.asyncio`) and the plugin behind them.
 pub const MARKS: &[(&str, &str)] = &[
     ("anyio", "anyio"),
@@ -203,7 +212,7 @@ mod tests {
     #[test]
     fn every_package_of_the_tables_is_a_normal_requirement() {
         let engines = ENGINES.iter().map(|engine| engine.package);
-        let others = [PACKAGES, NAMED_ENGINES, MARKS, FIXTURES].concat();
+        let others = [PACKAGES, NAMED_ENGINES, COMPRESSIONS, MARKS, FIXTURES].concat();
         for package in engines.chain(others.iter().map(|(_, package)| *package)) {
             assert_eq!(Requirement::parse(package).unwrap().to_string(), package);
         }

@@ -273,12 +273,12 @@ fn content_decides_what_is_a_workbook() {
             "named .xlsx, but its content is CSV",
         ),
         (
-            profile(&archive(&[("a.txt", b"words")]), "x.csv"),
+            profile(&archive(&[("a.txt", b"words"), ("b.txt", b"words")]), "x.csv"),
             "binary",
             "named .csv, but its content is a ZIP archive",
         ),
         (
-            profile(&archive(&[("a.txt", b"words")]), "x.xlsx"),
+            profile(&archive(&[("a.txt", b"words"), ("b.txt", b"words")]), "x.xlsx"),
             "Excel",
             "not readable as a workbook: it is no workbook",
         ),

@@ -74,13 +74,6 @@ fn column_remarks(file: &ParquetFile, reading: &Reading, remarks: &mut Vec<Remar
     }
 }
 
-/// Says which columns pandas takes away from the data frame.
-pub(super) fn index_remark(index: &[String]) -> Option<Remark> {
-    let names = index.join(", ");
-    let text = format!("pandas reads as the index of the data frame and not as a column: {names}");
-    (!index.is_empty()).then(|| text.into())
-}
-
 /// Says that there is no record.
 pub(super) fn empty_remark(records: u64, remarks: &mut Vec<Remark>) {
     if records == 0 {

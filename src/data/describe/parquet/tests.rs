@@ -221,8 +221,25 @@ fn row_groups_of_polars_are_one_table() {
 }
 
 #[test]
-fn a_codec_that_is_not_read_leaves_what_the_footer_says() {
+fn brotli_is_read() {
     insta::assert_snapshot!(context(testdata!("brotli.parquet")));
+}
+
+#[test]
+fn a_codec_that_is_not_read_leaves_what_the_footer_says() {
+    let mut bytes = file(1, 100, Compression::SNAPPY);
+    // The codec stands behind the path of its column: 1 is Snappy, 3 is LZO, each written twice as large.
+    for (column, codec) in [(&b"id\x15\x02"[..], 3), (b"city\x15\x02", 5)] {
+        let at = bytes.windows(column.len()).rposition(|window| window == column);
+        bytes[at.unwrap() + codec] = 6;
+    }
+    let told = context(&bytes);
+    assert!(
+        told.starts_with("## sample (x.parquet): Parquet (LZO), 100 rows, 2 columns, 1 row group\n"),
+        "{told}"
+    );
+    assert!(told.contains("Remark: not readable: row group 1"), "{told}");
+    assert!(told.contains("\nid int64"), "{told}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::source::Scan;
 fn profile(text: impl AsRef<[u8]>) -> TextProfile {
     let source = Source::bytes(text.as_ref());
     let (_, encoding) = Scan::of(&source).unwrap();
-    match super::text(&source, encoding).unwrap() {
+    match super::text(&source, encoding, &mut Vec::new()).unwrap() {
         Content::Text(profile) => profile,
         other => panic!("not a text: {other:?}"),
     }

@@ -195,7 +195,7 @@ impl Logical {
     }
 
     /// The value at a position, its text in `scratch` where it has none of its own.
-    pub(super) fn value<'a>(self, values: &'a Values, position: usize, scratch: &'a mut String) -> Found<'a> {
+    pub(crate) fn value<'a>(self, values: &'a Values, position: usize, scratch: &'a mut String) -> Found<'a> {
         scratch.clear();
         let found = match values {
             Values::Bool(values) => values.get(position).map(|value| truth(*value)),

@@ -1,6 +1,6 @@
 //! How characters become bytes.
 
-use super::Encoding;
+use super::{Encoding, Legacy, legacy};
 
 impl Encoding {
     /// The bytes of a text, with the byte order mark that files of this encoding begin with; the first character that the
@@ -18,6 +18,7 @@ impl Encoding {
             Self::Utf32Be => units32(plain, u32::to_be_bytes),
             Self::Latin1 => single_bytes(text, |character| u8::try_from(character).ok())?,
             Self::Windows1252 => single_bytes(text, windows_1252)?,
+            Self::Legacy(legacy) => encoded(text, legacy)?,
         })
     }
 }
@@ -37,6 +38,23 @@ fn single_bytes(text: &str, byte: fn(char) -> Option<u8>) -> Result<Vec<u8>, cha
         .collect()
 }
 
+fn encoded(text: &str, legacy: Legacy) -> Result<Vec<u8>, char> {
+    // Browsers give bytes to these control characters where Python's codecs have none.
+    if let Some(control) = text.chars().find(|character| legacy::is_control(*character)) {
+        return Err(control);
+    }
+    let codec = legacy.codec();
+    let (bytes, _, is_replaced) = codec.encode(text);
+    if !is_replaced {
+        return Ok(bytes.into_owned());
+    }
+    let is_lacking = |character: &char| codec.encode(character.encode_utf8(&mut [0; 4])).2;
+    Err(text
+        .chars()
+        .find(is_lacking)
+        .unwrap_or(char::REPLACEMENT_CHARACTER))
+}
+
 /// Python's `cp1252` has no control characters above 127, other than the encoding of browsers.
 fn windows_1252(character: char) -> Option<u8> {
     // `encoding_rs` follows browsers here, which give these bytes to control characters.
@@ -52,7 +70,7 @@ fn windows_1252(character: char) -> Option<u8> {
 mod tests {
     use rstest::rstest;
 
-    use super::Encoding;
+    use super::{Encoding, Legacy};
 
     #[rstest]
     #[case(Encoding::Utf8, "é", b"\xc3\xa9")]
@@ -65,6 +83,8 @@ mod tests {
     #[case(Encoding::Utf32Be, "a", b"\x00\x00\xfe\xff\x00\x00\x00a")]
     #[case(Encoding::Latin1, "Genève", b"Gen\xe8ve")]
     #[case(Encoding::Windows1252, "5 €", b"5 \x80")]
+    #[case(Encoding::Legacy(Legacy::ShiftJis), "東京", b"\x93\x8c\x8b\x9e")]
+    #[case(Encoding::Legacy(Legacy::Windows1251), "Да", b"\xc4\xe0")]
     fn a_text_becomes_the_bytes_of_its_encoding(
         #[case] encoding: Encoding,
         #[case] text: &str,
@@ -77,6 +97,8 @@ mod tests {
     #[case(Encoding::Latin1, "5 €", '€')]
     #[case(Encoding::Windows1252, "Łódź", 'Ł')]
     #[case(Encoding::Windows1252, "\u{81}", '\u{81}')]
+    #[case(Encoding::Legacy(Legacy::Iso8859_2), "Łódź 5 €", '€')]
+    #[case(Encoding::Legacy(Legacy::Windows1251), "\u{98}", '\u{98}')]
     fn a_character_that_an_encoding_does_not_have_is_named(
         #[case] encoding: Encoding,
         #[case] text: &str,

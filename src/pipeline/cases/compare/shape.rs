@@ -54,9 +54,10 @@ impl Shape {
             (ValueType::File, Some(FileFormat::JSON)) => Some(Self::Json),
             (ValueType::File, Some(FileFormat::JSONLines)) => Some(Self::JsonLines),
             (ValueType::File, Some(FileFormat::Text)) => Some(Self::Text),
-            (ValueType::File, Some(FileFormat::Parquet | FileFormat::Excel | FileFormat::Binary)) => {
-                Some(Self::Bytes)
-            }
+            (
+                ValueType::File,
+                Some(FileFormat::Parquet | FileFormat::Arrow | FileFormat::Excel | FileFormat::Binary),
+            ) => Some(Self::Bytes),
             (ValueType::File | ValueType::Dir, None) | (ValueType::Dir, Some(_)) => None,
             (value, _) => Some(Self::Value(value)),
         }
@@ -71,7 +72,9 @@ impl Shape {
             "json" => Some(Self::Json),
             "jsonl" | "ndjson" => Some(Self::JsonLines),
             "txt" | "md" | "log" => Some(Self::Text),
-            "parquet" | "xlsx" | "xls" | "png" | "gz" | "zip" | "pdf" => Some(Self::Bytes),
+            "parquet" | "arrow" | "feather" | "xlsx" | "xls" | "png" | "gz" | "zip" | "pdf" => {
+                Some(Self::Bytes)
+            }
             _ => None,
         }
     }

@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::json;
 
 use super::*;
-use crate::data::source::Encoding;
+use crate::data::source::{Compression, Encoding};
 use crate::pipeline::sandbox::PhaseFile;
 
 const CITIES: &str = "city,orders\nZürich,1\nGenève,2\n";
@@ -121,7 +121,7 @@ fn a_file_is_compressed_as_its_name_or_its_sample_says() {
     assert_eq!(by_name[0].path, "sales.csv.gz");
     assert_eq!(unpacked(&bytes_of(&by_name[0])), CITIES);
     let found = Form {
-        is_gzip: true,
+        compression: Some(Compression::Gzip),
         ..text_of(Encoding::Utf8)
     };
     let by_sample = laid_out(&named("sales.csv"), &forms(found), giving("sales", CITIES));
@@ -129,11 +129,11 @@ fn a_file_is_compressed_as_its_name_or_its_sample_says() {
     let not_gzip = forms(text_of(Encoding::Utf8));
     let plain = laid_out(&named("sales.csv.gz"), &not_gzip, giving("sales", CITIES));
     assert_eq!(bytes_of(&plain[0]), CITIES.as_bytes());
-    let zstd = laid_out(
-        &named("sales.zst"),
-        &forms(Form::default()),
-        giving("sales", CITIES),
-    );
+    let packed = Form {
+        compression: Some(Compression::Zstd),
+        ..text_of(Encoding::Utf8)
+    };
+    let zstd = laid_out(&named("sales.zst"), &forms(packed), giving("sales", CITIES));
     assert_eq!(
         zstd::bulk::decompress(&bytes_of(&zstd[0]), 1 << 10).unwrap(),
         CITIES.as_bytes()
@@ -141,9 +141,34 @@ fn a_file_is_compressed_as_its_name_or_its_sample_says() {
 }
 
 #[rstest]
-#[case("sales.csv.bz2")]
-#[case("sales.csv.xz")]
+#[case(Compression::Gzip)]
+#[case(Compression::Bzip2)]
+#[case(Compression::Xz)]
+#[case(Compression::Zstd)]
+#[case(Compression::Zip)]
+fn a_case_of_a_compressed_sample_is_compressed_alike(#[case] compression: Compression) {
+    let found = Form {
+        compression: Some(compression),
+        ..text_of(Encoding::Utf8)
+    };
+    let name = format!("sales.csv{}", compression.ending());
+    let files = laid_out(&named(&name), &forms(found), giving("sales", CITIES));
+    assert_eq!(files[0].path, name);
+    // Its own reader finds the text again.
+    let source = crate::data::source::Source::bytes(&bytes_of(&files[0]));
+    let options = crate::data::describe::Options::default();
+    let profile = crate::data::describe::describe_source(&source, "sales", &name, &options).unwrap();
+    assert_eq!(profile.compression, Some(compression));
+    assert_eq!(
+        profile.tables().next().unwrap().records,
+        CITIES.lines().count() as u64 - 1
+    );
+}
+
+#[rstest]
+#[case("sales.csv.lz4")]
 #[case("sales.tar.gz")]
+#[case("sales.csv.zip")]
 #[case("sales.zip")]
 #[case("sales.parquet")]
 #[case("plot.PNG")]

@@ -1,0 +1,29 @@
+//! The index of a data frame, which pandas stores among the columns of a file.
+
+use serde_json::Value;
+
+use crate::remark::Remark;
+
+/// Largest entry of pandas that is read, bytes.
+const LARGEST_METADATA: usize = 4 * 1024 * 1024;
+
+/// Columns that pandas stored as the index of the data frame, of those that the file has.
+pub(super) fn index_columns(metadata: Option<&str>, is_column: impl Fn(&str) -> bool) -> Vec<String> {
+    let text = metadata.filter(|text| text.len() <= LARGEST_METADATA);
+    let Some(Ok(metadata)) = text.map(serde_json::from_str::<Value>) else {
+        return Vec::new();
+    };
+    let names = metadata["index_columns"].as_array().into_iter().flatten();
+    names
+        .filter_map(Value::as_str)
+        .filter(|name| is_column(name))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Says which columns pandas takes away from the data frame.
+pub(super) fn index_remark(index: &[String]) -> Option<Remark> {
+    let names = index.join(", ");
+    let text = format!("pandas reads as the index of the data frame and not as a column: {names}");
+    (!index.is_empty()).then(|| text.into())
+}
