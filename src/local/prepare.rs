@@ -16,7 +16,7 @@ use crate::model::Secret;
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::pipeline::task::{Task, resolve};
 use crate::sandbox::SandboxError;
-use crate::sources::{Given, find, plan};
+use crate::sources::{Given, find, plan, renamed_text};
 
 /// What the command line says about every task of a command.
 #[derive(Clone, Debug, Default)]
@@ -134,9 +134,10 @@ pub(super) fn agent_of<'a>(
     };
     let namespace = task.metadata.namespace.as_deref().unwrap_or("default");
     match find(&objects.agents, namespace, &wanted.name) {
-        Some((_, agent)) => Ok(Some(agent)),
+        Some(agent) => Ok(Some(agent)),
         None => Err(TaskError::NoAgent {
             name: wanted.name.clone(),
+            renamed: renamed_text(&objects.agents, namespace, &wanted.name),
         }),
     }
 }

@@ -22,6 +22,7 @@ mod outcomes;
 mod ownership;
 mod packages;
 mod packaging;
+mod parity;
 mod permissions;
 mod publish;
 mod pushed;
