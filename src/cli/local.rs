@@ -29,6 +29,10 @@ pub(super) fn run(args: &LocalArgs) -> i32 {
         Ok(tasks) => tasks,
         Err(error) => return fail(&progress, &error, USAGE),
     };
+    let options = match options(args, &tasks) {
+        Ok(options) => options,
+        Err(messages) => return fail_each(&progress, &messages, USAGE),
+    };
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
@@ -41,7 +45,7 @@ pub(super) fn run(args: &LocalArgs) -> i32 {
             ));
         });
         match listening {
-            Ok(stop) => Box::pin(run_all(args, &objects, &tasks, &progress, &stop)).await,
+            Ok(stop) => Box::pin(run_all(args, &options, &objects, &tasks, &progress, &stop)).await,
             Err(error) => fail(&progress, &format!("cannot listen for Ctrl-C: {error}"), TASK_FAILED),
         }
     })
@@ -63,12 +67,12 @@ fn log(verbose: u8) {
 
 async fn run_all(
     args: &LocalArgs,
+    options: &TaskOptions,
     objects: &Objects,
     tasks: &[&CodeGenTask],
     progress: &Progress,
     stop: &Stop,
 ) -> i32 {
-    let options = options(args);
     let mut code = 0;
     let mut printed = Vec::new();
     let mut replayed = 0;
@@ -88,7 +92,7 @@ async fn run_all(
                 output.display()
             )));
         }
-        let running = run_task(task, objects, &options, &output, &mut replayed, progress, stop);
+        let running = run_task(task, objects, options, &output, &mut replayed, progress, stop);
         let ended = Box::pin(running).await;
         progress.stop();
         match ended {
@@ -127,9 +131,9 @@ fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-fn options(args: &LocalArgs) -> TaskOptions {
-    TaskOptions {
-        given: given(&args.manifests),
+fn options(args: &LocalArgs, tasks: &[&CodeGenTask]) -> Result<TaskOptions, Vec<String>> {
+    Ok(TaskOptions {
+        given: given(&args.manifests, tasks)?,
         model: ModelOverrides {
             base_url: args.model.model_url.clone(),
             name: args.model.model.clone(),
@@ -144,7 +148,7 @@ fn options(args: &LocalArgs) -> TaskOptions {
             given: args.approve.iter().map(|gate| (*gate).into()).collect(),
             ask: is_interactive().then_some(super::approve::ask),
         },
-    }
+    })
 }
 
 /// The file of `--record`: every reply of the command's tasks, also of those that earlier runs began.
