@@ -124,6 +124,59 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
+fn what_an_option_names_wrongly_is_refused_and_not_passed_over() {
+    let files = [
+        ("task.yaml", TASK),
+        ("kustomization.yaml", "resources: [task.yaml]\n"),
+        ("a.csv", "x\n"),
+    ];
+    let folder = folder(&files);
+    for (arguments, words) in [
+        (
+            "-f task.yaml --claim data=.",
+            "--claim data=...: no task reads a PersistentVolumeClaim of that name; they read none",
+        ),
+        (
+            "-f task.yaml --sample a=a.csv --sample a=b.csv",
+            "--sample a is given twice, as a.csv and as b.csv: keep one",
+        ),
+        (
+            "-k kustomization.yaml",
+            "kustomization.yaml is a file, and -k takes the folder of a kustomization: write -k .",
+        ),
+        // With the sample given, in either way of writing it, the next that is missing is the key.
+        ("-f task.yaml --sample a=@a.csv", "Secret openai"),
+        ("-f task.yaml --sample a=a.csv", "Secret openai"),
+    ] {
+        for command in ["local", "context"] {
+            if command == "context" && words == "Secret openai" {
+                continue;
+            }
+            program(folder.path())
+                .arg(command)
+                .args(arguments.split(' '))
+                .assert()
+                .code(2)
+                .stdout("")
+                .stderr(contains(words));
+        }
+    }
+}
+
+#[test]
+fn a_key_that_stands_twice_is_warned_of() {
+    let text = format!("{NUMBERS}---\n{TASK}").replace("  prompt:", "  prompt: x\n  prompt:");
+    let folder = folder(&[("task.yaml", &text)]);
+    program(folder.path())
+        .args(["context", "-f", "task.yaml"])
+        .assert()
+        .success()
+        .stderr(contains(
+            "the key \"prompt\" stands twice, and the last one counts",
+        ));
+}
+
+#[test]
 fn every_unknown_field_is_named_with_its_document() {
     let text = format!(
         "{NUMBERS}---\n{}",
@@ -252,7 +305,7 @@ fn a_kustomization_is_read_with_k() {
     let folder = folder(&[
         (
             "kustomization.yaml",
-            "resources: [task.yaml]\nconfigMapGenerator: [{name: numbers, files: [b.csv]}]\n",
+            "resources: [task.yaml]\ngeneratorOptions: {disableNameSuffixHash: true}\nconfigMapGenerator: [{name: numbers, files: [b.csv]}]\n",
         ),
         ("task.yaml", TASK),
         ("b.csv", "x\n1\n"),

@@ -34,6 +34,16 @@ pub fn parse(text: &str) -> Result<Duration, DurationError> {
     Ok(Duration::from_millis(millis))
 }
 
+/// Seconds for people: `90 s`, `1.5 s`, `20 ms`; never 0 for what took some time.
+#[must_use]
+pub fn text(seconds: f64) -> String {
+    match seconds {
+        10.0.. => format!("{seconds:.0} s"),
+        1.0.. => format!("{} s", (seconds * 10.0).round() / 10.0),
+        _ => format!("{} ms", (seconds * 1_000.0).ceil()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -50,6 +60,16 @@ mod tests {
     #[case("0s", 0)]
     fn a_duration_is_the_sum_of_its_parts(#[case] text: &str, #[case] millis: u64) {
         assert_eq!(parse(text), Ok(Duration::from_millis(millis)));
+    }
+
+    #[rstest]
+    #[case(0.0004, "1 ms")]
+    #[case(0.02, "20 ms")]
+    #[case(7.04, "7 s")]
+    #[case(1.5, "1.5 s")]
+    #[case(300.2, "300 s")]
+    fn seconds_are_said_in_a_unit_in_which_they_are_not_nothing(#[case] seconds: f64, #[case] words: &str) {
+        assert_eq!(text(seconds), words);
     }
 
     #[rstest]

@@ -4,17 +4,20 @@
 //! manifest that passes here is one that `kubectl apply` takes.
 
 mod fields;
+mod patterns;
 mod schema;
 
 use std::fmt;
 use std::sync::LazyLock;
 
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::cel::{ErrorKind, Validator};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::common::UNIQUE_NAMES;
 use super::crd::{agent_crd, run_crd, task_crd};
 use super::{CodeGenAgent, CodeGenRun, CodeGenTask, GROUP, VERSION};
 
@@ -88,17 +91,26 @@ pub fn manifest(value: &Value) -> Result<Manifest, Vec<Fault>> {
     .map_err(|fault| vec![fault])
 }
 
+/// What an API server says against the fields of a ConfigMap, or of a Secret; not against names, keys and base64.
+pub(crate) fn data_object(value: &Value) -> Vec<Fault> {
+    let schema: &Value = if value["kind"] == "Secret" {
+        &SECRET_SCHEMA
+    } else {
+        &CONFIG_MAP_SCHEMA
+    };
+    let mut object = value.clone();
+    fields::drop_nulls(schema, &mut object);
+    let mut faults = fields::unknown(schema, &object);
+    faults.extend(schema::violations(schema, &object));
+    faults
+}
+
 fn kind_of(value: &Value) -> Result<&'static str, Fault> {
     let kind = match value.get("kind").and_then(Value::as_str) {
         Some("CodeGenTask") => "CodeGenTask",
         Some("CodeGenAgent") => "CodeGenAgent",
         Some("CodeGenRun") => "CodeGenRun",
-        Some(other) => {
-            return Err(Fault::new(
-                "kind",
-                format!("unknown kind {other:?}: write CodeGenTask, CodeGenAgent or CodeGenRun"),
-            ));
-        }
+        Some(other) => return Err(Fault::new("kind", unknown_kind(other))),
         None => {
             return Err(Fault::new(
                 "kind",
@@ -120,17 +132,34 @@ fn kind_of(value: &Value) -> Result<&'static str, Fault> {
     }
 }
 
+/// What is said of a kind that is none of ours.
+pub(crate) fn unknown_kind(kind: &str) -> String {
+    let known = ["CodeGenTask", "CodeGenAgent", "CodeGenRun"];
+    match fields::nearest(&known, kind) {
+        Some(near) => format!("unknown kind {kind:?}: did you mean {near:?}?"),
+        None => format!("unknown kind {kind:?}: write CodeGenTask, CodeGenAgent or CodeGenRun"),
+    }
+}
+
 static TASK_SCHEMA: LazyLock<Value> = LazyLock::new(|| schema_of(task_crd()));
 static AGENT_SCHEMA: LazyLock<Value> = LazyLock::new(|| schema_of(agent_crd()));
 static RUN_SCHEMA: LazyLock<Value> = LazyLock::new(|| schema_of(run_crd()));
 
-/// The schema of a kind, with what the API server adds to it: `apiVersion`, `kind` and the schema of `metadata`.
-fn schema_of(mut crd: CustomResourceDefinition) -> Value {
-    let metadata = schemars::generate::SchemaSettings::openapi3()
+static CONFIG_MAP_SCHEMA: LazyLock<Value> = LazyLock::new(open_api::<ConfigMap>);
+static SECRET_SCHEMA: LazyLock<Value> = LazyLock::new(open_api::<Secret>);
+
+/// The schema of a type of Kubernetes' own.
+fn open_api<T: schemars::JsonSchema>() -> Value {
+    schemars::generate::SchemaSettings::openapi3()
         .with(|settings| settings.inline_subschemas = true)
         .into_generator()
-        .into_root_schema_for::<ObjectMeta>()
-        .to_value();
+        .into_root_schema_for::<T>()
+        .to_value()
+}
+
+/// The schema of a kind, with what the API server adds to it: `apiVersion`, `kind` and the schema of `metadata`.
+fn schema_of(mut crd: CustomResourceDefinition) -> Value {
+    let metadata = open_api::<ObjectMeta>();
     let schema = crd
         .spec
         .versions
@@ -155,15 +184,19 @@ fn metadata(object: &Value) -> Option<Fault> {
             "metadata.name",
             "Required value: name the object, in lower-case letters, digits, - and ., like penguin-masses",
         )),
-        Some(Some(name)) if !is_subdomain(name) => Some(Fault::new(
-            "metadata.name",
-            format!(
-                "Invalid value: {name:?}: write lower-case letters, digits, - and ., beginning and ending with a \
-                 letter or digit, at most 253 characters, like penguin-masses"
-            ),
-        )),
-        Some(_) => None,
+        Some(Some(name)) => name_fault(name).map(|message| Fault::new("metadata.name", message)),
+        Some(None) => None,
     }
+}
+
+/// What is wrong with the name of an object of most kinds, and what to write.
+pub(crate) fn name_fault(name: &str) -> Option<String> {
+    (!is_subdomain(name)).then(|| {
+        format!(
+            "Invalid value: {name:?}: write lower-case letters, digits, - and ., beginning and ending with a letter or digit, at most \
+             253 characters, like penguin-masses"
+        )
+    })
 }
 
 /// Whether a text is an RFC 1123 subdomain, as names of objects are.
@@ -187,9 +220,35 @@ fn broken_rules(schema: &Value, object: &Value, known: &[Fault]) -> Vec<Fault> {
     errors
         .into_iter()
         .filter(|error| known.is_empty() || error.kind == ErrorKind::ValidationFailure)
-        .filter(|error| known.iter().all(|fault| fault.path != error.field_path))
-        .map(|error| Fault::new(error.field_path, error.message))
+        .filter(|error| {
+            let says_it = |fault: &Fault| {
+                fault.path == error.field_path || fields::is_file_of(fault, &error.field_path)
+            };
+            !known.iter().any(says_it)
+        })
+        .map(|error| {
+            let twice = (error.rule == UNIQUE_NAMES).then(|| named_twice(object, &error.field_path));
+            let message = match twice.flatten() {
+                Some(which) => format!("{} ({which})", error.message),
+                None => error.message,
+            };
+            Fault::new(error.field_path, message)
+        })
         .collect()
+}
+
+/// Which name the list at `path` has twice, and where: a rule's message is the same for every list.
+fn named_twice(object: &Value, path: &str) -> Option<String> {
+    let list = path
+        .split('.')
+        .try_fold(object, |value, field| value.get(field))?
+        .as_array()?;
+    let mut names = list.iter().map(|entry| entry["name"].as_str()).enumerate();
+    names.find_map(|(second, name)| {
+        let name = name?;
+        let first = list[..second].iter().position(|entry| entry["name"] == name)?;
+        Some(format!("{name:?} at [{first}] and [{second}]"))
+    })
 }
 
 fn typed<T: DeserializeOwned>(object: Value) -> Result<T, Fault> {

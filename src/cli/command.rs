@@ -1,7 +1,9 @@
 //! What the commands that read manifests share: objects, runtime, complaints, the document on stdout.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -10,9 +12,10 @@ use super::args::{Format, ManifestArgs};
 use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::text::{MAX_COLUMNS, shortened, thousands, wrap};
+use crate::api::CodeGenTask;
 use crate::local::objects::{Fault, Objects};
 use crate::local::{files, kustomize};
-use crate::sources::{Claims, Given};
+use crate::sources::{Claims, Given, unclaimed};
 
 /// Exit code of a task that failed, and of a sample that cannot be described.
 pub(super) const TASK_FAILED: i32 = 1;
@@ -40,13 +43,29 @@ fn one(error: impl Display) -> Vec<String> {
     vec![error.to_string()]
 }
 
-/// What stands in the place of the manifests' data.
-pub(super) fn given(args: &ManifestArgs) -> Given {
-    Given {
-        samples: args.samples.iter().cloned().collect(),
-        inputs: args.inputs.iter().cloned().collect(),
-        claims: Claims::Folders(args.claims.iter().cloned().collect()),
+/// What stands in the place of the data of `tasks`, or what is wrong with it.
+pub(super) fn given(args: &ManifestArgs, tasks: &[&CodeGenTask]) -> Result<Given, Vec<String>> {
+    let claims = by_name("--claim", &args.claims)?;
+    unclaimed(&claims, tasks).map_err(one)?;
+    Ok(Given {
+        samples: by_name("--sample", &args.samples)?,
+        inputs: by_name("--input", &args.inputs)?,
+        claims: Claims::Folders(claims),
+    })
+}
+
+/// Of an option that is given twice for one name, neither value is the one that is meant for sure.
+fn by_name(option: &str, given: &[(String, PathBuf)]) -> Result<BTreeMap<String, PathBuf>, Vec<String>> {
+    let mut paths = BTreeMap::new();
+    for (name, path) in given {
+        if let Some(first) = paths.insert(name.clone(), path.clone()) {
+            let (first, second) = (first.display(), path.display());
+            return Err(vec![format!(
+                "{option} {name} is given twice, as {first} and as {second}: keep one"
+            )]);
+        }
     }
+    Ok(paths)
 }
 
 /// A runtime that can reach the network.
@@ -119,6 +138,17 @@ fn complaints(messages: &[String]) -> Vec<Line> {
 mod tests {
     use super::*;
     use crate::cli::paint::paint;
+
+    #[test]
+    fn an_option_that_is_given_twice_for_a_name_is_refused() {
+        let path = |name: &str, path: &str| (name.to_owned(), PathBuf::from(path));
+        let given = [path("a", "1.csv"), path("b", "1.csv"), path("a", "2.csv")];
+        assert_eq!(by_name("--sample", &given[..2]).unwrap().len(), 2);
+        assert_eq!(
+            by_name("--sample", &given).unwrap_err(),
+            ["--sample a is given twice, as 1.csv and as 2.csv: keep one"]
+        );
+    }
 
     fn printed(messages: &[&str]) -> Vec<String> {
         let messages: Vec<String> = messages.iter().map(ToString::to_string).collect();

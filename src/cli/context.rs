@@ -35,23 +35,26 @@ pub(super) fn run(args: &ContextArgs) -> i32 {
     if args.plot && args.format != ContextFormat::Text {
         return fail(&progress, &"--plot draws into the text: leave out -o", USAGE);
     }
-    let (objects, given) = match read(&args.manifests, &progress) {
-        Ok(objects) => (objects, given(&args.manifests)),
+    let objects = match read(&args.manifests, &progress) {
+        Ok(objects) => objects,
         Err(messages) => return fail_each(&progress, &messages, USAGE),
     };
-    let (of_files, given) = if args.data.is_empty() {
-        (None, given)
-    } else {
-        let (task, given) = task_of_files(&args.data);
-        (Some(task), given)
-    };
+    let of_files = (!args.data.is_empty()).then(|| task_of_files(&args.data));
     let picked = match &of_files {
-        Some(task) => Ok(vec![task]),
+        Some((task, _)) => Ok(vec![task]),
         None => objects.pick(args.manifests.task.as_deref()),
     };
     let tasks = match picked {
         Ok(tasks) => tasks,
         Err(error) => return fail(&progress, &error, USAGE),
+    };
+    let given = match &of_files {
+        Some((_, files)) => Ok(files.clone()),
+        None => given(&args.manifests, &tasks),
+    };
+    let given = match given {
+        Ok(given) => given,
+        Err(messages) => return fail_each(&progress, &messages, USAGE),
     };
     let runtime = match runtime() {
         Ok(runtime) => runtime,

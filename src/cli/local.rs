@@ -31,6 +31,10 @@ pub(super) fn run(args: &LocalArgs) -> i32 {
         Ok(tasks) => tasks,
         Err(error) => return fail(&progress, &error, USAGE),
     };
+    let options = match options(args, &tasks) {
+        Ok(options) => options,
+        Err(messages) => return fail_each(&progress, &messages, USAGE),
+    };
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
@@ -43,7 +47,7 @@ pub(super) fn run(args: &LocalArgs) -> i32 {
             ));
         });
         match listening {
-            Ok(stop) => Box::pin(run_all(args, &objects, &tasks, &progress, &stop)).await,
+            Ok(stop) => Box::pin(run_all(args, &options, &objects, &tasks, &progress, &stop)).await,
             Err(error) => fail(&progress, &format!("cannot listen for Ctrl-C: {error}"), TASK_FAILED),
         }
     })
@@ -65,12 +69,12 @@ fn log(verbose: u8) {
 
 async fn run_all(
     args: &LocalArgs,
+    options: &TaskOptions,
     objects: &Objects,
     tasks: &[&CodeGenTask],
     progress: &Progress,
     stop: &Stop,
 ) -> i32 {
-    let options = options(args, tasks.len());
     let mut code = 0;
     let mut printed = Vec::new();
     let mut replayed = 0;
@@ -90,7 +94,7 @@ async fn run_all(
                 output.display()
             )));
         }
-        let running = run_task(task, objects, &options, &output, &mut replayed, progress, stop);
+        let running = run_task(task, objects, options, &output, &mut replayed, progress, stop);
         let ended = Box::pin(running).await;
         progress.stop();
         match ended {
@@ -130,9 +134,9 @@ fn is_interactive() -> bool {
 }
 
 /// What the command line says about each of its `tasks`.
-fn options(args: &LocalArgs, tasks: usize) -> TaskOptions {
-    TaskOptions {
-        given: given(&args.manifests),
+fn options(args: &LocalArgs, tasks: &[&CodeGenTask]) -> Result<TaskOptions, Vec<String>> {
+    Ok(TaskOptions {
+        given: given(&args.manifests, tasks)?,
         model: ModelOverrides {
             base_url: args.model.model_url.clone(),
             name: args.model.model.clone(),
@@ -148,12 +152,12 @@ fn options(args: &LocalArgs, tasks: usize) -> TaskOptions {
             ask: is_interactive().then_some(super::approve::ask),
         },
         // The folder of a single task may lie anywhere.
-        has_neighbours: args.output.is_none() || tasks > 1,
+        has_neighbours: args.output.is_none() || tasks.len() > 1,
         retry: args.retry.then(|| Retry {
             from: args.from.map(|from| RetryFrom::from(from).to_string()),
             hint: args.hint.clone(),
         }),
-    }
+    })
 }
 
 /// The file of `--record`: every reply of the command's tasks, also of those that earlier runs began.

@@ -10,7 +10,7 @@ use crate::api::model::Header;
 use crate::api::sandbox::SecretVariable;
 use crate::model::Secret;
 use crate::pipeline::task::ModelSettings;
-use crate::sources::{find, keys_text};
+use crate::sources::{find, keys_text, renamed_text};
 
 /// What is sent to the model beside the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,13 +32,15 @@ pub enum CredentialError {
     },
     /// No such Secret among the documents.
     #[error(
-        "{field} refers to Secret {name}, which is not among the manifests: add its document with -f{instead}"
+        "{field} refers to Secret {name}, which is not among the manifests{renamed}: add its document with -f{instead}"
     )]
     NoSecret {
         /// The field.
         field: String,
         /// The Secret.
         name: String,
+        /// What kustomize made of the name, in brackets, or nothing.
+        renamed: String,
         /// The other way to give it.
         instead: String,
     },
@@ -215,8 +217,13 @@ fn secret(
     objects: &Objects,
 ) -> Result<String, CredentialError> {
     let (field, name, instead) = (field.to_owned(), reference.name.clone(), instead.to_owned());
-    let Some((_, keys)) = find(&objects.secrets, namespace, &name) else {
-        return Err(CredentialError::NoSecret { field, name, instead });
+    let Some(keys) = find(&objects.secrets, namespace, &name) else {
+        return Err(CredentialError::NoSecret {
+            renamed: renamed_text(&objects.secrets, namespace, &name),
+            field,
+            name,
+            instead,
+        });
     };
     let key = reference.key.clone();
     let Some(bytes) = keys.0.get(&key) else {

@@ -33,11 +33,13 @@ pub enum TaskError {
     Folder(#[from] FolderError),
     /// The task names an agent that is not there.
     #[error(
-        "spec.agentRef refers to CodeGenAgent {name}, which is not among the manifests: add its document with -f, or write spec.model in the task"
+        "spec.agentRef refers to CodeGenAgent {name}, which is not among the manifests{renamed}: add its document with -f, or write spec.model in the task"
     )]
     NoAgent {
         /// The agent.
         name: String,
+        /// What kustomize made of the name, in brackets, or nothing.
+        renamed: String,
     },
     /// The task and its agent leave something open.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]

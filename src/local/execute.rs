@@ -25,12 +25,13 @@ use crate::engine::{Engine, EngineError, Step, Surroundings};
 use crate::ledger::{Entry, FolderStore, Ledger, Store};
 use crate::model::{AnyModel, ModelOptions, Recorded};
 use crate::pipeline::budget;
+use crate::pipeline::causes::with_causes;
 use crate::pipeline::machine::Outcome;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::python::{Module, suite};
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::retry::Retry;
-use crate::pipeline::sandbox::{Job, Report};
+use crate::pipeline::sandbox::{Job, Packages, Report};
 use crate::pipeline::stage::Category;
 use crate::pipeline::task::Task;
 use crate::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox, SandboxError};
@@ -67,6 +68,7 @@ pub async fn execute(
     let store = FolderStore::open(&prepared.run.record()).map_err(stopped)?;
     // Before a call is paid for: without isolation nothing of it could be run.
     let sandbox = Isolated::new(&prepared.task)?;
+    sandbox.check_builds(prepared, options.replay.is_none()).await?;
     let Earlier { recorded, active } = earlier(&store).await?;
     let model = model(prepared, options, *replayed + recorded, active)?;
     let sources = sources(prepared);
@@ -435,6 +437,17 @@ impl Isolated {
             sandbox,
             refusal: OnceLock::new(),
         })
+    }
+
+    /// Refuses where no environment could be built. A replay pays for nothing, so that its first build may find out what the index does.
+    async fn check_builds(&self, prepared: &Prepared, is_paid: bool) -> Result<(), TaskError> {
+        let task = &prepared.task;
+        let spec = ImageSpec::new(task.language, &task.image, &Packages::default());
+        match self.sandbox.check_builds(&spec, is_paid).await {
+            Ok(()) => Ok(()),
+            Err(error @ SandboxError::Cache { .. }) => Err(TaskError::Sandbox(error)),
+            Err(error) => Err(TaskError::Stopped(with_causes(&error))),
+        }
     }
 
     fn note<T>(&self, result: Result<T, SandboxError>) -> Result<T, SandboxError> {

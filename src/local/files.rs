@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::manifest::{self, Document, ParseError};
+use super::manifest::{self, Dialect, Document, ParseError};
 
 /// Largest manifest that is read, bytes: far above what an API server takes.
 pub const MAX_MANIFEST_BYTES: u64 = 64 * 1024 * 1024;
@@ -74,9 +74,15 @@ pub fn load(sources: &[String]) -> Result<Vec<Document>, FilesError> {
 
 /// Reads the documents of one file.
 pub fn load_file(path: &Path) -> Result<Vec<Document>, FilesError> {
+    load_file_as(Dialect::Kubectl, path)
+}
+
+/// Reads the documents of one file in the way of kubectl or of kustomize.
+pub fn load_file_as(dialect: Dialect, path: &Path) -> Result<Vec<Document>, FilesError> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| io_error(path, error))?;
-    Ok(manifest::parse(&name, &read_text(&name, file, path)?)?)
+    let text = read_text(&name, file, path)?;
+    Ok(manifest::parse_as(dialect, &name, &text)?)
 }
 
 fn read_text(name: &str, reader: impl Read, path: &Path) -> Result<String, FilesError> {
@@ -91,11 +97,26 @@ fn read_text(name: &str, reader: impl Read, path: &Path) -> Result<String, Files
             file: name.to_owned(),
         });
     }
-    let text = String::from_utf8(bytes).map_err(|_| FilesError::NotText {
+    decode(bytes).ok_or_else(|| FilesError::NotText {
         file: name.to_owned(),
-    })?;
-    // Editors on Windows put a byte order mark first; no parser here wants it.
-    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+    })
+}
+
+/// The text of UTF-8, or of UTF-16 with the byte order mark that editors on Windows write; without the mark, which no parser here wants.
+fn decode(bytes: Vec<u8>) -> Option<String> {
+    let units = |unit: fn([u8; 2]) -> u16| {
+        let (pairs, rest) = bytes[2..].as_chunks();
+        let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();
+        rest.is_empty().then(|| String::from_utf16(&units).ok()).flatten()
+    };
+    match bytes.as_slice() {
+        [0xff, 0xfe, ..] => units(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => units(u16::from_be_bytes),
+        _ => {
+            let text = String::from_utf8(bytes).ok()?;
+            Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+        }
+    }
 }
 
 fn manifests_of(folder: &Path) -> Result<Vec<PathBuf>, FilesError> {
@@ -170,10 +191,25 @@ mod tests {
     }
 
     #[test]
+    fn a_text_in_utf_16_is_read_by_its_byte_order_mark() {
+        let text = "kind: A # \u{e9}";
+        let wide = |bytes: fn(u16) -> [u8; 2]| {
+            "\u{feff}"
+                .encode_utf16()
+                .chain(text.encode_utf16())
+                .flat_map(bytes)
+                .collect()
+        };
+        assert_eq!(decode(wide(u16::to_le_bytes)).as_deref(), Some(text));
+        assert_eq!(decode(wide(u16::to_be_bytes)).as_deref(), Some(text));
+        assert_eq!(decode(vec![0xff, 0xfe, 0x00]), None);
+    }
+
+    #[test]
     fn bytes_that_are_no_text_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.yaml");
-        fs::write(&path, [0xff, 0xfe, 0x00]).unwrap();
+        fs::write(&path, [0xc3, 0x28]).unwrap();
         assert!(load_file(&path).unwrap_err().to_string().contains("not UTF-8"));
     }
 }

@@ -179,7 +179,7 @@ impl TaskFolder {
             if present.is_some_and(|present| !ours[name].contains(&present)) {
                 aside.push(move_aside(&path)?);
             }
-            write_whole(&path, bytes)?;
+            write_whole_with(&path, bytes, mode_of(name))?;
         }
         // The publication is complete: from here on these alone are ours.
         self.record(&digests)?;
@@ -340,6 +340,12 @@ fn remove_folder(path: &Path) -> Result<(), FolderError> {
 /// command writes again from the record.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     write_whole_with(path, bytes, 0o600)
+}
+
+/// For nobody else, as all results; a script may be run.
+fn mode_of(name: &str) -> u32 {
+    let is_script = Path::new(name).extension().is_some_and(|end| end == "sh");
+    if is_script { 0o700 } else { 0o600 }
 }
 
 /// As `write_whole`, with the permissions of `mode` that the user's umask leaves.

@@ -23,7 +23,7 @@ pub const ACCEPTANCE: &str = "acceptance";
 #[derive(Debug, Error)]
 pub enum FreezeError {
     /// It cannot be read.
-    #[error("{name}: cannot read {path}: {source}; correct the path", path = path.display())]
+    #[error("{name}: cannot read {path}: {source}; {remedy}", path = path.display(), remedy = remedy(.source))]
     Read {
         /// Name of the sample or input.
         name: String,
@@ -82,6 +82,16 @@ pub enum FreezeError {
         /// Why.
         message: String,
     },
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "let your user read it (chmod u+r), and enter the folders above it"
+        }
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "correct the path",
+        _ => "try again, or give a copy of it",
+    }
 }
 
 /// Freezes everything of `plan` under `into` (folders `inputs` and `acceptance`). `cache` keeps downloads by digest.

@@ -1,21 +1,26 @@
-//! `-k FOLDER`: renders a kustomization. What people ship tasks with is done here (resources, generators, prefixes,
-//! namespace, labels); a folder that uses more is passed to `kubectl kustomize` or `kustomize`.
+//! `-k FOLDER`: renders a kustomization as `kubectl apply -k` does. What people ship tasks with is done here (resources, generators,
+//! prefixes, namespace, labels, references that a configuration names); a folder that uses more is passed to `kubectl kustomize` or
+//! `kustomize`.
 
+mod file;
 mod generate;
+mod hash;
+mod references;
+mod resource;
+mod tool;
 mod transform;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::files::{FilesError, load_file};
-use super::manifest::{self, Document, ParseError};
+use self::file::Kustomization;
+use self::references::{NameReference, Unclear};
+use self::resource::Resource;
+use super::files::{FilesError, load_file_as};
+use super::manifest::{Dialect, Document, ParseError};
 
 /// Kustomizations may lie in one another this deep.
 const MAX_DEPTH: usize = 16;
@@ -27,6 +32,14 @@ pub enum KustomizeError {
     #[error("{folder} holds no kustomization.yaml: write one, or read its manifests with -f {folder}", folder = folder.display())]
     NoKustomization {
         /// The folder.
+        folder: PathBuf,
+    },
+    /// A file where a folder is wanted.
+    #[error("{path} is a file, and -k takes the folder of a kustomization: write -k {folder}", path = path.display(), folder = folder.display())]
+    NotAFolder {
+        /// The file.
+        path: PathBuf,
+        /// The folder that it lies in.
         folder: PathBuf,
     },
     /// The kustomization itself is not one.
@@ -63,6 +76,14 @@ pub enum KustomizeError {
         /// The path that it names.
         path: String,
     },
+    /// A reference that may mean several objects.
+    #[error("{folder}: {unclear}", folder = folder.display())]
+    Unclear {
+        /// The folder.
+        folder: PathBuf,
+        /// Which one.
+        unclear: Unclear,
+    },
     /// The operating system refuses.
     #[error("cannot read {path}: {source}", path = path.display())]
     Io {
@@ -79,132 +100,96 @@ pub enum KustomizeError {
     Parse(#[from] ParseError),
 }
 
-/// The fields that are rendered here. Everything else lands in `other`.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct Kustomization {
-    resources: Vec<String>,
-    config_map_generator: Vec<generate::Generator>,
-    secret_generator: Vec<generate::Generator>,
-    name_prefix: String,
-    name_suffix: String,
-    namespace: String,
-    common_labels: BTreeMap<String, String>,
-    common_annotations: BTreeMap<String, String>,
-    labels: Vec<transform::Labels>,
-    #[serde(flatten)]
-    other: Map<String, Value>,
-}
-
-/// Fields that change nothing that a local run reads: hashes, order, and which fields are references.
-const WITHOUT_EFFECT: [&str; 9] = [
-    "apiVersion",
-    "kind",
-    "metadata",
-    "generatorOptions",
-    "sortOptions",
-    "buildMetadata",
-    "configurations",
-    "crds",
-    "openapi",
-];
-
 /// Renders the kustomization of `folder`.
 pub fn render(folder: &Path) -> Result<Vec<Document>, KustomizeError> {
-    match render_here(folder, 0)? {
-        Rendered::Documents(documents) => Ok(documents),
-        Rendered::Beyond { file, field } => render_with_tool(folder, file, field),
+    if folder.is_file() {
+        let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
+        return Err(KustomizeError::NotAFolder {
+            path: folder.to_owned(),
+            folder: parent.unwrap_or(Path::new(".")).to_owned(),
+        });
+    }
+    match accumulate(folder, 0)? {
+        Rendered::Here(accumulated) => {
+            let documents = references::finish(accumulated.resources, &accumulated.references);
+            documents.map_err(|unclear| KustomizeError::Unclear {
+                folder: folder.to_owned(),
+                unclear,
+            })
+        }
+        Rendered::Beyond { file, field } => tool::render(folder, file, field),
     }
 }
 
+/// What a kustomization and those below it hold.
+#[derive(Default)]
+struct Accumulated {
+    resources: Vec<Resource>,
+    /// Fields that hold names. As in kustomize those of every folder hold for all.
+    references: Vec<NameReference>,
+}
+
 enum Rendered {
-    Documents(Vec<Document>),
+    Here(Accumulated),
     Beyond { file: PathBuf, field: String },
 }
 
-fn render_here(folder: &Path, depth: usize) -> Result<Rendered, KustomizeError> {
-    let file = kustomization_file(folder)?;
+fn accumulate(folder: &Path, depth: usize) -> Result<Rendered, KustomizeError> {
+    let file = file::find(folder)?;
     if depth > MAX_DEPTH {
         let message = format!("is more than {MAX_DEPTH} kustomizations deep: does one name itself?");
         return Err(KustomizeError::Invalid { file, message });
     }
-    let kustomization = read(&file)?;
+    let kustomization = file::read(&file)?;
     // Only decides, before any resource is read.
-    if let Some(field) = beyond(&kustomization) {
+    if let Some(field) = kustomization.beyond() {
         return Ok(Rendered::Beyond { file, field });
     }
-    let mut documents = Vec::new();
+    let mut all = Accumulated::default();
     for resource in &kustomization.resources {
         let path = folder.join(resource);
         if path.is_dir() {
-            match render_here(&path, depth + 1)? {
-                Rendered::Documents(found) => documents.extend(found),
+            match accumulate(&path, depth + 1)? {
+                Rendered::Here(found) => {
+                    all.resources.extend(found.resources);
+                    all.references.extend(found.references);
+                }
                 beyond @ Rendered::Beyond { .. } => return Ok(beyond),
             }
         } else {
-            documents.extend(load_file(&inside(&file, folder, resource)?)?);
+            let found = load_file_as(Dialect::Kustomize, &inside(&file, folder, resource)?)?;
+            all.resources.extend(found.into_iter().map(Resource::new));
         }
     }
+    for path in &kustomization.configurations {
+        let Some(found) = references::read(&file, &inside(&file, folder, path)?)? else {
+            let field = format!("the configuration {path}");
+            return Ok(Rendered::Beyond { file, field });
+        };
+        all.references.extend(found);
+    }
+    all.resources.extend(generated(&kustomization, &file, folder)?);
+    // After the folders below, whose names get this prefix beside their own.
+    transform::apply(&kustomization, &mut all.resources);
+    Ok(Rendered::Here(all))
+}
+
+fn generated(
+    kustomization: &Kustomization,
+    file: &Path,
+    folder: &Path,
+) -> Result<Vec<Resource>, KustomizeError> {
+    let mut resources = Vec::new();
     for (kind, generators) in [
         ("ConfigMap", &kustomization.config_map_generator),
         ("Secret", &kustomization.secret_generator),
     ] {
         for (index, generator) in generators.iter().enumerate() {
-            documents.push(generate::object(kind, generator, index, &file, folder)?);
+            let options = &kustomization.generator_options;
+            resources.push(generate::resource(kind, generator, options, index, file, folder)?);
         }
     }
-    // After the folders below, whose names get this prefix beside their own.
-    transform::apply(&kustomization, &mut documents);
-    Ok(Rendered::Documents(documents))
-}
-
-fn kustomization_file(folder: &Path) -> Result<PathBuf, KustomizeError> {
-    ["kustomization.yaml", "kustomization.yml", "Kustomization"]
-        .iter()
-        .map(|name| folder.join(name))
-        .find(|path| path.is_file())
-        .ok_or_else(|| KustomizeError::NoKustomization {
-            folder: folder.to_owned(),
-        })
-}
-
-fn read(file: &Path) -> Result<Kustomization, KustomizeError> {
-    let mut documents = load_file(file)?;
-    let invalid = |message: String| KustomizeError::Invalid {
-        file: file.to_owned(),
-        message,
-    };
-    match (documents.pop(), documents.is_empty()) {
-        (Some(document), true) => {
-            serde_json::from_value(document.value).map_err(|error| invalid(error.to_string()))
-        }
-        (None, _) => Ok(Kustomization::default()),
-        (Some(_), false) => Err(invalid("holds more than one document: keep one".to_owned())),
-    }
-}
-
-/// The first field that needs the real tool.
-fn beyond(kustomization: &Kustomization) -> Option<String> {
-    if let Some(field) = kustomization
-        .other
-        .keys()
-        .find(|field| !WITHOUT_EFFECT.contains(&field.as_str()))
-    {
-        return Some(field.clone());
-    }
-    let is_remote = |resource: &&String| resource.contains("://") || resource.starts_with("github.com/");
-    if let Some(resource) = kustomization.resources.iter().find(is_remote) {
-        return Some(format!("the remote resource {resource}"));
-    }
-    for (field, generators) in [
-        ("configMapGenerator", &kustomization.config_map_generator),
-        ("secretGenerator", &kustomization.secret_generator),
-    ] {
-        if let Some(beyond) = generators.iter().find_map(generate::Generator::beyond) {
-            return Some(format!("{field}.{beyond}"));
-        }
-    }
-    None
+    Ok(resources)
 }
 
 /// The path of a file that must lie in the kustomization's folder: a manifest of somebody else could otherwise send any
@@ -224,32 +209,6 @@ fn inside(file: &Path, folder: &Path, path: &str) -> Result<PathBuf, KustomizeEr
         file: file.to_owned(),
         path: path.to_owned(),
     })
-}
-
-fn render_with_tool(folder: &Path, file: PathBuf, field: String) -> Result<Vec<Document>, KustomizeError> {
-    for (tool, arguments) in [("kustomize", "build"), ("kubectl", "kustomize")] {
-        let output = match Command::new(tool).arg(arguments).arg(folder).output() {
-            Ok(output) => output,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(source) => {
-                return Err(KustomizeError::Io {
-                    path: PathBuf::from(tool),
-                    source,
-                });
-            }
-        };
-        if output.status.success() {
-            let name = format!("{} by {tool}", folder.display());
-            return Ok(manifest::parse(&name, &String::from_utf8_lossy(&output.stdout))?);
-        }
-        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(KustomizeError::Tool {
-            tool: tool.to_owned(),
-            folder: folder.to_owned(),
-            message,
-        });
-    }
-    Err(KustomizeError::NeedsTool { file, field })
 }
 
 #[cfg(test)]

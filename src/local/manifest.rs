@@ -5,6 +5,9 @@ use std::fmt;
 use serde_json::Value;
 use thiserror::Error;
 
+pub use super::yaml::Dialect;
+use super::yaml::{self, Read};
+
 /// Where a document stands, for messages: `task.yaml (document 2)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
@@ -27,6 +30,8 @@ pub struct Document {
     pub origin: Origin,
     /// The object.
     pub value: Value,
+    /// What a person should know of how it was read.
+    pub notices: Vec<String>,
 }
 
 impl fmt::Debug for Document {
@@ -89,69 +94,44 @@ pub enum ParseError {
     },
 }
 
-/// Reads every document of `text`. `file` is its name in messages; one that ends in `.json` is read as JSON.
+/// Reads every document of `text` as `kubectl apply` does. `file` is its name in messages.
 pub fn parse(file: &str, text: &str) -> Result<Vec<Document>, ParseError> {
-    let is_json = std::path::Path::new(file)
-        .extension()
-        .is_some_and(|end| end.eq_ignore_ascii_case("json"))
-        || text.trim_start().starts_with('{');
-    let values = if is_json {
-        parse_json(file, text)?
-    } else {
-        parse_yaml(file, text)?
-    };
+    parse_as(Dialect::Kubectl, file, text)
+}
+
+/// Reads every document of `text` in the way of one of the two that read manifests.
+pub fn parse_as(dialect: Dialect, file: &str, text: &str) -> Result<Vec<Document>, ParseError> {
+    let read = yaml::read(text, dialect).map_err(|error| ParseError::Syntax {
+        origin: Origin {
+            file: file.to_owned(),
+            place: format!("document {}", error.document),
+        },
+        format: error.format,
+        message: error.message,
+    })?;
     let mut documents = Vec::new();
-    for (index, value) in values.into_iter().enumerate() {
-        unfold(file, format!("document {}", index + 1), value, &mut documents)?;
+    for (number, Read { value, notices }) in (1..).zip(read) {
+        // kustomize passes over what is empty.
+        if dialect == Dialect::Kustomize && value.as_object().is_some_and(serde_json::Map::is_empty) {
+            continue;
+        }
+        let first = documents.len();
+        let place = format!("document {number}");
+        unfold(dialect, file, place, value, &mut documents)?;
+        if let Some(document) = documents.get_mut(first) {
+            document.notices = notices;
+        }
     }
     Ok(documents)
 }
 
-fn parse_yaml(file: &str, text: &str) -> Result<Vec<Value>, ParseError> {
-    // Values are not repeated in messages: a snippet of a manifest may show a Secret.
-    // Only `true` and `false` are booleans: `n` in the data of a ConfigMap is a text.
-    let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
-    let mut reader = text.as_bytes();
-    let mut values = Vec::new();
-    for value in serde_saphyr::read_with_options::<_, Value>(&mut reader, options) {
-        match value {
-            Ok(value) => values.push(value),
-            Err(error) => {
-                return Err(syntax(
-                    file,
-                    values.len(),
-                    "YAML",
-                    error.without_snippet().to_string(),
-                ));
-            }
-        }
-    }
-    Ok(values)
-}
-
-fn parse_json(file: &str, text: &str) -> Result<Vec<Value>, ParseError> {
-    let mut values = Vec::new();
-    for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
-        match value {
-            Ok(value) => values.push(value),
-            Err(error) => return Err(syntax(file, values.len(), "JSON", error.to_string())),
-        }
-    }
-    Ok(values)
-}
-
-fn syntax(file: &str, before: usize, format: &'static str, message: String) -> ParseError {
-    ParseError::Syntax {
-        origin: Origin {
-            file: file.to_owned(),
-            place: format!("document {}", before + 1),
-        },
-        format,
-        message,
-    }
-}
-
-fn unfold(file: &str, place: String, value: Value, into: &mut Vec<Document>) -> Result<(), ParseError> {
+fn unfold(
+    dialect: Dialect,
+    file: &str,
+    place: String,
+    value: Value,
+    into: &mut Vec<Document>,
+) -> Result<(), ParseError> {
     let origin = Origin {
         file: file.to_owned(),
         place,
@@ -167,20 +147,30 @@ fn unfold(file: &str, place: String, value: Value, into: &mut Vec<Document>) -> 
     if let Some(found) = found {
         return Err(ParseError::NotAnObject { origin, found });
     }
-    let mut document = Document { origin, value };
-    if document.kind() != "List" {
+    let mut document = Document {
+        origin,
+        value,
+        notices: Vec::new(),
+    };
+    let kind = document.kind().strip_suffix("List").map(str::to_owned);
+    let items = match document.value.get_mut("items") {
+        Some(items) if kind.is_some() && items.is_array() => items.take(),
+        _ => Value::Null,
+    };
+    let (Some(kind), Value::Array(items)) = (kind, items) else {
         into.push(document);
         return Ok(());
-    }
-    if let Value::Array(items) = document.value["items"].take() {
-        for (index, item) in items.into_iter().enumerate() {
-            unfold(
-                file,
-                format!("{}, item {}", document.origin.place, index + 1),
-                item,
-                into,
-            )?;
+    };
+    let version = &document.value["apiVersion"];
+    let says_kind = dialect == Dialect::Kubectl && !kind.is_empty();
+    for (index, mut item) in items.into_iter().enumerate() {
+        // In kubectl each item of a ConfigMapList is a ConfigMap, whether it says so or not.
+        if let Some(fields) = item.as_object_mut().filter(|_| says_kind) {
+            fields.entry("kind").or_insert_with(|| kind.clone().into());
+            fields.entry("apiVersion").or_insert_with(|| version.clone());
         }
+        let place = format!("{}, item {}", document.origin.place, index + 1);
+        unfold(dialect, file, place, item, into)?;
     }
     Ok(())
 }
@@ -244,9 +234,28 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_key_is_an_error() {
-        let error = parse("task.yaml", "kind: A\nkind: B\n").unwrap_err().to_string();
-        assert!(error.contains("duplicate"), "{error}");
+    fn of_a_repeated_key_the_last_counts_as_in_kubectl_and_it_is_said() {
+        let documents = parse("task.yaml", "kind: A\nkind: B\n").unwrap();
+        assert_eq!(documents[0].kind(), "B");
+        assert_eq!(
+            documents[0].notices,
+            ["the key \"kind\" stands twice, and the last one counts (line 2, column 7)"]
+        );
+        let error = parse_as(Dialect::Kustomize, "task.yaml", "kind: A\nkind: B\n").unwrap_err();
+        assert!(error.to_string().contains("stands twice: keep one"), "{error}");
+    }
+
+    #[test]
+    fn items_of_a_list_of_one_kind_are_of_that_kind() {
+        let documents = parse(
+            "all.yaml",
+            "apiVersion: v1\nkind: ConfigMapList\nitems: [{metadata: {name: a}}]\n",
+        )
+        .unwrap();
+        assert_eq!(
+            (documents[0].kind(), documents[0].api_version()),
+            ("ConfigMap", "v1")
+        );
     }
 
     #[test]

@@ -18,3 +18,7 @@ pub(crate) mod prepare;
 pub(crate) mod results;
 pub mod run;
 pub(crate) mod runner;
+mod yaml;
+
+#[cfg(test)]
+mod parity;

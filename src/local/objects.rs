@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use serde_json::Value;
 use thiserror::Error;
 
 use super::manifest::{Document, Origin};
@@ -77,8 +76,16 @@ impl Objects {
         let mut faults = Vec::new();
         let mut seen: BTreeMap<(String, ObjectKey), Origin> = BTreeMap::new();
         for document in documents {
+            let origin = &document.origin;
+            let read = document.notices.iter();
+            objects
+                .notices
+                .extend(read.map(|notice| format!("{origin}: {notice}")));
             let Some(kind) = used_kind(&document) else {
-                objects.notices.push(notice(&document));
+                match unused(&document) {
+                    Ok(notice) => objects.notices.push(notice),
+                    Err(fault) => faults.push(fault),
+                }
                 continue;
             };
             let key = match key_of(&document, kind) {
@@ -164,50 +171,97 @@ fn used_kind(document: &Document) -> Option<&'static str> {
     }
 }
 
-fn notice(document: &Document) -> String {
+/// What is said of a document that a local run does not use: a sentence, or the fault for which no cluster takes it either.
+fn unused(document: &Document) -> Result<String, Fault> {
     let origin = &document.origin;
-    match (document.kind(), document.api_version()) {
-        ("", _) => format!("{origin}: has no kind, so it is ignored"),
-        ("Kustomization", _) => {
-            format!("{origin}: Kustomization is ignored by -f: render its folder with -k")
+    let fault = |path: &str, message: String| Fault {
+        origin: origin.clone(),
+        path: path.to_owned(),
+        message,
+    };
+    let (kind, version) = (document.kind(), document.api_version());
+    let (group, _) = version.split_once('/').unwrap_or(("", version));
+    let wrong_version = |right: &str| format!("{kind} has no version {version:?}: write {right}");
+    // It may leave out its kind, as kustomize lets it.
+    let is_kustomization = kind == "Kustomization" || kind.is_empty() && is_kustomization_file(&origin.file);
+    match kind {
+        _ if is_kustomization => Ok(format!(
+            "{origin}: Kustomization is ignored by -f: render its folder with -k"
+        )),
+        "" => {
+            let message = "Required value: say what the document is, like kind: CodeGenTask".to_owned();
+            Err(fault("kind", message))
         }
-        (kind @ ("CodeGenTask" | "CodeGenAgent"), version) => {
-            format!("{origin}: {kind} of {version:?} is ignored: write apiVersion: {GROUP}/{VERSION}")
+        "CodeGenTask" | "CodeGenAgent" => {
+            Err(fault("apiVersion", wrong_version(&format!("{GROUP}/{VERSION}"))))
         }
-        (kind @ ("ConfigMap" | "Secret"), version) => {
-            format!("{origin}: {kind} of {version:?} is ignored: write apiVersion: v1")
+        "ConfigMap" | "Secret" => Err(fault("apiVersion", wrong_version("v1"))),
+        _ if version.is_empty() => {
+            let message = format!("Required value: say which version of {kind} it is, like v1");
+            Err(fault("apiVersion", message))
         }
-        (kind, _) => format!("{origin}: {kind} is ignored, a local run does not use it"),
+        "CodeGenRun" | "CodeGenApproval" if group == GROUP => Ok(format!(
+            "{origin}: {kind} is ignored, a local run does not use it"
+        )),
+        _ if group == GROUP => Err(fault("kind", validate::unknown_kind(kind))),
+        _ => Ok(format!(
+            "{origin}: {kind} is ignored, a local run does not use it"
+        )),
     }
 }
 
+fn is_kustomization_file(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or_default();
+    matches!(name, "kustomization.yaml" | "kustomization.yml")
+}
+
 fn key_of(document: &Document, kind: &str) -> Result<ObjectKey, Fault> {
-    if let Some(name) = document.name() {
-        return Ok((document.namespace().to_owned(), name.to_owned()));
-    }
-    let metadata = &document.value["metadata"];
-    let message = if metadata["generateName"].is_string() {
-        format!("a local run gives no names: write metadata.name of the {kind} instead of generateName")
-    } else {
-        format!("the {kind} has no name: write metadata: {{name: my-name}}")
-    };
-    Err(Fault {
+    let name_fault = |message: String| Fault {
         origin: document.origin.clone(),
         path: "metadata.name".to_owned(),
         message,
-    })
+    };
+    if let Some(name) = document.name() {
+        // Of our own kinds it is said with everything else that is wrong.
+        let refused = match kind {
+            "ConfigMap" | "Secret" => validate::name_fault(name),
+            _ => None,
+        };
+        return match refused {
+            Some(message) => Err(name_fault(message)),
+            None => Ok((document.namespace().to_owned(), name.to_owned())),
+        };
+    }
+    let metadata = &document.value["metadata"];
+    Err(name_fault(if metadata["generateName"].is_string() {
+        format!("a local run gives no names: write metadata.name of the {kind} instead of generateName")
+    } else if metadata["name"].is_number() || metadata["name"].is_boolean() {
+        "Invalid value: a name is a text: write it in quotes, as it stands in the file".to_owned()
+    } else {
+        format!("the {kind} has no name: write metadata: {{name: my-name}}")
+    }))
 }
 
 /// Reads one of our own kinds as an API server would.
 fn understand(document: &Document) -> Result<Manifest, Vec<Fault>> {
-    validate::manifest(&document.value).map_err(|faults| {
-        let here = |fault: validate::Fault| Fault {
-            origin: document.origin.clone(),
-            path: fault.path,
-            message: fault.message,
-        };
-        faults.into_iter().map(here).collect()
-    })
+    validate::manifest(&document.value).map_err(|faults| at(document, faults))
+}
+
+fn refused(document: &Document, faults: Vec<validate::Fault>) -> Result<(), Vec<Fault>> {
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(at(document, faults))
+}
+
+/// Faults with the place of their document.
+fn at(document: &Document, faults: Vec<validate::Fault>) -> Vec<Fault> {
+    let here = |fault: validate::Fault| Fault {
+        origin: document.origin.clone(),
+        path: fault.path,
+        message: fault.message,
+    };
+    faults.into_iter().map(here).collect()
 }
 
 fn whole(document: &Document, message: String) -> Fault {
@@ -220,52 +274,45 @@ fn whole(document: &Document, message: String) -> Fault {
 
 /// The keys of a ConfigMap or Secret; those of the text field win, as in an API server.
 fn keys(document: &Document, (first, second): (&str, &str)) -> Result<Keys, Vec<Fault>> {
+    refused(document, validate::data_object(&document.value))?;
     let mut keys = BTreeMap::new();
     let mut faults = Vec::new();
     // `data` of a Secret and `binaryData` are base64, `data` of a ConfigMap and `stringData` are text.
     for (field, is_text) in [(second, false), (first, true)] {
-        let entries = match &document.value[field] {
-            Value::Null => continue,
-            Value::Object(entries) => entries,
-            _ => {
-                let message = "must be keys with a text each".to_owned();
-                faults.push(Fault {
-                    origin: document.origin.clone(),
-                    path: field.to_owned(),
-                    message,
-                });
-                continue;
-            }
-        };
-        for (key, value) in entries {
-            match decode(value, is_text) {
+        for (key, value) in document.value[field].as_object().into_iter().flatten() {
+            let decoded = if is_key(key) {
+                // As an API server reads it, null is an empty text.
+                decode(value.as_str().unwrap_or_default(), is_text)
+            } else {
+                Err("write a key in letters, digits, ., _ and -, like penguins.csv")
+            };
+            match decoded {
                 Ok(bytes) => {
                     keys.insert(key.clone(), bytes);
                 }
-                Err(message) => faults.push(Fault {
-                    origin: document.origin.clone(),
+                Err(message) => faults.push(validate::Fault {
                     path: format!("{field}[{key}]"),
                     message: message.to_owned(),
                 }),
             }
         }
     }
-    if faults.is_empty() {
-        Ok(Keys(keys))
-    } else {
-        Err(faults)
-    }
+    refused(document, faults)?;
+    Ok(Keys(keys))
 }
 
-fn decode(value: &Value, is_text: bool) -> Result<Vec<u8>, &'static str> {
-    let Some(text) = value.as_str() else {
-        return Err("must be a text: put the value in quotes");
-    };
+/// Whether an API server takes a key.
+fn is_key(key: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=253).contains(&key.len()) && key.bytes().all(plain) && key != "." && !key.starts_with("..")
+}
+
+fn decode(text: &str, is_text: bool) -> Result<Vec<u8>, &'static str> {
     if is_text {
         return Ok(text.as_bytes().to_vec());
     }
     // Base64 in YAML may be wrapped, and the API server ignores line breaks in it.
-    let packed: String = text.split_ascii_whitespace().collect();
+    let packed = text.replace(['\r', '\n'], "");
     STANDARD.decode(packed).map_err(|_| "is not base64: encode it with `base64 -w0`, or write plain text under stringData (Secret) or data (ConfigMap)")
 }
 
@@ -317,6 +364,29 @@ mod tests {
     }
 
     #[test]
+    fn a_config_map_is_read_as_strictly_as_an_api_server_reads_it() {
+        let object = |rest: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\n{rest}\n");
+        assert!(collect(&object("data: {a.csv: x, nothing: null}")).is_ok());
+        for (rest, fault) in [
+            (
+                "data: {a: yes}",
+                "data.a: Invalid value: \"boolean\": must be of type string: write it in quotes, as it stands in the file",
+            ),
+            (
+                "dta: {a: x}",
+                "dta: unknown field \"dta\": did you mean \"data\"?",
+            ),
+            (
+                "data: {a/b: x}",
+                "data[a/b]: write a key in letters, digits, ., _ and -, like penguins.csv",
+            ),
+        ] {
+            let error = collect(&object(rest)).unwrap_err().to_string();
+            assert_eq!(error, format!("a.yaml (document 1) {fault}"));
+        }
+    }
+
+    #[test]
     fn a_task_without_a_namespace_lies_in_default() {
         assert_eq!(
             collect(TASK).unwrap().tasks[0].metadata.namespace.as_deref(),
@@ -358,16 +428,45 @@ mod tests {
     #[test]
     fn each_unused_document_is_reported_in_one_line() {
         let objects = collect(
-            "apiVersion: v1\nkind: Service\nmetadata: {name: x}\n---\napiVersion: v2\nkind: CodeGenTask\n",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: x}\n---\napiVersion: codegen-operator.dev/v1alpha1\nkind: CodeGenRun\n",
         )
         .unwrap();
         assert_eq!(
             objects.notices,
             [
                 "a.yaml (document 1): Service is ignored, a local run does not use it",
-                "a.yaml (document 2): CodeGenTask of \"v2\" is ignored: write apiVersion: codegen-operator.dev/v1alpha1",
+                "a.yaml (document 2): CodeGenRun is ignored, a local run does not use it",
             ]
         );
+    }
+
+    #[test]
+    fn a_document_that_no_cluster_takes_is_refused() {
+        for (document, fault) in [
+            (
+                "apiVersion: v2\nkind: CodeGenTask\n",
+                "apiVersion: CodeGenTask has no version \"v2\": write codegen-operator.dev/v1alpha1",
+            ),
+            (
+                "kind: ConfigMap\n",
+                "apiVersion: ConfigMap has no version \"\": write v1",
+            ),
+            (
+                "apiVersion: codegen-operator.dev/v1alpha1\nkind: CodegenTask\n",
+                "kind: unknown kind \"CodegenTask\": did you mean \"CodeGenTask\"?",
+            ),
+            (
+                "apiVersion: v1\n",
+                "kind: Required value: say what the document is, like kind: CodeGenTask",
+            ),
+            (
+                "kind: Service\n",
+                "apiVersion: Required value: say which version of Service it is, like v1",
+            ),
+        ] {
+            let error = collect(document).unwrap_err().to_string();
+            assert_eq!(error, format!("a.yaml (document 1) {fault}"));
+        }
     }
 
     #[test]

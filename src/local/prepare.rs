@@ -20,7 +20,7 @@ use crate::pipeline::sandbox::NetworkAccess;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::task::{Task, resolve};
 use crate::sandbox::SandboxError;
-use crate::sources::{Given, find, plan};
+use crate::sources::{Given, find, plan, renamed_text};
 
 /// What the command line says about every task of a command.
 #[derive(Clone, Debug, Default)]
@@ -159,9 +159,10 @@ pub(super) fn agent_of<'a>(
     };
     let namespace = task.metadata.namespace.as_deref().unwrap_or("default");
     match find(&objects.agents, namespace, &wanted.name) {
-        Some((_, agent)) => Ok(Some(agent)),
+        Some(agent) => Ok(Some(agent)),
         None => Err(TaskError::NoAgent {
             name: wanted.name.clone(),
+            renamed: renamed_text(&objects.agents, namespace, &wanted.name),
         }),
     }
 }

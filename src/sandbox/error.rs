@@ -1,6 +1,6 @@
 //! What can go wrong with a sandbox, and whose matter it is.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -50,6 +50,14 @@ pub enum SandboxError {
     /// The package index does not answer.
     #[error("the package index does not answer: {0}; try again, or set image.indexURL")]
     IndexUnreachable(String),
+    /// Nothing can be stored in the folder for environments.
+    #[error("environments cannot be stored in {}: {source}; let your user write there, or set CODEGEN_CACHE_DIR to another folder", .folder.display())]
+    Cache {
+        /// The folder.
+        folder: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
     /// The disk is full.
     #[error("no space is left while {0}; free some and run again")]
     DiskFull(String),
@@ -114,6 +122,7 @@ impl SandboxError {
             | Self::Refused { .. }
             | Self::NotIsolated { .. }
             | Self::PackageDenied(_)
+            | Self::Cache { .. }
             | Self::Input { .. } => Category::Configuration,
             Self::Packages(_)
             | Self::EnvironmentMissing(_)

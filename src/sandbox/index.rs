@@ -73,6 +73,22 @@ fn question<'a>(
     }
 }
 
+/// Whether the index answers at all, asked for what every environment has. What it answers is no matter, and neither is an index that
+/// nobody here knows.
+pub(super) async fn answers(
+    packages: &PackageIndex,
+    spec: &ImageSpec,
+    place: Where<'_>,
+) -> Result<(), SandboxError> {
+    let (Some(index), Ok(runner)) = (place.index, Requirement::parse(TEST_RUNNER)) else {
+        return Ok(());
+    };
+    match packages.ask(&question(spec, place, index, &runner)).await {
+        Err(error) if error.passes() => Err(SandboxError::IndexUnreachable(error.to_string())),
+        _ => Ok(()),
+    }
+}
+
 /// Whether the index of installers has the pip that passes over young releases, of packages that others bring along, too.
 pub(super) async fn has_newer_pip(packages: &PackageIndex, spec: &ImageSpec, place: Where<'_>) -> bool {
     // A missing pip is no error here: without it the ages of what packages bring along are checked once it is installed.

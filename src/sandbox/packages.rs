@@ -75,7 +75,7 @@ pub(crate) fn classify(output: &str) -> SandboxError {
         .lines()
         .find(|line| UNREACHABLE.iter().any(|sign| line.to_lowercase().contains(sign)))
     {
-        return SandboxError::IndexUnreachable(without_credentials(line.trim()));
+        return SandboxError::IndexUnreachable(without_credentials(&in_words(line.trim())));
     }
     // uv wraps its sentences; a rule must see them whole.
     let text = output.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -231,6 +231,16 @@ fn detail(output: &str) -> String {
     without_credentials(&text[start..])
 }
 
+/// A line of pip without what it prints of its own objects.
+fn in_words(line: &str) -> String {
+    #[expect(clippy::expect_used, reason = "the pattern is a constant; a test compiles it")]
+    static OBJECT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^WARNING: |Retrying \(Retry\([^)]*\)\) after |<[^<>]* object at 0x[0-9a-f]+>:? ?")
+            .expect("a valid pattern")
+    });
+    OBJECT.replace_all(line, "").into_owned()
+}
+
 /// An index address may carry a user and a password.
 pub(crate) fn without_credentials(text: &str) -> String {
     #[expect(clippy::expect_used, reason = "the pattern is a constant; a test compiles it")]
@@ -380,6 +390,21 @@ mod tests {
     #[case::uv("error: Failed to fetch: `https://pypi.org/simple/pandas/`\n  Caused by: dns error")]
     fn an_index_that_does_not_answer_is_nobodys_fault(#[case] output: &str) {
         assert!(matches!(classify(output), SandboxError::IndexUnreachable(_)));
+    }
+
+    #[test]
+    fn what_pip_prints_of_its_objects_is_left_out() {
+        let output = "WARNING: Retrying (Retry(total=4, connect=None, read=None)) after connection broken by 'NewConnectionError(\
+                      '<pip._vendor.urllib3.connection.HTTPConnection object at 0x7f21c8d2b510>: Failed to establish a new \
+                      connection: [Errno 111] Connection refused')': /simple/pytest/";
+        let SandboxError::IndexUnreachable(said) = classify(output) else {
+            panic!("not found");
+        };
+        assert_eq!(
+            said,
+            "connection broken by 'NewConnectionError('Failed to establish a new connection: [Errno 111] Connection refused')': \
+             /simple/pytest/"
+        );
     }
 
     #[test]

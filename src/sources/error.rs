@@ -7,13 +7,15 @@ use thiserror::Error;
 pub enum SourceError {
     /// No such ConfigMap among the documents.
     #[error(
-        "{field} refers to ConfigMap {name}, which is not among the manifests: add its document with -f (or its kustomization with -k), or give the file with {option}"
+        "{field} refers to ConfigMap {name}, which is not among the manifests{renamed}: add its document with -f (or its kustomization with -k), or give the file with {option}"
     )]
     NoConfigMap {
         /// The field.
         field: String,
         /// The ConfigMap.
         name: String,
+        /// What kustomize made of the name, in brackets, or nothing.
+        renamed: String,
         /// The option that gives the file instead.
         option: String,
     },
@@ -61,6 +63,14 @@ pub enum SourceError {
         /// `sample`, or `File or Dir input`.
         what: &'static str,
         /// The names that it has.
+        present: Vec<String>,
+    },
+    /// A folder for a claim that no task reads.
+    #[error("--claim {name}=...: no task reads a PersistentVolumeClaim of that name; they read {}", keys_text(.present))]
+    UnknownClaim {
+        /// The name.
+        name: String,
+        /// The claims that the tasks read.
         present: Vec<String>,
     },
     /// Two files that the program would see under one name.

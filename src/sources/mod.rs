@@ -15,7 +15,7 @@ pub(crate) use self::error::keys_text;
 use self::names::last_segment;
 use self::names::name_files;
 pub(crate) use self::names::{sample_names, usable};
-pub(crate) use self::objects::{Keys, ObjectKey, find};
+pub(crate) use self::objects::{Keys, ObjectKey, find, renamed_text};
 pub(crate) use self::place::{NotFound, place};
 use crate::api::CodeGenTask;
 use crate::api::source::ContentSource;
@@ -167,6 +167,39 @@ fn check_given(samples: &[Sample], inputs: &[Input], given: &Given) -> Result<()
     }
 }
 
+/// Refuses a folder for a claim that none of `tasks` reads: a slip in its name would have no effect otherwise.
+pub(crate) fn unclaimed(
+    claims: &BTreeMap<String, PathBuf>,
+    tasks: &[&CodeGenTask],
+) -> Result<(), SourceError> {
+    let read: BTreeSet<&str> = tasks.iter().flat_map(|task| claims_of(task)).collect();
+    match claims.keys().find(|name| !read.contains(name.as_str())) {
+        Some(name) => Err(SourceError::UnknownClaim {
+            name: name.clone(),
+            present: read.into_iter().map(str::to_owned).collect(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The claims that a task reads.
+fn claims_of(task: &CodeGenTask) -> impl Iterator<Item = &str> {
+    let spec = &task.spec;
+    let samples = spec.samples.iter().filter_map(Sample::source);
+    let inputs = spec
+        .inputs
+        .iter()
+        .filter_map(|input| input.source.as_ref()?.content());
+    let tests = spec.acceptance_tests.iter().filter_map(AcceptanceTests::source);
+    samples
+        .chain(inputs)
+        .chain(tests)
+        .filter_map(|source| match source {
+            ContentSource::Claim(claim) => Some(claim.claim_name.as_str()),
+            _ => None,
+        })
+}
+
 struct Resolver<'a> {
     config_maps: &'a BTreeMap<ObjectKey, Keys>,
     namespace: &'a str,
@@ -267,7 +300,7 @@ impl Resolver<'_> {
 
     /// Where the bytes are: what lies on a claim, in the folder that stands for it.
     fn place(&self, source: ContentSource<'_>, at: &At<'_>) -> Result<(Source, String), SourceError> {
-        let keys = |name: &str| find(self.config_maps, self.namespace, name).map(|(_, keys)| keys);
+        let keys = |name: &str| find(self.config_maps, self.namespace, name);
         let (source, file_name) =
             place(source, at.name, at.is_dir, keys).map_err(|fault| self.error(fault, at))?;
         let source = match (source, &self.given.claims) {
@@ -287,7 +320,12 @@ impl Resolver<'_> {
     fn error(&self, fault: NotFound, at: &At<'_>) -> SourceError {
         let (field, option) = (at.field.clone(), at.option.clone());
         match fault {
-            NotFound::ConfigMap { name } => SourceError::NoConfigMap { field, name, option },
+            NotFound::ConfigMap { name } => SourceError::NoConfigMap {
+                renamed: renamed_text(self.config_maps, self.namespace, &name),
+                field,
+                name,
+                option,
+            },
             NotFound::Key { name, key, present } => SourceError::NoKey {
                 field,
                 name,

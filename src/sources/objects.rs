@@ -16,44 +16,65 @@ impl fmt::Debug for Keys {
     }
 }
 
-/// Finds an object by the name that a reference gives. Generators of kustomize append a hash to names, and do not know
-/// the references of our kinds: a plain name finds the only object that is this name and such a hash.
+/// Finds an object by the name that a reference gives, as a cluster does: exactly.
 #[must_use]
-pub fn find<'a, T>(
-    objects: &'a BTreeMap<ObjectKey, T>,
-    namespace: &str,
-    name: &str,
-) -> Option<(&'a ObjectKey, &'a T)> {
-    let key = (namespace.to_owned(), name.to_owned());
-    if let Some(found) = objects.get_key_value(&key) {
-        return Some(found);
-    }
-    let mut hashed = objects.iter().filter(|((space, full), _)| {
-        space == namespace
-            && full
-                .strip_prefix(name)
-                .and_then(|rest| rest.strip_prefix('-'))
-                .is_some_and(is_kustomize_hash)
-    });
-    // Two of them may be versions of one object, and which is meant cannot be seen.
-    hashed.next().filter(|_| hashed.next().is_none())
+pub fn find<'a, T>(objects: &'a BTreeMap<ObjectKey, T>, namespace: &str, name: &str) -> Option<&'a T> {
+    objects.get(&(namespace.to_owned(), name.to_owned()))
 }
 
-/// Kustomize writes ten characters of an alphabet without vowels.
-fn is_kustomize_hash(text: &str) -> bool {
-    text.len() == 10 && text.bytes().all(|byte| b"bcdfghkmt2456789".contains(&byte))
+/// What to say of a reference that finds nothing where kustomize gave what it means another name: empty where it did not.
+#[must_use]
+pub fn renamed_text<T>(objects: &BTreeMap<ObjectKey, T>, namespace: &str, name: &str) -> String {
+    let mut of_the_name = objects
+        .keys()
+        .filter(|(space, full)| space == namespace && is_made_of(full, name));
+    let Some((_, full)) = of_the_name.next() else {
+        return String::new();
+    };
+    format!(
+        " (kustomize calls it {full} and changes no reference of ours unless the kustomization lists name-references.yaml under \
+         configurations, see docs/kustomize.md)"
+    )
+}
+
+/// Whether kustomize may have made a name of another one: by a prefix, a suffix or the hash of a generator.
+fn is_made_of(full: &str, name: &str) -> bool {
+    let is_joint = |rest: &str, at: fn(&str) -> Option<char>| at(rest).is_none_or(|c| matches!(c, '-' | '.'));
+    full.match_indices(name).any(|(start, _)| {
+        let (before, after) = (&full[..start], &full[start + name.len()..]);
+        full != name
+            && is_joint(before, |text| text.chars().next_back())
+            && is_joint(after, |text| text.chars().next())
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn objects(name: &str) -> BTreeMap<ObjectKey, u8> {
+        BTreeMap::from([(("default".to_owned(), name.to_owned()), 1)])
+    }
+
     #[test]
-    fn a_plain_name_finds_a_generated_one() {
-        let generated = ("default".to_owned(), "penguins-6t8g9b2c4d".to_owned());
-        let objects = BTreeMap::from([(generated, 1)]);
-        assert!(find(&objects, "default", "penguins").is_some());
-        assert!(find(&objects, "default", "penguin").is_none());
-        assert!(find(&objects, "other", "penguins").is_none());
+    fn a_reference_finds_the_object_of_its_name_and_no_other() {
+        assert!(find(&objects("penguins"), "default", "penguins").is_some());
+        assert!(find(&objects("penguins-6t8g9b2c4d"), "default", "penguins").is_none());
+        assert!(find(&objects("penguins"), "other", "penguins").is_none());
+    }
+
+    #[test]
+    fn an_object_that_kustomize_has_renamed_is_named() {
+        for full in ["penguins-6t8g9b2c4d", "dev-penguins", "dev-penguins-x"] {
+            let text = renamed_text(&objects(full), "default", "penguins");
+            assert!(text.contains(&format!("kustomize calls it {full} ")), "{text}");
+        }
+        for other in ["penguins", "penguins2", "flightlesspenguins"] {
+            assert_eq!(
+                renamed_text(&objects(other), "default", "penguins"),
+                "",
+                "{other}"
+            );
+        }
     }
 }

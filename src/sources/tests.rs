@@ -1,6 +1,7 @@
 //! Every source of every field, and what is said when it cannot be had.
 
 use super::*;
+use crate::api::CodeGenTaskSpec;
 use crate::pipeline::mounts::ending_of_text;
 
 fn config_maps() -> BTreeMap<ObjectKey, Keys> {
@@ -83,6 +84,43 @@ fn a_missing_config_map_names_both_ways_to_give_it() {
         message("  samples: [{name: m, configMapKeyRef: {name: absent, key: k}}]\n"),
         "spec.samples[0] (m) refers to ConfigMap absent, which is not among the manifests: add its document with -f (or its kustomization with -k), or give the file with --sample m=PATH"
     );
+}
+
+#[test]
+fn a_config_map_that_kustomize_has_renamed_is_named() {
+    let map = |name: &str| (("default".to_owned(), name.to_owned()), Keys::default());
+    let spec =
+        serde_saphyr::from_str("{prompt: p, samples: [{name: m, configMapKeyRef: {name: absent, key: k}}]}")
+            .unwrap();
+    let task = CodeGenTask::new("t", spec);
+    let error = plan(&task, &BTreeMap::from([map("dev-absent")]), &Given::default())
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.contains("(kustomize calls it dev-absent and changes no reference of ours"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_folder_for_a_claim_that_no_task_reads_is_refused() {
+    let spec = serde_saphyr::from_str(
+        "{prompt: p, samples: [{name: m, persistentVolumeClaim: {claimName: data, path: a.csv}}]}",
+    )
+    .unwrap();
+    let tasks = [
+        CodeGenTask::new("t", CodeGenTaskSpec::default()),
+        CodeGenTask::new("u", spec),
+    ];
+    let tasks: Vec<&CodeGenTask> = tasks.iter().collect();
+    let given = |name: &str| BTreeMap::from([(name.to_owned(), PathBuf::from("/srv"))]);
+    assert_eq!(unclaimed(&given("data"), &tasks), Ok(()));
+    assert_eq!(
+        unclaimed(&given("date"), &tasks).unwrap_err().to_string(),
+        "--claim date=...: no task reads a PersistentVolumeClaim of that name; they read data"
+    );
+    assert!(unclaimed(&given("data"), &tasks[..1]).is_err());
 }
 
 #[test]

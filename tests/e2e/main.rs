@@ -23,6 +23,7 @@ mod outcomes;
 mod ownership;
 mod packages;
 mod packaging;
+mod parity;
 mod permissions;
 mod publish;
 mod pushed;

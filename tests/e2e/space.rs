@@ -316,7 +316,8 @@ pub fn kubectl_refused(arguments: &[&str], input: &str) -> String {
     error
 }
 
-fn try_kubectl(arguments: &[&str], input: &str) -> (bool, String, String) {
+/// Whether it is done, what is printed, and what is said of a failure.
+pub fn try_kubectl(arguments: &[&str], input: &str) -> (bool, String, String) {
     let mut child = Command::new("kubectl")
         .args(arguments)
         .stdin(Stdio::piped())

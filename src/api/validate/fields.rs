@@ -1,6 +1,6 @@
 //! Walks an object along its schema: fields that are not in it, and nulls.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Fault;
 
@@ -47,7 +47,11 @@ fn walk(schema: &Value, value: &Value, path: &str, faults: &mut Vec<Fault>) {
                 match member(schema, name) {
                     Some(member) => walk(member, field, &here, faults),
                     None if is_free_form(schema) || !schema["properties"].is_object() => {}
-                    None => faults.push(Fault::new(here, advice(schema, name, path.is_empty()))),
+                    None => {
+                        let advice = file_of_this_machine(path, fields, name)
+                            .unwrap_or_else(|| advice(schema, name, path.is_empty()));
+                        faults.push(Fault::new(here, advice));
+                    }
                 }
             }
         }
@@ -74,6 +78,34 @@ fn is_free_form(schema: &Value) -> bool {
     schema["x-kubernetes-preserve-unknown-fields"] == Value::Bool(true)
 }
 
+/// Fields in which most people try to name a file of their machine first.
+const FILE_FIELDS: [&str; 4] = ["path", "file", "filepath", "csv"];
+
+/// What is said to whoever gives a sample or an input by its path.
+fn file_of_this_machine(path: &str, entry: &Map<String, Value>, name: &str) -> Option<String> {
+    let option = match path.strip_prefix("spec.")?.split_once('[')?.0 {
+        "samples" => "--sample",
+        "inputs" => "--input",
+        _ => return None,
+    };
+    let own = entry.get("name").and_then(Value::as_str).unwrap_or("NAME");
+    FILE_FIELDS.contains(&name.to_lowercase().as_str()).then(|| {
+        format!(
+            "unknown field {name:?}: a manifest names no file of a machine: make a ConfigMap of it, as a kustomization's \
+             configMapGenerator does, and name that with configMapKeyRef; {option} {own}=PATH then puts any file in its place"
+        )
+    })
+}
+
+/// Whether a fault is such a field of the entry at `path`, whose source is missing for that reason alone.
+pub(super) fn is_file_of(fault: &Fault, path: &str) -> bool {
+    let field = fault
+        .path
+        .strip_prefix(path)
+        .and_then(|rest| rest.strip_prefix('.'));
+    field.is_some_and(|field| FILE_FIELDS.contains(&field.to_lowercase().as_str()))
+}
+
 fn advice(schema: &Value, name: &str, at_root: bool) -> String {
     let known: Vec<&str> = schema["properties"]
         .as_object()
@@ -91,8 +123,8 @@ fn advice(schema: &Value, name: &str, at_root: bool) -> String {
     }
 }
 
-/// The field of the schema that differs by a typing error, by case or by underscores.
-fn nearest<'a>(known: &[&'a str], name: &str) -> Option<&'a str> {
+/// The name among `known` that differs by a typing error, by case or by underscores.
+pub(super) fn nearest<'a>(known: &[&'a str], name: &str) -> Option<&'a str> {
     let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
     let name = plain(name);
     known

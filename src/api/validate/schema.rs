@@ -5,13 +5,16 @@ use jsonschema::paths::{Location, LocationSegment};
 use jsonschema::{Draft, ValidationError};
 use serde_json::Value;
 
-use super::Fault;
+use super::{Fault, patterns};
 
 /// Values that are of the wrong type, out of bounds or missing.
 pub(super) fn violations(schema: &Value, object: &Value) -> Vec<Fault> {
     // OpenAPI 3.0 is closest to draft 4: `exclusiveMinimum` is a boolean, 1.0 is no integer.
     match jsonschema::options().with_draft(Draft::Draft4).build(schema) {
-        Ok(validator) => validator.iter_errors(object).map(|error| fault(&error)).collect(),
+        Ok(validator) => validator
+            .iter_errors(object)
+            .map(|error| fault(schema, &error))
+            .collect(),
         Err(error) => vec![Fault::new(
             "",
             format!("the definition's schema is invalid: {error}"),
@@ -19,7 +22,7 @@ pub(super) fn violations(schema: &Value, object: &Value) -> Vec<Fault> {
     }
 }
 
-fn fault(error: &ValidationError<'_>) -> Fault {
+fn fault(schema: &Value, error: &ValidationError<'_>) -> Fault {
     let mut path = path(error.instance_path());
     if let ValidationErrorKind::Required {
         property: Value::String(property),
@@ -31,21 +34,26 @@ fn fault(error: &ValidationError<'_>) -> Fault {
             format!("{path}.{property}")
         };
     }
-    Fault::new(path, words(error))
+    Fault::new(path, words(schema, error))
 }
 
-fn words(error: &ValidationError<'_>) -> String {
+fn words(schema: &Value, error: &ValidationError<'_>) -> String {
     let given = shortened(error.instance());
     match error.kind() {
         ValidationErrorKind::Required { .. } => "Required value".to_owned(),
         ValidationErrorKind::Type {
             kind: TypeKind::Single(expected),
-        } => wrong_type(error.instance(), &expected.to_string()),
+        } => wrong_type(
+            error.instance(),
+            &expected.to_string(),
+            advice_beside(schema, error),
+        ),
         ValidationErrorKind::Enum { options } => {
             format!("Unsupported value: {given}: supported values: {}", list(options))
         }
         ValidationErrorKind::Pattern { pattern } => {
-            format!("Invalid value: {given}: should match '{pattern}'")
+            let advice = patterns::advice(pattern).unwrap_or_else(|| format!("should match '{pattern}'"));
+            format!("Invalid value: {given}: {advice}")
         }
         ValidationErrorKind::Minimum { limit } => {
             format!(
@@ -77,7 +85,14 @@ fn words(error: &ValidationError<'_>) -> String {
     }
 }
 
-fn wrong_type(instance: &Value, expected: &str) -> String {
+/// What to write by the pattern that stands beside the broken type.
+fn advice_beside(schema: &Value, error: &ValidationError<'_>) -> Option<String> {
+    let (field, _) = error.schema_path().as_str().rsplit_once('/')?;
+    let pattern = schema.pointer(field)?.get("pattern")?.as_str()?;
+    patterns::advice(pattern)
+}
+
+fn wrong_type(instance: &Value, expected: &str, advice: Option<String>) -> String {
     let given = match instance {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -88,10 +103,15 @@ fn wrong_type(instance: &Value, expected: &str) -> String {
         Value::Object(_) => "object",
     };
     let cure = match (expected, instance) {
-        ("string", Value::Bool(_) | Value::Number(_)) => format!(": write it in quotes, \"{instance}\""),
+        // The value is not repeated: 3.10 is the number 3.1 by now, and yes is true.
+        ("string", Value::Bool(_) | Value::Number(_)) => {
+            let advice = advice.unwrap_or_else(|| "write it in quotes, as it stands in the file".to_owned());
+            format!(": {advice}")
+        }
         ("integer" | "number", Value::String(text)) if text.parse::<f64>().is_ok() => {
             ": write it without quotes".to_owned()
         }
+        ("boolean", Value::String(_)) => ": write true or false, without quotes".to_owned(),
         ("array", _) => ": write a list".to_owned(),
         _ => String::new(),
     };

@@ -18,10 +18,16 @@ pub enum Color {
     Never,
 }
 
+/// `NAME=PATH`. A leading `@` is no part of the path: the option that gives values too needs it.
 pub(super) fn name_and_path(text: &str) -> Result<(String, PathBuf), String> {
-    match text.split_once('=') {
-        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), path.into())),
-        _ => Err("write name=path, for example measurements=./today.csv".to_owned()),
+    let (name, path) = text.split_once('=').unwrap_or_default();
+    let path = path.strip_prefix('@').unwrap_or(path);
+    match path {
+        "-" => Err("standard input is not read here: save it to a file and give its path".to_owned()),
+        _ if name.is_empty() || path.is_empty() => {
+            Err("write name=path, for example measurements=./today.csv".to_owned())
+        }
+        _ => Ok((name.to_owned(), path.into())),
     }
 }
 
@@ -56,7 +62,22 @@ mod tests {
             ("a".to_owned(), PathBuf::from("b=c"))
         );
         assert!(name_and_path("a=").is_err());
+        assert!(name_and_path("a=@").is_err());
+        assert!(name_and_path("=b").is_err());
         assert!(name_and_path("a").is_err());
+    }
+
+    #[test]
+    fn a_path_may_begin_as_where_values_are_taken_too() {
+        assert_eq!(
+            name_and_path("a=@b.csv").unwrap(),
+            ("a".to_owned(), PathBuf::from("b.csv"))
+        );
+        assert_eq!(
+            name_and_path("a=./@b.csv").unwrap(),
+            ("a".to_owned(), PathBuf::from("./@b.csv"))
+        );
+        assert!(name_and_path("a=@-").unwrap_err().contains("standard input"));
     }
 
     #[test]

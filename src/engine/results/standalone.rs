@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::api::image::default_base;
 use crate::api::values::{Input, ValueType};
 use crate::pipeline::lock::Lock;
 use crate::pipeline::progress::{BuiltImage, Progress};
@@ -40,14 +41,21 @@ fn dockerfile(task: &Task, built: &BuiltImage, lock: Option<&Lock>) -> String {
         "# docker build -t {name} . && docker run --rm -v \"$PWD/out:/var/outputs\" {name} --help\n",
         name = task.name
     );
-    // An image that the user already had holds its packages.
-    let base = task.image.reference.as_ref().unwrap_or(&task.image.base);
-    // Locally another Python may have been there than the one that the base image has.
-    let lock =
-        lock.filter(|_| task.image.reference.is_none() && has_python(built, &task.image.python_version));
+    let Base {
+        image: base,
+        has_the_python,
+    } = base(task, built);
+    let lock = lock.filter(|_| has_the_python);
     let platform = lock.map_or_else(String::new, |lock| {
         format!("--platform=linux/{} ", docker_architecture(&lock.architecture))
     });
+    if !has_the_python && !has_python(built, &task.image.python_version) {
+        let _ = writeln!(
+            text,
+            "# The tests ran with Python {}. Where this image has another one, run them again in it.",
+            built.python
+        );
+    }
     let _ = writeln!(text, "FROM {platform}{base}");
     let system = system_packages(task, built);
     if task.image.reference.is_none() && !system.is_empty() {
@@ -73,6 +81,50 @@ fn dockerfile(task: &Task, built: &BuiltImage, lock: Option<&Lock>) -> String {
         "COPY solution.py .\nRUN mkdir -p /var/inputs /var/outputs\nENTRYPOINT [\"python\", \"/program/solution.py\"]\n",
     );
     text
+}
+
+/// What an image of one's own begins with.
+struct Base {
+    image: String,
+    /// Whether it has the Python that the tests ran with.
+    has_the_python: bool,
+}
+
+fn base(task: &Task, built: &BuiltImage) -> Base {
+    let wanted = &task.image.python_version;
+    // An image that the user already had holds its packages.
+    if let Some(reference) = &task.image.reference {
+        return Base {
+            image: reference.clone(),
+            has_the_python: false,
+        };
+    }
+    if has_python(built, wanted) {
+        return Base {
+            image: task.image.base.clone(),
+            has_the_python: true,
+        };
+    }
+    // A laptop may have another Python than the one that the task asks for. The tests are about that one.
+    let ran_with = minor_version(&built.python).filter(|_| task.image.base == default_base(wanted));
+    match ran_with {
+        Some(version) => Base {
+            image: default_base(&version),
+            has_the_python: true,
+        },
+        None => Base {
+            image: task.image.base.clone(),
+            has_the_python: false,
+        },
+    }
+}
+
+/// `3.11` of `3.11.7 (3.12 was asked for)`.
+fn minor_version(python: &str) -> Option<String> {
+    let mut parts = python.split(['.', ' ']);
+    let (major, minor) = (parts.next()?, parts.next()?);
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(major) && is_number(minor)).then(|| format!("{major}.{minor}"))
 }
 
 /// Whether the environment has the Python that the task asks for.
@@ -119,10 +171,11 @@ fn script(task: &Task, built: &BuiltImage) -> String {
 # Needs Python {python} (another one with PYTHON=...){needs}. The first run makes a virtual environment beside this script.
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
-if [ "$#" -eq 0 ]; then
-  echo "usage: sh run.sh OUTPUT-FOLDER {options}" >&2
-  exit 2
-fi
+usage="usage: sh run.sh OUTPUT-FOLDER {options}"
+case "${{1:-}}" in
+  -h | --help) echo "$usage" && exit ;;
+  "" | -*) echo "$usage" >&2 && exit 2 ;;
+esac
 if [ ! -e "$here/.venv/complete" ]; then
   "${{PYTHON:-python3}}" -m venv --clear "$here/.venv"
   "$here/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$here/{REQUIREMENTS}"
@@ -169,6 +222,7 @@ mod tests {
                 && made.contains("--require-hashes -r requirements.lock"),
             "{made}"
         );
+        task.image.base = "registry.example.com/python:own".into();
         for python in [
             "3.11.7 (3.12 was asked for)",
             "3.12.1 (3.1 was asked for)",
@@ -180,7 +234,47 @@ mod tests {
                 made.contains("pip install --no-cache-dir -r requirements.txt"),
                 "{made}"
             );
+            assert!(
+                made.contains(&format!("# The tests ran with Python {python}.")),
+                "{made}"
+            );
             assert!(!made.contains("--platform"), "{made}");
         }
+    }
+
+    #[test]
+    fn an_image_of_ones_own_has_the_python_that_the_tests_ran_with() {
+        let lock = Lock::parse("# Python 3.11.7 on x86_64\nsix==1.17.0\n").unwrap();
+        let (mut task, mut built) = (task(), image(&["six"]));
+        task.image.reference = None;
+        task.image.python_version = "3.12".into();
+        task.image.base = default_base("3.12");
+        built.python = "3.11.7 (3.12 was asked for)".into();
+        let made = dockerfile(&task, &built, Some(&lock));
+        assert!(
+            made.contains(&format!("FROM --platform=linux/amd64 {}\n", default_base("3.11")))
+                && made.contains("--require-hashes"),
+            "{made}"
+        );
+    }
+
+    #[test]
+    fn the_script_asks_for_a_folder_and_takes_no_option_for_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("run.sh");
+        std::fs::write(&script, super::script(&task(), &image(&["six"]))).unwrap();
+        for (argument, code) in [("--help", 0), ("-h", 0), ("", 2), ("--decimals", 2)] {
+            let done = std::process::Command::new("sh")
+                .arg(&script)
+                .arg(argument)
+                .current_dir(folder.path())
+                .output()
+                .unwrap();
+            assert_eq!(done.status.code(), Some(code), "{argument}");
+            let said = if code == 0 { &done.stdout } else { &done.stderr };
+            assert!(said.starts_with(b"usage: sh run.sh OUTPUT-FOLDER"), "{argument}");
+        }
+        // Neither a folder named like an option nor an environment was made.
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

@@ -33,6 +33,15 @@ fn only_published_files_are_removed() {
 }
 
 #[test]
+fn a_script_may_be_run_and_nothing_else_may() {
+    let (_folder, task) = open();
+    task.publish(&results(&[("run.sh", "#!/bin/sh\n"), ("solution.py", "1")]))
+        .unwrap();
+    let mode = |name: &str| fs::metadata(task.root.join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("run.sh"), mode("solution.py")), (0o700, 0o600));
+}
+
+#[test]
 fn a_result_that_the_user_edited_is_moved_aside() {
     let (_folder, task) = open();
     task.publish(&results(&[("solution.py", "1")])).unwrap();

@@ -63,13 +63,27 @@ async fn a_missing_file_and_a_folder_for_a_file_are_named() {
         .await
         .unwrap_err();
     assert!(
-        error.to_string().starts_with("m: cannot read absent.csv: "),
+        error.to_string().starts_with("m: cannot read absent.csv: ")
+            && error.to_string().ends_with("; correct the path"),
         "{error}"
     );
     let error = freeze_sample(wanted(Source::File(folder.path().into())), folder.path())
         .await
         .unwrap_err();
     assert!(error.to_string().ends_with("is not a file"), "{error}");
+}
+
+#[test]
+fn a_file_that_may_not_be_read_is_said_to_be_forbidden() {
+    let error = FreezeError::Read {
+        name: "m".to_owned(),
+        path: "s.csv".into(),
+        source: io::ErrorKind::PermissionDenied.into(),
+    };
+    assert_eq!(
+        error.to_string(),
+        "m: cannot read s.csv: permission denied; let your user read it (chmod u+r), and enter the folders above it"
+    );
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::super::manifest::{Document, Origin};
+use super::resource::Resource;
 use super::{KustomizeError, inside};
 
 /// One entry of `configMapGenerator` or `secretGenerator`.
@@ -21,8 +22,20 @@ pub(super) struct Generator {
     literals: Vec<String>,
     envs: Vec<String>,
     env: String,
+    r#type: String,
+    options: Options,
     #[serde(flatten)]
     other: Map<String, Value>,
+}
+
+/// What generators give their objects besides content: `generatorOptions`, or the `options` of one.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Options {
+    labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
+    immutable: bool,
+    disable_name_suffix_hash: bool,
 }
 
 impl Generator {
@@ -32,7 +45,6 @@ impl Generator {
         self.other
             .iter()
             .find(|(field, value)| match field.as_str() {
-                "options" | "type" => false,
                 "behavior" => !creates(value),
                 _ => true,
             })
@@ -40,19 +52,46 @@ impl Generator {
     }
 }
 
-/// The object that a generator makes, under its plain name.
-pub(super) fn object(
+/// The object that a generator makes, under its plain name. `shared` are the options of all generators beside it.
+pub(super) fn resource(
+    kind: &str,
+    generator: &Generator,
+    shared: &Options,
+    index: usize,
+    file: &Path,
+    folder: &Path,
+) -> Result<Resource, KustomizeError> {
+    let data = data(kind, generator, index, file, folder)?;
+    let origin = Origin {
+        file: file.display().to_string(),
+        place: format!("{}[{index}]", field_of(kind)),
+    };
+    let own = &generator.options;
+    let mut resource = Resource::new(Document {
+        origin,
+        value: render(kind, generator, shared, data),
+        notices: Vec::new(),
+    });
+    resource.is_hashed = !(own.disable_name_suffix_hash || shared.disable_name_suffix_hash);
+    Ok(resource)
+}
+
+fn field_of(kind: &str) -> &'static str {
+    if kind == "Secret" {
+        "secretGenerator"
+    } else {
+        "configMapGenerator"
+    }
+}
+
+fn data(
     kind: &str,
     generator: &Generator,
     index: usize,
     file: &Path,
     folder: &Path,
-) -> Result<Document, KustomizeError> {
-    let field = if kind == "Secret" {
-        "secretGenerator"
-    } else {
-        "configMapGenerator"
-    };
+) -> Result<BTreeMap<String, Vec<u8>>, KustomizeError> {
+    let field = field_of(kind);
     let invalid = |message: String| KustomizeError::Invalid {
         file: file.to_owned(),
         message,
@@ -87,20 +126,28 @@ pub(super) fn object(
             add(key, value.as_bytes().to_vec())?;
         }
     }
-    let origin = Origin {
-        file: file.display().to_string(),
-        place: format!("{field}[{index}]"),
-    };
-    Ok(Document {
-        origin,
-        value: render(kind, generator, data),
-    })
+    Ok(data)
 }
 
-fn render(kind: &str, generator: &Generator, data: BTreeMap<String, Vec<u8>>) -> Value {
+fn render(kind: &str, generator: &Generator, shared: &Options, data: BTreeMap<String, Vec<u8>>) -> Value {
     let mut object = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": generator.name}});
     if !generator.namespace.is_empty() {
         object["metadata"]["namespace"] = json!(generator.namespace);
+    }
+    // Its own options count more than those of all.
+    for options in [shared, &generator.options] {
+        for (field, pairs) in [("labels", &options.labels), ("annotations", &options.annotations)] {
+            for (key, value) in pairs {
+                object["metadata"][field][key] = json!(value);
+            }
+        }
+        if options.immutable {
+            object["immutable"] = json!(true);
+        }
+    }
+    if kind == "Secret" {
+        let stated = Some(generator.r#type.as_str()).filter(|stated| !stated.is_empty());
+        object["type"] = json!(stated.unwrap_or("Opaque"));
     }
     for (key, bytes) in data {
         match (kind, String::from_utf8(bytes)) {

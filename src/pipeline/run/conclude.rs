@@ -1,6 +1,7 @@
 //! What a run came to: computed from the report and what was found in the data, never from a word in the output.
 
 use super::outputs::{OutputsRead, Room, TypedOutput};
+use crate::api::duration;
 use crate::api::run_status::{Finding, Severity};
 use crate::pipeline::failed_check::{last_exception, limit_name, tail};
 use crate::pipeline::redact::Redactor;
@@ -159,8 +160,9 @@ fn failure_of(phase: &PhaseReport) -> RunFailure {
         }
         PhaseEnd::TimedOut => {
             let message = format!(
-                "the program did not end within {:.0} s: give it more time with sandbox.timeout",
-                phase.seconds
+                "the program did not end within {}: give it more time with --timeout, or with spec.sandbox.timeout of the run or its \
+                 task",
+                duration::text(phase.seconds)
             );
             (FailureReason::LimitExceeded, message, None, Some("Time"))
         }

@@ -72,6 +72,16 @@ impl LocalSandbox {
         }
     }
 
+    /// Refuse what could not build any environment, before something is paid for that needs one: a folder that cannot be written and,
+    /// where `asks_index` and nothing has been built yet, an index that does not answer.
+    pub async fn check_builds(&self, spec: &ImageSpec, asks_index: bool) -> Result<(), SandboxError> {
+        venv::can_be_stored(&self.cache)?;
+        if asks_index && !venv::has_any(&self.cache) {
+            venv::index_answers(spec).await?;
+        }
+        Ok(())
+    }
+
     /// Refuse a machine that cannot isolate, as far as this can be seen without starting anything.
     pub fn probe(&self) -> Result<(), SandboxError> {
         isolation::find_bubblewrap().map(drop)

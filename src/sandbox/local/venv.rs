@@ -66,6 +66,28 @@ pub(super) fn find(cache: &Path, id: &str) -> Option<Environment> {
     environment.executable.exists().then_some(environment)
 }
 
+/// Whether anything can be built below `cache`: folders are made there, and one more that is removed again.
+pub(super) fn can_be_stored(cache: &Path) -> Result<(), SandboxError> {
+    let parent = cache.join("environments");
+    let made = fs::create_dir_all(&parent).and_then(|()| tempfile::tempdir_in(&parent).map(drop));
+    made.map_err(|source| SandboxError::Cache {
+        folder: cache.to_owned(),
+        source,
+    })
+}
+
+/// Whether `cache` has an environment that is whole, of whichever packages.
+pub(super) fn has_any(cache: &Path) -> bool {
+    let entries = fs::read_dir(cache.join("environments")).into_iter().flatten();
+    entries.flatten().any(|entry| entry.path().join(MARKER).exists())
+}
+
+/// Whether the index that an environment of `spec` would be installed from answers.
+pub(super) async fn index_answers(spec: &ImageSpec) -> Result<(), SandboxError> {
+    let index = PackageIndex::new(None, Vec::new());
+    index::answers(&index, spec, place(spec, &spec.python_version)).await
+}
+
 /// The environment of a spec, built when it is not there, or when it is to take the place of the one that is. Of two at once, the second
 /// waits and finds the first one's.
 pub(super) async fn find_or_build(
@@ -356,6 +378,21 @@ mod tests {
             serde_json::to_vec(environment).unwrap(),
         )
         .unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_cannot_hold_environments_is_named_with_the_variable_for_another() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(can_be_stored(&folder.path().join("cache")).is_ok());
+        // Root may write to any folder, but nobody makes one below a file.
+        fs::write(folder.path().join("file"), "").unwrap();
+        let cache = folder.path().join("file/cache");
+        let error = can_be_stored(&cache).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("environments cannot be stored in {}: ", cache.display()))
+                && error.ends_with("set CODEGEN_CACHE_DIR to another folder"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn ended(end: PhaseEnd) -> RunEnd {
 #[case(
     PhaseEnd::TimedOut,
     FailureReason::LimitExceeded,
-    "the program did not end within 7 s: give it more time with sandbox.timeout",
+    "the program did not end within 7 s: give it more time with --timeout, or with spec.sandbox.timeout of the run or its task",
     None,
     Some("Time")
 )]
