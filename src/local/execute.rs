@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::approval::Approvals;
 use super::error::{TaskError, stopped};
+use super::folder::RECORD;
 use super::interrupt::Stop;
 use super::prepare::{Prepared, TaskOptions};
 use crate::api::approval::AwaitedApproval;
@@ -57,7 +58,7 @@ pub async fn execute(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Executed, TaskError> {
-    let store = FolderStore::open(&prepared.run.root().join("record")).map_err(stopped)?;
+    let store = FolderStore::open(&prepared.run.root().join(RECORD)).map_err(stopped)?;
     // Before a call is paid for: without isolation nothing of it could be run.
     let sandbox = Isolated::new()?;
     let Earlier { recorded, active } = earlier(&store).await?;

@@ -171,12 +171,19 @@ impl<'a> Parts<'a> {
                 Err(kube::Error::Api(status)) if status.is_already_exists() => {
                     let name = part_name(&self.name, number);
                     let found = secrets.get_opt(&name).await;
-                    let found = found.map_err(|error| remote("read", owner, &name, error))?;
+                    let found = found.map_err(|error| remote("read", &owner.namespace, &name, error))?;
                     if found.is_some_and(|found| !own::is_as_wanted(&secret, &found)) {
                         return Err(own::replaced(format!("Secret {}/{name}", owner.namespace)));
                     }
                 }
-                Err(error) => return Err(remote("create", owner, &part_name(&self.name, number), error)),
+                Err(error) => {
+                    return Err(remote(
+                        "create",
+                        &owner.namespace,
+                        &part_name(&self.name, number),
+                        error,
+                    ));
+                }
             }
         }
         Ok(())
@@ -214,9 +221,9 @@ pub fn part_name(name: &str, number: usize) -> String {
 
 /// A Secret that could not be read or written.
 #[must_use]
-pub fn remote(action: &str, owner: &Owner, name: &str, error: kube::Error) -> StoreError {
+pub fn remote(action: &str, namespace: &str, name: &str, error: kube::Error) -> StoreError {
     StoreError::Remote {
-        action: format!("{action} the Secret {}/{name}", owner.namespace),
+        action: format!("{action} the Secret {namespace}/{name}"),
         source: Box::new(error),
     }
 }

@@ -161,7 +161,7 @@ pub async fn create(
 ) -> Result<(Snapshot, String, String), StoreError> {
     let (name, sha256) = named(owner, agent.as_ref(), &sources);
     // The secret of one that is there is no other in what it is compared with.
-    let present = read(client, owner, &name).await?;
+    let present = read(client, &owner.namespace, &name).await?;
     let drawn = || std::iter::repeat_with(fastrand::alphanumeric).take(32).collect();
     let seed = present.map_or_else(drawn, |present| present.seed);
     let mut parts = Parts::new(&name);
@@ -221,8 +221,8 @@ fn named(owner: &Owner, agent: Option<&CodeGenAgentSpec>, sources: &Sources) -> 
 }
 
 /// Reads the snapshot whose first Secret is `name`.
-pub async fn read(client: &Client, owner: &Owner, name: &str) -> Result<Option<Snapshot>, StoreError> {
-    let Some(data) = data(client, owner, name).await? else {
+pub async fn read(client: &Client, namespace: &str, name: &str) -> Result<Option<Snapshot>, StoreError> {
+    let Some(data) = data(client, namespace, name).await? else {
         return Ok(None);
     };
     let index = data
@@ -232,7 +232,7 @@ pub async fn read(client: &Client, owner: &Owner, name: &str) -> Result<Option<S
     serde_json::from_slice(index)
         .map(Some)
         .map_err(|error| StoreError::Damaged {
-            name: format!("Secret {}/{name}", owner.namespace),
+            name: format!("Secret {namespace}/{name}"),
             detail: error.to_string(),
         })
 }
@@ -260,7 +260,7 @@ pub async fn profiles(
 
 /// Reads one file of a snapshot.
 pub async fn content(client: &Client, owner: &Owner, file: &MountedFile) -> Result<Vec<u8>, StoreError> {
-    let found = data(client, owner, &file.secret).await?;
+    let found = data(client, &owner.namespace, &file.secret).await?;
     found
         .and_then(|mut data| data.remove(&file.key))
         .map(|bytes| bytes.0)
@@ -272,16 +272,16 @@ pub async fn content(client: &Client, owner: &Owner, file: &MountedFile) -> Resu
 
 async fn data(
     client: &Client,
-    owner: &Owner,
+    namespace: &str,
     name: &str,
 ) -> Result<Option<BTreeMap<String, ByteString>>, StoreError> {
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), &owner.namespace);
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let found = secrets.get_opt(name).await;
-    let found = found.map_err(|error| remote("read", owner, name, error))?;
+    let found = found.map_err(|error| remote("read", namespace, name, error))?;
     match found {
         // Whoever may create Secrets could give a task other inputs under this name.
         Some(secret) if !own::is_own(&secret, SNAPSHOT_TYPE) => {
-            Err(own::replaced(format!("Secret {}/{name}", owner.namespace)))
+            Err(own::replaced(format!("Secret {namespace}/{name}")))
         }
         found => Ok(found.map(|secret| secret.data.unwrap_or_default())),
     }

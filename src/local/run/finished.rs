@@ -10,7 +10,7 @@ use crate::data::profile::SampleProfile;
 use crate::engine::results::SOLUTION;
 use crate::engine::run_data::{Columns, columns};
 use crate::ledger::{FolderStore, Store as _};
-use crate::local::folder::{RevisionFolder, TASK};
+use crate::local::folder::{RECORD, RevisionFolder, TASK};
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::lock::Lock;
@@ -50,7 +50,7 @@ impl Finished {
         let task: Task =
             serde_json::from_slice(&task).map_err(|error| LocalRunError::damaged(folder, error))?;
         let stored = LocalRunError::stored(folder);
-        let record = run.root().join("record");
+        let record = run.root().join(RECORD);
         if !record.is_dir() {
             return Err(no_task());
         }
