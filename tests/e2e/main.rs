@@ -34,4 +34,5 @@ mod secrets;
 mod sources;
 mod space;
 mod reports;
+mod verbs;
 mod waiting;
