@@ -318,3 +318,64 @@ fn a_kustomization_is_read_with_k() {
             "refers to key a.csv of ConfigMap numbers, which has b.csv",
         ));
 }
+
+#[test]
+fn a_folder_that_holds_no_result_says_what_to_name() {
+    let folder = folder(&[]);
+    for verb in ["tests", "logs", "diff", "events", "cost", "code", "replay"] {
+        program(folder.path())
+            .args([verb, "./nothing"])
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(
+                contains("./nothing holds no result of kubectl-codegen local")
+                    .and(contains("codegen-out/NAME")),
+            );
+    }
+    program(folder.path())
+        .args(["list", "nothing"])
+        .assert()
+        .code(2)
+        .stderr(contains("cannot read nothing"));
+    program(folder.path())
+        .args(["list", "."])
+        .assert()
+        .success()
+        .stdout("");
+}
+
+#[test]
+fn a_local_result_is_not_followed_and_prices_are_read_before_anything_is_asked() {
+    let folder = folder(&[("prices.yaml", "models: {a: 1}")]);
+    program(folder.path())
+        .args(["logs", "-f", "./sum"])
+        .assert()
+        .code(2)
+        .stderr(contains("a local run shows what it does itself"));
+    for (prices, message) in [
+        ("absent.yaml", "cannot read absent.yaml"),
+        ("prices.yaml", "no table of prices"),
+    ] {
+        program(folder.path())
+            .args(["cost", "./sum", "--prices", prices])
+            .assert()
+            .code(2)
+            .stderr(contains(message));
+    }
+    program(folder.path())
+        .args(["cost", "--price", "free"])
+        .assert()
+        .code(2)
+        .stderr(contains("some-model=2.50/10"));
+}
+
+#[test]
+fn a_stage_that_is_none_is_refused_with_those_that_there_are() {
+    let folder = folder(&[]);
+    program(folder.path())
+        .args(["list", ".", "--stage", "Runing"])
+        .assert()
+        .code(2)
+        .stderr(contains("RunningTests"));
+}

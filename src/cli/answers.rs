@@ -94,17 +94,18 @@ async fn answer(
     Ok(Response::from_parts(parts, StreamBody::new(frames)))
 }
 
+/// Whether an answer goes on as long as there is something to say: a watch, or a log that is followed.
 fn is_watch(uri: &Uri) -> bool {
     let query = uri.query().unwrap_or_default();
     query
         .split('&')
-        .any(|pair| matches!(pair, "watch=true" | "watch=1"))
+        .any(|pair| matches!(pair, "watch=true" | "watch=1" | "follow=true"))
 }
 
 /// How far an answer is.
 struct Reading {
     request: String,
-    /// It has no end, and an event on each line.
+    /// It has no end, and an event or a line of a log on each line.
     is_watch: bool,
     until: Instant,
     bounds: Bounds,
@@ -167,6 +168,13 @@ mod tests {
 
     fn map(bytes: usize) -> String {
         format!("{{\"metadata\":{{\"name\":\"{}\"}}}}", "x".repeat(bytes))
+    }
+
+    #[test]
+    fn a_log_that_is_followed_goes_on_as_a_watch_does() {
+        let log = "/api/v1/namespaces/data/pods/a/log?container=build";
+        assert!(is_watch(&format!("{log}&follow=true").parse().unwrap()));
+        assert!(!is_watch(&log.parse().unwrap()));
     }
 
     #[tokio::test]

@@ -5,17 +5,20 @@ mod context;
 mod local;
 mod run;
 mod values;
+mod verbs;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-pub(crate) use cluster::{
-    ClusterArgs, DecideArgs, ExportArgs, FromArg, GateArg, RetryArgs, TaskArgs, WatchArgs,
-};
+pub(crate) use cluster::{ClusterArgs, DecideArgs, ExportArgs, FromArg, GateArg, RetryArgs, WatchArgs};
 pub(crate) use context::{ContextArgs, ContextFormat};
 pub(crate) use local::{Format, LocalArgs, ManifestArgs};
 pub(crate) use run::{LocalCommand, LocalRunArgs, ProgramArgs, RunArgs, RunFormat};
 pub(crate) use values::Color;
+pub(crate) use verbs::{
+    CostArgs, CostBy, DiffArgs, EventsArgs, ListArgs, ListFormat, LogsArgs, PENDING, RecordArgs, ReplayArgs,
+    TestsArgs,
+};
 
 /// Turns a prompt, sample data and typed outputs into a tested Python program.
 #[derive(Parser, Debug)]
@@ -41,9 +44,30 @@ pub enum Command {
     /// Show what a task in a cluster does, until it has ended.
     #[command(after_help = cluster::WATCH_EXAMPLES, after_long_help = with_exit_codes(cluster::WATCH_EXAMPLES, cluster::WATCH_EXIT_CODES))]
     Watch(Box<WatchArgs>),
-    /// Print the program of a task that has ended in a cluster.
+    /// List the tasks of a cluster, or the results on this machine.
+    #[command(after_help = verbs::LIST_EXAMPLES, after_long_help = with_exit_codes(verbs::LIST_EXAMPLES, verbs::SHOW_EXIT_CODES))]
+    List(Box<ListArgs>),
+    /// Print the program of a task, under way or ended.
     #[command(after_help = cluster::CODE_EXAMPLES, after_long_help = with_exit_codes(cluster::CODE_EXAMPLES, cluster::CODE_EXIT_CODES))]
-    Code(Box<TaskArgs>),
+    Code(Box<RecordArgs>),
+    /// Show the tests of an attempt, or one of them with its traceback.
+    #[command(after_help = verbs::TESTS_EXAMPLES, after_long_help = with_exit_codes(verbs::TESTS_EXAMPLES, verbs::TESTS_EXIT_CODES))]
+    Tests(Box<TestsArgs>),
+    /// Print what builds and attempts of a task print.
+    #[command(after_help = verbs::LOGS_EXAMPLES, after_long_help = with_exit_codes(verbs::LOGS_EXAMPLES, verbs::SHOW_EXIT_CODES))]
+    Logs(Box<LogsArgs>),
+    /// Show what changed of program and suite between two attempts.
+    #[command(after_help = verbs::DIFF_EXAMPLES, after_long_help = with_exit_codes(verbs::DIFF_EXAMPLES, verbs::DIFF_EXIT_CODES))]
+    Diff(Box<DiffArgs>),
+    /// Show what happened to a task, its Pods and its Jobs, in order of time.
+    #[command(after_help = verbs::EVENTS_EXAMPLES, after_long_help = with_exit_codes(verbs::EVENTS_EXAMPLES, verbs::SHOW_EXIT_CODES))]
+    Events(Box<EventsArgs>),
+    /// Add up calls and tokens, and what they cost by a table of prices.
+    #[command(after_help = verbs::COST_EXAMPLES, after_long_help = with_exit_codes(verbs::COST_EXAMPLES, verbs::SHOW_EXIT_CODES))]
+    Cost(Box<CostArgs>),
+    /// Run a task that has ended once more on this machine, on its recorded replies, and compare the ends.
+    #[command(after_help = verbs::REPLAY_EXAMPLES, after_long_help = with_exit_codes(verbs::REPLAY_EXAMPLES, verbs::REPLAY_EXIT_CODES))]
+    Replay(Box<ReplayArgs>),
     /// Write everything that a task in a cluster left to a folder: program, tests, attempts, conversation, Dockerfile.
     #[command(after_help = cluster::EXPORT_EXAMPLES, after_long_help = with_exit_codes(cluster::EXPORT_EXAMPLES, cluster::EXPORT_EXIT_CODES))]
     Export(Box<ExportArgs>),

@@ -1,5 +1,6 @@
 //! What the commands that ask a cluster share: the connection, and what its refusals mean.
 
+use kube::api::ListParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 
@@ -8,6 +9,10 @@ use super::args::ClusterArgs;
 use crate::api::{CodeGenRun, CodeGenTask};
 use crate::ledger::StoreError;
 use crate::pipeline::causes::with_causes;
+
+/// Tasks of one page of a list.
+// A task may have some 100 KiB, and no answer more than 8 MiB.
+const PAGE: u32 = 50;
 
 /// The tasks of one namespace of a cluster.
 pub(super) struct Cluster {
@@ -40,6 +45,31 @@ impl Cluster {
     /// Its runs.
     pub fn runs(&self) -> Api<CodeGenRun> {
         Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// The tasks of its namespace or of all, those with such labels.
+    pub async fn list(
+        &self,
+        all_namespaces: bool,
+        selector: Option<&str>,
+    ) -> Result<Vec<CodeGenTask>, String> {
+        let api = if all_namespaces {
+            Api::all(self.client.clone())
+        } else {
+            self.tasks()
+        };
+        let mut which = ListParams::default().limit(PAGE);
+        which.label_selector = selector.map(str::to_owned);
+        let mut all = Vec::new();
+        loop {
+            let page = api.list(&which).await;
+            let page = page.map_err(|error| refusal(&error, "", &self.namespace))?;
+            all.extend(page.items);
+            match page.metadata.continue_.filter(|next| !next.is_empty()) {
+                Some(next) => which.continue_token = Some(next),
+                None => return Ok(all),
+            }
+        }
     }
 
     /// The task `name`.
@@ -96,14 +126,22 @@ pub(super) fn refusal(error: &kube::Error, name: &str, namespace: &str) -> Strin
 
 /// Why what a task left cannot be read, and what to do.
 pub(super) fn unreadable(error: &StoreError) -> String {
-    let is_forbidden = |source: &(dyn std::error::Error + 'static)| matches!(source.downcast_ref(), Some(kube::Error::Api(status)) if status.is_forbidden());
-    let told = with_causes(error);
-    match error {
-        StoreError::Remote { source, .. } if is_forbidden(source.as_ref()) => {
-            format!("{told}; what a task left may hold data, so it is a Secret, which you may not read")
-        }
-        _ => told,
+    let message = with_causes(error);
+    if is_forbidden(error) {
+        return format!(
+            "{message}; what a task left may hold data, so it is a Secret, which you may not read"
+        );
     }
+    message
+}
+
+/// Whether the cluster has refused a request for want of a right.
+pub(super) fn is_forbidden(error: &StoreError) -> bool {
+    let StoreError::Remote { source, .. } = error else {
+        return false;
+    };
+    let source: &(dyn std::error::Error + 'static) = source.as_ref();
+    matches!(source.downcast_ref(), Some(kube::Error::Api(status)) if status.is_forbidden())
 }
 
 #[cfg(test)]

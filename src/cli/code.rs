@@ -1,17 +1,20 @@
-//! `kubectl-codegen code`: the program of a task that has ended in a cluster.
+//! `kubectl-codegen code`: the program of a task, under way or ended.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 
-use super::args::{Color, TaskArgs};
+use super::args::{Color, RecordArgs};
 use super::cluster::{Cluster, refusal};
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
-use super::ended::{Absent, ended};
+use super::ended::{Absent, ended, has_ended};
 use super::progress::Progress;
+use super::recorded::{RecordedTask, from_cluster, is_folder, read};
+use crate::api::CodeGenTask;
 use crate::engine::results::SOLUTION;
+use crate::pipeline::stage::Stage;
 
 /// Runs the command.
-pub(super) fn run(args: &TaskArgs) -> i32 {
+pub(super) fn run(args: &RecordArgs) -> i32 {
     let progress = Progress::new(Color::Auto);
     let runtime = match runtime() {
         Ok(runtime) => runtime,
@@ -40,15 +43,46 @@ struct Program {
     caution: Option<String>,
 }
 
-async fn program(args: &TaskArgs) -> Result<Program, Absent> {
+async fn program(args: &RecordArgs) -> Result<Program, Absent> {
+    if is_folder(&args.task) {
+        return recorded(&read(&args.task, &args.cluster).await?);
+    }
     let unreachable = |message| Absent::new(message, USAGE);
     let cluster = Cluster::connect(&args.cluster).await.map_err(unreachable)?;
-    let task = cluster.task(&args.name).await.map_err(unreachable)?;
-    let ended = ended(&task)?;
+    let task = cluster.task(&args.task).await.map_err(unreachable)?;
+    match proposed(&task) {
+        Some(caution) => archived(&cluster, &task, Some(caution)).await,
+        None if has_ended(&task) => {
+            let caution = ended(&task)?.caution;
+            archived(&cluster, &task, caution).await
+        }
+        // Until its end a program is in the record alone.
+        None => recorded(&from_cluster(&cluster, &args.task).await?),
+    }
+}
+
+/// What to know of a program that has passed and waits for its approval or its registry, which is readable as at the end.
+fn proposed(task: &CodeGenTask) -> Option<String> {
+    let status = task.status.as_ref()?;
+    let stage: Stage = status.stage.as_deref()?.parse().ok()?;
+    let waits = stage.has_passed() && !stage.is_terminal() && status.result.is_some();
+    waits.then(|| {
+        let name = task.metadata.name.as_deref().unwrap_or_default();
+        format!("{name} is in stage {stage}: this program has passed, and the task has not ended")
+    })
+}
+
+/// The program in the `ConfigMap` of the result, which more people may read than the record.
+async fn archived(cluster: &Cluster, task: &CodeGenTask, caution: Option<String>) -> Result<Program, Absent> {
+    let name = task.metadata.name.as_deref().unwrap_or_default();
+    let status = task.status.as_ref();
+    let result = status
+        .and_then(|status| status.result.as_deref())
+        .unwrap_or_default();
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
-    let found = match maps.get_opt(&ended.result).await {
+    let found = match maps.get_opt(result).await {
         Ok(found) => found,
-        Err(error) => return Err(unreachable(refusal(&error, &args.name, &cluster.namespace))),
+        Err(error) => return Err(Absent::new(refusal(&error, name, &cluster.namespace), USAGE)),
     };
     let text = found
         .and_then(|map| map.data)
@@ -56,14 +90,62 @@ async fn program(args: &TaskArgs) -> Result<Program, Absent> {
         .ok_or_else(|| {
             Absent::new(
                 format!(
-                    "the ConfigMap {}/{} has no {SOLUTION}: the task ended before there was a program, or its result was deleted",
-                    cluster.namespace, ended.result
+                    "the ConfigMap {}/{result} has no {SOLUTION}: the task ended before there was a program, or its result was deleted",
+                    cluster.namespace
                 ),
                 TASK_FAILED,
             )
         })?;
-    Ok(Program {
-        text,
-        caution: ended.caution,
-    })
+    Ok(Program { text, caution })
+}
+
+/// The program that a record has now, of a task under way or of a local result.
+fn recorded(task: &RecordedTask) -> Result<Program, Absent> {
+    let name = &task.name;
+    let text = task.readable()?.program().ok_or_else(|| {
+        Absent::new(
+            format!("{name} has no program yet; {}", task.standing()),
+            TASK_FAILED,
+        )
+    })?;
+    let stage = task.status.stage.as_deref().unwrap_or_default();
+    let message = task.status.message.as_deref().unwrap_or_default();
+    let caution = match stage {
+        "Succeeded" => None,
+        "Failed" => Some(format!(
+            "{name} failed, so this program did not pass its tests: {message}"
+        )),
+        _ => Some(format!(
+            "{name} is in stage {stage}, so this program has not passed its tests yet: kubectl-codegen tests {} shows how far it is",
+            task.argument()
+        )),
+    };
+    Ok(Program { text, caution })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_program_that_waits_for_its_approval_is_readable_as_at_the_end() {
+        let task = |stage: &str, result: Option<&str>| -> CodeGenTask {
+            serde_json::from_value(json!({
+                "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenTask", "metadata": {"name": "sum"},
+                "spec": {"prompt": "Add."}, "status": {"stage": stage, "result": result},
+            }))
+            .unwrap()
+        };
+        let caution = proposed(&task("Passed", Some("sum-1"))).unwrap();
+        assert!(caution.contains("has not ended"), "{caution}");
+        assert_eq!(proposed(&task("Succeeded", Some("sum-1"))), None);
+        assert_eq!(
+            proposed(&task("RunningTests", Some("sum-1"))),
+            None,
+            "that of an earlier end"
+        );
+        assert!(has_ended(&task("Failed", None)) && !has_ended(&task("Planning", None)));
+    }
 }

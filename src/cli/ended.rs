@@ -26,6 +26,15 @@ pub(super) struct Ended {
     pub caution: Option<String>,
 }
 
+/// Whether a task has ended, in whichever version of its spec.
+pub(super) fn has_ended(task: &CodeGenTask) -> bool {
+    let status = task.status.as_ref();
+    let stage = status.and_then(|status| status.stage.as_deref());
+    stage
+        .and_then(|stage| stage.parse::<Stage>().ok())
+        .is_some_and(Stage::is_terminal)
+}
+
 /// What a task left, if it has ended.
 pub(super) fn ended(task: &CodeGenTask) -> Result<Ended, Absent> {
     let name = task.metadata.name.as_deref().unwrap_or_default();
@@ -35,7 +44,7 @@ pub(super) fn ended(task: &CodeGenTask) -> Result<Ended, Absent> {
     if !has_failed && stage != Stage::Succeeded.as_str() {
         return Err(Absent::new(
             format!(
-                "{name} is in stage {stage}, its program is there when it has ended: kubectl-codegen watch {name} shows how far it is"
+                "{name} is in stage {stage} and has not ended: kubectl-codegen watch {name} shows how far it is"
             ),
             TASK_FAILED,
         ));

@@ -3,15 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use super::args::{Color, ExportArgs};
-use super::cluster::{Cluster, unreadable};
+use super::cluster::Cluster;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::{Absent, ended};
 use super::paint::{Line, Mark};
 use super::progress::Progress;
+use super::recorded::{Place, RecordedTask, from_cluster};
 use crate::api::CodeGenTask;
-use crate::controller::record::result;
-use crate::engine::results::{Files, Results, without_data};
+use crate::engine::results::{Files, collect, without_data};
+use crate::ledger::MemoryStore;
 use crate::local::folder::TaskFolder;
+use crate::pipeline::causes::with_causes;
 
 /// Runs the command.
 pub(super) fn run(args: &ExportArgs) -> i32 {
@@ -66,31 +68,67 @@ struct Exported {
 async fn everything(args: &ExportArgs) -> Result<Exported, Absent> {
     let unreachable = |message| Absent::new(message, USAGE);
     let cluster = Cluster::connect(&args.task.cluster).await.map_err(unreachable)?;
-    let object = cluster.task(&args.task.name).await.map_err(unreachable)?;
-    let ended = ended(&object)?;
-    let status = object.status.clone().unwrap_or_default();
-    let (task, Results { mut files, .. }) =
-        result::results(&cluster.client, &cluster.namespace, &ended.result, &status)
-            .await
-            .map_err(|error| unreachable(unreadable(&error)))?;
+    let recorded = from_cluster(&cluster, &args.task.name).await?;
+    let (object, left_out, mut files) = files(&recorded).await?;
     let mut cautions = Vec::new();
-    let left_out = without_data(&task, &mut files);
     if !left_out.is_empty() {
         cautions.push(Caution::note(format!(
             "the task's exposure is SchemaOnly, so what holds its data is left out: {}",
             left_out.join(", ")
         )));
     }
-    cautions.extend(ended.caution.map(|text| Caution {
+    cautions.extend(doubt(&recorded, object).map(|text| Caution {
         text,
         is_failure: true,
     }));
-    files.extend(documents(object).map_err(unreachable)?);
+    files.extend(documents(object.clone()).map_err(unreachable)?);
     Ok(Exported {
         files,
         cautions,
         command: format!("kubectl-codegen export {}", args.task.name),
     })
+}
+
+/// The object of a task, the files that hold its data and are left out, and the others.
+async fn files(recorded: &RecordedTask) -> Result<(&CodeGenTask, Vec<String>, Files), Absent> {
+    let nothing = || {
+        let message = format!(
+            "nothing is recorded of {} yet; {}",
+            recorded.name,
+            recorded.standing()
+        );
+        Absent::new(message, TASK_FAILED)
+    };
+    recorded.readable()?;
+    let Place::Cluster { object, .. } = &recorded.place else {
+        return Err(nothing());
+    };
+    // One that has ended before there was a program says why.
+    if recorded.has_ended() {
+        ended(object)?;
+    }
+    let (Some(task), Some(progress)) = (&recorded.task, &recorded.progress) else {
+        return Err(nothing());
+    };
+    let store = MemoryStore::holding(recorded.documents.clone());
+    let collected = collect(task, progress, &store, &recorded.entries()?).await;
+    let collected = collected.map_err(|error| Absent::new(with_causes(&error), USAGE))?;
+    let mut files = collected.files;
+    let left_out = without_data(task, &mut files);
+    Ok((object, left_out, files))
+}
+
+/// Why the program is not one to rely on.
+fn doubt(recorded: &RecordedTask, object: &CodeGenTask) -> Option<String> {
+    if recorded.has_ended() {
+        return ended(object).ok()?.caution;
+    }
+    Some(format!(
+        "{}, so this is what there is of it so far: export it again when it has ended",
+        recorded
+            .standing()
+            .replacen("it is", &format!("{} is", recorded.name), 1)
+    ))
 }
 
 impl Exported {

@@ -7,16 +7,26 @@ mod cluster;
 mod code;
 mod command;
 mod context;
+mod cost;
+mod diff;
 mod ended;
+mod events;
 mod export;
+mod list;
 mod local;
+mod logs;
 mod paint;
 mod plot;
+mod prices;
 mod progress;
+mod recorded;
 mod render;
+mod replay;
 mod retry;
 mod run;
 mod summary;
+mod table;
+mod test_list;
 mod text;
 mod watch;
 
@@ -48,7 +58,14 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Context(args) => exit_code(context::run(&args)),
         Command::Run(args) => exit_code(run::cluster::run(&args)),
         Command::Watch(args) => exit_code(watch::run(&args)),
+        Command::List(args) => exit_code(list::run(&args)),
         Command::Code(args) => exit_code(code::run(&args)),
+        Command::Tests(args) => exit_code(test_list::run(&args)),
+        Command::Logs(args) => exit_code(logs::run(&args)),
+        Command::Diff(args) => exit_code(diff::run(&args)),
+        Command::Events(args) => exit_code(events::run(&args)),
+        Command::Cost(args) => exit_code(cost::run(&args)),
+        Command::Replay(args) => exit_code(replay::run(&args)),
         Command::Export(args) => exit_code(export::run(&args)),
         Command::Retry(args) => exit_code(retry::run(&args)),
         Command::Approve(args) => exit_code(approve::run(&args, ApprovalDecision::Approve)),

@@ -33,4 +33,4 @@ pub(crate) mod sources;
 mod tasks;
 pub mod telemetry;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

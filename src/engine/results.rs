@@ -25,6 +25,8 @@ use crate::pipeline::task::Task;
 mod attempts;
 mod standalone;
 
+pub(crate) use self::attempts::{difference, source_of};
+
 /// Files by path.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
@@ -134,9 +136,15 @@ async fn add_documents<S: Store>(
     Ok(lock)
 }
 
+/// Whether outputs, and what tests print, may hold data that no model was to see.
+#[must_use]
+pub(crate) fn is_private(task: &Task) -> bool {
+    task.exposure <= Exposure::SchemaOnly && task.frozen_inputs().next().is_some()
+}
+
 /// Takes out what holds data of the samples where a model saw no more than their schema. Says what is left out.
 pub fn without_data(task: &Task, files: &mut Files) -> Vec<String> {
-    if task.exposure > Exposure::SchemaOnly || task.frozen_inputs().next().is_none() {
+    if !is_private(task) {
         return Vec::new();
     }
     let holds_data =
@@ -206,7 +214,8 @@ fn samples_artifact(task: &Task) -> ArtifactRef {
 }
 
 /// What the phases printed, and the text of every failure.
-fn test_output(record: &AttemptRecord) -> String {
+#[must_use]
+pub(crate) fn test_output(record: &AttemptRecord) -> String {
     let mut text = format!("attempt {}: {}\n", record.attempt, record.verdict.summary());
     for phase in &record.report.phases {
         let _ = write!(

@@ -8,6 +8,7 @@
 //! Beside the objects lie `.progress.jsonl` (the progress and, as its last line, its checksum), `.checksums` (the SHA-256
 //! of every object, written before the object) and `.tmp`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -33,6 +34,12 @@ impl FolderStore {
     pub fn open(root: &Path) -> Result<Self, StoreError> {
         create_folder(&root.join(TEMPORARY))?;
         Ok(Self { root: root.into() })
+    }
+
+    /// The store in `root` as it is, to read from: nothing is created.
+    #[must_use]
+    pub fn existing(root: &Path) -> Self {
+        Self { root: root.into() }
     }
 
     /// The folder.
@@ -121,6 +128,35 @@ impl FolderStore {
         }
     }
 
+    /// Every object by name.
+    pub async fn all(&self) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
+        self.blocking(|store| {
+            let mut all = BTreeMap::new();
+            for name in store.names()? {
+                if let Some(bytes) = store.read_blocking(&name)? {
+                    all.insert(name, bytes);
+                }
+            }
+            Ok(all)
+        })
+        .await
+    }
+
+    /// Names of the objects, which lie in folders of one level.
+    fn names(&self) -> Result<BTreeSet<String>, StoreError> {
+        let mut names = BTreeSet::new();
+        for folder in entries(&self.root)? {
+            for object in entries(&self.root.join(&folder))? {
+                let name = format!("{folder}/{object}");
+                // The store's own files, and what somebody else put there.
+                if check_name(&name).is_ok() {
+                    names.insert(name);
+                }
+            }
+        }
+        Ok(names)
+    }
+
     fn add_checksum(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.root.join(CHECKSUMS);
         let line = format!("{}  {name}\n", sha256_hex(bytes));
@@ -186,6 +222,26 @@ impl Store for FolderStore {
 /// The last line of the progress file: its checksum as a JSON string, so that the file stays a row of JSON values.
 fn seal(progress: &[u8]) -> Vec<u8> {
     format!("\n\"sha256:{}\"\n", sha256_hex(progress)).into_bytes()
+}
+
+/// Names of what is in a folder; nothing where there is no such folder.
+fn entries(path: &Path) -> Result<Vec<String>, StoreError> {
+    let failed = |error| StoreError::from_io("read", path, error);
+    match fs::read_dir(path) {
+        Ok(entries) => entries
+            .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
+            .collect::<io::Result<_>>()
+            .map_err(failed),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(Vec::new())
+        }
+        Err(error) => Err(failed(error)),
+    }
 }
 
 fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {

@@ -31,6 +31,8 @@ const REVISION_NAME_DIGITS: usize = 12;
 const LATEST: &str = "latest";
 /// The resolved task of a revision, in the folder of the revision.
 pub const TASK: &str = "task.json";
+/// Progress, calls and documents of a revision, in its folder.
+const RECORD: &str = "record";
 
 /// Digests of published results by name: two while a publication replaces another.
 type Published = BTreeMap<String, BTreeSet<String>>;
@@ -272,7 +274,7 @@ impl RevisionFolder {
     /// Where the record of its calls and documents lies.
     #[must_use]
     pub fn record(&self) -> PathBuf {
-        self.root.join("record")
+        self.root.join(RECORD)
     }
 
     /// A frozen sample or input.

@@ -212,7 +212,7 @@ impl ModelOverrides {
 }
 
 /// Downloads are kept by digest in the user's cache folder; without a home in the folder for temporary files.
-pub(super) fn download_cache() -> PathBuf {
+pub(crate) fn download_cache() -> PathBuf {
     use etcetera::BaseStrategy as _;
     etcetera::choose_base_strategy()
         .map_or_else(|_| std::env::temp_dir(), |strategy| strategy.cache_dir())

@@ -36,4 +36,5 @@ mod secrets;
 mod sources;
 mod space;
 mod reports;
+mod verbs;
 mod waiting;

@@ -11,3 +11,4 @@ mod outputs;
 #[path = "../support/mod.rs"]
 mod support;
 mod tasks;
+mod verbs;

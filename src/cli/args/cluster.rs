@@ -36,7 +36,7 @@ Exit codes:
 /// Examples of `code`.
 pub(super) const CODE_EXAMPLES: &str = "\
 Examples:
-  # The program of a task that has ended
+  # The program of a task, also while it is still tested
   kubectl-codegen code penguin-masses > solution.py";
 
 /// Exit codes of `export`.

@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 const NUMBER: char = '*';
 /// Between a pattern and its numbers; no name has one.
 const NUMBERS: char = '=';
+/// Most names of a pattern that are read: a status that somebody else wrote may name more than there is memory for.
+const MOST_NUMBERS: usize = 100_000;
 
 /// `calls/0001-plan.json`, `calls/0002-plan.json` and `calls/prefix.json` as `calls/: *-plan.json=1-2 prefix.json`.
 #[must_use]
@@ -73,6 +75,7 @@ fn named(pattern: &str, ranges: &str) -> Vec<String> {
     };
     let numbers = ranges.split(',').flat_map(numbers);
     numbers
+        .take(MOST_NUMBERS)
         .map(|number| format!("{before}{number:04}{after}"))
         .collect()
 }
@@ -142,5 +145,11 @@ mod tests {
         assert_eq!(groups["documents/"], "context.txt");
         assert_eq!(groups.len(), 2, "{groups:?}");
         assert_eq!(names(&groups), all);
+    }
+
+    #[test]
+    fn of_a_range_without_an_end_a_bounded_part_is_read() {
+        let groups = BTreeMap::from([("calls/".to_owned(), format!("*-plan.json=1-{}", u64::MAX))]);
+        assert_eq!(names(&groups).len(), MOST_NUMBERS);
     }
 }

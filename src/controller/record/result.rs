@@ -9,18 +9,16 @@ use kube::{Api, Client, ResourceExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::api::status::{ArtifactRef, CodeGenTaskStatus};
+use crate::api::status::ArtifactRef;
 use crate::controller::record::own;
 use crate::controller::record::pack::pack;
 use crate::controller::record::parts::{LARGEST_PART, part_name};
-use crate::controller::record::progress::recorded;
 use crate::controller::record::revision::Revision;
-use crate::controller::record::unpack::{PARTS, RECORD, RESULT_TYPE, unpack};
+use crate::controller::record::unpack::{PARTS, RECORD, RESULT_TYPE};
 use crate::engine::EngineError;
 use crate::engine::results::{self, Results, SOLUTION, TESTS};
 use crate::ledger::{Ledger, MemoryStore, StoreError};
 use crate::pipeline::progress::Progress;
-use crate::pipeline::task::Task;
 use crate::sandbox::kubernetes::Owner;
 use crate::sandbox::kubernetes::names::{self, Component};
 
@@ -137,32 +135,6 @@ fn secrets(metadata: &ObjectMeta, record: &[u8]) -> Vec<Secret> {
         ..Secret::default()
     };
     parts.iter().enumerate().rev().map(secret).collect()
-}
-
-/// The results of a task that has ended, from the record `name`, and the task as it was resolved.
-pub async fn results(
-    client: &Client,
-    namespace: &str,
-    name: &str,
-    status: &CodeGenTaskStatus,
-) -> Result<(Task, Results), StoreError> {
-    let documents = unpack(client, namespace, name).await?;
-    let damaged = |detail: &str| StoreError::Damaged {
-        name: format!("Secret {namespace}/{name}"),
-        detail: detail.to_owned(),
-    };
-    let task = documents
-        .get(TASK)
-        .and_then(|bytes| serde_json::from_slice::<Task>(bytes).ok());
-    let task = task.ok_or_else(|| damaged("it does not say of which task it is the result"))?;
-    let progress = recorded(status).and_then(|bytes| serde_json::from_slice::<Progress>(&bytes).ok());
-    let progress =
-        progress.ok_or_else(|| damaged("the status of its task has no progress that this version knows"))?;
-    let store = MemoryStore::holding(documents);
-    let entries = Ledger::new(&store).entries(progress.sequence).await?;
-    let collected = results::collect(&task, &progress, &store, &entries).await;
-    let results = collected.map_err(|error| damaged(&error.to_string()))?;
-    Ok((task, results))
 }
 
 async fn create<K>(client: &Client, owner: &Owner, object: &K) -> Result<(), StoreError>

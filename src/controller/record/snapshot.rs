@@ -161,7 +161,7 @@ pub async fn create(
 ) -> Result<(Snapshot, String, String), StoreError> {
     let (name, sha256) = named(owner, agent.as_ref(), &sources);
     // The secret of one that is there is no other in what it is compared with.
-    let present = read(client, owner, &name).await?;
+    let present = read(client, &owner.namespace, &name).await?;
     let drawn = || std::iter::repeat_with(fastrand::alphanumeric).take(32).collect();
     let seed = present.map_or_else(drawn, |present| present.seed);
     let mut parts = Parts::new(&name);
@@ -221,11 +221,11 @@ fn named(owner: &Owner, agent: Option<&CodeGenAgentSpec>, sources: &Sources) -> 
 }
 
 /// Reads the snapshot whose first Secret is `name`.
-pub async fn read(client: &Client, owner: &Owner, name: &str) -> Result<Option<Snapshot>, StoreError> {
-    let Some(data) = data(client, &owner.namespace, name).await? else {
+pub async fn read(client: &Client, namespace: &str, name: &str) -> Result<Option<Snapshot>, StoreError> {
+    let Some(data) = data(client, namespace, name).await? else {
         return Ok(None);
     };
-    index(&data, &owner.namespace, name).map(Some)
+    index(&data, namespace, name).map(Some)
 }
 
 fn index(data: &BTreeMap<String, ByteString>, namespace: &str, name: &str) -> Result<Snapshot, StoreError> {

@@ -17,34 +17,28 @@ use crate::api::CodeGenTask;
 use crate::controller::api;
 use crate::controller::record::cache::ended_in;
 use crate::controller::record::documents::Documents;
-use crate::controller::record::own;
-use crate::controller::record::pack::{LARGEST_DOCUMENT, pack, unpacked};
+use crate::controller::record::pack::pack;
 use crate::controller::record::progress;
+use crate::controller::record::records::{
+    CONTINUED_IN, PACKED, PLAIN, RECORD_TYPE, Records, call_of, source_in,
+};
 use crate::controller::record::revision::Revision;
 use crate::controller::record::size::truncated_status;
 use crate::controller::record::unpack::unpack;
 use crate::controller::record::{cleanup, result};
-use crate::ledger::{Created, Entry, Store, StoreError};
-use crate::pipeline::call::CallKind;
+use crate::ledger::{Created, Store, StoreError};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::status::{IsolationShown, StatusContext, status};
 use crate::sandbox::kubernetes::names::{self, Component};
 
-/// Type of the Secrets that hold replies and documents.
-const RECORD_TYPE: &str = "codegen-operator.dev/record";
 /// Annotation with the name that the engine knows a document by.
 const DOCUMENT: &str = "codegen-operator.dev/document";
-/// Annotation with the names of the further Secrets of a document, in order.
-const CONTINUED_IN: &str = "codegen-operator.dev/continued-in";
 /// Longer documents are packed.
 const PACKED_FROM: usize = 64 * 1024;
 /// Most bytes in one Secret, so that its base64 and metadata fit below what etcd takes.
 const LARGEST_PART: usize = 900 * 1024;
-/// Keys in a Secret.
-const PLAIN: &str = "content";
-const PACKED: &str = "content.gz";
 
 /// The store of one task's present run.
 pub struct KubernetesStore<'a> {
@@ -124,16 +118,9 @@ impl<'a> KubernetesStore<'a> {
     }
 
     async fn read_indexed(&self, document: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        if let Some(known) = self.documents.get(document) {
-            return Ok(Some(known));
-        }
-        if let Some(found) = self.fetch(document).await? {
-            return Ok(Some(found));
-        }
-        // A program that stands in its reply as it is was never written a second time.
-        match call_of(document) {
-            Some(call) => Ok(self.fetch(&call).await?.and_then(|entry| source_in(&entry))),
-            None => Ok(None),
+        match self.documents.get(document) {
+            Some(found) => Ok(Some(found)),
+            None => self.records().read(document).await,
         }
     }
 
@@ -167,11 +154,15 @@ impl<'a> KubernetesStore<'a> {
         Api::namespaced(self.client.clone(), &self.run.owner.namespace)
     }
 
-    fn first_name(&self, document: &str) -> String {
-        names::name(
-            &self.run.owner.name,
-            &[&self.run.owner.uid, &self.run.owner.run, document],
-        )
+    fn records(&self) -> Records<'_> {
+        let owner = &self.run.owner;
+        Records {
+            client: &self.client,
+            namespace: &owner.namespace,
+            task: &owner.name,
+            uid: &owner.uid,
+            run: &owner.run,
+        }
     }
 
     fn secret(&self, name: String, document: &str, key: &str, part: &[u8], further: &[String]) -> Secret {
@@ -216,55 +207,6 @@ impl<'a> KubernetesStore<'a> {
             ),
             source: Box::new(error),
         }
-    }
-
-    async fn fetch(&self, document: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let name = self.first_name(document);
-        let get = async |name: &str| {
-            let found = self.secrets().get_opt(name).await;
-            match found.map_err(|error| self.remote("read the Secret", Some(name), error))? {
-                Some(found) if !own::is_own(&found, RECORD_TYPE) => Err(own::replaced(format!(
-                    "Secret {}/{name}",
-                    self.run.owner.namespace
-                ))),
-                found => Ok(found),
-            }
-        };
-        let Some(first) = get(&name).await? else {
-            return Ok(None);
-        };
-        let damaged = |detail: &str| StoreError::Damaged {
-            name: format!("Secret {}/{name} ({document})", self.run.owner.namespace),
-            detail: detail.to_owned(),
-        };
-        if first
-            .metadata
-            .labels
-            .as_ref()
-            .and_then(|labels| labels.get(names::TASK_UID))
-            != Some(&self.run.owner.uid)
-        {
-            return Err(damaged("it belongs to another task"));
-        }
-        let further = first
-            .metadata
-            .annotations
-            .as_ref()
-            .and_then(|annotations| annotations.get(CONTINUED_IN).cloned());
-        let (is_packed, mut bytes) = content(first).ok_or_else(|| damaged("it has no content"))?;
-        for part in further.iter().flat_map(|names| names.split(',')) {
-            let secret = get(part)
-                .await?
-                .ok_or_else(|| damaged("a further part is gone"))?;
-            let (_, more) = content(secret).ok_or_else(|| damaged("a further part has no content"))?;
-            bytes.extend(more);
-        }
-        if !is_packed {
-            return Ok(Some(bytes));
-        }
-        unpacked(&bytes, LARGEST_DOCUMENT)
-            .map(Some)
-            .map_err(|error| damaged(&error.to_string()))
     }
 }
 
@@ -378,7 +320,7 @@ impl KubernetesStore<'_> {
             self.documents.put(document, bytes);
             return Ok(Created::New);
         }
-        let name = self.first_name(document);
+        let name = self.records().first_name(document);
         let (key, stored) = stored(bytes);
         let mut parts = stored.chunks(LARGEST_PART);
         let first = parts.next().unwrap_or_default();
@@ -400,10 +342,14 @@ impl KubernetesStore<'_> {
             return Ok(Created::New);
         }
         // An earlier try was faster, and what is recorded counts.
-        let found = self.fetch(document).await?.ok_or_else(|| StoreError::Damaged {
-            name: document.to_owned(),
-            detail: "it was deleted while it was written".to_owned(),
-        })?;
+        let found = self
+            .records()
+            .fetch(document)
+            .await?
+            .ok_or_else(|| StoreError::Damaged {
+                name: document.to_owned(),
+                detail: "it was deleted while it was written".to_owned(),
+            })?;
         self.documents.put(document, &found);
         Ok(Created::Existed(found))
     }
@@ -439,25 +385,6 @@ fn lost_progress(sent: &CodeGenTask, written: &CodeGenTask) -> bool {
     (has_progress(sent) && !has_progress(written)) || (asks(sent) && !asks(written))
 }
 
-/// The call whose reply may hold a document as it is (`documents/solution-0003.py`: `calls/0003-code.json`).
-fn call_of(document: &str) -> Option<String> {
-    let name = document.strip_prefix("documents/")?.strip_suffix(".py")?;
-    let (what, number) = name.rsplit_once('-')?;
-    let kind = match what {
-        "solution" => CallKind::Code,
-        "tests" => CallKind::Tests,
-        _ => return None,
-    };
-    Some(Entry::name(number.parse().ok()?, kind))
-}
-
-/// The source that a recorded reply gives.
-fn source_in(entry: &[u8]) -> Option<Vec<u8>> {
-    let entry: Entry = serde_json::from_slice(entry).ok()?;
-    let reply: serde_json::Value = serde_json::from_str(&entry.reply.text).ok()?;
-    Some(reply.get("code")?.as_str()?.as_bytes().to_vec())
-}
-
 /// The bytes as they are stored, and under which key.
 fn stored(bytes: &[u8]) -> (&'static str, Vec<u8>) {
     if bytes.len() <= PACKED_FROM {
@@ -466,18 +393,10 @@ fn stored(bytes: &[u8]) -> (&'static str, Vec<u8>) {
     (PACKED, pack(bytes))
 }
 
-/// The content of a Secret, and whether it is packed.
-fn content(secret: Secret) -> Option<(bool, Vec<u8>)> {
-    let mut data = secret.data?;
-    match data.remove(PLAIN) {
-        Some(bytes) => Some((false, bytes.0)),
-        None => Some((true, data.remove(PACKED)?.0)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::controller::record::pack::{LARGEST_DOCUMENT, unpacked};
 
     #[test]
     fn a_long_document_is_packed_and_comes_back_as_it_was() {

@@ -2,4 +2,4 @@
 
 pub(super) mod credentials;
 pub(crate) mod downloads;
-pub(super) mod read;
+pub(crate) mod read;

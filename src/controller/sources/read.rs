@@ -107,13 +107,19 @@ pub async fn config_map(client: &Client, namespace: &str, field: &str, name: &st
             "{field} refers to the ConfigMap {namespace}/{name}, which is not there: create it, or correct the name"
         )));
     };
-    let text = found.data.unwrap_or_default().into_iter();
-    let binary = found.binary_data.unwrap_or_default().into_iter();
-    Ok(Keys(
+    Ok(keys(found))
+}
+
+/// The data of a ConfigMap by key.
+#[must_use]
+pub fn keys(map: ConfigMap) -> Keys {
+    let text = map.data.unwrap_or_default().into_iter();
+    let binary = map.binary_data.unwrap_or_default().into_iter();
+    Keys(
         text.map(|(key, text)| (key, text.into_bytes()))
             .chain(binary.map(|(key, bytes)| (key, bytes.0)))
             .collect(),
-    ))
+    )
 }
 
 /// Takes the bytes of one source, and says what they are. What lies on a claim is read by a Pod: it is described short of

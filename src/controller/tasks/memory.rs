@@ -94,7 +94,7 @@ impl Shared<CodeGenTask> {
         if let Some((_, snapshot)) = known.flatten().filter(|(known, _)| known == name) {
             return Ok(Some(snapshot));
         }
-        let found = snapshot::read(client, owner, name).await?;
+        let found = snapshot::read(client, &owner.namespace, name).await?;
         Ok(found.map(|snapshot| self.remember_snapshot(owner, name, snapshot)))
     }
 

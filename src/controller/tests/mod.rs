@@ -1,14 +1,14 @@
 //! Scenarios: tasks and runs reconciled step by step against an API server in memory. Each says which calls are made, or that
 //! none is.
 
-mod api_server;
+pub mod api_server;
 mod calls;
 mod data_reader;
 mod node;
 mod provider;
 mod registry;
 mod request;
-mod world;
+pub mod world;
 
 mod adoption;
 mod conflict;

@@ -48,7 +48,7 @@ pub(super) async fn files<S: Store>(
             if let Some(earlier) = before.insert(path, text.clone())
                 && earlier != text
             {
-                let diff = difference(&earlier, &text, path);
+                let diff = difference(&earlier, &text, &format!("a/{path}"), &format!("b/{path}"));
                 files.insert(format!("{folder}/{path}.diff"), diff.into_bytes());
             }
             files.insert(format!("{folder}/{path}"), text.into_bytes());
@@ -60,8 +60,8 @@ pub(super) async fn files<S: Store>(
 /// Name of the file with what the phases of a run printed.
 pub(super) const TEST_OUTPUT: &str = "test-output.txt";
 
-/// The source that was the newest when the attempt began. A reply that was refused left none.
-async fn source_of<S: Store>(
+/// The source (`solution`, `tests`) that was the newest when the attempt began. A reply that was refused left none.
+pub(crate) async fn source_of<S: Store>(
     record: &AttemptRecord,
     what: &str,
     store: &S,
@@ -89,9 +89,11 @@ async fn source_of<S: Store>(
     Ok(None)
 }
 
-fn difference(before: &str, after: &str, path: &str) -> String {
+/// What changed of a file, as a unified diff.
+#[must_use]
+pub(crate) fn difference(before: &str, after: &str, old: &str, new: &str) -> String {
     TextDiff::from_lines(before, after)
         .unified_diff()
-        .header(&format!("a/{path}"), &format!("b/{path}"))
+        .header(old, new)
         .to_string()
 }

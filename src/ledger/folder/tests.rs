@@ -177,3 +177,30 @@ async fn a_name_outside_the_folder_is_refused() {
         ));
     }
 }
+
+#[tokio::test]
+async fn everything_is_read_by_name_and_nothing_is_created_for_that() {
+    let (folder, store) = store();
+    store.create("calls/0001-plan.json", b"one").await.unwrap();
+    store.create("documents/solution-0002.py", b"two").await.unwrap();
+    store.save(b"{}").await.unwrap();
+    let all = FolderStore::existing(store.root()).all().await.unwrap();
+    let expected = [
+        ("calls/0001-plan.json", "one"),
+        ("documents/solution-0002.py", "two"),
+    ];
+    let expected = expected.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()));
+    assert_eq!(all, BTreeMap::from(expected));
+    let absent = folder.path().join("absent");
+    assert_eq!(
+        FolderStore::existing(&absent).all().await.unwrap(),
+        BTreeMap::new()
+    );
+    assert!(!absent.exists());
+    fs::write(store.path("documents/solution-0002.py"), b"three").unwrap();
+    let error = FolderStore::existing(store.root()).all().await.unwrap_err();
+    assert!(
+        error.to_string().contains("documents/solution-0002.py"),
+        "{error}"
+    );
+}

@@ -1,0 +1,333 @@
+//! The command lines of what is recorded of tasks: list, tests, logs, diff, events, cost and replay.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+
+use super::cluster::ClusterArgs;
+use super::values::{Color, name_and_path};
+use crate::cli::prices::{NamedPrice, named_price};
+use crate::pipeline::stage::Stage;
+
+/// Stage of a task that has not begun.
+pub const PENDING: &str = "Pending";
+
+/// Exit codes of the commands that show what is recorded.
+pub(super) const SHOW_EXIT_CODES: &str = "\
+Exit codes:
+  0    it was shown
+  1    what was asked for is not recorded (yet)
+  2    there is no such task or folder, the cluster refuses or cannot be reached, or the command line is wrong";
+
+/// Exit codes of `tests`.
+pub(super) const TESTS_EXIT_CODES: &str = "\
+Exit codes:
+  0    everything passed that was asked for
+  1    something failed, or no attempt is recorded yet
+  2    there is no such task or folder, the cluster refuses or cannot be reached, or the command line is wrong";
+
+/// Exit codes of `diff`.
+pub(super) const DIFF_EXIT_CODES: &str = "\
+Exit codes:
+  0    the two attempts ran the same program and the same suite
+  1    they differ, as it was shown
+  2    there is no such task, folder or attempt, its record may not be read, or the command line is wrong";
+
+/// Exit codes of `replay`.
+pub(super) const REPLAY_EXIT_CODES: &str = "\
+Exit codes:
+  0    the replay came to the same end
+  1    it came to another one; the first difference is said
+  2    there is nothing to replay, a source is not what it was, or the command line is wrong
+  3    this machine cannot isolate programs
+  130  interrupted";
+
+/// Examples of `list`.
+pub(super) const LIST_EXAMPLES: &str = "\
+Examples:
+  # The tasks of all namespaces that have failed
+  kubectl-codegen list -A --stage Failed
+
+  # Those of a team that wait for something, with the reason and the agent
+  kubectl-codegen list -l team=data --reason Configuration,Infrastructure -o wide
+
+  # Results on this machine
+  kubectl-codegen list codegen-out/";
+
+/// Examples of `tests`.
+pub(super) const TESTS_EXAMPLES: &str = "\
+Examples:
+  # The tests of the last attempt
+  kubectl-codegen tests penguin-masses
+
+  # What failed in the first attempt of a local result
+  kubectl-codegen tests codegen-out/penguin-masses --attempt 1 --failed
+
+  # One test with its traceback
+  kubectl-codegen tests penguin-masses test_mean_of_one_row";
+
+/// Examples of `logs`.
+pub(super) const LOGS_EXAMPLES: &str = "\
+Examples:
+  # What builds and the last attempt printed
+  kubectl-codegen logs penguin-masses
+
+  # From now on, until the task has ended
+  kubectl-codegen logs penguin-masses -f
+
+  # A run of its program that has failed
+  kubectl-codegen logs penguin-masses --run today
+
+  # Every attempt of a local result
+  kubectl-codegen logs codegen-out/penguin-masses --all";
+
+/// Examples of `diff`.
+pub(super) const DIFF_EXAMPLES: &str = "\
+Examples:
+  # What changed before the last attempt
+  kubectl-codegen diff penguin-masses
+
+  # Between the first and the third one
+  kubectl-codegen diff codegen-out/penguin-masses 1 3";
+
+/// Examples of `events`.
+pub(super) const EVENTS_EXAMPLES: &str = "\
+Examples:
+  # What happened to the task, its Pods and its Jobs, in order
+  kubectl-codegen events penguin-masses
+
+  # For a script
+  kubectl-codegen events penguin-masses -o json | jq -r '.items[] | select(.warning) | .message'";
+
+/// Examples of `cost`.
+pub(super) const COST_EXAMPLES: &str = "\
+Examples:
+  # Calls and tokens of a task by kind of call
+  kubectl-codegen cost penguin-masses
+
+  # What the tasks of all namespaces came to, by agent
+  kubectl-codegen cost -A --by agent --prices prices.yaml
+
+  # A price for one model: input and output, per million tokens
+  kubectl-codegen cost codegen-out/penguin-masses --price some-model=2.50/10
+
+  # prices.yaml
+  currency: EUR
+  models:
+    some-model: {input: 2.50, output: 10}";
+
+/// Examples of `replay`.
+pub(super) const REPLAY_EXAMPLES: &str = "\
+Examples:
+  # A task of a cluster again on this machine, on its recorded replies
+  kubectl-codegen replay penguin-masses
+
+  # Its sample lay on a claim, and was changed since
+  kubectl-codegen replay penguin-masses --sample measurements=penguins.csv
+
+  # A local result, whose replay stays in a folder
+  kubectl-codegen replay codegen-out/penguin-masses --output again";
+
+/// A task in a cluster, or the folder of a local result.
+#[derive(Args, Debug)]
+pub struct RecordArgs {
+    /// A task in a cluster by its name, or the folder of a local result: what has a slash is a folder (codegen-out/NAME).
+    #[arg(value_name = "TASK|FOLDER/", value_hint = ValueHint::DirPath)]
+    pub task: String,
+    /// Where it is.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+}
+
+/// A stage as it is spelt, whichever case it is given in.
+fn stage(text: &str) -> Result<String, String> {
+    let all = Stage::ALL.iter().map(|stage| stage.as_str()).chain([PENDING]);
+    let stages: Vec<&str> = all.collect();
+    let found = stages.iter().find(|stage| stage.eq_ignore_ascii_case(text));
+    found
+        .map(|stage| (*stage).to_owned())
+        .ok_or_else(|| format!("the stages are {}", stages.join(", ")))
+}
+
+/// How a list is printed.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListFormat {
+    /// Columns.
+    Table,
+    /// More columns, and nothing is cut.
+    Wide,
+    /// Names alone, one a line.
+    Name,
+    /// One JSON document.
+    Json,
+    /// One YAML document.
+    Yaml,
+}
+
+/// Options of `list`.
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    /// The folder of local results (codegen-out/). Default: the tasks of a cluster.
+    #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub folder: Option<PathBuf>,
+    /// The tasks of all namespaces.
+    #[arg(short = 'A', long, conflicts_with_all = ["folder", "namespace"])]
+    pub all_namespaces: bool,
+    /// Tasks with such labels, as kubectl selects them (team=data,tier!=test).
+    #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "folder")]
+    pub selector: Option<String>,
+    /// Tasks in one of these stages (Failed,RunningTests). One that has not begun is Pending.
+    #[arg(long, value_name = "STAGES", value_delimiter = ',', value_parser = stage)]
+    pub stage: Vec<String>,
+    /// Tasks for which one of these is the reason (Queued,AwaitingApproval).
+    #[arg(long, value_name = "REASONS", value_delimiter = ',')]
+    pub reason: Vec<String>,
+    /// Tasks of this CodeGenAgent.
+    #[arg(long, value_name = "NAME", conflicts_with = "folder")]
+    pub agent: Option<String>,
+    /// How the list is printed.
+    #[arg(short = 'o', long = "format", value_name = "FORMAT", default_value = "table")]
+    pub format: ListFormat,
+    /// Where they are.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+}
+
+/// Options of `tests`.
+#[derive(Args, Debug)]
+pub struct TestsArgs {
+    /// The task.
+    #[command(flatten)]
+    pub record: RecordArgs,
+    /// One test, whole or by the end of its name: it is shown with its traceback and what it printed.
+    #[arg(value_name = "TEST")]
+    pub test: Option<String>,
+    /// The attempt, counted from 1. Default: the last one that is recorded.
+    #[arg(long, value_name = "N")]
+    pub attempt: Option<u32>,
+    /// What did not pass alone.
+    #[arg(long)]
+    pub failed: bool,
+    /// How the list is printed.
+    #[arg(
+        short = 'o',
+        long = "format",
+        value_name = "FORMAT",
+        default_value = "table",
+        conflicts_with = "test"
+    )]
+    pub format: ListFormat,
+}
+
+/// Options of `logs`.
+#[derive(Args, Debug)]
+pub struct LogsArgs {
+    /// The task.
+    #[command(flatten)]
+    pub record: RecordArgs,
+    /// The attempt whose output is shown, counted from 1. Default: the last one that is recorded.
+    #[arg(long, value_name = "N", conflicts_with_all = ["all", "follow"])]
+    pub attempt: Option<u32>,
+    /// The output of every attempt.
+    #[arg(long)]
+    pub all: bool,
+    /// In the place of the task a run of its program (`CodeGenRun`): the last lines of one that has failed.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["attempt", "all", "follow"])]
+    pub run: Option<String>,
+    /// Go on with what comes, until the task has ended.
+    #[arg(short = 'f', long)]
+    pub follow: bool,
+}
+
+/// Options of `diff`.
+#[derive(Args, Debug)]
+pub struct DiffArgs {
+    /// The task.
+    #[command(flatten)]
+    pub record: RecordArgs,
+    /// The attempts to compare, counted from 1; one alone is compared with the one before it. Default: the last two.
+    #[arg(value_name = "ATTEMPT", num_args = 1..=2)]
+    pub attempts: Vec<u32>,
+}
+
+/// Options of `events`.
+#[derive(Args, Debug)]
+pub struct EventsArgs {
+    /// The task.
+    #[command(flatten)]
+    pub record: RecordArgs,
+    /// How the list is printed.
+    #[arg(short = 'o', long = "format", value_name = "FORMAT", default_value = "table")]
+    pub format: ListFormat,
+}
+
+/// By what costs are added up.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CostBy {
+    /// The kinds of call of one task.
+    Kind,
+    /// Tasks.
+    Task,
+    /// `CodeGenAgent`s.
+    Agent,
+    /// Namespaces.
+    Namespace,
+}
+
+/// Options of `cost`.
+#[derive(Args, Debug)]
+pub struct CostArgs {
+    /// A task in a cluster by its name, or the folder of a local result (codegen-out/NAME). Default: all tasks of the namespace.
+    #[arg(value_name = "TASK|FOLDER/", value_hint = ValueHint::DirPath)]
+    pub task: Option<String>,
+    /// The tasks of all namespaces.
+    #[arg(short = 'A', long, conflicts_with_all = ["task", "namespace"])]
+    pub all_namespaces: bool,
+    /// Tasks with such labels, as kubectl selects them.
+    #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "task")]
+    pub selector: Option<String>,
+    /// By what it is added up. Default: `kind` for one task, else `task`.
+    #[arg(long, value_name = "WHAT")]
+    pub by: Option<CostBy>,
+    /// A file with prices (YAML or JSON): currency, and for each model what a million input and output tokens cost.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub prices: Option<PathBuf>,
+    /// The price of a model, of a million input and output tokens (some-model=2.50/10). Goes before the file. May be repeated.
+    #[arg(long = "price", value_name = "MODEL=INPUT/OUTPUT", value_parser = named_price)]
+    pub price: Vec<NamedPrice>,
+    /// How the list is printed.
+    #[arg(short = 'o', long = "format", value_name = "FORMAT", default_value = "table")]
+    pub format: ListFormat,
+    /// Where they are.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+}
+
+/// Options of `replay`.
+#[derive(Args, Debug)]
+pub struct ReplayArgs {
+    /// The task, which has ended.
+    #[command(flatten)]
+    pub record: RecordArgs,
+    /// Where the replay leaves its results. Default: nowhere.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub output: Option<PathBuf>,
+    /// Package index in the place of the task's, which may be one that the cluster alone reaches; - for that of this machine.
+    #[arg(long, value_name = "URL|-")]
+    pub index_url: Option<String>,
+    /// Manifests with Secrets of sandboxes and ConfigMaps that the cluster does not give (any more).
+    #[arg(short = 'f', long = "filename", value_name = "FILE|FOLDER|-", value_hint = ValueHint::AnyPath)]
+    pub files: Vec<String>,
+    /// A file in the place of a sample. May be repeated.
+    #[arg(long = "sample", value_name = "NAME=PATH", value_parser = name_and_path)]
+    pub samples: Vec<(String, PathBuf)>,
+    /// The content of a File or Dir input. May be repeated.
+    #[arg(long = "input", value_name = "NAME=PATH", value_parser = name_and_path)]
+    pub inputs: Vec<(String, PathBuf)>,
+    /// A folder in the place of a PersistentVolumeClaim. May be repeated.
+    #[arg(long = "claim", value_name = "NAME=FOLDER", value_parser = name_and_path)]
+    pub claims: Vec<(String, PathBuf)>,
+    /// Colours on stderr. `auto`: on a terminal, unless `NO_COLOR` is set.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}

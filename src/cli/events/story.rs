@@ -1,0 +1,305 @@
+//! What a record and the Events of a cluster say, in order of time. Pure.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Event;
+use serde::Serialize;
+
+use crate::api::approval::ApprovalDecision;
+use crate::api::conditions::reason;
+use crate::cli::ended::Absent;
+use crate::cli::recorded::RecordedTask;
+use crate::cli::render::doing;
+use crate::cli::text::{seconds, thousands};
+use crate::ledger::Entry;
+use crate::pipeline::stage::Stage;
+use crate::sandbox::kubernetes::names;
+
+/// What the record's own entries are about.
+const TASK: &str = "task";
+
+/// Something that happened.
+#[derive(Serialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Happening {
+    /// When, at first.
+    pub at: Timestamp,
+    /// `task`, `pod/NAME`, `job/NAME`.
+    pub object: String,
+    pub reason: String,
+    pub message: String,
+    pub warning: bool,
+    /// How often.
+    pub count: i32,
+    /// When at last, where that was more than once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_at: Option<Timestamp>,
+}
+
+impl Happening {
+    fn of_task(at: Timestamp, reason: &str, message: String) -> Self {
+        Self {
+            at,
+            object: TASK.to_owned(),
+            reason: reason.to_owned(),
+            message,
+            warning: false,
+            count: 1,
+            last_at: None,
+        }
+    }
+
+    /// The message, with how often it came.
+    pub fn sentence(&self) -> String {
+        match self.last_at {
+            Some(last) if self.count > 1 => {
+                format!("{} ({} times, until {last:.0})", self.message, self.count)
+            }
+            _ => self.message.clone(),
+        }
+    }
+}
+
+/// Whose Events belong to the story of a task.
+pub(super) struct Subject {
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// Names of its Jobs.
+    pub jobs: BTreeSet<String>,
+}
+
+impl Subject {
+    fn is_about(&self, kind: &str, name: &str, uid: &str) -> bool {
+        // Such a Pod has the name of its Job, a dash and five characters.
+        let is_pod_of_job = || {
+            let job = name.rsplit_once('-').map(|(job, _)| job);
+            job.is_some_and(|job| self.jobs.contains(job))
+        };
+        match kind {
+            "CodeGenTask" => uid == self.uid,
+            "Pod" => names::is_name_of_pod(name, &self.name) || is_pod_of_job(),
+            "Job" => self.jobs.contains(name),
+            _ => false,
+        }
+    }
+}
+
+/// The Events of a cluster that are about a task, its Pods and its Jobs.
+pub(super) fn of_events(events: &[Event], subject: &Subject) -> Vec<Happening> {
+    events
+        .iter()
+        .filter_map(|event| of_event(event, subject))
+        .collect()
+}
+
+fn of_event(event: &Event, subject: &Subject) -> Option<Happening> {
+    let about = &event.involved_object;
+    let (kind, name) = (about.kind.as_deref()?, about.name.as_deref()?);
+    if !subject.is_about(kind, name, about.uid.as_deref().unwrap_or_default()) {
+        return None;
+    }
+    let micro = event.event_time.as_ref().map(|time| time.0);
+    let first = event.first_timestamp.as_ref().map(|time| time.0);
+    let created = event.metadata.creation_timestamp.as_ref().map(|time| time.0);
+    let series = event.series.as_ref();
+    let last = series
+        .and_then(|series| series.last_observed_time.as_ref().map(|time| time.0))
+        .or_else(|| event.last_timestamp.as_ref().map(|time| time.0));
+    let count = series
+        .and_then(|series| series.count)
+        .or(event.count)
+        .unwrap_or(1)
+        .max(1);
+    Some(Happening {
+        at: micro.or(first).or(created)?,
+        object: match kind {
+            "CodeGenTask" => TASK.to_owned(),
+            kind => format!("{}/{name}", kind.to_lowercase()),
+        },
+        reason: event.reason.clone().unwrap_or_default(),
+        message: event.message.clone().unwrap_or_default(),
+        warning: event.type_.as_deref() == Some("Warning"),
+        count,
+        last_at: last.filter(|_| count > 1),
+    })
+}
+
+/// What the record says: beginning, calls, attempts, decisions, end.
+pub(super) fn of_record(task: &RecordedTask) -> Result<Vec<Happening>, Absent> {
+    let status = &task.status;
+    let mut all: Vec<Happening> = task.entries()?.iter().map(call).collect();
+    if let Some(started) = &status.started_at {
+        let run = status.run.as_deref().unwrap_or_default();
+        let run: String = run.chars().take(12).collect();
+        all.push(Happening::of_task(
+            started.0,
+            "Started",
+            format!("Revision {run} begins"),
+        ));
+    }
+    let passed = status
+        .stage
+        .as_deref()
+        .and_then(|stage| stage.parse::<Stage>().ok())
+        .is_some_and(Stage::has_passed);
+    let last = status.attempts.last().map(|attempt| attempt.number);
+    for attempt in &status.attempts {
+        let Some(at) = &attempt.completed_at else { continue };
+        let is_passed = passed && last == Some(attempt.number);
+        let (reason, verb) = if is_passed {
+            ("AttemptPassed", "passed")
+        } else {
+            ("AttemptFailed", "failed")
+        };
+        let summary = attempt.summary.as_deref().unwrap_or_default();
+        let message = format!("Attempt {} {verb}; {summary}", attempt.number);
+        all.push(Happening {
+            warning: !is_passed,
+            ..Happening::of_task(at.0, reason, message)
+        });
+    }
+    all.extend(status.approvals.iter().map(|decided| {
+        let (reason, verb) = match decided.decision {
+            ApprovalDecision::Approve => ("Approved", "approved"),
+            ApprovalDecision::Reject => (reason::REJECTED, "rejected"),
+        };
+        let message = format!("Gate {}: {verb} by {}", decided.gate, decided.decided_by);
+        Happening::of_task(decided.decided_at.0, reason, message)
+    }));
+    if let (Some(at), Some(stage)) = (&status.completed_at, &status.stage) {
+        let message = status.message.clone().unwrap_or_default();
+        all.push(Happening {
+            warning: stage == Stage::Failed.as_str(),
+            ..Happening::of_task(at.0, stage, message)
+        });
+    }
+    Ok(all)
+}
+
+fn call(entry: &Entry) -> Happening {
+    let took = entry.finished_at.duration_since(entry.started_at).as_secs_f64();
+    let usage = entry.reply.usage;
+    let message = format!(
+        "Call {}: the model {}, {} + {} tokens, {}",
+        entry.sequence,
+        doing(entry.kind),
+        thousands(usage.input),
+        thousands(usage.output),
+        seconds(took)
+    );
+    Happening::of_task(entry.finished_at, "Call", message)
+}
+
+/// Both in order of time. What an Event says as well as the record is said once, in the words of the Event, which has more of them.
+pub(super) fn story(recorded: Vec<Happening>, events: Vec<Happening>) -> Vec<Happening> {
+    let is_said = |one: &Happening| {
+        let about = beginning(&one.message);
+        events.iter().any(|event| {
+            event.object == TASK
+                && event.reason == one.reason
+                && about.is_none_or(|about| event.message.starts_with(about))
+        })
+    };
+    let mut all: Vec<Happening> = recorded.into_iter().filter(|one| !is_said(one)).collect();
+    all.extend(events);
+    all.sort_by_key(|one| one.at);
+    all
+}
+
+/// What distinguishes attempts and gates in messages: `Attempt 2 `, `Gate Plan:`.
+fn beginning(message: &str) -> Option<&str> {
+    let end = match message.strip_prefix("Attempt ") {
+        Some(rest) => message.len() - rest.len() + rest.find(' ')?,
+        None if message.starts_with("Gate ") => message.find(':')?,
+        None => return None,
+    };
+    message.get(..=end)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn event(kind: &str, name: &str, uid: &str, reason: &str, message: &str, at: &str) -> Event {
+        serde_json::from_value(json!({
+            "metadata": {"name": "e", "namespace": "data"}, "type": "Normal", "reason": reason, "message": message,
+            "involvedObject": {"kind": kind, "name": name, "uid": uid}, "eventTime": at,
+        }))
+        .unwrap()
+    }
+
+    fn subject() -> Subject {
+        Subject {
+            name: "sum".to_owned(),
+            uid: "0c1".to_owned(),
+            jobs: BTreeSet::from(["build-cg0123456789".to_owned()]),
+        }
+    }
+
+    const AT: &str = "2026-01-02T03:04:05.000000Z";
+
+    #[test]
+    fn a_story_is_of_the_task_its_pods_and_its_jobs_and_of_nothing_else() {
+        let events = [
+            event("CodeGenTask", "sum", "0c1", "ImageBuilt", "a", AT),
+            event("CodeGenTask", "sum", "another life", "ImageBuilt", "b", AT),
+            event("Pod", "sum-cg00ff00ff00", "1", "Scheduled", "c", AT),
+            event("Pod", "sum-2-cg00ff00ff00", "1", "Scheduled", "d", AT),
+            event("Pod", "build-cg0123456789-x7k2p", "1", "Pulled", "e", AT),
+            event("Job", "build-cg0123456789", "1", "SuccessfulCreate", "f", AT),
+            event("Job", "build-cg9999999999", "1", "SuccessfulCreate", "g", AT),
+        ];
+        let found = of_events(&events, &subject());
+        let messages: Vec<&str> = found.iter().map(|one| one.message.as_str()).collect();
+        assert_eq!(messages, ["a", "c", "e", "f"]);
+        assert_eq!(found[2].object, "pod/build-cg0123456789-x7k2p");
+    }
+
+    #[test]
+    fn what_came_often_is_said_once_with_how_often() {
+        let mut often: Value =
+            serde_json::to_value(event("CodeGenTask", "sum", "0c1", "Queued", "full", AT)).unwrap();
+        often["series"] = json!({"count": 7, "lastObservedTime": "2026-01-02T03:09:00.000000Z"});
+        let found = of_events(&[serde_json::from_value(often).unwrap()], &subject());
+        assert_eq!(found[0].sentence(), "full (7 times, until 2026-01-02T03:09:00Z)");
+    }
+
+    #[test]
+    fn an_attempt_that_an_event_is_about_is_not_said_twice_and_the_others_stay() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let recorded = vec![
+            Happening::of_task(at(10), "AttemptFailed", "Attempt 1 failed; 1 of 2".to_owned()),
+            Happening::of_task(at(20), "AttemptFailed", "Attempt 11 failed; 1 of 2".to_owned()),
+            Happening::of_task(at(30), "Succeeded", "all passed".to_owned()),
+        ];
+        let events = vec![
+            Happening::of_task(
+                at(21),
+                "AttemptFailed",
+                "Attempt 11 failed; error types: logic".to_owned(),
+            ),
+            Happening::of_task(at(31), "Succeeded", "all passed".to_owned()),
+        ];
+        let story = story(recorded, events);
+        let seconds: Vec<i64> = story.iter().map(|one| one.at.as_second()).collect();
+        assert_eq!(seconds, [10, 21, 31]);
+    }
+
+    #[test]
+    fn the_record_alone_has_beginning_calls_attempts_and_end() {
+        let all = story(
+            of_record(&crate::cli::recorded::fixture::recorded()).unwrap(),
+            Vec::new(),
+        );
+        let lines: Vec<String> = all
+            .iter()
+            .map(|one| format!("{} {} {}", one.at.as_second(), one.reason, one.message))
+            .collect();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+}

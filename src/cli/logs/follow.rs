@@ -1,0 +1,214 @@
+//! Follows a task: the logs of its builds as they are printed, the output of its attempts as they end.
+
+use std::collections::BTreeSet;
+use std::pin::pin;
+
+use futures::stream::{LocalBoxStream, SelectAll};
+use futures::{AsyncBufReadExt as _, FutureExt as _, StreamExt as _, stream};
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt as _;
+use kube::api::LogParams;
+use kube::runtime::{WatchStreamExt as _, watcher};
+
+use super::pods::{Containers, api, forbidden, selector};
+use super::print::{heading, output, print};
+use crate::api::CodeGenTask;
+use crate::cli::cluster::Cluster;
+use crate::cli::command::{TASK_FAILED, warning};
+use crate::cli::ended::{Absent, has_ended};
+use crate::cli::progress::Progress;
+use crate::cli::recorded::{Place, RecordedTask, from_cluster};
+use crate::pipeline::causes::with_causes;
+
+/// A line of a container, or why there are no more.
+struct LogLine {
+    pod: String,
+    container: String,
+    line: Result<String, String>,
+}
+
+/// What has been shown so far.
+struct Shown {
+    /// Pods and containers whose logs are followed.
+    logs: BTreeSet<(String, String)>,
+    /// The container whose line was printed last.
+    last: Option<(String, String)>,
+    /// Attempts that were printed, or are older than the command.
+    attempts: BTreeSet<u32>,
+}
+
+/// Prints what comes until the task has ended.
+pub(super) async fn follow(
+    cluster: &Cluster,
+    task: &RecordedTask,
+    progress: &Progress,
+) -> Result<(), Absent> {
+    let Place::Cluster { object, .. } = &task.place else {
+        return Ok(());
+    };
+    let uid = object.metadata.uid.clone().unwrap_or_default();
+    let one = watcher::Config::default().fields(&format!("metadata.name={}", task.name));
+    let mut tasks = pin!(watcher(cluster.tasks(), one).default_backoff());
+    let its = watcher::Config::default().labels(&selector(&uid));
+    let mut pods = pin!(watcher(api(cluster), its).default_backoff().applied_objects());
+    let mut lines: SelectAll<LocalBoxStream<'static, LogLine>> = SelectAll::new();
+    let mut shown = Shown {
+        logs: BTreeSet::new(),
+        last: None,
+        attempts: task.attempts().into_iter().collect(),
+    };
+    let mut complaint = String::new();
+    loop {
+        tokio::select! {
+            Some(line) = lines.next() => shown.print_line(line, progress)?,
+            Some(pod) = pods.next() => match pod {
+                Ok(pod) => shown.add_logs(cluster, &pod, &mut lines),
+                Err(error) => say_once(&mut complaint, forbidden_watch(error, cluster), progress),
+            },
+            Some(event) = tasks.next() => match event {
+                Ok(watcher::Event::Apply(task) | watcher::Event::InitApply(task)) => {
+                    shown.print_attempts(cluster, &task, progress).await?;
+                    // An end of an earlier spec is none of this one, which the operator has not seen.
+                    if has_ended(&task) && is_seen(&task) {
+                        break;
+                    }
+                }
+                Ok(watcher::Event::Delete(task)) => {
+                    let message = format!("{} was deleted before it had ended", task.name_any());
+                    return Err(Absent::new(message, TASK_FAILED));
+                }
+                Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
+                Err(error) => {
+                    let message = format!("the cluster does not answer, trying again: {error}");
+                    say_once(&mut complaint, message, progress);
+                }
+            },
+            else => break,
+        }
+    }
+    // What has come already; a build that goes on is for other tasks.
+    while let Some(Some(line)) = lines.next().now_or_never() {
+        shown.print_line(line, progress)?;
+    }
+    Ok(())
+}
+
+/// Whether the status is about the spec that the task has now.
+fn is_seen(task: &CodeGenTask) -> bool {
+    let observed = task.status.as_ref().and_then(|status| status.observed_generation);
+    observed >= task.metadata.generation
+}
+
+fn forbidden_watch(error: watcher::Error, cluster: &Cluster) -> String {
+    match error {
+        watcher::Error::InitialListFailed(error) | watcher::Error::WatchStartFailed(error) => {
+            forbidden(&error, cluster)
+        }
+        error => format!("the cluster does not answer, trying again: {error}"),
+    }
+}
+
+/// A watch is tried again and again, and would say the same each time.
+fn say_once(before: &mut String, message: String, progress: &Progress) {
+    if *before != message {
+        progress.lines(&warning(&message));
+        *before = message;
+    }
+}
+
+impl Shown {
+    fn print_line(&mut self, line: LogLine, progress: &Progress) -> Result<(), Absent> {
+        let LogLine { pod, container, line } = line;
+        let line = match line {
+            Ok(line) => line,
+            Err(message) => {
+                progress.lines(&warning(&message));
+                return Ok(());
+            }
+        };
+        let mut text = String::new();
+        let of = Some((pod, container));
+        if self.last != of {
+            if let Some((pod, container)) = &of {
+                text = heading(pod, container);
+            }
+            self.last = of;
+        }
+        print(&format!("{text}{line}\n"))
+    }
+
+    /// Follows the containers of a Pod that have begun, each from its beginning.
+    fn add_logs(
+        &mut self,
+        cluster: &Cluster,
+        pod: &Pod,
+        lines: &mut SelectAll<LocalBoxStream<'static, LogLine>>,
+    ) {
+        for (pod, container) in Containers::of(pod).started() {
+            if self.logs.insert((pod.to_owned(), container.to_owned())) {
+                lines.push(log_lines(cluster, pod.to_owned(), container.to_owned()));
+            }
+        }
+    }
+
+    /// Prints the attempts that have ended since.
+    async fn print_attempts(
+        &mut self,
+        cluster: &Cluster,
+        task: &CodeGenTask,
+        progress: &Progress,
+    ) -> Result<(), Absent> {
+        let status = task.status.as_ref();
+        let ended = status.into_iter().flat_map(|status| &status.attempts);
+        let fresh: Vec<u32> = ended
+            .filter(|attempt| attempt.completed_at.is_some())
+            .filter_map(|attempt| u32::try_from(attempt.number).ok())
+            .filter(|number| !self.attempts.contains(number))
+            .collect();
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        let name = task.metadata.name.as_deref().unwrap_or_default();
+        let recorded = from_cluster(cluster, name).await?;
+        for number in fresh {
+            self.attempts.insert(number);
+            self.last = None;
+            match output(&recorded, Some(number)) {
+                Ok(text) => print(&text)?,
+                Err(absent) => progress.lines(&warning(&absent.message)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The lines of a container until it ends.
+fn log_lines(cluster: &Cluster, pod: String, container: String) -> LocalBoxStream<'static, LogLine> {
+    let api = api(cluster);
+    let namespace = cluster.namespace.clone();
+    let which = LogParams {
+        container: Some(container.clone()),
+        follow: true,
+        ..LogParams::default()
+    };
+    let opened = async move {
+        let log = match api.log_stream(&pod, &which).await {
+            Ok(log) => log,
+            Err(error) => {
+                let line = Err(format!(
+                    "the log of pod/{pod} in namespace {namespace} cannot be read: {}",
+                    with_causes(&error)
+                ));
+                let line = LogLine { pod, container, line };
+                return stream::iter([line]).boxed_local();
+            }
+        };
+        let lines = log.lines().map(move |line| LogLine {
+            line: line.map_err(|error| format!("the log of pod/{pod} ends here: {error}")),
+            pod: pod.clone(),
+            container: container.clone(),
+        });
+        lines.boxed_local()
+    };
+    stream::once(opened).flatten().boxed_local()
+}

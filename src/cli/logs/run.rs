@@ -1,0 +1,80 @@
+//! What is recorded of what a run of a task's program printed: the last lines of one that failed.
+
+use crate::api::CodeGenRun;
+use crate::cli::cluster::{Cluster, refusal};
+use crate::cli::command::{TASK_FAILED, USAGE};
+use crate::cli::ended::Absent;
+
+/// What the run `name` of the program of `task` printed.
+pub(super) async fn of_run(cluster: &Cluster, task: &str, name: &str) -> Result<String, Absent> {
+    let wrong = |message| Absent::new(message, USAGE);
+    let namespace = &cluster.namespace;
+    let found = cluster.runs().get_opt(name).await;
+    let found = found.map_err(|error| wrong(refusal(&error, name, namespace)))?;
+    let run = found.ok_or_else(|| {
+        wrong(format!(
+            "there is no CodeGenRun {name} in namespace {namespace}: kubectl get codegenruns -A lists those that there are"
+        ))
+    })?;
+    last_lines(&run, task)
+}
+
+fn last_lines(run: &CodeGenRun, task: &str) -> Result<String, Absent> {
+    let name = run.metadata.name.as_deref().unwrap_or_default();
+    let of = run.spec.task_ref.as_ref().map(|task| task.name.as_str());
+    if of != Some(task) {
+        let of = of.map_or_else(|| "no task".to_owned(), |of| format!("the task {of}"));
+        return Err(Absent::new(
+            format!("the run {name} is one of {of}, not of {task}"),
+            USAGE,
+        ));
+    }
+    let status = run.status.clone().unwrap_or_default();
+    let stage = status.stage.as_deref().unwrap_or("Pending");
+    let message = status.message.unwrap_or_default();
+    match status.last_lines {
+        Some(lines) => Ok(format!("run {name} {stage}: {message}\n{}\n", lines.trim_end())),
+        None => Err(Absent::new(
+            format!(
+                "nothing that the run {name} printed is recorded, as of every run that has not failed; it is in stage {stage}: {message}"
+            ),
+            TASK_FAILED,
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn run(status: Value) -> CodeGenRun {
+        serde_json::from_value(json!({
+            "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenRun", "metadata": {"name": "today"},
+            "spec": {"taskRef": {"name": "sum"}}, "status": status,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_run_that_failed_has_its_last_lines_and_another_one_says_why_it_has_none() {
+        let failed = run(json!({"stage": "Failed", "message": "exit code 1", "lastLines": "KeyError: 'a'"}));
+        assert_eq!(
+            last_lines(&failed, "sum").unwrap(),
+            "run today Failed: exit code 1\nKeyError: 'a'\n"
+        );
+        let absent = last_lines(&run(json!({"stage": "Succeeded"})), "sum").unwrap_err();
+        assert!(
+            absent.message.contains("has not failed") && absent.code == 1,
+            "{}",
+            absent.message
+        );
+        let other = last_lines(&failed, "mean").unwrap_err();
+        assert!(
+            other.message.contains("one of the task sum, not of mean"),
+            "{}",
+            other.message
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! The record of a task in the folder of a local result.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use super::task::{Place, RecordedTask};
+use crate::cli::command::USAGE;
+use crate::cli::ended::Absent;
+use crate::ledger::{FolderStore, Store as _};
+use crate::local::folder::{RevisionFolder, TASK};
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::status::{StatusContext, status};
+use crate::pipeline::task::Task;
+
+/// Whether a folder holds the result of a task.
+pub(in crate::cli) fn is_result(folder: &Path) -> bool {
+    RevisionFolder::latest(folder).is_ok_and(|found| found.is_some())
+}
+
+/// What is recorded of the task whose results are in `folder`. Nothing of it is changed or locked.
+pub(in crate::cli) async fn from_folder(folder: &Path) -> Result<RecordedTask, Absent> {
+    let shown = folder.display();
+    let wrong = |error: &dyn std::fmt::Display| Absent::new(format!("{shown}: {error}"), USAGE);
+    let latest = RevisionFolder::latest(folder).map_err(|error| wrong(&error))?;
+    let revision = latest.ok_or_else(|| {
+        Absent::new(
+            format!(
+                "{shown} holds no result of kubectl-codegen local: name the folder of one task (codegen-out/NAME), or a task of a cluster by its name, without a slash"
+            ),
+            USAGE,
+        )
+    })?;
+    let task = revision.read(TASK).map_err(|error| wrong(&error))?;
+    let task: Task = task
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+        .ok_or_else(|| {
+            wrong(&"it does not say which task it is of: another version of this program made it")
+        })?;
+    let store = FolderStore::existing(&revision.record());
+    let damaged = |error: crate::ledger::StoreError| wrong(&with_causes(&error));
+    let progress = store.load().await.map_err(damaged)?;
+    let progress: Option<Progress> = progress.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let documents = store.all().await.map_err(damaged)?;
+    let status = progress
+        .as_ref()
+        .map(|progress| status(&task, progress, StatusContext::default(), Timestamp::now()));
+    Ok(RecordedTask {
+        name: task.name.clone(),
+        place: Place::Folder(folder.to_owned()),
+        status: status.unwrap_or_default(),
+        progress,
+        task: Some(task),
+        documents,
+        withheld: None,
+        // They are the user's own, on the user's own machine.
+        is_private: false,
+    })
+}

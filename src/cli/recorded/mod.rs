@@ -1,0 +1,35 @@
+//! What is recorded of a task, in a cluster or in a folder: one type for every command that shows it.
+
+mod cluster;
+mod folder;
+mod task;
+
+use std::path::Path;
+
+pub(super) use self::cluster::from_cluster;
+pub(super) use self::folder::{from_folder, is_result};
+pub(super) use self::task::{Place, RecordedTask, Sources, model_of};
+use super::args::ClusterArgs;
+use super::cluster::Cluster;
+use super::command::USAGE;
+use super::ended::Absent;
+
+/// Whether a task is named by the folder of its results. No name in a cluster has a slash.
+pub(super) fn is_folder(task: &str) -> bool {
+    task.contains('/') || matches!(task, "." | "..")
+}
+
+/// What is recorded of the task that a command line names.
+pub(super) async fn read(task: &str, cluster: &ClusterArgs) -> Result<RecordedTask, Absent> {
+    if is_folder(task) {
+        return from_folder(Path::new(task)).await;
+    }
+    let connected = Cluster::connect(cluster).await;
+    let cluster = connected.map_err(|message| Absent::new(message, USAGE))?;
+    from_cluster(&cluster, task).await
+}
+
+#[cfg(test)]
+pub(super) mod fixture;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+//! A task with everything that is recorded of it. Pure.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::de::DeserializeOwned;
+
+use crate::api::status::CodeGenTaskStatus;
+use crate::api::{CodeGenAgent, CodeGenTask};
+use crate::cli::command::{TASK_FAILED, USAGE};
+use crate::cli::ended::Absent;
+use crate::engine::attempt::AttemptRecord;
+use crate::engine::results::source_of;
+use crate::ledger::{Entry, MemoryStore};
+use crate::pipeline::progress::Progress;
+use crate::pipeline::task::Task;
+
+/// Where the record of a task is.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::cli) enum Place {
+    /// At an API server: the task as it stands there, and its agent, where that may be read.
+    Cluster {
+        object: Box<CodeGenTask>,
+        agent: Option<Box<CodeGenAgent>>,
+    },
+    /// In the folder of its results.
+    Folder(PathBuf),
+}
+
+/// A task with what is recorded of it.
+#[derive(Clone, Debug)]
+pub(in crate::cli) struct RecordedTask {
+    /// Its name.
+    pub name: String,
+    /// Where it was read.
+    pub place: Place,
+    /// As it stands.
+    pub status: CodeGenTaskStatus,
+    /// How far it is; `None` before it has begun, and where another version wrote it.
+    pub progress: Option<Progress>,
+    /// The task as it was resolved; in a cluster it is recorded when the task ends.
+    pub task: Option<Task>,
+    /// Replies, programs, suites and test reports by their names in the record.
+    pub documents: BTreeMap<String, Vec<u8>>,
+    /// Why the documents cannot be read, and whom to ask; `None` where they were.
+    pub withheld: Option<String>,
+    /// Whether what the tests printed may hold data that no model was to see, so that it stays in the cluster.
+    pub is_private: bool,
+}
+
+/// The program and the suite that an attempt ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::cli) struct Sources {
+    /// The program.
+    pub solution: String,
+    /// The suite; empty where there was none.
+    pub tests: String,
+}
+
+impl RecordedTask {
+    /// The name that commands take: `penguin-masses`, `codegen-out/penguin-masses`.
+    pub fn argument(&self) -> String {
+        match &self.place {
+            Place::Cluster { .. } => self.name.clone(),
+            // What has no slash would be taken for a name.
+            Place::Folder(folder) if folder.components().count() == 1 => format!("{}/", folder.display()),
+            Place::Folder(folder) => folder.display().to_string(),
+        }
+    }
+
+    /// The documents, or why they cannot be read.
+    pub fn readable(&self) -> Result<&Self, Absent> {
+        match &self.withheld {
+            Some(message) => Err(Absent::new(message.clone(), USAGE)),
+            None => Ok(self),
+        }
+    }
+
+    /// Every recorded call in order.
+    pub fn entries(&self) -> Result<Vec<Entry>, Absent> {
+        let calls = self.documents.iter().filter(|(name, _)| is_call(name));
+        let mut entries: Vec<Entry> = calls
+            .map(|(name, bytes)| read_json(name, bytes))
+            .collect::<Result<_, _>>()?;
+        entries.sort_by_key(|entry| entry.sequence);
+        Ok(entries)
+    }
+
+    /// Numbers of the attempts whose report is recorded, in order.
+    pub fn attempts(&self) -> Vec<u32> {
+        let number = |name: &String| {
+            let number = name.strip_prefix("documents/run-")?.strip_suffix(".json")?;
+            number.parse().ok()
+        };
+        // By number and not by name: the ten thousandth has a longer name.
+        let mut numbers: Vec<u32> = self.documents.keys().filter_map(number).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// What the tests of an attempt showed; of the last one where none is named.
+    pub fn attempt(&self, number: Option<u32>) -> Result<AttemptRecord, Absent> {
+        self.readable()?;
+        let numbers = self.attempts();
+        let wanted = match (number, numbers.last()) {
+            (Some(number), _) if numbers.contains(&number) => number,
+            (Some(number), _) => {
+                return Err(Absent::new(
+                    format!(
+                        "{} has no attempt {number}: recorded are {}",
+                        self.name,
+                        list(&numbers)
+                    ),
+                    USAGE,
+                ));
+            }
+            (None, Some(last)) => *last,
+            (None, None) => {
+                return Err(Absent::new(
+                    format!("no attempt of {} is recorded yet; {}", self.name, self.standing()),
+                    TASK_FAILED,
+                ));
+            }
+        };
+        let name = format!("documents/run-{wanted:04}.json");
+        let bytes = self.documents.get(&name).map_or(&[][..], Vec::as_slice);
+        read_json(&name, bytes)
+    }
+
+    /// The program and the suite that an attempt ran.
+    pub async fn sources(&self, attempt: &AttemptRecord) -> Result<Sources, Absent> {
+        let store = MemoryStore::holding(self.documents.clone());
+        let entries = self.entries()?;
+        let source = async |what: &str| {
+            let found = source_of(attempt, what, &store, &entries).await;
+            found.map_err(|error| Absent::new(error.to_string(), USAGE))
+        };
+        Ok(Sources {
+            solution: source("solution").await?.unwrap_or_default(),
+            tests: source("tests").await?.unwrap_or_default(),
+        })
+    }
+
+    /// The program as it is now, which may not have passed, or not been run.
+    pub fn program(&self) -> Option<String> {
+        let document = self.progress.as_ref()?.documents.solution.as_ref()?;
+        let bytes = self.documents.get(&document.name)?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// Where it stands, in words.
+    pub fn standing(&self) -> String {
+        let stage = self.status.stage.as_deref().unwrap_or("Pending");
+        match (&self.status.reason, self.has_ended()) {
+            (Some(reason), true) => format!("it ended in stage {stage}: {reason}"),
+            (Some(reason), false) => format!("it is in stage {stage}: {reason}"),
+            (None, _) => format!("it is in stage {stage}"),
+        }
+    }
+
+    /// Whether nothing follows.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.status.stage.as_deref(), Some("Succeeded" | "Failed"))
+    }
+
+    /// Name of its model, as it was when the task began, else as the manifest has it.
+    pub fn model(&self) -> Option<&str> {
+        if let Some(task) = &self.task {
+            return Some(&task.model.name);
+        }
+        match &self.place {
+            Place::Cluster { object, agent } => model_of(object, agent.as_deref()),
+            Place::Folder(_) => None,
+        }
+    }
+}
+
+/// Name of a task's model by its manifest, and by its agent where that leaves it open.
+pub(in crate::cli) fn model_of<'a>(
+    object: &'a CodeGenTask,
+    agent: Option<&'a CodeGenAgent>,
+) -> Option<&'a str> {
+    let own = object.spec.model.as_ref();
+    let shared = agent.and_then(|agent| agent.spec.model.as_ref());
+    let name = own
+        .and_then(|model| model.name.as_deref())
+        .or_else(|| shared.and_then(|model| model.name.as_deref()));
+    name.filter(|name| !name.is_empty())
+}
+
+fn is_call(name: &str) -> bool {
+    let call = name.strip_prefix("calls/");
+    call.is_some_and(|name| !name.starts_with("prefix-"))
+}
+
+fn read_json<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T, Absent> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        Absent::new(
+            format!("{name} of the record cannot be read, another version may have made it: {error}"),
+            USAGE,
+        )
+    })
+}
+
+fn list(numbers: &[u32]) -> String {
+    let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    if texts.is_empty() {
+        "none".to_owned()
+    } else {
+        texts.join(", ")
+    }
+}

@@ -1,0 +1,226 @@
+//! `kubectl-codegen replay`: a task that has ended, once more on this machine and on its recorded replies.
+
+mod compare;
+mod inputs;
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use self::compare::{End, first_difference, is_same_end};
+use self::inputs::freeze_inputs;
+use super::args::ReplayArgs;
+use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
+use super::ended::Absent;
+use super::paint::{Line, Mark};
+use super::progress::Progress;
+use super::recorded::{RecordedTask, read};
+use crate::api::conditions::reason;
+use crate::engine::results;
+use crate::ledger::{Entry, export_replies};
+use crate::local::credentials::{ModelCredentials, sandbox_variables};
+use crate::local::error::TaskError;
+use crate::local::execute::{Executed, execute};
+use crate::local::files;
+use crate::local::folder::{TASK, TaskFolder};
+use crate::local::interrupt::{self, Stop};
+use crate::local::objects::Objects;
+use crate::local::prepare::{Prepared, TaskOptions};
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::sandbox::NetworkAccess;
+use crate::pipeline::status::{StatusContext, status};
+use crate::pipeline::task::Task;
+use crate::sandbox::SandboxError;
+
+/// Runs the command.
+pub(super) fn run(args: &ReplayArgs) -> i32 {
+    let progress = Arc::new(Progress::new(args.color));
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
+    };
+    let replayed = runtime.block_on(async {
+        let shown = Arc::clone(&progress);
+        let stop = interrupt::listen(move || shown.lines(&warning("stopping")));
+        let stop =
+            stop.map_err(|error| Absent::new(format!("cannot listen for Ctrl-C: {error}"), TASK_FAILED))?;
+        Box::pin(replay(args, &progress, &stop)).await
+    });
+    progress.stop();
+    match replayed {
+        Ok(Replayed { lines, is_same }) => {
+            let lines: String = lines
+                .iter()
+                .map(|line| super::paint::paint(line, progress.colours_stdout()) + "\n")
+                .collect();
+            if let Err(error) = super::print(lines.as_bytes()) {
+                return fail(
+                    &progress,
+                    &format!("cannot write to stdout: {error}"),
+                    TASK_FAILED,
+                );
+            }
+            if is_same { 0 } else { TASK_FAILED }
+        }
+        Err(Absent { message, code }) => fail(&progress, &message, code),
+    }
+}
+
+/// What a replay came to.
+struct Replayed {
+    lines: Vec<Line>,
+    is_same: bool,
+}
+
+async fn replay(args: &ReplayArgs, progress: &Progress, stop: &Stop) -> Result<Replayed, Absent> {
+    let recorded = read(&args.record.task, &args.record.cluster).await?;
+    let (mut task, entries) = replayable(&recorded)?;
+    match args.index_url.as_deref() {
+        None => {}
+        Some("-") => task.image.index_url = None,
+        Some(url) => task.image.index_url = Some(url.to_owned()),
+    }
+    let temporary = tempfile::tempdir();
+    let temporary = temporary.map_err(|error| refused(TaskError::NoTemporaryFolder(error)))?;
+    let replies = temporary.path().join("replies.jsonl");
+    fs::write(&replies, export_replies(&entries))
+        .map_err(|error| Absent::new(format!("cannot write {}: {error}", replies.display()), USAGE))?;
+    let place = temporary.path().join("replay");
+    let output = args.output.as_deref().unwrap_or(&place);
+    let prepared = Box::pin(prepare(&recorded, task, args, output)).await?;
+    let options = TaskOptions {
+        replay: Some(replies),
+        ..TaskOptions::default()
+    };
+    let executed = Box::pin(execute(&prepared, &options, &mut 0, progress, stop)).await;
+    let executed = executed.map_err(refused)?;
+    if args.output.is_some() {
+        publish(&prepared, &executed).await?;
+    }
+    if let Some(stopped) = executed.stopped {
+        return Err(refused(stopped));
+    }
+    let shown = status(
+        &prepared.task,
+        &executed.progress,
+        StatusContext::default(),
+        Timestamp::now(),
+    );
+    let before = End::of(&recorded.status, recorded.progress.as_ref(), &entries);
+    let after = End::of(&shown, Some(&executed.progress), &executed.entries);
+    Ok(verdict(&recorded.name, &before, &after))
+}
+
+/// The task and its calls, where there is something to replay.
+fn replayable(recorded: &RecordedTask) -> Result<(Task, Vec<Entry>), Absent> {
+    let name = &recorded.name;
+    let wrong = |why: String| Err(Absent::new(format!("{name} cannot be replayed: {why}"), USAGE));
+    recorded.readable()?;
+    if !recorded.has_ended() {
+        return wrong(format!("{}, and a replay compares ends", recorded.standing()));
+    }
+    if recorded.status.reason.as_deref() == Some(reason::REJECTED) {
+        return wrong("a person has rejected it at a gate, which no reply has decided".to_owned());
+    }
+    let Some(mut task) = recorded.task.clone() else {
+        return wrong("its record does not say what it was asked for".to_owned());
+    };
+    let entries = recorded.entries()?;
+    if entries.is_empty() {
+        return wrong("no reply of a model is recorded".to_owned());
+    }
+    // What was approved of is what is replayed, and nothing leaves this machine.
+    task.approvals.clear();
+    task.publish = None;
+    // An image of a registry is none of this machine, which installs what the program imports.
+    task.image.reference = None;
+    if matches!(task.sandbox.network, NetworkAccess::List(_)) {
+        return wrong(SandboxError::NetworkList.to_string());
+    }
+    Ok((task, entries))
+}
+
+/// The task with its inputs in a folder, ready for the engine.
+async fn prepare(
+    recorded: &RecordedTask,
+    task: Task,
+    args: &ReplayArgs,
+    output: &Path,
+) -> Result<Prepared, Absent> {
+    let wrong = |error: &dyn std::fmt::Display| Absent::new(error.to_string(), USAGE);
+    let documents = files::load(&args.files).map_err(|error| wrong(&error))?;
+    let objects = Objects::collect(documents).map_err(|error| wrong(&error))?;
+    let secret_variables = sandbox_variables(&task.sandbox.secrets, &task.namespace, &objects);
+    let secret_variables = secret_variables.map_err(|error| wrong(&error))?;
+    let command = format!("kubectl-codegen replay {},", recorded.argument());
+    let folder = TaskFolder::open(output, &command).map_err(|error| wrong(&error))?;
+    let staging = folder.staging().map_err(|error| wrong(&error))?;
+    freeze_inputs(recorded, &task, &objects, args, &staging).await?;
+    let hash = task.decisive_hash();
+    // A replay begins anew, also where an earlier one of it lies.
+    let set_aside = folder.set_aside(&hash).map_err(|error| wrong(&error))?;
+    let run = folder.revision(&hash, &staging).map_err(|error| wrong(&error))?;
+    // Plain data with string keys: writing it to memory cannot fail.
+    let bytes = serde_json::to_vec(&task).unwrap_or_default();
+    run.write(TASK, &bytes).map_err(|error| wrong(&error))?;
+    Ok(Prepared {
+        task,
+        folder,
+        run,
+        credentials: ModelCredentials::default(),
+        secret_variables,
+        set_aside,
+    })
+}
+
+async fn publish(prepared: &Prepared, executed: &Executed) -> Result<(), Absent> {
+    let Executed {
+        progress,
+        store,
+        entries,
+        ..
+    } = executed;
+    let collected = results::collect(&prepared.task, progress, store, entries).await;
+    let collected = collected.map_err(|error| Absent::new(with_causes(&error), USAGE))?;
+    let published = prepared.folder.publish(&collected.files);
+    published
+        .map(drop)
+        .map_err(|error| Absent::new(error.to_string(), USAGE))
+}
+
+fn refused(error: TaskError) -> Absent {
+    Absent::new(error.messages().join("\n"), error.exit_code())
+}
+
+/// What two ends say of each other.
+fn verdict(name: &str, before: &End, after: &End) -> Replayed {
+    let difference = first_difference(before, after);
+    if is_same_end(before, after) {
+        let calls = match before.calls.len() {
+            1 => "1 recorded reply".to_owned(),
+            calls => format!("{calls} recorded replies"),
+        };
+        let mut lines = vec![Line::new(
+            Mark::Done,
+            format!("{name} came to the same end on {calls}: {}", before.words()),
+        )];
+        // The same end by another way: it is worth a line.
+        lines.extend(difference.map(|text| Line::new(Mark::Warning, format!("on the way there {text}"))));
+        return Replayed { lines, is_same: true };
+    }
+    let mut lines = vec![
+        Line::new(Mark::Failed, format!("{name} came to another end")),
+        Line::new(Mark::Detail, format!("recorded: {}", before.words())),
+        Line::new(Mark::Detail, format!("replayed: {}", after.words())),
+    ];
+    lines.extend(difference.map(|text| Line::new(Mark::Detail, format!("first difference: {text}"))));
+    Replayed {
+        lines,
+        is_same: false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

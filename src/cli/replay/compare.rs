@@ -1,0 +1,174 @@
+//! Whether two runs of a task came to the same end, and where they differ first. Pure.
+
+use crate::api::status::{AttemptStatus, CodeGenTaskStatus};
+use crate::cli::text::cut;
+use crate::ledger::Entry;
+use crate::pipeline::call::CallKind;
+use crate::pipeline::progress::Progress;
+
+/// Columns of a line that is quoted.
+const QUOTED: usize = 60;
+
+/// What a run came to, and how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct End {
+    /// Its calls in order.
+    pub calls: Vec<Call>,
+    /// Its attempts, of each what was counted.
+    pub attempts: Vec<AttemptStatus>,
+    /// Digests of program and suite.
+    pub solution: Option<String>,
+    pub tests: Option<String>,
+    pub stage: String,
+    pub reason: String,
+    /// What it says of its end.
+    pub message: String,
+}
+
+/// A call as it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    pub kind: CallKind,
+    pub hash: String,
+    /// Id of what all requests begin with.
+    pub prefix: String,
+    pub instruction: String,
+}
+
+impl End {
+    #[must_use]
+    pub fn of(status: &CodeGenTaskStatus, progress: Option<&Progress>, entries: &[Entry]) -> Self {
+        let documents = progress
+            .map(|progress| progress.documents.clone())
+            .unwrap_or_default();
+        Self {
+            calls: entries.iter().map(Call::of).collect(),
+            attempts: status.attempts.iter().map(counted).collect(),
+            solution: documents.solution.map(|document| document.sha256),
+            tests: documents.tests.map(|document| document.sha256),
+            stage: status.stage.clone().unwrap_or_default(),
+            reason: status.reason.clone().unwrap_or_default(),
+            message: status.message.clone().unwrap_or_default(),
+        }
+    }
+
+    /// In a line.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let attempts = crate::cli::text::count(self.attempts.len() as u64, "attempt");
+        format!("{}, {} after {attempts}", self.stage, self.reason)
+    }
+}
+
+impl Call {
+    fn of(entry: &Entry) -> Self {
+        Self {
+            kind: entry.kind,
+            hash: entry.request_hash.clone(),
+            prefix: entry.prefix.clone(),
+            instruction: entry.instruction.clone(),
+        }
+    }
+}
+
+/// What is counted of an attempt, without what differs from run to run.
+fn counted(attempt: &AttemptStatus) -> AttemptStatus {
+    AttemptStatus {
+        number: attempt.number,
+        tests: attempt.tests,
+        mutants: attempt.mutants,
+        acceptance_tests: attempt.acceptance_tests,
+        cases: attempt.cases,
+        examples: attempt.examples,
+        ..AttemptStatus::default()
+    }
+}
+
+/// Whether both ended as the same, with the same program and the same suite.
+#[must_use]
+pub(super) fn is_same_end(before: &End, after: &End) -> bool {
+    (&before.stage, &before.reason, &before.solution, &before.tests)
+        == (&after.stage, &after.reason, &after.solution, &after.tests)
+}
+
+/// Where two runs differ first, in words.
+#[must_use]
+pub(super) fn first_difference(before: &End, after: &End) -> Option<String> {
+    calls(before, after)
+        .or_else(|| attempts(before, after))
+        .or_else(|| {
+            let programs = (&before.solution, &after.solution);
+            (programs.0 != programs.1).then(|| "the programs differ".to_owned())
+        })
+        .or_else(|| (before.tests != after.tests).then(|| "the suites differ".to_owned()))
+        .or_else(|| end(before, after))
+}
+
+fn calls(before: &End, after: &End) -> Option<String> {
+    let most = before.calls.len().max(after.calls.len());
+    (0..most).find_map(|at| {
+        let number = at + 1;
+        match (before.calls.get(at), after.calls.get(at)) {
+            (Some(before), Some(after)) if before.kind != after.kind => Some(format!(
+                "call {number} asked for {} when it was recorded, and asks for {} now",
+                before.kind, after.kind
+            )),
+            (Some(before), Some(after)) if before.hash != after.hash => Some(request(number, before, after)),
+            (Some(before), None) => Some(format!(
+                "call {number} ({}) was not made again: {}",
+                before.kind,
+                cut(&after.message, 2 * QUOTED)
+            )),
+            (None, Some(after)) => Some(format!("call {number} ({}) was not made before", after.kind)),
+            (Some(_), Some(_)) | (None, None) => None,
+        }
+    })
+}
+
+/// What is not the same of a request.
+fn request(number: usize, before: &Call, after: &Call) -> String {
+    let kind = before.kind;
+    if before.prefix != after.prefix {
+        return format!(
+            "call {number} ({kind}) has another task or data context: the sample data, or how it is described, is not the same"
+        );
+    }
+    let mut lines = before.instruction.lines().zip(after.instruction.lines());
+    match lines.find(|(before, after)| before != after) {
+        Some((before, after)) => format!(
+            "call {number} ({kind}) was asked \"{}\" and is asked \"{}\" now",
+            cut(before, QUOTED),
+            cut(after, QUOTED)
+        ),
+        None => format!("call {number} ({kind}) is asked in other words, or for a reply of another schema"),
+    }
+}
+
+fn attempts(before: &End, after: &End) -> Option<String> {
+    let most = before.attempts.len().max(after.attempts.len());
+    (0..most).find_map(|at| {
+        let number = at + 1;
+        match (before.attempts.get(at), after.attempts.get(at)) {
+            (Some(before), Some(after)) if before != after => Some(format!(
+                "attempt {number} came to {} when it was recorded, and to {} now",
+                counts(before),
+                counts(after)
+            )),
+            (Some(_), None) => Some(format!("attempt {number} was not made again")),
+            (None, Some(_)) => Some(format!("attempt {number} was not made before")),
+            (Some(_), Some(_)) | (None, None) => None,
+        }
+    })
+}
+
+fn counts(attempt: &AttemptStatus) -> String {
+    match crate::cli::summary::tests(Some(attempt)) {
+        nothing if nothing.is_empty() => "no tests".to_owned(),
+        counts => counts,
+    }
+}
+
+fn end(before: &End, after: &End) -> Option<String> {
+    let is_other = (&before.stage, &before.reason) != (&after.stage, &after.reason);
+    is_other.then(|| format!("the end: {}", cut(&after.message, 2 * QUOTED)))
+}

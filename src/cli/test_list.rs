@@ -1,0 +1,243 @@
+//! `kubectl-codegen tests`: the tests of an attempt, or one of them with its traceback.
+
+mod checks;
+
+use serde_json::json;
+
+use self::checks::{Check, Outcome, checks, sections};
+use super::args::{Color, ListFormat, TestsArgs};
+use super::command::{TASK_FAILED, fail, runtime, warning};
+use super::ended::Absent;
+use super::progress::Progress;
+use super::recorded::{RecordedTask, read};
+use super::summary::tests as counts;
+use super::table::{Listing, cell};
+use crate::api::status::{AttemptStatus, FailureDiagnosis};
+use crate::pipeline::stage::Stage;
+
+/// Widest name and message of a table.
+const NAME_COLUMNS: usize = 60;
+const MESSAGE_COLUMNS: usize = 70;
+
+/// Runs the command.
+pub(super) fn run(args: &TestsArgs) -> i32 {
+    let progress = Progress::new(Color::Auto);
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
+    };
+    let shown = runtime
+        .block_on(read(&args.record.task, &args.record.cluster))
+        .and_then(|task| show(&task, args));
+    match shown {
+        Ok(Shown { text, note, passed }) => {
+            if let Err(error) = super::print_as_it_is(text.as_bytes()) {
+                return fail(
+                    &progress,
+                    &format!("cannot write to stdout: {error}"),
+                    TASK_FAILED,
+                );
+            }
+            if let Some(note) = note {
+                progress.lines(&warning(&note));
+            }
+            if passed { 0 } else { TASK_FAILED }
+        }
+        Err(Absent { message, code }) => fail(&progress, &message, code),
+    }
+}
+
+/// What is printed, and what it comes to.
+#[derive(Debug)]
+struct Shown {
+    text: String,
+    /// What whoever reads it must know.
+    note: Option<String>,
+    passed: bool,
+}
+
+fn show(task: &RecordedTask, args: &TestsArgs) -> Result<Shown, Absent> {
+    match (&task.withheld, &args.test) {
+        (None, None) => list(task, args),
+        (None, Some(test)) => one(task, args, test),
+        (Some(_), None) => by_status(task, args),
+        (Some(_), Some(test)) => diagnosed(task, test),
+    }
+}
+
+/// Why messages and tracebacks are not shown.
+fn private(task: &RecordedTask) -> Option<String> {
+    task.is_private.then(|| {
+        "the task's exposure is SchemaOnly, so what its tests printed, which may hold its data, is not shown".to_owned()
+    })
+}
+
+/// Everything that was checked in an attempt.
+fn list(task: &RecordedTask, args: &TestsArgs) -> Result<Shown, Absent> {
+    let attempt = task.attempt(args.attempt)?;
+    let mut found = checks(&attempt);
+    let passed = attempt.verdict.passed();
+    if args.failed {
+        found.retain(|check| check.outcome != Outcome::Passed);
+    }
+    if task.is_private {
+        for check in &mut found {
+            check.hide();
+        }
+    }
+    let about = json!({
+        "task": task.name, "attempt": attempt.attempt, "passed": passed,
+        // The sentence quotes the first failure.
+        "summary": (!task.is_private).then(|| attempt.verdict.summary()),
+    });
+    let listing = Listing {
+        header: vec!["KIND", "NAME", "OUTCOME", "MESSAGE"],
+        rows: found.iter().map(|check| row(check, args.format)).collect(),
+        names: found.iter().map(|check| check.name.clone()).collect(),
+        items: found
+            .iter()
+            .map(|check| serde_json::to_value(check).unwrap_or_default())
+            .collect(),
+    };
+    let mut text = listing.print(args.format, &about);
+    if args.format == ListFormat::Table {
+        let failed = found
+            .iter()
+            .filter(|check| check.outcome != Outcome::Passed)
+            .count();
+        let end = if passed { "passed" } else { "failed" };
+        text = format!("attempt {} {end}\n{text}", attempt.attempt);
+        if failed == 0 && args.failed {
+            text = format!("attempt {} {end}; nothing in it failed\n", attempt.attempt);
+        }
+    }
+    Ok(Shown {
+        text,
+        note: private(task),
+        passed,
+    })
+}
+
+fn row(check: &Check, format: ListFormat) -> Vec<String> {
+    vec![
+        check.kind.to_owned(),
+        cell(&check.name, NAME_COLUMNS, format),
+        check.outcome.as_str().to_owned(),
+        cell(
+            check.message.as_deref().unwrap_or_default(),
+            MESSAGE_COLUMNS,
+            format,
+        ),
+    ]
+}
+
+/// One test, or all of a parametrized one, whole.
+fn one(task: &RecordedTask, args: &TestsArgs, test: &str) -> Result<Shown, Absent> {
+    let attempt = task.attempt(args.attempt)?;
+    let number = attempt.attempt;
+    if let Some(why) = private(task) {
+        return Err(Absent::new(why, TASK_FAILED));
+    }
+    let all = checks(&attempt);
+    let found: Vec<&Check> = all.iter().filter(|check| check.is_called(test)).collect();
+    if found.is_empty() {
+        return Err(Absent::new(
+            format!(
+                "attempt {number} has no test {test}: kubectl-codegen tests {} --attempt {number} lists them",
+                task.argument()
+            ),
+            TASK_FAILED,
+        ));
+    }
+    Ok(Shown {
+        text: found.iter().map(|check| sections(check, number)).collect(),
+        note: None,
+        passed: found.iter().all(|check| check.outcome == Outcome::Passed),
+    })
+}
+
+/// The attempts as the status counts them, for whoever may read no more.
+fn by_status(task: &RecordedTask, args: &TestsArgs) -> Result<Shown, Absent> {
+    let passed = |attempt: &AttemptStatus| {
+        let is_last = task.status.attempts.last().map(|last| last.number) == Some(attempt.number);
+        let stage = task
+            .status
+            .stage
+            .as_deref()
+            .and_then(|stage| stage.parse::<Stage>().ok());
+        is_last && stage.is_some_and(Stage::has_passed)
+    };
+    let wanted = |attempt: &&AttemptStatus| {
+        args.attempt
+            .is_none_or(|number| i64::from(number) == i64::from(attempt.number))
+            && !(args.failed && passed(attempt))
+    };
+    let attempts: Vec<&AttemptStatus> = task.status.attempts.iter().filter(wanted).collect();
+    if attempts.is_empty() && task.status.attempts.is_empty() {
+        return Err(Absent::new(
+            format!("{} has no attempt yet; {}", task.name, task.standing()),
+            TASK_FAILED,
+        ));
+    }
+    let row = |attempt: &&AttemptStatus| {
+        vec![
+            attempt.number.to_string(),
+            if passed(attempt) { "passed" } else { "failed" }.to_owned(),
+            counts(Some(attempt)),
+            cell(
+                attempt.summary.as_deref().unwrap_or_default(),
+                MESSAGE_COLUMNS,
+                args.format,
+            ),
+        ]
+    };
+    let listing = Listing {
+        header: vec!["ATTEMPT", "OUTCOME", "COUNTS", "SUMMARY"],
+        rows: attempts.iter().map(row).collect(),
+        names: attempts
+            .iter()
+            .map(|attempt| attempt.number.to_string())
+            .collect(),
+        items: attempts
+            .iter()
+            .map(|attempt| serde_json::to_value(attempt).unwrap_or_default())
+            .collect(),
+    };
+    let why = task.withheld.as_deref().unwrap_or_default();
+    Ok(Shown {
+        text: listing.print(args.format, &json!({"task": task.name, "attempts": true})),
+        note: Some(format!(
+            "these are the counts of the status; the tests themselves are not shown: {why}"
+        )),
+        // As where the tests themselves are shown, it is the last attempt that counts.
+        passed: attempts.last().is_none_or(|attempt| passed(attempt)),
+    })
+}
+
+/// What the diagnosis in the status says of a test.
+fn diagnosed(task: &RecordedTask, test: &str) -> Result<Shown, Absent> {
+    let all = task.status.attempts.iter().flat_map(|attempt| &attempt.diagnosis);
+    let found: Vec<&FailureDiagnosis> = all
+        .filter(|failure| checks::is_called(&failure.test, test))
+        .collect();
+    let why = task.withheld.clone().unwrap_or_default();
+    if found.is_empty() {
+        return Err(Absent::new(why, super::command::USAGE));
+    }
+    let text = |failure: &&FailureDiagnosis| {
+        format!(
+            "{}: {}\nexpected: {}\nactual: {}\ncause: {}\n",
+            failure.test, failure.error, failure.expected, failure.actual, failure.root_cause
+        )
+    };
+    Ok(Shown {
+        text: found.iter().map(text).collect(),
+        note: Some(format!(
+            "this is the diagnosis of the status; the traceback is not shown: {why}"
+        )),
+        passed: false,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,238 @@
+//! Everything that an attempt checked, in one list. Pure.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::api::status::{CaseCounts, RehearsalResult, TestCounts};
+use crate::engine::attempt::AttemptRecord;
+use crate::pipeline::sandbox::{PhaseName, TestFailure, TestOutcome, TestResult};
+use crate::pipeline::verdict::{CheckSource, FailedCheck};
+
+/// How the names of the generated suite's tests begin.
+const SUITE: &str = "test_solution.py::";
+
+/// How a check came out.
+#[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Outcome {
+    Passed,
+    Failed,
+    Error,
+    Skipped,
+    /// It is marked as expected to fail.
+    Marked,
+}
+
+impl Outcome {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Error => "error",
+            Self::Skipped => "skipped",
+            Self::Marked => "marked",
+        }
+    }
+}
+
+impl From<TestOutcome> for Outcome {
+    fn from(outcome: TestOutcome) -> Self {
+        match outcome {
+            TestOutcome::Passed => Self::Passed,
+            TestOutcome::Failed => Self::Failed,
+            TestOutcome::Error => Self::Error,
+            TestOutcome::Skipped => Self::Skipped,
+            TestOutcome::XFailed | TestOutcome::XPassed => Self::Marked,
+        }
+    }
+}
+
+/// A test of the suite, a case, the rehearsal, or tests that only their number is recorded of.
+#[derive(Serialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Check {
+    /// `test`, `case`, `rehearsal`, ...
+    pub kind: &'static str,
+    /// Its name, of a test without the file.
+    pub name: String,
+    pub outcome: Outcome,
+    /// In one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// pytest's own text of the failure, or what the program wrote to standard error.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub traceback: String,
+    /// What it printed.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub stdout: String,
+}
+
+impl Check {
+    /// Takes out what may hold data.
+    pub fn hide(&mut self) {
+        self.message = None;
+        self.traceback.clear();
+        self.stdout.clear();
+    }
+
+    /// Whether somebody means this check by `wanted`.
+    pub fn is_called(&self, wanted: &str) -> bool {
+        self.kind == wanted || is_called(&self.name, wanted)
+    }
+}
+
+/// Whether `wanted` is a name, its end behind `::`, or either without the parameters of the test.
+pub(super) fn is_called(name: &str, wanted: &str) -> bool {
+    let wanted = wanted.strip_prefix(SUITE).unwrap_or(wanted);
+    let without_parameters = name.split('[').next().unwrap_or(name);
+    [name, without_parameters].iter().any(|name| {
+        let end = name.rsplit("::").next().unwrap_or(name);
+        *name == wanted || name.strip_prefix(SUITE) == Some(wanted) || end == wanted
+    })
+}
+
+/// Everything that an attempt checked: tests first, then what else failed, then what only is counted.
+pub(super) fn checks(attempt: &AttemptRecord) -> Vec<Check> {
+    let phases = &attempt.report.phases;
+    let suite = phases.iter().filter(|phase| phase.name == PhaseName::Tests);
+    let tests = suite.flat_map(|phase| phase.tests.iter().flat_map(|tests| &tests.results));
+    let verdict = &attempt.verdict;
+    let mut all: Vec<Check> = tests.map(test).collect();
+    all.extend(
+        verdict
+            .failed
+            .iter()
+            .filter_map(|failed| further(attempt, failed)),
+    );
+    let counted = [
+        ("cases", verdict.cases.map(of_cases)),
+        ("examples", verdict.examples.map(of_cases)),
+        ("acceptance", verdict.acceptance.map(of_tests)),
+    ];
+    all.extend(
+        counted
+            .into_iter()
+            .filter_map(|(kind, counts)| count(kind, counts?)),
+    );
+    if verdict.rehearsal.result == RehearsalResult::Passed {
+        all.push(plain(
+            "rehearsal",
+            "the program on the samples",
+            Outcome::Passed,
+            None,
+        ));
+    }
+    if verdict.rehearsal.result == RehearsalResult::Skipped {
+        let why = verdict.rehearsal.message.clone();
+        all.push(plain(
+            "rehearsal",
+            "the program on the samples",
+            Outcome::Skipped,
+            why,
+        ));
+    }
+    all
+}
+
+fn test(result: &TestResult) -> Check {
+    let failure = result.failure.as_ref();
+    Check {
+        kind: "test",
+        name: result.id.strip_prefix(SUITE).unwrap_or(&result.id).to_owned(),
+        outcome: result.outcome.into(),
+        message: failure.map(headline),
+        traceback: failure.map(|failure| failure.text.clone()).unwrap_or_default(),
+        stdout: result.stdout.clone(),
+    }
+}
+
+/// What failed besides tests, which are in the list with their results.
+fn further(attempt: &AttemptRecord, failed: &FailedCheck) -> Option<Check> {
+    let kind = match failed.source {
+        CheckSource::Test => return None,
+        CheckSource::Collection => "collection",
+        CheckSource::Session => "session",
+        CheckSource::Vacuity => "vacuity",
+        CheckSource::Mutants => "mutants",
+        CheckSource::Rehearsal => "rehearsal",
+        CheckSource::Acceptance => "acceptance",
+        CheckSource::Case | CheckSource::SettledCase => "case",
+        CheckSource::Example => "example",
+    };
+    let detail = &failed.detail;
+    let run = match failed.source {
+        CheckSource::Rehearsal => attempt
+            .report
+            .phases
+            .iter()
+            .find(|phase| phase.name == PhaseName::Rehearsal),
+        _ => attempt.failed_cases.get(&detail.id),
+    };
+    let stderr = run.map(|run| run.stderr.clone()).unwrap_or_default();
+    Some(Check {
+        kind,
+        name: detail.id.clone(),
+        outcome: Outcome::Failed,
+        message: Some(headline(detail)),
+        traceback: if detail.text.is_empty() {
+            stderr
+        } else {
+            detail.text.clone()
+        },
+        stdout: run.map(|run| run.stdout.clone()).unwrap_or_default(),
+    })
+}
+
+/// Exception and message in one line.
+fn headline(failure: &TestFailure) -> String {
+    let message = failure.message.lines().next().unwrap_or_default();
+    match (failure.exception.as_str(), message) {
+        ("", message) => message.to_owned(),
+        (exception, "") => exception.to_owned(),
+        (exception, message) => format!("{exception}: {message}"),
+    }
+}
+
+fn of_cases(counts: CaseCounts) -> (i32, i32) {
+    (counts.passed, counts.total)
+}
+
+fn of_tests(counts: TestCounts) -> (i32, i32) {
+    (counts.passed, counts.total)
+}
+
+/// Tests of which only the number is recorded.
+fn count(kind: &'static str, (passed, total): (i32, i32)) -> Option<Check> {
+    let outcome = if passed == total {
+        Outcome::Passed
+    } else {
+        Outcome::Failed
+    };
+    (total > 0).then(|| plain(kind, &format!("{passed} of {total} passed"), outcome, None))
+}
+
+fn plain(kind: &'static str, name: &str, outcome: Outcome, message: Option<String>) -> Check {
+    Check {
+        kind,
+        name: name.to_owned(),
+        outcome,
+        message,
+        traceback: String::new(),
+        stdout: String::new(),
+    }
+}
+
+/// A check whole: what failed, and what it printed.
+pub(super) fn sections(check: &Check, attempt: u32) -> String {
+    let mut text = format!("{} {} in attempt {attempt}\n", check.name, check.outcome.as_str());
+    let parts = [
+        ("", check.message.as_deref().unwrap_or_default()),
+        ("", check.traceback.trim_end()),
+        ("-- stdout\n", check.stdout.trim_end()),
+    ];
+    for (title, part) in parts.into_iter().filter(|(_, part)| !part.is_empty()) {
+        let _ = writeln!(text, "{title}{part}");
+    }
+    text
+}

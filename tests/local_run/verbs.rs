@@ -1,0 +1,161 @@
+//! What is recorded of a local result, shown by the commands that show a task of a cluster.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::support::{document, expect_code};
+use crate::tasks::{penguins, stderr, stdout};
+
+fn codegen(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
+        .args(args)
+        .output()
+        .unwrap()
+}
+
+/// What a command of the finished penguins task prints; it must end with `code`.
+fn shown(verb: &str, args: &[&str], code: i32) -> String {
+    let folder = penguins().display().to_string();
+    let done = codegen(&[&[verb, &folder], args].concat());
+    expect_code(&done, code);
+    stdout(&done)
+}
+
+#[test]
+fn the_tests_of_an_attempt_are_listed_and_one_has_its_traceback() {
+    let last = shown("tests", &[], 0);
+    assert!(last.starts_with("attempt 2 passed\nKIND"), "{last}");
+    let folder = penguins().display().to_string();
+    let failed = codegen(&["tests", &folder, "--attempt", "1", "--failed", "-o", "json"]);
+    expect_code(&failed, 1);
+    let failed = document(&failed);
+    let test = failed["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|item| item["kind"] == "test")
+        .unwrap();
+    let name = test["name"].as_str().unwrap();
+    let one = shown("tests", &[name, "--attempt", "1"], 1);
+    assert!(
+        one.contains(test["traceback"].as_str().unwrap().trim_end()),
+        "{one}"
+    );
+}
+
+#[test]
+fn what_changed_between_attempts_is_a_diff_and_nothing_where_they_are_the_same() {
+    let diff = shown("diff", &[], 1);
+    assert!(diff.starts_with("--- 1/"), "{diff}");
+    assert_eq!(shown("diff", &["2", "2"], 0), "");
+}
+
+#[test]
+fn the_program_and_what_attempts_printed_are_those_of_the_folder() {
+    let program = fs::read_to_string(penguins().join("solution.py")).unwrap();
+    assert_eq!(shown("code", &[], 0), program);
+    let output = fs::read_to_string(penguins().join("test-output.txt")).unwrap();
+    assert_eq!(shown("logs", &[], 0), output);
+    let all = shown("logs", &["--all"], 0);
+    assert!(all.starts_with("attempt 1: ") && all.ends_with(&output), "{all}");
+}
+
+#[test]
+fn calls_are_counted_and_cost_what_a_price_says() {
+    let folder = penguins().display().to_string();
+    let status: Value =
+        serde_saphyr::from_str(&fs::read_to_string(penguins().join("status.yaml")).unwrap()).unwrap();
+    let model = document(&codegen(&["cost", &folder, "-o", "json"]))["model"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let priced = codegen(&[
+        "cost",
+        &folder,
+        "-o",
+        "json",
+        "--price",
+        &format!("{model}=1000000/0"),
+    ]);
+    expect_code(&priced, 0);
+    let priced = document(&priced);
+    let total = priced["items"].as_array().unwrap().last().unwrap();
+    assert_eq!(total["calls"], status["modelCalls"]);
+    assert_eq!(total["tokens"]["output"], status["tokens"]["output"]);
+    assert_eq!(total["cost"].as_f64(), status["tokens"]["input"].as_f64());
+    let unknown = codegen(&["cost", &folder]);
+    assert!(stdout(&unknown).contains("unknown") && stderr(&unknown).contains("--price"));
+}
+
+#[test]
+fn the_story_of_a_local_task_is_in_order_of_time_and_the_task_is_listed() {
+    let story: Value = serde_json::from_str(&shown("events", &["-o", "json"], 0)).unwrap();
+    let items = story["items"].as_array().unwrap();
+    let times: Vec<&str> = items.iter().map(|item| item["at"].as_str().unwrap()).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    let reasons: Vec<&str> = items
+        .iter()
+        .map(|item| item["reason"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        (reasons.first(), reasons.last()),
+        (Some(&"Started"), Some(&"Succeeded"))
+    );
+    assert!(
+        reasons.contains(&"Call") && reasons.contains(&"AttemptFailed"),
+        "{reasons:?}"
+    );
+    let folder = penguins().display().to_string();
+    assert_eq!(shown("list", &["-o", "name"], 0), format!("{folder}\n"));
+    assert_eq!(shown("list", &["-o", "name", "--stage", "Failed"], 0), "");
+}
+
+#[test]
+fn a_local_result_is_replayed_to_the_same_end() {
+    let done = codegen(&["replay", &penguins().display().to_string()]);
+    expect_code(&done, 0);
+    assert!(
+        stdout(&done).contains("came to the same end on"),
+        "{}",
+        stdout(&done)
+    );
+}
+
+#[test]
+fn a_record_that_somebody_has_changed_is_named_and_not_shown() {
+    let copy = tempfile::tempdir().unwrap();
+    copy_folder(&penguins(), copy.path());
+    let state = copy.path().join(".runs");
+    let latest = fs::read_to_string(state.join("latest")).unwrap();
+    let program = state.join(latest).join("record/calls/0001-constraints.json");
+    let program = if program.exists() {
+        program
+    } else {
+        program.with_file_name("0001-plan.json")
+    };
+    fs::write(&program, "{}").unwrap();
+    let done = codegen(&["code", &copy.path().display().to_string()]);
+    expect_code(&done, 2);
+    assert!(
+        stderr(&done).contains("is damaged: its checksum does not match"),
+        "{}",
+        stderr(&done)
+    );
+    assert_eq!(stdout(&done), "");
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            fs::create_dir_all(&target).unwrap();
+            copy_folder(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}
