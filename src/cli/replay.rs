@@ -172,6 +172,7 @@ async fn prepare(
         credentials: ModelCredentials::default(),
         secret_variables,
         set_aside,
+        is_suspended: false,
     })
 }
 

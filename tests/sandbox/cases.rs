@@ -2,7 +2,7 @@
 
 use codegen_operator::api::CodeGenTask;
 use codegen_operator::api::case::Case;
-use codegen_operator::data::source::Encoding;
+use codegen_operator::data::source::{Compression, Encoding};
 use codegen_operator::pipeline::cases::{CaseSet, CasesJudged, Form, Forms, PlannedCase, executions, judge};
 use codegen_operator::pipeline::sandbox::{Job, Phase, PhaseEnd, PhaseFile, PhaseName, ProgramPhase, Report};
 use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
@@ -204,7 +204,7 @@ async fn a_correct_program_finds_case_files_in_the_format_of_its_sample() {
         assert_ne!(program, RIGHT);
         let form = Form {
             encoding: Some(form.0),
-            is_gzip: form.1,
+            compression: form.1.then_some(Compression::Gzip),
             table: None,
         };
         let forms = Forms::from([("sales".to_owned(), form)]);
