@@ -281,8 +281,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let next = self.announce(next, now).await?;
         self.save(&next).await?;
         // After the write: an Event says only what is recorded.
-        if is_retry {
-            retried(&next).iter().for_each(|event| self.emit(event));
+        for event in is_retry.then(|| retried(&next)).flatten() {
+            self.emit(&event);
         }
         if let Some(waiting) = &next.waiting {
             self.emit(&Event::Waiting {

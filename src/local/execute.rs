@@ -91,7 +91,7 @@ pub async fn execute(
         in_call: &in_call,
         announced: &AtomicU32::new(0),
     };
-    let (mut progress, adopted) = begin(&engine, prepared, options, recorded).await?;
+    let (mut progress, adopted) = Box::pin(begin(&engine, prepared, options, recorded)).await?;
     let had_ended = progress.stage.is_terminal() && adopted.is_none();
     let drive = Drive {
         engine: &engine,
@@ -141,7 +141,7 @@ async fn begin(
     };
     let asked = options.retry.as_ref().filter(|_| !prepared.is_suspended);
     let progress = resume(engine, asked, recorded).await.map_err(stopped)?;
-    Ok((retry(engine, asked, progress).await?, adopted))
+    Ok((Box::pin(retry(engine, asked, progress)).await?, adopted))
 }
 
 /// Where the task stands: what blocked it before is tried again, a raised limit lets it go on.

@@ -144,7 +144,6 @@ fn missing(task: &Task, progress: &Progress, from: RetryFrom) -> Option<String> 
     }
     let is_of_the_suite = progress.ended_in == Some(Stage::GeneratingTests);
     let why = match from {
-        RetryFrom::Plan => return None,
         RetryFrom::Code if progress.plan.is_none() => "there is no plan yet: go on from Plan",
         RetryFrom::Tests if task.testing == TestingMode::Skip => {
             "the task has no suite (spec.testing.mode is Skip): go on from Code"
@@ -160,7 +159,7 @@ fn missing(task: &Task, progress: &Progress, from: RetryFrom) -> Option<String> 
         RetryFrom::Diagnosis if progress.fix_applied => {
             "program or suite have changed since its last tests: go on from Code or Tests"
         }
-        RetryFrom::Code | RetryFrom::Tests | RetryFrom::Diagnosis => return None,
+        RetryFrom::Plan | RetryFrom::Code | RetryFrom::Tests | RetryFrom::Diagnosis => return None,
     };
     Some(why.to_owned())
 }

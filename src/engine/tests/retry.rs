@@ -116,11 +116,17 @@ async fn a_new_program_is_asked_for_with_the_hint_and_the_first_one_stays_as_evi
     let requests = world.script.requests.lock().unwrap().clone();
     let hinted = requests.iter().map(|request| request.prefix.contains(HINT));
     assert_eq!(hinted.collect::<Vec<_>>(), [false, false, false, true, true]);
-    let events = world.watcher.0.lock().unwrap();
     let is_retry =
-        |event: &&Event| matches!(event, Event::Retried { retry } if retry.hint.as_deref() == Some(HINT));
-    assert_eq!(events.iter().filter(is_retry).count(), 1);
-    drop(events);
+        |event: &Event| matches!(event, Event::Retried { retry } if retry.hint.as_deref() == Some(HINT));
+    let seen = world
+        .watcher
+        .0
+        .lock()
+        .unwrap()
+        .iter()
+        .filter(|event| is_retry(event))
+        .count();
+    assert_eq!(seen, 1);
 
     let entries = Ledger::new(&store).entries(end.sequence).await.unwrap();
     let numbers: Vec<u32> = entries.iter().map(|entry| entry.sequence).collect();

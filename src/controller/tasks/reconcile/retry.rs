@@ -100,8 +100,9 @@ impl TaskPass<'_> {
         store
             .save(&serde_json::to_vec(&progress).unwrap_or_default())
             .await?;
-        let observer = self.context.events.observer(&self.object);
-        retried(&progress).iter().for_each(|event| observer.event(event));
+        if let Some(event) = retried(&progress) {
+            self.context.events.observer(&self.object).event(&event);
+        }
         self.remember_version(store);
         self.context.downloads.forget(&self.uid);
         if run.has_claims() {
