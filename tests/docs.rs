@@ -41,7 +41,7 @@ fn commands(page: &str) -> Vec<Vec<String>> {
         .lines()
         .map(str::trim)
         .filter_map(|line| {
-            let words: Vec<&str> = line
+            let line = line
                 .split(" #")
                 .next()
                 .unwrap_or_default()
@@ -50,12 +50,11 @@ fn commands(page: &str) -> Vec<Vec<String>> {
                 .unwrap_or_default()
                 .split(" | ")
                 .next()
-                .unwrap_or_default()
-                .split_whitespace()
-                .collect();
+                .unwrap_or_default();
+            // Prose may have an apostrophe and no second one.
+            let words = shlex::split(line)?;
             let start = words.iter().position(|word| !word.contains('='))?;
-            (words[start] == "kubectl-codegen" && words.len() > start + 1)
-                .then(|| words[start..].iter().map(ToString::to_string).collect())
+            (words[start] == "kubectl-codegen" && words.len() > start + 1).then(|| words[start..].to_vec())
         })
         .collect()
 }
@@ -278,6 +277,25 @@ fn the_readme_shows_what_the_demo_prints() {
     assert!(
         steady(shown) == steady(&printed),
         "README.md shows something else than the demo prints:\n{printed}"
+    );
+}
+
+#[test]
+fn the_page_on_new_tasks_shows_what_is_printed() {
+    let page = fs::read_to_string(root().join("docs/new.md")).unwrap();
+    let shown = page.split("```text\n").nth(1).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(root().join("examples"), folder.path().join("examples")).unwrap();
+    let done = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
+        .current_dir(folder.path())
+        .args(&commands(&page)[0][1..])
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&done.stdout),
+        shown.split("```").next().unwrap(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
     );
 }
 

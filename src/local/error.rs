@@ -86,6 +86,16 @@ pub enum TaskError {
     /// The model cannot be called with these settings.
     #[error("{0}")]
     Model(String),
+    /// No proposal of outputs can be used.
+    #[error(
+        "{tries} replies that propose outputs could not be used, the last: {last} Name the outputs with --output"
+    )]
+    NoProposal {
+        /// How many replies.
+        tries: usize,
+        /// What is wrong with the last one.
+        last: String,
+    },
     /// The record or the output folder fails while the task runs.
     #[error("{0}")]
     Stopped(String),
@@ -117,7 +127,11 @@ impl TaskError {
             | Self::Model(_) => 2,
             Self::NoIsolation(_) => 3,
             Self::Interrupted => INTERRUPTED,
-            Self::Sample { .. } | Self::NoTemporaryFolder(_) | Self::Approval(_) | Self::Stopped(_) => 1,
+            Self::Sample { .. }
+            | Self::NoTemporaryFolder(_)
+            | Self::Approval(_)
+            | Self::NoProposal { .. }
+            | Self::Stopped(_) => 1,
         }
     }
 }
