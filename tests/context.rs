@@ -166,15 +166,16 @@ fn every_field_of_the_document_stands_on_the_page_on_data() {
 #[test]
 fn one_bad_file_does_not_hide_the_others() {
     let folder = folder(&[("good.csv", "a,b\n1,2\n")]);
+    fs::create_dir(folder.path().join("none")).unwrap();
     context(folder.path())
-        .args(["good.csv", "absent.csv", "."])
+        .args(["good.csv", "absent.csv", "none"])
         .assert()
         .code(2)
         .stdout(starts_with("## good (good.csv): CSV, 1 row, 2 columns\n").and(contains("absent").not()))
         .stderr(
             contains("error: absent: cannot read absent.csv: ")
                 .and(contains("correct the path"))
-                .and(contains(". is not a file")),
+                .and(contains("none is a folder without files of its own")),
         );
     let output = context(folder.path())
         .args(["-o", "json", "absent.csv", "good.csv"])
@@ -184,6 +185,44 @@ fn one_bad_file_does_not_hide_the_others() {
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["failed"][0]["sample"], "absent");
     assert_eq!(document["samples"][0]["name"], "good");
+}
+
+#[test]
+fn standard_input_and_pipes_are_described_as_files_are() {
+    let folder = folder(&[]);
+    for path in ["-", "/dev/stdin"] {
+        context(folder.path())
+            .arg(path)
+            .write_stdin("a,b\n1,2\n")
+            .assert()
+            .success()
+            .stdout(starts_with("## stdin (stdin): CSV, 1 row, 2 columns\n"));
+    }
+    let script = "\"$0\" context <(printf 'a,b\\n1,2\\n') <(printf '{\"a\": 1}')";
+    let output = std::process::Command::new("bash")
+        .args(["-c", script, env!("CARGO_BIN_EXE_kubectl-codegen")])
+        .output()
+        .unwrap();
+    expect_code(&output, 0);
+    let text = stdout(&output);
+    assert!(
+        text.contains(": CSV, 1 row, 2 columns") && text.contains(": one JSON document"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_folder_is_described_by_its_files_and_one_of_manifests_says_how() {
+    let folder = folder(&[("b.csv", "a,b\n1,2\n"), ("a.json", "{\"a\": 1}")]);
+    context(folder.path()).arg(".").assert().success().stdout(
+        starts_with("## a (a.json): one JSON document").and(contains("## b (b.csv): CSV, 1 row, 2 columns")),
+    );
+    context(folder.path())
+        .arg(examples().join("penguins"))
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(contains("with -k "));
 }
 
 #[test]
@@ -257,7 +296,7 @@ fn a_task_without_samples_sends_nothing() {
 fn a_wrong_command_line_says_what_to_write() {
     let folder = folder(&[("a.csv", "a\n1\n"), ("task.yaml", TASK)]);
     let wrong: [(&[&str], &str); 5] = [
-        (&[], "<FILE|--filename"),
+        (&[], "<FILE|FOLDER|-|--filename"),
         (&["a.csv", "-f", "task.yaml"], "cannot be used with"),
         (&["a.csv", "--max-sample-rows", "10001"], "--max-sample-rows"),
         (&["a.csv", "--max-context-tokens", "199"], "200..=1000000"),
@@ -367,10 +406,17 @@ fn a_terminal_shows_the_price_and_plots_of_its_width() {
     let penguins = examples().join("penguins/penguins.csv");
     let penguins = penguins.to_str().unwrap();
     let screen = on_a_terminal(folder.path(), 60, &[], &["--plot", "--color", "never", penguins]);
+    let words: Vec<_> = screen.split_whitespace().collect();
+    let text = words.join(" ");
     assert!(
-        screen.contains("tokens of at most 4,000 in every call; 1 sample, 0 remarks"),
+        text.contains("tokens of at most 4,000 in every call; 1 sample, 0 remarks"),
         "{screen}"
     );
+    let price = screen.lines().take_while(|line| !line.starts_with("## "));
+    assert!(price.clone().count() > 1, "{screen}");
+    for line in price {
+        assert!(line.trim_end().chars().count() <= 60, "{line}");
+    }
     let plots: Vec<_> = screen.lines().filter(|line| line.starts_with("    ")).collect();
     assert!(
         plots
@@ -395,6 +441,8 @@ fn a_terminal_shows_the_price_and_plots_of_its_width() {
         &["--plot", penguins],
     );
     assert!(!plain.contains('█') && !plain.contains('\u{1b}'), "{plain}");
+    let dumb = on_a_terminal(folder.path(), 80, &[("TERM", "dumb")], &["--plot", penguins]);
+    assert!(!dumb.contains('\u{1b}'), "{dumb}");
     let coloured = on_a_terminal(folder.path(), 80, &[], &["--plot", penguins]);
     assert!(coloured.contains("\u{1b}[36m"), "{coloured}");
 }

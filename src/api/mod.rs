@@ -26,6 +26,7 @@ pub mod secret_use;
 pub mod source;
 pub mod status;
 pub mod task;
+pub mod type_name;
 pub mod validate;
 pub mod values;
 

@@ -231,7 +231,7 @@ fn caution(whole: &str) -> Option<&'static str> {
     )
 }
 
-fn answer(question: &str) -> String {
+pub(super) fn answer(question: &str) -> String {
     let mut stderr = io::stderr().lock();
     let _ = write!(stderr, "{question}").and_then(|()| stderr.flush());
     drop(stderr);
@@ -241,7 +241,7 @@ fn answer(question: &str) -> String {
     line.trim().to_lowercase()
 }
 
-fn is_yes(answer: &str) -> bool {
+pub(super) fn is_yes(answer: &str) -> bool {
     matches!(answer, "y" | "yes")
 }
 

@@ -3,16 +3,17 @@
 mod cluster;
 mod context;
 mod local;
+mod new;
 mod run;
 mod values;
 mod verbs;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use clap_complete::Shell;
 
 pub(crate) use cluster::{ClusterArgs, DecideArgs, ExportArgs, FromArg, GateArg, RetryArgs, WatchArgs};
-pub(crate) use context::{ContextArgs, ContextFormat};
-pub(crate) use local::{Format, LocalArgs, ManifestArgs};
+pub(crate) use context::{ContextArgs, ContextFormat, ExposureArg};
+pub(crate) use local::{Format, LocalArgs, ManifestArgs, ModelArgs};
+pub(crate) use new::NewArgs;
 pub(crate) use run::{LocalCommand, LocalRunArgs, ProgramArgs, RunArgs, RunFormat};
 pub(crate) use values::Color;
 pub(crate) use verbs::{
@@ -22,7 +23,7 @@ pub(crate) use verbs::{
 
 /// Turns a prompt, sample data and typed outputs into a tested Python program.
 #[derive(Parser, Debug)]
-#[command(name = "kubectl-codegen", version, about, after_long_help = local::EXIT_CODES, disable_help_subcommand = true)]
+#[command(name = "kubectl-codegen", version, about, after_long_help = local::EXIT_CODES, max_term_width = 100)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -32,6 +33,9 @@ pub struct Cli {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// Write a task from a sentence and data: a folder for `local`, kubectl and git.
+    #[command(after_help = new::EXAMPLES, after_long_help = with_exit_codes(new::EXAMPLES, new::EXIT_CODES))]
+    New(Box<NewArgs>),
     /// Run tasks on this machine, without a cluster.
     #[command(after_help = local::EXAMPLES, after_long_help = with_exit_codes(local::EXAMPLES, local::EXIT_CODES))]
     Local(Box<LocalArgs>),
@@ -80,10 +84,12 @@ pub enum Command {
     /// Reject what a task in a cluster waits with at a gate, which ends the task.
     #[command(after_help = cluster::DECIDE_EXAMPLES, after_long_help = with_exit_codes(cluster::DECIDE_EXAMPLES, cluster::DECIDE_EXIT_CODES))]
     Reject(Box<DecideArgs>),
-    /// Print a completion script for a shell.
+    /// Print a completion script for a shell, or the program by which kubectl completes `kubectl codegen`.
+    #[command(after_help = COMPLETION_EXAMPLES)]
     Completion {
-        /// The shell.
-        shell: Shell,
+        /// What completes.
+        #[arg(value_name = "SHELL")]
+        completion: Completion,
     },
     /// Print the manual page.
     #[command(hide = true)]
@@ -97,6 +103,37 @@ pub enum Command {
     /// Read data files for the parent process, under limits of its own.
     #[command(hide = true)]
     Worker,
+}
+
+/// Examples of `completion`.
+const COMPLETION_EXAMPLES: &str = "\
+Examples:
+  # Bash, in ~/.bashrc
+  source <(kubectl-codegen completion bash)
+
+  # Zsh, in a folder of $fpath; fish
+  kubectl-codegen completion zsh > ~/.zsh/completions/_kubectl-codegen
+  kubectl-codegen completion fish > ~/.config/fish/completions/kubectl-codegen.fish
+
+  # `kubectl codegen`, in every shell in which kubectl's own completion is set up
+  kubectl-codegen completion kubectl > ~/.local/bin/kubectl_complete-codegen
+  chmod +x ~/.local/bin/kubectl_complete-codegen";
+
+/// What completes command lines.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// Bash.
+    Bash,
+    /// Elvish.
+    Elvish,
+    /// Fish.
+    Fish,
+    /// PowerShell.
+    Powershell,
+    /// Z shell.
+    Zsh,
+    /// kubectl: the program `kubectl_complete-codegen`, which needs Bash.
+    Kubectl,
 }
 
 /// Pages that are written from the code.

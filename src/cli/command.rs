@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-use super::args::{Format, ManifestArgs};
+use super::args::{Format, ManifestArgs, ModelArgs};
 use super::paint::{Line, Mark};
 use super::progress::Progress;
-use super::text::{MAX_COLUMNS, shortened, thousands, wrap};
+use super::text::{columns, shortened, thousands, wrap};
 use crate::api::CodeGenTask;
 use crate::local::objects::{Fault, Objects};
+use crate::local::options::{ModelOverrides, TaskOptions};
 use crate::local::{files, kustomize};
 use crate::sources::{Claims, Given, unclaimed};
 
@@ -68,6 +69,27 @@ fn by_name(option: &str, given: &[(String, PathBuf)]) -> Result<BTreeMap<String,
     Ok(paths)
 }
 
+/// What calls of the model go by.
+pub(super) fn model_options(args: &ModelArgs) -> TaskOptions {
+    TaskOptions {
+        model: ModelOverrides {
+            base_url: args.model_url.clone(),
+            name: args.model.clone(),
+            provider: args.provider.map(Into::into),
+            key_variable: args.model_key_env.clone(),
+        },
+        replay: args.replay.clone(),
+        replay_strict: args.replay_strict,
+        model_timeout: args.model_timeout,
+        ..TaskOptions::default()
+    }
+}
+
+/// Whether somebody can be asked.
+pub(super) fn is_interactive() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
 /// A runtime that can reach the network.
 pub(super) fn runtime() -> io::Result<Runtime> {
     // Fails only when a provider is installed already, which is as good.
@@ -97,7 +119,7 @@ pub(super) fn document(format: Format, mut items: Vec<Value>, wanted: usize) -> 
 
 /// A paragraph with the mark of a warning.
 pub(super) fn warning(text: &str) -> Vec<Line> {
-    wrap(text, MAX_COLUMNS - 2)
+    wrap(text, columns() - 2)
         .into_iter()
         .enumerate()
         .map(|(index, text)| Line::new(if index == 0 { Mark::Warning } else { Mark::Detail }, text))

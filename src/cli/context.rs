@@ -12,7 +12,7 @@ use super::command::{TASK_FAILED, USAGE, document, fail, fail_each, given, read,
 use super::paint::{Line, Mark};
 use super::plot::{self, Screen};
 use super::progress::Progress;
-use super::text::{count, spelled_out, thousands, wrap};
+use super::text::{columns, count, spelled_out, thousands, wrap};
 use crate::api::CodeGenTask;
 use crate::data::exposure::Exposed;
 use crate::data::joins::JoinProfile;
@@ -20,14 +20,15 @@ use crate::data::profile::SampleProfile;
 use crate::data::schema::infer_all;
 use crate::data::schema::pandera::to_pandera;
 use crate::local::context::{ContextOverrides, TaskContext, context_of, task_of_files};
+use crate::local::data_files::DataFiles;
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
 use crate::local::objects::Objects;
 use crate::sources::Given;
 
 /// How long reading may take before it is said that it goes on.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Columns of a line of the summary.
-const SUMMARY_COLUMNS: usize = 96;
+/// Columns of a line beside the text of the summary.
+const MARGIN: usize = 4;
 
 /// Runs the command; the exit code is the worst of its samples.
 pub(super) fn run(args: &ContextArgs) -> i32 {
@@ -39,7 +40,18 @@ pub(super) fn run(args: &ContextArgs) -> i32 {
         Ok(objects) => objects,
         Err(messages) => return fail_each(&progress, &messages, USAGE),
     };
-    let of_files = (!args.data.is_empty()).then(|| task_of_files(&args.data));
+    // Before signals are listened to: whoever waits for a pipe that nobody writes to leaves at once.
+    let data = DataFiles::find(&args.data);
+    let messages: Vec<String> = data.errors.iter().map(ToString::to_string).collect();
+    let code = if messages.is_empty() {
+        0
+    } else {
+        fail_each(&progress, &messages, USAGE)
+    };
+    if data.paths.is_empty() && code != 0 {
+        return code;
+    }
+    let of_files = (!data.paths.is_empty()).then(|| task_of_files(&data.paths));
     let picked = match &of_files {
         Some((task, _)) => Ok(vec![task]),
         None => objects.pick(args.manifests.task.as_deref()),
@@ -69,7 +81,7 @@ pub(super) fn run(args: &ContextArgs) -> i32 {
     runtime.block_on(async {
         // A file is read by a child that Ctrl-C does not reach.
         match interrupt::listen(|| {}) {
-            Ok(stop) => Box::pin(looker.print_all(&tasks, stop)).await,
+            Ok(stop) => code.max(Box::pin(looker.print_all(&tasks, stop)).await),
             Err(error) => fail(
                 &progress,
                 &format!("cannot listen for Ctrl-C: {error}"),
@@ -230,14 +242,20 @@ fn summary(found: &TaskContext, name: Option<&str>) -> Vec<Line> {
     } else {
         Mark::Warning
     };
-    let mut lines = vec![Line::new(mark, text)];
+    let mut lines: Vec<Line> = wrap(&text, columns() - MARGIN)
+        .into_iter()
+        .map(|text| Line::new(Mark::Detail, text))
+        .collect();
+    if let Some(first) = lines.first_mut() {
+        first.mark = mark;
+    }
     let cut = context.cut.iter().map(|what| format!("left out of {what}"));
     let next = (!context.cut.is_empty()).then(|| {
         "limits.maxContextTokens (--max-context-tokens) makes room, at its price in every call".to_owned()
     });
     for text in cut.chain(next) {
         lines.extend(
-            wrap(&text, SUMMARY_COLUMNS)
+            wrap(&text, columns() - MARGIN)
                 .into_iter()
                 .map(|text| Line::new(Mark::Detail, text)),
         );

@@ -1,12 +1,14 @@
 //! `kubectl-codegen local`: from the command line to tasks run one after another.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::args::{Format, LocalArgs};
-use super::command::{TASK_FAILED, USAGE, document, fail, fail_each, given, read, runtime, warning};
+use super::command::{
+    TASK_FAILED, USAGE, document, fail, fail_each, given, is_interactive, model_options, read, runtime,
+    warning,
+};
 use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::summary::summary;
@@ -15,14 +17,19 @@ use crate::api::retry::RetryFrom;
 use crate::local::approval::Approvals;
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
 use crate::local::objects::Objects;
-use crate::local::prepare::{ModelOverrides, TaskOptions};
+use crate::local::options::TaskOptions;
 use crate::local::runner::{Ended, output_folder, run_task};
 use crate::pipeline::retry::Retry;
 
 /// Runs the command; the exit code is the worst of its tasks.
 pub(super) fn run(args: &LocalArgs) -> i32 {
+    run_after(args, "")
+}
+
+/// Runs the command after calls of another one, whose replies, as `--replay` reads them, are the first of `--record`.
+pub(super) fn run_after(args: &LocalArgs, replies: &str) -> i32 {
     let progress = Arc::new(Progress::new(args.color));
-    log(args.verbose);
+    log(args.verbose, &progress);
     let objects = match read(&args.manifests, &progress) {
         Ok(objects) => objects,
         Err(messages) => return fail_each(&progress, &messages, USAGE),
@@ -47,14 +54,14 @@ pub(super) fn run(args: &LocalArgs) -> i32 {
             ));
         });
         match listening {
-            Ok(stop) => Box::pin(run_all(args, &options, &objects, &tasks, &progress, &stop)).await,
+            Ok(stop) => Box::pin(run_all(args, &options, &objects, &tasks, replies, &progress, &stop)).await,
             Err(error) => fail(&progress, &format!("cannot listen for Ctrl-C: {error}"), TASK_FAILED),
         }
     })
 }
 
 /// Log records go to stderr, and only when asked for.
-fn log(verbose: u8) {
+pub(super) fn log(verbose: u8, progress: &Progress) {
     let level = match verbose {
         0 => return,
         1 => "codegen_operator=debug",
@@ -64,6 +71,7 @@ fn log(verbose: u8) {
     let _ = tracing_subscriber::fmt()
         .with_env_filter(level)
         .with_writer(std::io::stderr)
+        .with_ansi(progress.colours_stderr())
         .try_init();
 }
 
@@ -72,13 +80,15 @@ async fn run_all(
     options: &TaskOptions,
     objects: &Objects,
     tasks: &[&CodeGenTask],
+    replies: &str,
     progress: &Progress,
     stop: &Stop,
 ) -> i32 {
     let mut code = 0;
     let mut printed = Vec::new();
     let mut replayed = 0;
-    let mut recording = match args.model.record.as_deref().map(Recording::open).transpose() {
+    let recording = args.model.record.as_deref();
+    let mut recording = match recording.map(|path| Recording::open(path, replies)).transpose() {
         Ok(recording) => recording,
         Err(message) => return fail(progress, &message, USAGE),
     };
@@ -128,24 +138,10 @@ async fn run_all(
     }
 }
 
-/// Whether somebody can be asked.
-fn is_interactive() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
-}
-
 /// What the command line says about each of its `tasks`.
 fn options(args: &LocalArgs, tasks: &[&CodeGenTask]) -> Result<TaskOptions, Vec<String>> {
     Ok(TaskOptions {
         given: given(&args.manifests, tasks)?,
-        model: ModelOverrides {
-            base_url: args.model.model_url.clone(),
-            name: args.model.model.clone(),
-            provider: args.model.provider.map(Into::into),
-            key_variable: args.model.model_key_env.clone(),
-        },
-        replay: args.model.replay.clone(),
-        replay_strict: args.model.replay_strict,
-        model_timeout: args.model.model_timeout,
         fresh: args.fresh,
         approvals: Approvals {
             given: args.approve.iter().map(|gate| (*gate).into()).collect(),
@@ -157,28 +153,30 @@ fn options(args: &LocalArgs, tasks: &[&CodeGenTask]) -> Result<TaskOptions, Vec<
             from: args.from.map(|from| RetryFrom::from(from).to_string()),
             hint: args.hint.clone(),
         }),
+        ..model_options(&args.model)
     })
 }
 
 /// The file of `--record`: every reply of the command's tasks, also of those that earlier runs began.
-struct Recording<'a> {
+pub(super) struct Recording<'a> {
     path: &'a Path,
     replies: String,
 }
 
 impl<'a> Recording<'a> {
-    /// Refuses what cannot be written before anything is paid for; what the file holds stays until there is a reply.
-    fn open(path: &'a Path) -> Result<Self, String> {
+    /// Refuses what cannot be written before anything is paid for; what the file holds stays until there is a reply beside those
+    /// of `earlier` calls.
+    pub(super) fn open(path: &'a Path, earlier: &str) -> Result<Self, String> {
         match OpenOptions::new().create(true).append(true).open(path) {
             Ok(_) => Ok(Self {
                 path,
-                replies: String::new(),
+                replies: earlier.to_owned(),
             }),
             Err(error) => Err(cannot_record(path, &error)),
         }
     }
 
-    fn add(&mut self, replies: &str) -> Result<(), String> {
+    pub(super) fn add(&mut self, replies: &str) -> Result<(), String> {
         self.replies.push_str(replies);
         if self.replies.is_empty() {
             return Ok(());

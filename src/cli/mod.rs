@@ -6,6 +6,7 @@ pub mod args;
 mod cluster;
 mod code;
 mod command;
+mod completion;
 mod context;
 mod cost;
 mod diff;
@@ -15,6 +16,7 @@ mod export;
 mod list;
 mod local;
 mod logs;
+mod new;
 mod paint;
 mod plot;
 mod prices;
@@ -55,6 +57,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             Some(LocalCommand::Run(args)) => exit_code(run::local::run(args)),
             None => exit_code(local::run(&args)),
         },
+        Command::New(args) => exit_code(new::run(&args)),
         Command::Context(args) => exit_code(context::run(&args)),
         Command::Run(args) => exit_code(run::cluster::run(&args)),
         Command::Watch(args) => exit_code(watch::run(&args)),
@@ -73,11 +76,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Docs {
             page: Page::ModelProtocol,
         } => printed(crate::pipeline::protocol::page().as_bytes()),
-        Command::Completion { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "kubectl-codegen", &mut script);
-            printed(&script)
-        }
+        Command::Completion { completion } => printed(&completion::script(completion)),
         Command::Worker => match worker::serve(io::stdin().lock(), io::stdout().lock()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complaint(&error),

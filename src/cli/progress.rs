@@ -4,13 +4,17 @@ use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::args::Color;
 use super::paint::{Line, paint};
 use super::render::{Rendered, render, same_again};
-use super::text::{MAX_COLUMNS, cut};
+use super::text::{columns, cut, set_columns};
 use crate::engine::event::{Event, Observer};
+
+/// Columns of what stands beside the label of the moving line.
+const CLOCK_COLUMNS: usize = 8;
 
 /// Shows events to a person. One for the whole command.
 pub struct Progress {
@@ -28,14 +32,24 @@ impl Progress {
     #[must_use]
     pub fn new(color: Color) -> Self {
         let is_terminal = std::io::stderr().is_terminal();
+        if let Some(columns) = terminal_columns() {
+            set_columns(columns);
+        }
         Self {
             bar: Mutex::new(None),
             running: Mutex::default(),
             waited_for: Mutex::default(),
-            is_terminal,
+            // A dumb terminal takes no line back.
+            is_terminal: is_terminal && !is_dumb(),
             is_coloured: is_coloured(color, is_terminal),
             color,
         }
+    }
+
+    /// Whether text on stderr is coloured.
+    #[must_use]
+    pub const fn colours_stderr(&self) -> bool {
+        self.is_coloured
     }
 
     /// Whether text on stdout is coloured.
@@ -69,7 +83,7 @@ impl Progress {
             return;
         }
         // A status may have written it, and it must fit the line that is drawn again and again.
-        let label = cut(label, MAX_COLUMNS);
+        let label = cut(label, columns() - CLOCK_COLUMNS);
         let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
         if bar.as_ref().is_some_and(|bar| bar.message() == label) {
             return;
@@ -161,8 +175,23 @@ fn is_coloured(color: Color, is_terminal: bool) -> bool {
     match color {
         Color::Always => true,
         Color::Never => false,
-        Color::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        Color::Auto => {
+            let is_wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+            is_terminal && is_wanted && !is_dumb()
+        }
     }
+}
+
+/// Whether the terminal knows neither colours nor a cursor that moves.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|name| name == "dumb")
+}
+
+/// Columns of the terminal that people read: that of stderr, else that of stdout.
+fn terminal_columns() -> Option<usize> {
+    let terminal = [Term::stderr(), Term::stdout()].into_iter().find(Term::is_term)?;
+    let (_, columns) = terminal.size_checked()?;
+    Some(usize::from(columns))
 }
 
 /// A closed stderr must not end a run.

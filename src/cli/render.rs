@@ -1,7 +1,7 @@
 //! Events to lines. Pure: the same events give the same text.
 
 use super::paint::{Line, Mark};
-use super::text::{count, cut, seconds, single_line, thousands, wrap};
+use super::text::{columns, count, cut, seconds, single_line, thousands, wrap};
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
 use crate::api::retry::RetryStatus;
 use crate::api::status::{
@@ -13,8 +13,8 @@ use crate::pipeline::stage::Stage;
 
 /// Columns of the step's name.
 const NAME_COLUMNS: usize = 13;
-/// Columns of everything behind the mark.
-const TEXT_COLUMNS: usize = 96;
+/// Columns of a line beside what stands behind the mark.
+const MARGIN: usize = 4;
 /// Most failing tests that are listed; the rest is counted.
 const MAX_FAILING: usize = 5;
 /// Most lines of a failing test.
@@ -40,6 +40,9 @@ impl Rendered {
     }
 
     fn line(mark: Mark, name: &str, text: &str) -> Self {
+        if text.chars().count() > text_columns() {
+            return named_paragraph(mark, name, text, MAX_CAUSE_LINES);
+        }
         Self {
             lines: vec![step(mark, name, text)],
             running: None,
@@ -73,7 +76,7 @@ pub fn render(event: &Event) -> Rendered {
         Event::ReplyRejected { kind, reason } => warned(name(*kind), &format!("cannot be used: {reason}")),
         Event::BuildStarted { packages } => Rendered::running(cut(
             &format!("packages: {}", packages.join(", ")),
-            TEXT_COLUMNS - 10,
+            columns() - MARGIN - 10,
         )),
         Event::BuildFinished {
             python,
@@ -231,7 +234,7 @@ fn tests_finished(event: &Event) -> Rendered {
     } else {
         Mark::Failed
     };
-    let mut lines = vec![step(mark, &format!("attempt {attempt}"), &parts.join(", "))];
+    let mut lines = Rendered::line(mark, &format!("attempt {attempt}"), &parts.join(", ")).lines;
     for test in failing.iter().take(MAX_FAILING) {
         let test = test.strip_prefix("test_solution.py::").unwrap_or(test);
         lines.extend(paragraph(test, MAX_FAILING_LINES).iter().map(|text| detail(text)));
@@ -306,6 +309,11 @@ fn iteration_finished(
     Rendered::line(Mark::Detail, &format!("iteration {attempt}"), &text)
 }
 
+/// Columns of what stands behind the name of a step.
+fn text_columns() -> usize {
+    columns() - MARGIN - NAME_COLUMNS - 1
+}
+
 /// A paragraph whose first line carries the step's name.
 pub(super) fn named_paragraph(mark: Mark, name: &str, text: &str, max_lines: usize) -> Rendered {
     let mut paragraphs = paragraph(text, max_lines).into_iter();
@@ -315,11 +323,11 @@ pub(super) fn named_paragraph(mark: Mark, name: &str, text: &str, max_lines: usi
 }
 
 fn paragraph(text: &str, max_lines: usize) -> Vec<String> {
-    let mut lines = wrap(text, TEXT_COLUMNS - NAME_COLUMNS - 1);
+    let mut lines = wrap(text, text_columns());
     if lines.len() > max_lines {
         lines.truncate(max_lines);
         if let Some(last) = lines.last_mut() {
-            *last = cut(&format!("{last} ......"), TEXT_COLUMNS - NAME_COLUMNS - 1);
+            *last = cut(&format!("{last} ......"), text_columns());
         }
     }
     lines
@@ -328,18 +336,18 @@ fn paragraph(text: &str, max_lines: usize) -> Vec<String> {
 /// A line with the step's name.
 pub(super) fn step(mark: Mark, name: &str, text: &str) -> Line {
     // Numbers are aligned with spaces, which a cut would take out.
-    let fits = text.chars().count() < TEXT_COLUMNS - NAME_COLUMNS && !text.contains(char::is_control);
+    let fits = text.chars().count() <= text_columns() && !text.contains(char::is_control);
     let text = if fits {
         text.to_owned()
     } else {
-        cut(text, TEXT_COLUMNS - NAME_COLUMNS - 1)
+        cut(text, text_columns())
     };
     Line::new(mark, format!("{name:<NAME_COLUMNS$} {text}"))
 }
 
 /// A line below a step.
 pub(super) fn detail(text: &str) -> Line {
-    let text = cut(&single_line(text), TEXT_COLUMNS - NAME_COLUMNS - 1);
+    let text = cut(&single_line(text), text_columns());
     Line::new(Mark::Detail, format!("{:<NAME_COLUMNS$} {text}", ""))
 }
 
@@ -355,6 +363,7 @@ pub(super) const fn name(kind: CallKind) -> &'static str {
         CallKind::FixTests => "fix tests",
         CallKind::FixEnvironment => "fix packages",
         CallKind::Cases => "cases",
+        CallKind::Outputs => "outputs",
     }
 }
 
@@ -370,6 +379,7 @@ pub(super) const fn doing(kind: CallKind) -> &'static str {
         CallKind::FixTests => "fixes the tests",
         CallKind::FixEnvironment => "looks for packages that exist",
         CallKind::Cases => "works out the cases again",
+        CallKind::Outputs => "proposes outputs",
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::paint::{Line, Mark};
 use super::render::{cases_text, counts_text, mutants_text};
-use super::text::{count, cut, thousands, wrap};
+use super::text::{columns, count, cut, thousands, wrap};
 use crate::api::status::{AttemptStatus, CodeGenTaskStatus};
 use crate::local::runner::Ended;
 
-/// Columns of everything behind the name.
-const TEXT_COLUMNS: usize = 84;
+/// Columns of a line beside what stands behind the name.
+const MARGIN: usize = 16;
 /// Most columns that the names of outputs have in common.
 const LONGEST_NAME: usize = 30;
 
@@ -86,10 +86,10 @@ fn places(lines: &mut Vec<Line>, ended: &Ended, status: &CodeGenTaskStatus) {
     }
     field(lines, "outputs", &format!("{folder}/outputs"));
     let lengths = ended.outputs.iter().map(|(name, _)| name.chars().count());
-    let columns = lengths.max().unwrap_or(0).min(LONGEST_NAME);
+    let width = lengths.max().unwrap_or(0).min(LONGEST_NAME);
     for (name, value) in &ended.outputs {
-        let value = cut(value, TEXT_COLUMNS - columns - 2);
-        let text = format!("{name:<columns$}  {value}");
+        let value = cut(value, (columns() - MARGIN).saturating_sub(width + 2));
+        let text = format!("{name:<width$}  {value}");
         lines.push(Line::new(Mark::Detail, format!("{:<10} {text}", "")));
     }
 }
@@ -99,7 +99,7 @@ pub(super) fn field(lines: &mut Vec<Line>, name: &str, text: &str) {
     if text.is_empty() {
         return;
     }
-    for (index, part) in wrap(text, TEXT_COLUMNS).into_iter().enumerate() {
+    for (index, part) in wrap(text, columns() - MARGIN).into_iter().enumerate() {
         let name = if index == 0 { name } else { "" };
         lines.push(Line::new(Mark::Detail, format!("{name:<10} {part}")));
     }

@@ -1,11 +1,28 @@
 //! Text for narrow screens: cutting, wrapping, numbers.
 
 use std::borrow::Cow;
+use std::path::Path;
+use std::sync::OnceLock;
 
 /// Widest line that is written.
 pub const MAX_COLUMNS: usize = 100;
+/// Narrowest terminal that text is wrapped for.
+const MIN_COLUMNS: usize = 40;
+/// Width of the terminal that the process writes to.
+static COLUMNS: OnceLock<usize> = OnceLock::new();
 /// Longest message that is written, bytes.
 pub const LONGEST_MESSAGE: usize = 2 * 1024;
+
+/// Widest line of this process: as its terminal has it, at most [`MAX_COLUMNS`].
+#[must_use]
+pub fn columns() -> usize {
+    COLUMNS.get().copied().unwrap_or(MAX_COLUMNS)
+}
+
+/// Says how wide the terminal is. A process has one: what is said first counts.
+pub fn set_columns(columns: usize) {
+    let _ = COLUMNS.set(columns.clamp(MIN_COLUMNS, MAX_COLUMNS));
+}
 
 /// Cuts to `columns` characters; three dots stand for the rest. Line breaks and control characters become spaces.
 #[must_use]
@@ -120,6 +137,17 @@ pub fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{ending}", thousands(number))
 }
 
+/// A path as one word of a command that somebody copies into a shell: no part of it is anything else there, and no option.
+#[must_use]
+pub fn shell_word(path: &Path) -> String {
+    let mut text = path.display().to_string();
+    if text.starts_with('-') {
+        text.insert_str(0, "./");
+    }
+    // No path has a NUL, which alone cannot be quoted.
+    shlex::try_quote(&text).map(Cow::into_owned).unwrap_or_default()
+}
+
 /// `0.4 s`, `12.0 s`, `3 min 20 s`.
 #[must_use]
 pub fn seconds(seconds: f64) -> String {
@@ -170,6 +198,13 @@ mod tests {
         );
         assert_eq!(spelled_out("a\u{202e}b\u{200b}"), "a\\u{202e}b\\u{200b}");
         assert_eq!(single_line("a\u{202e}b\u{2028}c"), "a b c");
+    }
+
+    #[test]
+    fn a_path_is_one_word_of_a_shell_and_no_option() {
+        assert_eq!(shell_word(Path::new("tasks/penguins")), "tasks/penguins");
+        assert_eq!(shell_word(Path::new("my birds; rm -r x")), "'my birds; rm -r x'");
+        assert_eq!(shell_word(Path::new("-rf")), "./-rf");
     }
 
     #[test]

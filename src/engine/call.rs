@@ -354,7 +354,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             | CallKind::Constraints
             | CallKind::Diagnosis
             | CallKind::FixEnvironment
-            | CallKind::Cases => Outcome::TestsWritten(written),
+            | CallKind::Cases
+            | CallKind::Outputs => Outcome::TestsWritten(written),
         })
     }
 

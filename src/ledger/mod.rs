@@ -84,8 +84,8 @@ impl<'a, S: Store> Ledger<'a, S> {
     pub async fn entries(&self, last: u32) -> Result<Vec<Entry>, StoreError> {
         let mut entries = Vec::new();
         for sequence in 1..=last {
-            for kind in CallKind::ALL {
-                entries.extend(self.find(sequence, kind).await?);
+            for kind in CallKind::of_a_task() {
+                entries.extend(self.find(sequence, *kind).await?);
             }
         }
         Ok(entries)

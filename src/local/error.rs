@@ -94,6 +94,16 @@ pub enum TaskError {
     /// The model cannot be called with these settings.
     #[error("{0}")]
     Model(String),
+    /// No proposal of outputs can be used.
+    #[error(
+        "{tries} replies that propose outputs could not be used, the last: {last} Name the outputs with --output"
+    )]
+    NoProposal {
+        /// How many replies.
+        tries: usize,
+        /// What is wrong with the last one.
+        last: String,
+    },
     /// The record or the output folder fails while the task runs.
     #[error("{0}")]
     Stopped(String),
@@ -130,6 +140,7 @@ impl TaskError {
             | Self::NoTemporaryFolder(_)
             | Self::Suspended
             | Self::Approval(_)
+            | Self::NoProposal { .. }
             | Self::Stopped(_) => 1,
         }
     }

@@ -12,9 +12,11 @@ use tokio::time::Instant;
 
 use super::adopt::adopt;
 use super::approval::Approvals;
+use super::client;
 use super::error::{TaskError, stopped};
 use super::interrupt::Stop;
-use super::prepare::{Prepared, TaskOptions};
+use super::options::TaskOptions;
+use super::prepare::Prepared;
 use crate::api::approval::AwaitedApproval;
 use crate::api::common::CacheMode;
 use crate::api::retry::{RetryFrom, RetryStatus};
@@ -23,8 +25,9 @@ use crate::engine::event::{Event, Observer};
 use crate::engine::reader::WorkerReader;
 use crate::engine::{Engine, EngineError, Step, Surroundings};
 use crate::ledger::{Entry, FolderStore, Ledger, Store};
-use crate::model::{AnyModel, ModelOptions, Recorded};
+use crate::model::AnyModel;
 use crate::pipeline::budget;
+use crate::pipeline::call::CallKind;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::machine::Outcome;
 use crate::pipeline::progress::Progress;
@@ -324,36 +327,16 @@ fn model(
     skip: usize,
     active_seconds: f64,
 ) -> Result<AnyModel, TaskError> {
-    if let Some(file) = &options.replay {
-        let text = std::fs::read_to_string(file).map_err(|error| TaskError::Replay {
-            file: file.clone(),
-            why: error.to_string(),
-        })?;
-        let recorded =
-            Recorded::parse(&file.display().to_string(), &text).map_err(|error| TaskError::Replay {
-                file: file.clone(),
-                why: error.to_string(),
-            })?;
-        return Ok(AnyModel::Recorded(
-            recorded.skip(skip).strict(options.replay_strict),
-        ));
-    }
-    let mut model = ModelOptions::new(prepared.task.model.clone());
-    model.api_key.clone_from(&prepared.credentials.api_key);
-    model.headers.clone_from(&prepared.credentials.headers);
-    if let Some(deadline) = options.model_timeout {
-        model.call_deadline = deadline;
+    if let Some(recorded) = client::recorded(options)? {
+        let is_of_a_task = |kind| CallKind::of_a_task().contains(&kind);
+        return Ok(AnyModel::Recorded(recorded.only(is_of_a_task).skip(skip)));
     }
     let rest = (prepared.task.limits.deadline_seconds - active_seconds).max(0.0);
     // A deadline beyond what a clock can say is none.
-    model.task_deadline = Duration::try_from_secs_f64(rest)
+    let deadline = Duration::try_from_secs_f64(rest)
         .ok()
         .and_then(|rest| Instant::now().checked_add(rest));
-    if let Some(variable) = &options.model.key_variable {
-        model.key_source = format!("the variable {variable}");
-    }
-    model.named = options.model.named_in();
-    AnyModel::new(&model).map_err(|error| TaskError::Model(error.to_string()))
+    client::client(&prepared.task.model, &prepared.credentials, options, deadline)
 }
 
 pub(super) fn worker() -> Result<Client, TaskError> {
@@ -377,7 +360,10 @@ fn surroundings(prepared: &Prepared, sources: &BTreeMap<String, PathBuf>) -> Res
             let path = prepared.run.acceptance(&file.file_name);
             let text = std::fs::read_to_string(&path)
                 .map_err(|error| TaskError::Stopped(format!("cannot read {}: {error}", path.display())))?;
-            check_acceptance_tests(&file.file_name, &text)?;
+            check_acceptance_tests(&text).map_err(|why| TaskError::AcceptanceTests {
+                file: file.file_name.clone(),
+                why,
+            })?;
             Some(text)
         }
         None => None,
@@ -399,18 +385,12 @@ fn surroundings(prepared: &Prepared, sources: &BTreeMap<String, PathBuf>) -> Res
     })
 }
 
-/// What cannot pass is refused before anything is paid for.
-fn check_acceptance_tests(file: &str, text: &str) -> Result<(), TaskError> {
-    let refuse = |why: String| {
-        Err(TaskError::AcceptanceTests {
-            file: file.to_owned(),
-            why,
-        })
-    };
+/// Why acceptance tests can never pass: refused before anything is paid for.
+pub(super) fn check_acceptance_tests(text: &str) -> Result<(), String> {
     match Module::parse(text) {
-        Err(fault) => refuse(format!("does not parse: {fault}")),
+        Err(fault) => Err(format!("does not parse: {fault}")),
         Ok(module) if !suite::may_have_tests(&module) => {
-            refuse("has no test: write functions whose names start with test_".into())
+            Err("has no test: write functions whose names start with test_".to_owned())
         }
         Ok(_) => Ok(()),
     }

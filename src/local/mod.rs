@@ -2,19 +2,24 @@
 
 mod adopt;
 pub(crate) mod approval;
+mod client;
 pub(crate) mod context;
 pub(crate) mod credentials;
+pub(crate) mod data_files;
+pub(crate) mod draft;
 pub(crate) mod error;
 pub(crate) mod execute;
 pub(crate) mod files;
 pub(crate) mod folder;
 pub mod freeze;
 pub(crate) mod interrupt;
-pub(crate) mod kustomize;
+pub mod kustomize;
 pub(crate) mod lock;
 pub mod manifest;
 pub(crate) mod objects;
+pub(crate) mod options;
 pub(crate) mod prepare;
+pub(crate) mod propose;
 pub(crate) mod results;
 pub mod run;
 pub(crate) mod runner;

@@ -2,61 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use super::approval::Approvals;
-use super::credentials::{KeyOptions, ModelCredentials, model_credentials, sandbox_variables};
+use super::client;
+use super::credentials::{ModelCredentials, sandbox_variables};
 use super::error::{TaskError, stopped};
 use super::folder::{RevisionFolder, TASK, TaskFolder};
 use super::freeze::freeze;
 use super::objects::Objects;
-use crate::api::model::{Model, Provider};
+use super::options::{ModelOverrides, TaskOptions};
+use crate::api::model::Model;
 use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::ledger::{FolderStore, Store as _};
 use crate::model::{NamedIn, Secret};
 use crate::pipeline::progress::Progress;
-use crate::pipeline::retry::Retry;
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::task::{Task, resolve};
 use crate::sandbox::SandboxError;
-use crate::sources::{Given, find, plan, renamed_text};
-
-/// What the command line says about every task of a command.
-#[derive(Clone, Debug, Default)]
-pub struct TaskOptions {
-    /// Files in the place of what the manifest refers to.
-    pub given: Given,
-    /// Fields in the place of `spec.model`.
-    pub model: ModelOverrides,
-    /// Recorded replies in the place of the model.
-    pub replay: Option<PathBuf>,
-    /// Whether a changed request is an error when replaying.
-    pub replay_strict: bool,
-    /// Time that one model call has, all its tries together; `None` for the default.
-    pub model_timeout: Option<Duration>,
-    /// Whether an earlier run is moved aside.
-    pub fresh: bool,
-    /// Who decides at gates.
-    pub approvals: Approvals,
-    /// Another try of a task that has ended; `None` where nobody asks for one.
-    pub retry: Option<Retry>,
-    /// Whether the folders beside that of the results are of tasks too, whose results may be taken over.
-    pub has_neighbours: bool,
-}
-
-/// Fields in the place of `spec.model`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ModelOverrides {
-    /// Base address.
-    pub base_url: Option<String>,
-    /// Name.
-    pub name: Option<String>,
-    /// Protocol; drops what belongs to the manifest's one: address, key, headers, query and parameters.
-    pub provider: Option<Provider>,
-    /// Variable with the key.
-    pub key_variable: Option<String>,
-}
+use crate::sources::{find, plan, renamed_text};
 
 /// A task that is ready for the engine. Its folder is locked as long as this lives.
 #[derive(Debug)]
@@ -108,13 +71,7 @@ pub async fn prepare(
     let credentials = if sends_nothing {
         ModelCredentials::default()
     } else {
-        let key_options = KeyOptions {
-            variable: options.model.key_variable.as_deref(),
-            endpoint_given: options.model.base_url.is_some(),
-        };
-        model_credentials(&task.model, key_options, &task.namespace, objects, &|name| {
-            std::env::var(name).ok()
-        })?
+        client::credentials(&task, objects, options)?
     };
     let secret_variables = sandbox_variables(&task.sandbox.secrets, &task.namespace, objects)?;
     // Writes, after everything that may be refused.
@@ -224,6 +181,7 @@ pub(crate) fn download_cache() -> PathBuf {
 mod tests {
     use super::super::manifest::parse;
     use super::*;
+    use crate::api::model::Provider;
 
     const TASK: &str = "apiVersion: codegen-operator.dev/v1alpha1\nkind: CodeGenTask\nmetadata: {name: sum}\nspec:\n  prompt: add\n  model: {name: m, apiKeySecretRef: {name: absent, key: k}}\n  samples: [{name: a, inline: \"x,y\\n1,2\\n\"}]\n";
 

@@ -103,6 +103,13 @@ impl Recorded {
         self
     }
 
+    /// Answers calls of these kinds alone: replies of other kinds are passed over, and not counted.
+    #[must_use]
+    pub fn only(mut self, is_wanted: impl Fn(CallKind) -> bool) -> Self {
+        self.lines.retain(|(_, recorded)| is_wanted(recorded.kind));
+        self
+    }
+
     /// Makes a changed request an error instead of a warning.
     #[must_use]
     pub const fn strict(mut self, strict: bool) -> Self {

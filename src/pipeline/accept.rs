@@ -4,6 +4,7 @@
 
 mod cases;
 mod diagnosis;
+mod outputs;
 mod packages;
 mod plan;
 mod source;
@@ -22,6 +23,8 @@ use super::python::rule::{Finding, Rule};
 use super::reply::{ConstraintsReply, ReplyFault, parse};
 use super::sandbox::Packages;
 use super::task::Task;
+
+pub use outputs::proposed_outputs;
 
 /// What a usable reply says.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,6 +140,8 @@ pub fn accept(
         CallKind::FixTests => facts.fix_tests(parse(reply)),
         CallKind::Cases => facts.cases(&parse(reply)?),
         CallKind::FixEnvironment => facts.fix_environment(parse(reply)?),
+        // Asked before there is a task: no stage of one asks for it.
+        CallKind::Outputs => Err(Refusal::Reply("A task has its outputs already.".to_owned())),
     }
 }
 

@@ -28,11 +28,14 @@ pub enum CallKind {
     FixEnvironment,
     /// Cases that were blamed for a failure, worked out again without the program.
     Cases,
+    /// The outputs of a task that does not exist yet.
+    Outputs,
 }
 
 impl CallKind {
-    /// Every kind, in the order in which a task first meets them.
-    pub const ALL: [Self; 9] = [
+    /// Every kind: the one that is asked before there is a task, then those of a task in the order in which it first meets them.
+    pub const ALL: [Self; 10] = [
+        Self::Outputs,
         Self::Constraints,
         Self::Plan,
         Self::Code,
@@ -43,6 +46,12 @@ impl CallKind {
         Self::FixEnvironment,
         Self::Cases,
     ];
+
+    /// The kinds of a task, in the order in which it first meets them.
+    #[must_use]
+    pub fn of_a_task() -> &'static [Self] {
+        Self::ALL.get(1..).unwrap_or_default()
+    }
 
     /// The name on the wire (`fix_code`).
     #[must_use]
@@ -57,6 +66,7 @@ impl CallKind {
             Self::FixTests => "fix_tests",
             Self::FixEnvironment => "fix_environment",
             Self::Cases => "cases",
+            Self::Outputs => "outputs",
         }
     }
 }

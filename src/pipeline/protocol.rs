@@ -21,7 +21,8 @@ System text, task and data context are byte-identical in every call of a task an
 asks for comes last. A reply that is cut, fenced, not JSON or of another shape is asked for again with the reason, at most twice.
 
 The order of a task that passes at once: `constraints` (only when the task has constraints), `plan`, `code`, `tests`. A failed attempt adds \
-`diagnosis`, then `fix_code` and `fix_tests` as the diagnosis says; missing packages are added without a call.
+`diagnosis`, then `fix_code` and `fix_tests` as the diagnosis says; missing packages are added without a call. \
+`kubectl-codegen new` makes one call before there is a task, `outputs`, when the command line names no outputs.
 ";
 
 /// The whole page.
@@ -62,6 +63,10 @@ const fn purpose(kind: CallKind) -> &'static str {
         CallKind::Cases => {
             "What a right program makes of cases that a diagnosis blames for a failure. The request shows their inputs, and neither \
              the program nor what it wrote."
+        }
+        CallKind::Outputs => {
+            "The outputs of a task that is written from a prompt alone. The request shows the prompt, constraints, options and data as those \
+             of the task will."
         }
         CallKind::FixEnvironment => {
             "Names for packages that cannot be installed. An empty replacement leaves the package out."

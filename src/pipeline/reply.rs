@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use crate::api::case::Case;
 use crate::api::status::ErrorType;
+use crate::api::type_name::TypeName;
+use crate::api::values::Output;
 
 use super::call::{CallKind, FinishReason, Reply};
 use super::cases::Invariant;
@@ -52,6 +54,40 @@ pub struct CaseAnswer {
     pub refused: bool,
     /// The value of each line of the case, in order.
     pub values: Vec<String>,
+}
+
+/// Reply to `outputs`: what a program writes that nobody has declared yet.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OutputsReply {
+    /// One entry for every file or value that the program writes, at least one.
+    pub outputs: Vec<OutputRow>,
+}
+
+/// A file or value that the program writes.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OutputRow {
+    /// Its name: a letter, then letters, digits and underscores.
+    pub name: String,
+    /// Type of the value, or format of the file.
+    #[serde(rename = "type")]
+    pub type_: TypeName,
+    /// What it means, with columns, order and units, one sentence.
+    pub description: String,
+}
+
+impl From<OutputRow> for Output {
+    fn from(row: OutputRow) -> Self {
+        let (type_, format) = row.type_.in_manifest();
+        let description = row.description.trim();
+        Self {
+            name: row.name,
+            type_,
+            format,
+            description: (!description.is_empty()).then(|| description.to_owned()),
+        }
+    }
 }
 
 /// Reply to `code`.
@@ -218,6 +254,7 @@ pub fn schema(kind: CallKind) -> Value {
         CallKind::Constraints => strict::<ConstraintsReply>(),
         CallKind::Diagnosis => strict::<DiagnosisReply>(),
         CallKind::FixEnvironment => strict::<EnvironmentReply>(),
+        CallKind::Outputs => strict::<OutputsReply>(),
     }
 }
 

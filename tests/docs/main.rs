@@ -43,7 +43,7 @@ fn commands(page: &str) -> Vec<Vec<String>> {
         .lines()
         .map(str::trim)
         .filter_map(|line| {
-            let words: Vec<&str> = line
+            let line = line
                 .split(" #")
                 .next()
                 .unwrap_or_default()
@@ -52,12 +52,11 @@ fn commands(page: &str) -> Vec<Vec<String>> {
                 .unwrap_or_default()
                 .split(" | ")
                 .next()
-                .unwrap_or_default()
-                .split_whitespace()
-                .collect();
+                .unwrap_or_default();
+            // Prose may have an apostrophe and no second one.
+            let words = shlex::split(line)?;
             let start = words.iter().position(|word| !word.contains('='))?;
-            (words[start] == "kubectl-codegen" && words.len() > start + 1)
-                .then(|| words[start..].iter().map(ToString::to_string).collect())
+            (words[start] == "kubectl-codegen" && words.len() > start + 1).then(|| words[start..].to_vec())
         })
         .collect()
 }
@@ -208,6 +207,25 @@ fn every_link_between_pages_leads_somewhere() {
             assert!(folder.join(&found[1]).exists(), "{name}: {}", &found[1]);
         }
     }
+}
+
+#[test]
+fn the_page_on_new_tasks_shows_what_is_printed() {
+    let page = fs::read_to_string(root().join("docs/new.md")).unwrap();
+    let shown = page.split("```text\n").nth(1).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(root().join("examples"), folder.path().join("examples")).unwrap();
+    let done = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
+        .current_dir(folder.path())
+        .args(&commands(&page)[0][1..])
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&done.stdout),
+        shown.split("```").next().unwrap(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
 }
 
 #[test]

@@ -10,4 +10,5 @@
 mod charts;
 mod deploy;
 mod health;
+mod new;
 mod tool;

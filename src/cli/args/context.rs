@@ -25,6 +25,10 @@ Examples:
   # Some files, with small distributions
   kubectl-codegen context --plot examples/multi-input/orders.csv examples/multi-input/customers.csv
 
+  # What another program writes
+  zcat orders.csv.gz | kubectl-codegen context -
+  kubectl-codegen context <(sqlite3 -csv -header shop.db 'select * from orders')
+
   # As data: the profile of every column
   kubectl-codegen context -o json orders.csv | jq '.samples[].content'
 
@@ -35,8 +39,8 @@ Examples:
 #[derive(Args, Debug)]
 #[group(id = "looked_at", required = true, multiple = true, args = ["data", "files", "kustomize"])]
 pub struct ContextArgs {
-    /// Data files, in the place of a task. Each is a sample named after its file.
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["files", "kustomize", "task", "samples", "inputs", "claims"])]
+    /// Data files in the place of a task, a folder of them, or - for standard input. Each is a sample named after its file.
+    #[arg(value_name = "FILE|FOLDER|-", value_hint = ValueHint::AnyPath, conflicts_with_all = ["files", "kustomize", "task", "samples", "inputs", "claims"])]
     pub data: Vec<PathBuf>,
     /// The tasks.
     #[command(flatten)]

@@ -74,7 +74,8 @@ pub(crate) async fn source_of<S: Store>(
         | CallKind::Plan
         | CallKind::Diagnosis
         | CallKind::FixEnvironment
-        | CallKind::Cases => false,
+        | CallKind::Cases
+        | CallKind::Outputs => false,
     };
     let written = entries
         .iter()

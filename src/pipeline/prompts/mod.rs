@@ -160,6 +160,7 @@ fn instruction(task: &Task, material: &Material, kind: CallKind) -> Result<Strin
             let cases: Vec<_> = material.blamed.iter().map(|blamed| &blamed.run.case).collect();
             render("cases", context! { cases })
         }
+        CallKind::Outputs => render("outputs", ()),
         CallKind::FixEnvironment => {
             let (packages, fault) = material.fault.clone().unwrap_or_default();
             render(
@@ -375,6 +376,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
         ("fix_tests", include_str!("templates/fix_tests.md.j2")),
         ("cases", include_str!("templates/cases.md.j2")),
         ("fix_environment", include_str!("templates/fix_environment.md.j2")),
+        ("outputs", include_str!("templates/outputs.md.j2")),
         ("again", include_str!("templates/again.md.j2")),
     ];
     for (name, source) in sources {

@@ -1,6 +1,17 @@
 //! The program from outside: what it says to wrong command lines, manifests and machines.
 
-#![expect(clippy::unwrap_used, reason = "what these helpers share is part of a test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests say what they expect"
+)]
+
+mod completion;
+mod new;
+#[path = "../support/mod.rs"]
+mod support;
+mod terminal;
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -9,6 +20,8 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 use assert_cmd::Command;
+use clap::CommandFactory as _;
+use codegen_operator::cli::args::Cli;
 use predicates::prelude::*;
 use predicates::str::{contains, starts_with};
 
@@ -79,20 +92,29 @@ fn a_command_line_without_a_manifest_is_wrong_usage() {
 }
 
 #[test]
-fn completion_and_manual_page_are_printed() {
+fn the_manual_page_is_printed() {
     let folder = folder(&[]);
-    for shell in ["bash", "zsh", "fish"] {
-        program(folder.path())
-            .args(["completion", shell])
-            .assert()
-            .success()
-            .stdout(contains("kubectl-codegen"));
-    }
     program(folder.path())
         .arg("man")
         .assert()
         .success()
         .stdout(contains(".TH"));
+}
+
+#[test]
+fn help_says_of_each_command_what_its_own_help_says() {
+    let folder = folder(&[]);
+    let said = |arguments: &[&str]| {
+        let output = program(folder.path()).args(arguments).output().unwrap();
+        support::expect_code(&output, 0);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let command = Cli::command();
+    for name in command.get_subcommands().map(clap::Command::get_name) {
+        assert_eq!(said(&["help", name]), said(&[name, "--help"]), "{name}");
+    }
+    assert_eq!(said(&["help", "local", "run"]), said(&["local", "run", "--help"]));
+    assert_eq!(said(&["help"]), said(&["--help"]));
 }
 
 #[test]

@@ -1,0 +1,315 @@
+//! `kubectl-codegen new`: a task from a sentence and data, as a folder for `local`, kubectl and git.
+
+use std::path::{Path, PathBuf};
+
+use tokio::sync::oneshot;
+
+use super::approve::{answer, is_yes};
+use super::args::{LocalArgs, ManifestArgs, NewArgs};
+use super::command::{TASK_FAILED, USAGE, fail_each, is_interactive, model_options, runtime};
+use super::local::{Recording, log, run_after};
+use super::paint::{Line, Mark, paint};
+use super::progress::Progress;
+use super::render::named_paragraph;
+use super::text::{count, shell_word};
+use crate::api::values::Output;
+use crate::local::context::{ContextOverrides, TaskContext, context_of};
+use crate::local::draft::{Draft, DraftOptions, KUSTOMIZATION, TASK, WriteError};
+use crate::local::error::TaskError;
+use crate::local::interrupt::{self, INTERRUPTED};
+use crate::local::objects::Objects;
+use crate::local::propose::{Proposal, propose};
+use crate::sources::Given;
+
+/// Why nothing is written: everything that is wrong, and the exit code.
+struct Refused {
+    messages: Vec<String>,
+    code: i32,
+}
+
+impl Refused {
+    fn new(message: &impl ToString, code: i32) -> Self {
+        Self {
+            messages: vec![message.to_string()],
+            code,
+        }
+    }
+}
+
+/// A folder that is there.
+struct Created {
+    draft: Draft,
+    folder: PathBuf,
+    /// Replies to calls that were made for it.
+    recording: String,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &NewArgs) -> i32 {
+    let progress = Progress::new(args.color);
+    log(args.verbose, &progress);
+    match create(args, &progress) {
+        Ok(created) if args.run => {
+            progress.lines(&summary(&created));
+            run_after(&local_args(args, &created.folder), &created.recording)
+        }
+        Ok(created) => {
+            let lines = summary(&created).into_iter().chain(next(&created));
+            let text: String = lines
+                .map(|line| paint(&line, progress.colours_stdout()) + "\n")
+                .collect();
+            // A closed stdout does not take the folder away.
+            let _ = super::print(text.as_bytes());
+            0
+        }
+        Err(refused) => fail_each(&progress, &refused.messages, refused.code),
+    }
+}
+
+/// Reads, checks and completes the task before anything of it is written.
+fn create(args: &NewArgs, progress: &Progress) -> Result<Created, Refused> {
+    if args.outputs.is_empty() && !args.yes && !is_interactive() {
+        let message = "no outputs are given, and there is no terminal to ask at about those that a model proposes: \
+            name them with --output, for example --output summary:CSV, or take what is proposed with --yes";
+        return Err(Refused::new(&message, USAGE));
+    }
+    let mut draft = Draft::read(&options(args)).map_err(|errors| Refused {
+        messages: errors.iter().map(ToString::to_string).collect(),
+        code: USAGE,
+    })?;
+    let invalid = |messages| Refused {
+        messages,
+        code: USAGE,
+    };
+    let objects = draft.objects().map_err(invalid)?;
+    let name = draft.task.metadata.name.clone().unwrap_or_default();
+    let folder = args.folder.clone().unwrap_or_else(|| PathBuf::from(name));
+    if !args.force {
+        // Before a call is paid for.
+        draft.check_folder(&folder).map_err(unwritable)?;
+    }
+    let recording = match complete(args, &draft, &objects, progress)? {
+        Some(Proposal { outputs, recording }) => {
+            draft.task.spec.outputs = outputs;
+            draft.objects().map_err(invalid)?;
+            recording
+        }
+        None => String::new(),
+    };
+    draft.write(&folder).map_err(unwritable)?;
+    Ok(Created {
+        draft,
+        folder,
+        recording,
+    })
+}
+
+fn unwritable(error: WriteError) -> Refused {
+    Refused::new(&error, USAGE)
+}
+
+fn options(args: &NewArgs) -> DraftOptions {
+    DraftOptions {
+        prompt: args.prompt.clone(),
+        name: args.name.clone(),
+        samples: args.samples.clone(),
+        inputs: args.inputs.clone(),
+        outputs: args.outputs.clone(),
+        constraints: args.constraints.clone(),
+        acceptance_tests: args.acceptance_tests.clone(),
+        exposure: args.exposure.map(Into::into),
+        model: model_options(&args.model).model,
+    }
+}
+
+/// Describes the samples as a run would, and has outputs proposed where none are given.
+fn complete(
+    args: &NewArgs,
+    draft: &Draft,
+    objects: &Objects,
+    progress: &Progress,
+) -> Result<Option<Proposal>, Refused> {
+    let failed = |error: &dyn std::fmt::Display| Refused::new(&format!("cannot start: {error}"), TASK_FAILED);
+    let runtime = runtime().map_err(|error| failed(&error))?;
+    runtime.block_on(async {
+        // A file is read by a child that Ctrl-C does not reach.
+        let mut stop = interrupt::listen(|| {}).map_err(|error| failed(&error))?;
+        let completing = Box::pin(async {
+            let context = described(draft, objects, progress).await?;
+            if draft.task.spec.outputs.is_empty() {
+                proposed(args, &context, objects, progress).await.map(Some)
+            } else {
+                Ok(None)
+            }
+        });
+        let completed = tokio::select! {
+            completed = completing => completed,
+            () = stop.requested() => Err(Refused::new(&"interrupted; nothing was written", INTERRUPTED)),
+        };
+        progress.stop();
+        completed
+    })
+}
+
+async fn described(draft: &Draft, objects: &Objects, progress: &Progress) -> Result<TaskContext, Refused> {
+    progress.run("reading the samples");
+    // Not the draft's own task: that of the manifest has its namespace.
+    let task = objects.tasks.first().unwrap_or(&draft.task);
+    let given = Given::default();
+    let described = context_of(task, objects, &given, ContextOverrides::default()).await;
+    progress.stop();
+    let context = described.map_err(|error| refused(draft, &error))?;
+    if context.failed.is_empty() {
+        return Ok(context);
+    }
+    let codes = context.failed.iter().map(|(_, error)| error.exit_code());
+    Err(Refused {
+        messages: context
+            .failed
+            .iter()
+            .map(|(_, error)| error.to_string())
+            .collect(),
+        code: codes.max().unwrap_or(TASK_FAILED),
+    })
+}
+
+/// An error in the words of the command line.
+fn refused(draft: &Draft, error: &TaskError) -> Refused {
+    let messages = match error {
+        TaskError::Unresolved(faults) => faults
+            .iter()
+            .map(|fault| format!("{}: {}", draft.place(&fault.path), fault.problem))
+            .collect(),
+        error => error.messages(),
+    };
+    Refused {
+        messages,
+        code: error.exit_code(),
+    }
+}
+
+async fn proposed(
+    args: &NewArgs,
+    context: &TaskContext,
+    objects: &Objects,
+    progress: &Progress,
+) -> Result<Proposal, Refused> {
+    let unrecorded = |message: String| Refused::new(&message, USAGE);
+    let record = args.model.record.as_deref();
+    let recording = record.map(|path| Recording::open(path, ""));
+    let recording = recording.transpose().map_err(unrecorded)?;
+    let options = model_options(&args.model);
+    let proposal = propose(context, objects, &options, progress).await;
+    progress.stop();
+    let proposal = proposal.map_err(|error| Refused {
+        messages: error.messages(),
+        code: error.exit_code(),
+    })?;
+    if let Some(mut recording) = recording {
+        recording.add(&proposal.recording).map_err(unrecorded)?;
+    }
+    progress.lines(&shown(&proposal.outputs));
+    if args.yes || confirmed().await {
+        return Ok(proposal);
+    }
+    let flags = proposal
+        .outputs
+        .iter()
+        .map(|output| format!("--output {}", short(output)));
+    let flags: Vec<String> = flags.collect();
+    let message = format!(
+        "nothing was written; name the outputs that you want, for example {}",
+        flags.join(" ")
+    );
+    Err(Refused::new(&message, TASK_FAILED))
+}
+
+fn shown(outputs: &[Output]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (index, output) in outputs.iter().enumerate() {
+        let name = if index == 0 { "proposed" } else { "" };
+        let text = match output.description.as_deref() {
+            Some(meaning) => format!("{}={meaning}", short(output)),
+            None => short(output),
+        };
+        lines.extend(named_paragraph(Mark::Detail, name, &text, usize::MAX).lines);
+    }
+    lines
+}
+
+/// An output as `--output` takes it.
+fn short(output: &Output) -> String {
+    match output.format {
+        Some(format) => format!("{}:{format:?}", output.name),
+        None => format!("{}:{}", output.name, output.type_),
+    }
+}
+
+/// Asks at the terminal.
+async fn confirmed() -> bool {
+    let (answered, said) = oneshot::channel();
+    // A thread of its own: a runtime waits for its blocking ones, and this one may wait for a key for ever.
+    std::thread::spawn(move || answered.send(is_yes(&answer("Write the task with these outputs? [y/N] "))));
+    said.await.unwrap_or(false)
+}
+
+/// What lies where.
+fn summary(created: &Created) -> Vec<Line> {
+    let Created { draft, folder, .. } = created;
+    let name = draft.task.metadata.name.as_deref().unwrap_or_default();
+    let files = count(draft.files.len() as u64 + 2, "file");
+    let mut lines = vec![Line::new(
+        Mark::Done,
+        format!("{name}: {files} in {}", folder.display()),
+    )];
+    let mut field = |name: &str, text: &str| {
+        lines.push(Line::new(Mark::Detail, format!("{name:<20} {text}")));
+    };
+    for file in &draft.files {
+        field(&file.file_name, &file.what);
+    }
+    let outputs: Vec<String> = draft.task.spec.outputs.iter().map(short).collect();
+    field(
+        TASK,
+        &format!("the task, with the outputs {}", outputs.join(", ")),
+    );
+    field(KUSTOMIZATION, "what kubectl applies");
+    lines
+}
+
+/// What to do with it.
+fn next(created: &Created) -> Vec<Line> {
+    let folder = shell_word(&created.folder);
+    let server_side = if created.draft.needs_server_side_apply() {
+        "--server-side "
+    } else {
+        ""
+    };
+    [
+        ("on this machine", format!("kubectl-codegen local -k {folder}")),
+        ("in a cluster", format!("kubectl apply {server_side}-k {folder}")),
+    ]
+    .map(|(place, command)| Line::new(Mark::Detail, format!("{place:<20} {command}")))
+    .into()
+}
+
+/// What `local` is given for the folder.
+fn local_args(args: &NewArgs, folder: &Path) -> LocalArgs {
+    LocalArgs {
+        command: None,
+        manifests: ManifestArgs {
+            kustomize: vec![folder.to_owned()],
+            ..ManifestArgs::default()
+        },
+        model: args.model.clone(),
+        output: args.results.clone(),
+        fresh: args.fresh,
+        retry: false,
+        from: None,
+        hint: None,
+        approve: args.approve.clone(),
+        format: args.format,
+        verbose: args.verbose,
+        color: args.color,
+    }
+}

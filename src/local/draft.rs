@@ -1,0 +1,206 @@
+//! A task that does not exist yet: what the command line says of it, as manifests with their data in a folder.
+
+mod error;
+mod names;
+mod read;
+mod render;
+mod write;
+mod yaml;
+
+use std::path::PathBuf;
+
+use self::read::Reader;
+use super::manifest;
+use super::objects::Objects;
+use super::options::ModelOverrides;
+use crate::api::common::Exposure;
+use crate::api::values::{Input, Output, ValueType};
+use crate::api::{CodeGenTask, CodeGenTaskSpec};
+
+pub use error::DraftError;
+pub use write::WriteError;
+
+/// The manifest of the task.
+pub const TASK: &str = "task.yaml";
+/// What is applied with it.
+pub const KUSTOMIZATION: &str = "kustomization.yaml";
+/// Most bytes of a ConfigMap as JSON that `kubectl apply` can repeat in an annotation, with room for its name.
+const LARGEST_ANNOTATION: usize = 262_144 - 1024;
+
+/// What the command line says of a task.
+#[derive(Clone, Debug, Default)]
+pub struct DraftOptions {
+    /// What the program shall do.
+    pub prompt: String,
+    /// Name of the task. Default: the first words of the prompt.
+    pub name: Option<String>,
+    /// Sample data, each `FILE` or `NAME=FILE`.
+    pub samples: Vec<PathBuf>,
+    /// Further options of the program.
+    pub inputs: Vec<DraftInput>,
+    /// What it writes.
+    pub outputs: Vec<Output>,
+    /// Rules that data must keep.
+    pub constraints: Vec<String>,
+    /// Tests of the user's.
+    pub acceptance_tests: Option<PathBuf>,
+    /// What of the samples the model may see.
+    pub exposure: Option<Exposure>,
+    /// The model.
+    pub model: ModelOverrides,
+}
+
+/// An option of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftInput {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub type_: ValueType,
+    /// Its default; of a `File` the path of one.
+    pub value: Option<String>,
+}
+
+/// A task as manifests, with the files that it refers to.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// The task.
+    pub task: CodeGenTask,
+    /// What its `ConfigMap`s hold.
+    pub files: Vec<DataFile>,
+}
+
+/// A file that becomes a ConfigMap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataFile {
+    /// What it is (`sample penguins`).
+    pub what: String,
+    /// Name in the folder, and key in the ConfigMap.
+    pub file_name: String,
+    /// Name of the ConfigMap.
+    pub config_map: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+impl Draft {
+    /// Reads every file, or says everything that is wrong with files and options.
+    pub fn read(options: &DraftOptions) -> Result<Self, Vec<DraftError>> {
+        let name = options
+            .name
+            .clone()
+            .unwrap_or_else(|| names::task_name(&options.prompt));
+        // A name that no object can have is refused as such, and not for what is named after it.
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-".contains(&byte);
+        let prefix = if name.bytes().all(is_plain) {
+            name.clone()
+        } else {
+            names::task_name(&name)
+        };
+        let mut reader = Reader::new(&prefix);
+        let samples = reader.samples(&options.samples);
+        let inputs: Vec<Input> = options.inputs.iter().map(|each| reader.input(each)).collect();
+        let acceptance_tests = options
+            .acceptance_tests
+            .as_ref()
+            .map(|path| reader.acceptance_tests(path));
+        let model = reader.model(&options.model);
+        if !reader.errors.is_empty() {
+            return Err(reader.errors);
+        }
+        let spec = CodeGenTaskSpec {
+            prompt: options.prompt.clone(),
+            model: Some(model),
+            exposure: options.exposure,
+            samples,
+            constraints: options.constraints.clone(),
+            inputs,
+            outputs: options.outputs.clone(),
+            acceptance_tests,
+            ..CodeGenTaskSpec::default()
+        };
+        Ok(Self {
+            task: CodeGenTask::new(&name, spec),
+            files: reader.files,
+        })
+    }
+
+    /// The objects that the folder comes to, or everything that an API server would say against them.
+    pub fn objects(&self) -> Result<Objects, Vec<String>> {
+        let documents = manifest::parse(TASK, &self.task_yaml()).map_err(|error| vec![error.to_string()])?;
+        let mut objects = Objects::collect(documents).map_err(|faults| {
+            let faults = faults.0.iter();
+            faults
+                .map(|fault| format!("{}: {}", self.place(&fault.path), fault.message))
+                .collect::<Vec<_>>()
+        })?;
+        for file in &self.files {
+            let key = ("default".to_owned(), file.config_map.clone());
+            let keys = objects.config_maps.entry(key).or_default();
+            keys.0.insert(file.file_name.clone(), file.bytes.clone());
+        }
+        Ok(objects)
+    }
+
+    /// The text of [`TASK`].
+    #[must_use]
+    pub fn task_yaml(&self) -> String {
+        render::task(&self.task)
+    }
+
+    /// The text of [`KUSTOMIZATION`].
+    #[must_use]
+    pub fn kustomization_yaml(&self) -> String {
+        render::kustomization(&self.files)
+    }
+
+    /// Whether `kubectl apply` needs `--server-side`: without it, all of an object is repeated in an annotation.
+    #[must_use]
+    pub fn needs_server_side_apply(&self) -> bool {
+        self.files.iter().any(|file| {
+            let length = match std::str::from_utf8(&file.bytes) {
+                Ok(text) => serde_json::to_string(text).map_or(usize::MAX, |text| text.len()),
+                Err(_) => file.bytes.len().div_ceil(3) * 4,
+            };
+            length > LARGEST_ANNOTATION
+        })
+    }
+
+    /// What a field is called on the command line (`--input decimals` for `spec.inputs[0]`), with what is left of its path.
+    #[must_use]
+    pub fn place(&self, path: &str) -> String {
+        let spec = &self.task.spec;
+        let fields = [
+            ("metadata.name", "--name"),
+            ("spec.prompt", "the prompt"),
+            ("spec.model.name", "--model"),
+            ("spec.model.baseURL", "--model-url"),
+            ("spec.acceptanceTests", "--accept"),
+            ("spec.samples", "--sample"),
+            ("spec.inputs", "--input"),
+            ("spec.outputs", "--output"),
+            ("spec.constraints", "--constraint"),
+        ];
+        let Some((option, rest)) = fields
+            .iter()
+            .find_map(|(field, option)| Some((*option, path.strip_prefix(field)?)))
+        else {
+            return path.to_owned();
+        };
+        let entry = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        let Some((index, rest)) = entry else {
+            return format!("{option}{rest}");
+        };
+        let index: usize = index.parse().unwrap_or(usize::MAX);
+        let name = match option {
+            "--sample" => spec.samples.get(index).map(|each| &each.name),
+            "--input" => spec.inputs.get(index).map(|each| &each.name),
+            "--output" => spec.outputs.get(index).map(|each| &each.name),
+            _ => spec.constraints.get(index),
+        };
+        format!("{option} {}{rest}", name.map(String::as_str).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests;

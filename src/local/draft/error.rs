@@ -1,0 +1,79 @@
+//! Files and options that no task can be made of.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// A file or an option that no task can be made of.
+#[derive(Debug, Error)]
+pub enum DraftError {
+    /// It cannot be read.
+    #[error("{option} {path}: cannot be read: {source}; correct the path", path = path.display())]
+    Read {
+        /// The option that names it.
+        option: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is a folder.
+    #[error("{option} {path}: is a folder: name one file of it; each further one has an option of its own", path = path.display())]
+    Folder {
+        /// The option that names it.
+        option: &'static str,
+        /// The folder.
+        path: PathBuf,
+    },
+    /// There is nothing in it.
+    #[error("{option} {path}: is empty: give a file that shows what the data is like, a header and some rows", path = path.display())]
+    Empty {
+        /// The option that names it.
+        option: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A ConfigMap cannot hold it.
+    #[error(
+        "{option} {path}: has more than 1 MiB, which is all that a ConfigMap holds: give a part that shows what there is, the program \
+         runs on the whole file later; or put the file on a claim (docs/sources.md)", path = path.display()
+    )]
+    TooLarge {
+        /// The option that names it.
+        option: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A folder as default, which no flag gives.
+    #[error(
+        "--input {name}: a Dir has no default here: leave it out, or write spec.inputs[].source in task.yaml (docs/sources.md)"
+    )]
+    Dir {
+        /// The input.
+        name: String,
+    },
+    /// The acceptance tests are not text.
+    #[error("--accept {path}: is not UTF-8 text: give a pytest file", path = path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The acceptance tests can never pass.
+    #[error("--accept {path}: {why}", path = path.display())]
+    AcceptanceTests {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// An address without the name of a model there.
+    #[error("--model-url needs --model: write the name by which that server knows the model")]
+    NoModel,
+    /// An address that would bring a secret into the folder.
+    #[error(
+        "--model-url holds a user name, a password or a query, and the folder keeps no secret: leave them out, and name the variable \
+         that holds the key with --model-key-env"
+    )]
+    SecretAddress,
+}

@@ -1,0 +1,45 @@
+//! What the command line says about the tasks of a command.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::approval::Approvals;
+use crate::api::model::Provider;
+use crate::pipeline::retry::Retry;
+use crate::sources::Given;
+
+/// What the command line says about every task of a command.
+#[derive(Clone, Debug, Default)]
+pub struct TaskOptions {
+    /// Files in the place of what the manifest refers to.
+    pub given: Given,
+    /// Fields in the place of `spec.model`.
+    pub model: ModelOverrides,
+    /// Recorded replies in the place of the model.
+    pub replay: Option<PathBuf>,
+    /// Whether a changed request is an error when replaying.
+    pub replay_strict: bool,
+    /// Time that one model call has, all its tries together; `None` for the default.
+    pub model_timeout: Option<Duration>,
+    /// Whether an earlier run is moved aside.
+    pub fresh: bool,
+    /// Who decides at gates.
+    pub approvals: Approvals,
+    /// Another try of a task that has ended; `None` where nobody asks for one.
+    pub retry: Option<Retry>,
+    /// Whether the folders beside that of the results are of tasks too, whose results may be taken over.
+    pub has_neighbours: bool,
+}
+
+/// Fields in the place of `spec.model`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelOverrides {
+    /// Base address.
+    pub base_url: Option<String>,
+    /// Name.
+    pub name: Option<String>,
+    /// Protocol; drops what belongs to the manifest's one: address, key, headers, query and parameters.
+    pub provider: Option<Provider>,
+    /// Variable with the key.
+    pub key_variable: Option<String>,
+}
