@@ -281,7 +281,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let next = self.announce(next, now).await?;
         self.save(&next).await?;
         // After the write: an Event says only what is recorded.
-        for event in is_retry.then(|| retried(&next)).flatten() {
+        if let Some(event) = is_retry.then(|| retried(&next)).flatten() {
             self.emit(&event);
         }
         if let Some(waiting) = &next.waiting {
