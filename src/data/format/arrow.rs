@@ -192,7 +192,9 @@ fn unpacked_bytes(block: &[u8], metadata: usize) -> Result<Option<u64>, ArrowErr
     let Some(buffers) = batch.buffers() else {
         return Ok(None);
     };
-    let lengths = buffers.iter().filter_map(|buffer| claimed(buffer.offset()));
+    // A column without missing values has an empty buffer for them, which stands where the next one does.
+    let filled = buffers.iter().filter(|buffer| buffer.length() > 0);
+    let lengths = filled.filter_map(|buffer| claimed(buffer.offset()));
     Ok(Some(lengths.fold(0, u64::saturating_add)))
 }
 
