@@ -186,6 +186,40 @@ fn what_an_option_names_wrongly_is_refused_and_not_passed_over() {
 }
 
 #[test]
+fn what_keeps_environments_from_being_built_is_found_before_a_call() {
+    let task = "apiVersion: codegen-operator.dev/v1alpha1\nkind: CodeGenTask\nmetadata: {name: sum}\nspec: {prompt: add, model: {name: \
+                m}, image: {indexURL: 'http://127.0.0.1:1/simple'}}\n";
+    let folder = folder(&[("task.yaml", task), ("file", "")]);
+    for (cache, code, words) in [
+        ("file/cache", 2, "environments cannot be stored in "),
+        (
+            "cache",
+            1,
+            "the package index does not answer: http://127.0.0.1:1/simple",
+        ),
+    ] {
+        program(folder.path())
+            .env("CODEGEN_CACHE_DIR", folder.path().join(cache))
+            .args(["local", "-f", "task.yaml", "--model-url", "http://127.0.0.1:1/v1"])
+            .assert()
+            .code(code)
+            .stderr(contains(words).and(contains("model endpoint").not()));
+    }
+    // Nothing of it is asked where an environment is there: the model is what is missing then.
+    let environment = folder.path().join("cache/environments/any");
+    fs::create_dir_all(&environment).unwrap();
+    fs::write(environment.join("environment.json"), "{}").unwrap();
+    program(folder.path())
+        .env("CODEGEN_CACHE_DIR", folder.path().join("cache"))
+        .args(["local", "-f", "task.yaml", "--model-url", "http://127.0.0.1:1/v1"])
+        .args(["--model-timeout", "1s"])
+        .timeout(std::time::Duration::from_mins(2))
+        .assert()
+        .failure()
+        .stderr(contains("package index").not());
+}
+
+#[test]
 fn a_key_that_stands_twice_is_warned_of() {
     let text = format!("{NUMBERS}---\n{TASK}").replace("  prompt:", "  prompt: x\n  prompt:");
     let folder = folder(&[("task.yaml", &text)]);
