@@ -10,7 +10,7 @@ mod support;
 
 use std::fs;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use serde_json::json;
 use support::{document, examples, expect_code, program};
@@ -68,6 +68,18 @@ fn a_task_that_has_succeeded_is_tried_again_from_where_somebody_says_with_a_hint
     assert!(left("status.yaml").contains(HINT));
     assert!(left("conversation.jsonl").contains(HINT));
     assert!(folder.path().join("out/attempts/1/solution.py").exists());
+
+    // A replay makes the same tries, and needs nothing but the folder.
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"));
+    let replayed = replay
+        .arg("replay")
+        .arg(folder.path().join("out"))
+        .output()
+        .unwrap();
+    expect_code(&replayed, 0);
+    let told = String::from_utf8_lossy(&replayed.stdout).into_owned();
+    let same = format!("came to the same end on {} recorded replies", calls + 1);
+    assert!(told.contains(&same), "{told}");
 }
 
 #[test]

@@ -18,6 +18,7 @@ use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::recorded::{RecordedTask, read};
 use crate::api::conditions::reason;
+use crate::api::retry::RetryStatus;
 use crate::engine::results;
 use crate::ledger::{Entry, export_replies};
 use crate::local::credentials::{ModelCredentials, sandbox_variables};
@@ -30,6 +31,7 @@ use crate::local::objects::Objects;
 use crate::local::options::TaskOptions;
 use crate::local::prepare::Prepared;
 use crate::pipeline::causes::with_causes;
+use crate::pipeline::retry::Retry;
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::pipeline::status::{StatusContext, status};
 use crate::pipeline::task::Task;
@@ -91,8 +93,13 @@ async fn replay(args: &ReplayArgs, progress: &Progress, stop: &Stop) -> Result<R
     let place = temporary.path().join("replay");
     let output = args.output.as_deref().unwrap_or(&place);
     let prepared = Box::pin(prepare(&recorded, task, args, output)).await?;
+    let again = |retry: &RetryStatus| Retry {
+        from: Some(retry.from.to_string()),
+        hint: retry.hint.clone(),
+    };
     let options = TaskOptions {
         replay: Some(replies),
+        retries: recorded.status.retries.iter().map(again).collect(),
         ..TaskOptions::default()
     };
     let executed = Box::pin(execute(&prepared, &options, &mut 0, progress, stop)).await;

@@ -11,7 +11,6 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::adopt::adopt;
-use super::approval::Approvals;
 use super::client;
 use super::error::{TaskError, stopped};
 use super::interrupt::Stop;
@@ -99,7 +98,7 @@ pub async fn execute(
     let drive = Drive {
         engine: &engine,
         store: &store,
-        approvals: &options.approvals,
+        options,
         sandbox: &sandbox,
         is_suspended: prepared.is_suspended,
         stop,
@@ -207,7 +206,7 @@ fn is_under_way(retry: &Retry, progress: &Progress) -> bool {
 struct Drive<'a> {
     engine: &'a LocalEngine<'a>,
     store: &'a FolderStore,
-    approvals: &'a Approvals,
+    options: &'a TaskOptions,
     sandbox: &'a Isolated,
     is_suspended: bool,
     stop: &'a Stop,
@@ -247,7 +246,11 @@ impl Drive<'_> {
                     }
                 }
                 Step::Pending | Step::Unseen | Step::Queued(_) => tokio::task::yield_now().await,
-                Step::Finished => return None,
+                Step::Finished => match self.try_again(progress).await {
+                    Ok(true) => {}
+                    Ok(false) => return None,
+                    Err(error) => return Some(error),
+                },
                 Step::Waiting(until) => {
                     // Waiting does not give this machine the isolation that it lacks.
                     if let Some(refusal) = self.sandbox.refusal.get() {
@@ -267,10 +270,23 @@ impl Drive<'_> {
 }
 
 impl Drive<'_> {
+    /// Begins the next of the tries that are to follow an end; says whether there is one.
+    async fn try_again(&self, progress: &mut Progress) -> Result<bool, TaskError> {
+        let Some(retry) = self.options.retries.get(progress.retries.len()) else {
+            return Ok(false);
+        };
+        let retried = Outcome::Retried(retry.clone());
+        *progress = Box::pin(self.engine.apply(progress.clone(), retried))
+            .await
+            .map_err(stopped)?;
+        // It has ended otherwise than when it was recorded.
+        Ok(progress.retry_refused.is_none())
+    }
+
     /// Goes by what a person decides about `asked`.
     async fn pass(&self, progress: &mut Progress, asked: &AwaitedApproval) -> Result<(), TaskError> {
         let decision = tokio::select! {
-            decided = self.approvals.decide(asked, progress, self.store) => decided?,
+            decided = self.options.approvals.decide(asked, progress, self.store) => decided?,
             () = asked_to_stop(self.stop.clone(), self.calling.clone()) => return Err(TaskError::Interrupted),
         };
         *progress = self

@@ -27,6 +27,8 @@ pub struct TaskOptions {
     pub approvals: Approvals,
     /// Another try of a task that has ended; `None` where nobody asks for one.
     pub retry: Option<Retry>,
+    /// Further tries at each end, in order: those of the task that is replayed.
+    pub retries: Vec<Retry>,
     /// Whether the folders beside that of the results are of tasks too, whose results may be taken over.
     pub has_neighbours: bool,
 }

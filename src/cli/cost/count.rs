@@ -10,7 +10,7 @@ use crate::ledger::Entry;
 use crate::pipeline::call::CallKind;
 
 /// Calls without a recorded reply.
-const UNANSWERED: &str = "failed or lost";
+const UNANSWERED: &str = "lost";
 /// Tasks without an agent.
 const NO_AGENT: &str = "<none>";
 
@@ -59,7 +59,7 @@ fn all_of(status: &CodeGenTaskStatus) -> Kind {
     }
 }
 
-/// The recorded calls by kind. What the status counts besides are calls that failed or were lost, which were paid for all the same.
+/// The recorded calls by kind. What the status counts besides are calls that were lost, which may be billed all the same.
 pub(super) fn by_kind(entries: &[Entry], status: &CodeGenTaskStatus) -> Vec<Kind> {
     let mut kinds = Vec::new();
     let mut recorded = Kind::default();

@@ -21,7 +21,7 @@ fn of_one(task: &RecordedTask, line: &str) -> Shown {
 }
 
 #[test]
-fn the_cost_of_a_task_is_by_kind_of_call_with_what_failed_and_was_lost() {
+fn the_cost_of_a_task_is_by_kind_of_call_with_what_was_lost() {
     let shown = of_one(&recorded(), "words --price test-model=2.50/10");
     assert_eq!(shown.notes, Vec::<String>::new());
     assert_snapshot!(shown.text);
