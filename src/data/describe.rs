@@ -3,6 +3,7 @@
 mod delimited;
 mod excel;
 mod json;
+mod lead;
 mod line;
 mod parquet;
 mod text;
@@ -16,10 +17,10 @@ use super::DataError;
 use super::detect::detect;
 use super::format::dialect::Dialect;
 use super::format::format_name;
+use super::format::lead::Lead;
 use super::profile::{Content, SampleProfile};
 use super::source::Source;
 
-pub(crate) use delimited::column_names;
 use delimited::delimited;
 use excel::excel;
 use json::json_content;
@@ -61,6 +62,7 @@ pub fn describe_source(
                 delimiter: b',',
                 decimal: b'.',
                 has_header: true,
+                lead: Lead::default(),
             });
             delimited(source, encoding, dialect, *options, &mut remarks)
                 .and_then(|table| match table {

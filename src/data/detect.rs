@@ -11,6 +11,7 @@ use super::source::{Encoding, Fault, HEAD_BYTES, LARGEST_UNPACKED, Scan, Source}
 use crate::format::dialect::{self, Dialect};
 use crate::format::excel::{self, WorkbookError};
 use crate::format::format_name;
+use crate::format::json::nonfinite;
 
 /// Share of control characters from which bytes are no text.
 const BINARY_SHARE: usize = 10;
@@ -276,7 +277,7 @@ fn text_format(
         }
         return (FileFormat::Text, None);
     }
-    let json = json_format(head, is_cut, ending);
+    let json = json_format(&nonfinite::replaced(head), is_cut, ending);
     remarks.extend(json_remark(json, ending));
     if let Some(format) = json {
         return (format, None);

@@ -2,6 +2,7 @@
 
 mod forged;
 mod laws;
+mod width;
 
 use proptest::prelude::*;
 use rstest::rstest;

@@ -1,6 +1,7 @@
 //! Describes Parquet in one pass over its row groups; of a file that is too large for that, a share of them and the footer.
 
 mod footer;
+mod pandas;
 mod remarks;
 mod shown;
 
@@ -8,21 +9,18 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
-use serde_json::Value;
 
 use crate::DataError;
 use crate::column::cell::Cell;
-use crate::format::parquet::{Found, GroupReader, Logical, ParquetFile};
-use crate::profile::{ColumnProfile, Content, Layout, TableProfile};
+use crate::format::parquet::{Found, GroupReader, Leaf, Logical, ParquetFile};
+use crate::profile::{ColumnProfile, Content, FurtherColumn, Layout, TableProfile};
 use crate::remark::Remark;
 use crate::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::source::Source;
 
 use super::Options;
+use pandas::PandasKinds;
 use remarks::{empty_remark, fault_remarks, index_remark, share_remark};
-
-/// Largest footer entry of pandas that is read, bytes.
-const LARGEST_METADATA: usize = 4 * 1024 * 1024;
 
 /// Most that the pages of the columns that are read at once take, bytes: a wide table is read some columns at a time.
 const OPEN_BYTES: u64 = 64 * 1024 * 1024;
@@ -188,6 +186,9 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
         built.duplicate_records = None;
     }
     declare_types(file, &mut columns);
+    let kinds = PandasKinds::of(file);
+    kinds.apply(&mut columns);
+    remarks.extend(kinds.remarks());
     shown::fill(file, described, &reading.parts, &mut rows, remarks);
     if is_whole {
         empty_remark(read_records, remarks);
@@ -195,13 +196,14 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
         footer::lay_over(file, total, &mut columns);
         remarks.push(share_remark(file, read_records, total, &reading.parts).into());
     }
-    let index = index_columns(file);
+    let index = pandas::index_columns(file);
     remarks.extend(index_remark(&index));
     TableProfile {
         layout: layout(file, is_flat.then_some(described), index),
         records: if is_whole { read_records } else { total },
         longer_records: 0,
         columns,
+        further: leaves.iter().skip(described).map(further).collect(),
         column_count: leaves.len() as u64,
         keys: if is_whole { built.keys } else { Vec::new() },
         duplicate_records: built.duplicate_records.filter(|_| is_whole),
@@ -216,6 +218,19 @@ fn declare_types(file: &ParquetFile, columns: &mut [ColumnProfile]) {
         if leaf.logical == Logical::Binary {
             column.lengths = None;
         }
+    }
+}
+
+/// A column that is not read: what the schema says of it.
+fn further(leaf: &Leaf) -> FurtherColumn {
+    FurtherColumn {
+        name: leaf.path.clone(),
+        type_: leaf.logical.column_type(),
+        declared: Some(leaf.logical.describe()),
+        values: 0,
+        is_padded: false,
+        is_wide: false,
+        is_timestamp: false,
     }
 }
 
@@ -352,26 +367,6 @@ fn compression(file: &ParquetFile) -> String {
         0 => "no compression".to_owned(),
         _ => codecs.into_iter().collect::<Vec<_>>().join(" and "),
     }
-}
-
-/// Columns that pandas stored as the index of the data frame.
-fn index_columns(file: &ParquetFile) -> Vec<String> {
-    let entries = file.metadata().file_metadata().key_value_metadata();
-    let text = entries
-        .into_iter()
-        .flatten()
-        .find(|entry| entry.key == "pandas")
-        .and_then(|entry| entry.value.as_deref())
-        .filter(|text| text.len() <= LARGEST_METADATA);
-    let Some(Ok(metadata)) = text.map(serde_json::from_str::<Value>) else {
-        return Vec::new();
-    };
-    let names = metadata["index_columns"].as_array().into_iter().flatten();
-    names
-        .filter_map(Value::as_str)
-        .filter(|name| file.leaves().iter().any(|leaf| leaf.path == *name))
-        .map(str::to_owned)
-        .collect()
 }
 
 #[cfg(test)]
