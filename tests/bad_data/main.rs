@@ -8,6 +8,7 @@
 )]
 
 mod files;
+mod odd;
 mod packed;
 mod reading;
 mod text;
