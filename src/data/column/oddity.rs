@@ -84,11 +84,9 @@ pub(crate) fn name_remark<'n>(names: impl Iterator<Item = &'n str>) -> Option<Re
     Some(Remark::naming(text, odd))
 }
 
+/// Control characters are written as escapes wherever a name is shown.
 fn is_deceptive(name: &str) -> bool {
-    !name.trim().is_empty()
-        && (name.trim().len() != name.len()
-            || name.contains(is_wide_blank)
-            || name.contains(char::is_control))
+    !name.trim().is_empty() && (name.trim().len() != name.len() || name.contains(is_wide_blank))
 }
 
 /// A blank of another width than the plain space, or of none.
@@ -145,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_name_with_a_character_that_does_not_show_is_spelled() {
-        let names = ["plain", "unit\u{a0}price", " x", "", "two words", "Größe"];
+        let names = ["plain", "unit\u{a0}price", " x", "", "two words", "Größe", "a\nb"];
         let remark = name_remark(names.into_iter()).unwrap();
         assert!(
             remark.ends_with(r#"spelling: "unit\u00a0price", " x""#),

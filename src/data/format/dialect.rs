@@ -218,6 +218,7 @@ mod tests {
     #[case::comments("# x\n# y\na,b\n1,2\n", Some(b'#'), 0, false, None)]
     #[case::comment_below("a,b\n1,2\n# x\n3,4\n", Some(b'#'), 0, false, None)]
     #[case::comment_as_wide("# x, y\na,b\n1,2\n", Some(b'#'), 0, false, None)]
+    #[case::comments_some_as_wide("# x, y\n# z\na,b\n1,2\n", Some(b'#'), 0, false, None)]
     #[case::sign_of_a_name("#a,b\n1,2\n", None, 0, false, None)]
     #[case::sign_of_values("a,b\n#1,2\n#3,4\n", None, 0, false, None)]
     #[case::marked_header("##x\n##y\n#a\tb\n1\t2\n", None, 2, false, None)]

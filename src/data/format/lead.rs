@@ -80,13 +80,12 @@ fn are_comments(records: &[HeadRecord], sign: u8) -> bool {
         let is_sentence = |record: &HeadRecord| record.fields[0].get(1..2) == Some(" ");
         return leading > 1 && leading == marked && records[..leading].iter().all(is_sentence);
     }
-    let wide = records
-        .iter()
-        .filter(|record| is_marked(record) && record.fields.len() == width)
-        .count();
-    let is_header_marked = leading > 0 && wide == 1 && records[leading - 1].fields.len() == width;
-    // Fields that begin with the sign are values, unless the one such record is a line above a header.
-    wide == 0 || (is_header_marked && begins_with_names(&others))
+    let wide = |records: &[HeadRecord]| {
+        let is_wide = |record: &&HeadRecord| is_marked(record) && record.fields.len() == width;
+        records.iter().filter(is_wide).count()
+    };
+    // Fields that begin with the sign are values, unless such records are lines above a header.
+    wide(&records[leading..]) == 0 && (wide(records) == 0 || begins_with_names(&others))
 }
 
 fn begins_with_names(records: &[&HeadRecord]) -> bool {
