@@ -64,10 +64,14 @@ fn description(profile: SampleProfile) -> String {
     let module = to_pandera(&infer_all(&profile, &[]), &[]);
     let exposed = [Exposed::new(profile, Exposure::Rows)];
     let context = render(&exposed, &ExposedJoins::default(), 50_000, 0);
-    let cut: String = context.cut.iter().map(|what| format!("cut: {what}\n")).collect();
-    let cut = cut.replace("cut: sample: ", "cut: ");
-    let schema: String = module.lines().map(|line| format!("schema: {line}\n")).collect();
-    format!("{}{cut}{schema}", context.text)
+    let mut text = context.text;
+    for what in &context.cut {
+        writeln!(text, "cut: {}", what.strip_prefix("sample: ").unwrap_or(what)).unwrap();
+    }
+    for line in module.lines() {
+        writeln!(text, "schema: {line}").unwrap();
+    }
+    text
 }
 
 /// Whether a part is told: of the schema in a line of it, otherwise in the context.
