@@ -250,7 +250,7 @@ fn summary(found: &TaskContext, name: Option<&str>) -> Vec<Line> {
         first.mark = mark;
     }
     let cut = context.cut.iter().map(|what| format!("left out of {what}"));
-    let next = (!context.cut.is_empty()).then(|| {
+    let next = context.is_over_budget().then(|| {
         "limits.maxContextTokens (--max-context-tokens) makes room, at its price in every call".to_owned()
     });
     for text in cut.chain(next) {

@@ -6,7 +6,9 @@ mod running;
 pub mod text;
 pub(crate) mod value;
 
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::io::BufRead;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,15 +17,16 @@ use crate::checks::rule::ColumnCheck;
 use crate::format::FileFormat;
 
 use super::DataError;
-use super::describe::{column_names, json_layout};
+use super::describe::json_layout;
 use super::detect::{Detection, detect};
 use super::format::format_name;
 use super::profile::Layout;
 use super::source::{Encoding, Source};
 use crate::checks::running::{Place, RunningCheck};
-use crate::format::delimited::RecordReader;
 use crate::format::json::keys::{ANY_KEY, DataKeys};
+use crate::format::json::nonfinite::NonFinite;
 use crate::format::json::{self, JsonRecord};
+use crate::format::table::{read_columns, record_reader};
 
 /// What checks found in one file.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -84,15 +87,21 @@ pub fn evaluate(
     format: Option<FileFormat>,
     checks: &[ColumnCheck],
 ) -> Result<CheckReport, DataError> {
-    let mut runs = checks
-        .iter()
-        .map(RunningCheck::new)
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut runs = started(checks)?;
     let records = match open(source, file_name, format)? {
         Table::Delimited(encoding, found) => {
             delimited(source, encoding, &found, &mut runs).map_err(DataError::read(file_name))?
         }
-        Table::Json(encoding, found) => from_json(source, encoding, &found, &mut runs, file_name)?,
+        Table::Json(encoding, found) => {
+            match from_json(source, encoding, &found, &mut runs, file_name, false) {
+                // Once more, with words that only Python's reader takes for numbers.
+                Err(DataError::Malformed { .. }) => {
+                    runs = started(checks)?;
+                    from_json(source, encoding, &found, &mut runs, file_name, true)?
+                }
+                read => read?,
+            }
+        }
         Table::Parquet => columnar::parquet(source, &mut runs, file_name)?,
         Table::Excel => columnar::excel(source, &mut runs, file_name)?,
         Table::Arrow => columnar::arrow(source, &mut runs, file_name)?,
@@ -101,6 +110,10 @@ pub fn evaluate(
     source.settle().map_err(DataError::read(file_name))?;
     let results = runs.into_iter().map(RunningCheck::finish).collect();
     Ok(CheckReport { records, results })
+}
+
+fn started(checks: &[ColumnCheck]) -> Result<Vec<RunningCheck<'_>>, DataError> {
+    checks.iter().map(RunningCheck::new).collect()
 }
 
 /// A file with columns.
@@ -147,43 +160,30 @@ fn open(source: &Source, file_name: &str, format: Option<FileFormat>) -> Result<
     }
 }
 
-type Records = RecordReader<Box<dyn std::io::BufRead>>;
-
-fn reader(source: &Source, encoding: Encoding, found: &Detection) -> std::io::Result<(Records, bool)> {
-    let (delimiter, has_header) = found
-        .dialect
-        .map_or((b',', true), |dialect| (dialect.delimiter, dialect.has_header));
-    Ok((
-        RecordReader::new(source.open_decoded(encoding)?, delimiter),
-        has_header,
-    ))
-}
-
 fn delimited(
     source: &Source,
     encoding: Encoding,
     found: &Detection,
     runs: &mut [RunningCheck<'_>],
 ) -> std::io::Result<u64> {
-    let (mut reader, has_header) = reader(source, encoding, found)?;
-    let mut records = 0;
-    let Some(first) = reader.read()? else { return Ok(0) };
-    let names = column_names(&first, has_header);
+    let Some(dialect) = &found.dialect else {
+        return Ok(0);
+    };
+    let mut reader = record_reader(source.open_decoded(encoding)?, dialect);
+    let Some(columns) = read_columns(&mut reader, dialect)? else {
+        return Ok(0);
+    };
     let mut bound: Vec<_> = runs
         .iter_mut()
         .filter_map(|run| {
-            let position = names.iter().position(|name| *name == run.check.column)?;
+            let position = columns.names.iter().position(|name| *name == run.check.column)?;
             run.is_bound = true;
-            run.set_decimal(found.dialect.map_or(b'.', |dialect| dialect.decimal));
+            run.set_decimal(dialect.decimal);
             Some((position, run))
         })
         .collect();
-    let mut next = if has_header {
-        reader.read()?
-    } else {
-        reader_again(&mut reader, source, encoding)?
-    };
-    while let Some(record) = next {
+    let mut records = 0;
+    while let Some(record) = reader.read()? {
         records += 1;
         for (position, run) in &mut bound {
             let place = Place {
@@ -192,19 +192,8 @@ fn delimited(
             };
             run.check_cell(place, record.field(*position).unwrap_or(""));
         }
-        next = reader.read()?;
     }
     Ok(records)
-}
-
-/// The first record once more, where it is data.
-fn reader_again<'r>(
-    reader: &'r mut Records,
-    source: &Source,
-    encoding: Encoding,
-) -> std::io::Result<Option<crate::format::delimited::Record<'r>>> {
-    reader.restart(source.open_decoded(encoding)?);
-    reader.read()
 }
 
 fn from_json(
@@ -213,6 +202,7 @@ fn from_json(
     found: &Detection,
     runs: &mut [RunningCheck<'_>],
     file_name: &str,
+    is_lenient: bool,
 ) -> Result<u64, DataError> {
     let mut by_path: HashMap<&str, Vec<usize>> = HashMap::new();
     for (position, run) in runs.iter().enumerate() {
@@ -224,7 +214,7 @@ fn from_json(
     let keys = DataKeys::of_paths(by_path.keys().copied());
     let mut seen = vec![0; runs.len()];
     let mut records = 0;
-    each_record(source, encoding, found, file_name, |value, line| {
+    each_record(source, encoding, found, file_name, is_lenient, |value, line| {
         records += 1;
         let place = Place {
             record: records,
@@ -256,6 +246,7 @@ fn each_record(
     encoding: Encoding,
     found: &Detection,
     file_name: &str,
+    is_lenient: bool,
     mut take: impl FnMut(&Value, u64),
 ) -> Result<(), DataError> {
     let is_lines = found.format == FileFormat::JSONLines;
@@ -268,10 +259,15 @@ fn each_record(
         }
         Err(_) => {}
     };
-    let input = source
+    let layout = json_layout(source, encoding, found).map_err(DataError::read(file_name))?;
+    let count = Cell::new(0);
+    let mut input: Box<dyn BufRead + '_> = source
         .open_decoded(encoding)
         .map_err(DataError::read(file_name))?;
-    let syntax = match json_layout(source, encoding, found).map_err(DataError::read(file_name))? {
+    if is_lenient {
+        input = Box::new(NonFinite::new(input, &count));
+    }
+    let syntax = match layout {
         Layout::JsonLines => json::each_line(input, &mut unpack).map(|()| None),
         Layout::JsonValues => json::stream::each_value_of_stream(input, &mut unpack),
         layout => json::each_element(input, layout == Layout::JsonArray, &mut unpack),

@@ -6,9 +6,12 @@ mod decimal;
 mod hash;
 pub(crate) mod distinct;
 pub(crate) mod numeric;
+mod oddities;
+pub(crate) mod oddity;
 mod patterns;
 pub(crate) mod quantiles;
 pub(crate) mod style;
+pub(crate) mod tally;
 pub(crate) mod temporal;
 #[cfg(test)]
 mod properties;
@@ -27,6 +30,8 @@ use super::remark::Remark;
 use crate::column::cell::{Cell, Kind, has_leading_zero};
 use crate::column::distinct::{Distinct, DistinctCount};
 use crate::column::numeric::{Extreme, Numbers};
+use crate::column::oddities::Oddities;
+use crate::column::oddity::Oddity;
 use crate::column::temporal::Times;
 use crate::column::texts::{Counts, Texts};
 
@@ -75,6 +80,17 @@ pub(crate) struct KeyCandidate {
     pub distinct: u64,
 }
 
+/// A column when all its values are met.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// What is known of it.
+    pub profile: ColumnProfile,
+    /// Doubts about it alone.
+    pub remarks: Vec<Remark>,
+    /// What is odd about its values.
+    pub oddities: Vec<Oddity>,
+}
+
 /// A column as its values are met.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
@@ -91,6 +107,7 @@ pub(crate) struct Column {
     shapes: HashSet<u64>,
     rise: Rise,
     texts: Texts,
+    oddities: Oddities,
     /// Whether a number is beyond `i64`, and whether one is negative: no integer of pandas holds both.
     has_wide: bool,
     has_negative: bool,
@@ -134,6 +151,7 @@ impl Column {
             shapes: HashSet::new(),
             rise: Rise::Untested,
             texts: Texts::new(limit, seed),
+            oddities: Oddities::default(),
             has_wide: false,
             has_negative: false,
             min_record: None,
@@ -150,6 +168,7 @@ impl Column {
         let is_new_kind = self.kinds[kind as usize] == 0;
         self.kinds[kind as usize] += 1;
         self.padded += u64::from(text.len() != text.trim_ascii().len());
+        self.oddities.push(cell, text);
         let hash = hash(cell, text);
         let is_new_value = self.distinct.push(hash, text, kind == Kind::Text);
         let mut seen = Seen {
@@ -299,12 +318,7 @@ impl Column {
 
     /// The result. `decimal` is the decimal sign of the table, where it was detected.
     #[must_use]
-    pub(crate) fn finish(
-        mut self,
-        present: Option<u64>,
-        is_unique: bool,
-        decimal: Option<char>,
-    ) -> (ColumnProfile, Vec<Remark>) {
+    pub(crate) fn finish(mut self, present: Option<u64>, is_unique: bool, decimal: Option<char>) -> Finished {
         let distinct = if is_unique {
             DistinctCount::Exact(self.values)
         } else {
@@ -315,15 +329,20 @@ impl Column {
         let (patterns, has_more_patterns) = self.distinct.patterns();
         let found_type = self.type_();
         let counts = self.counts();
+        let is_telephone = self.oddities.are_telephones(self.values);
         let found = self.texts.finish(&self.name, counts, decimal);
         let (type_, style, numbers) = match found.numbers {
+            // Digits that nobody counts with.
+            _ if is_telephone => (ColumnType::Text, None, None),
             Some((style, numbers)) => (ColumnType::Text, Some(style), Some(*numbers)),
             None => (found_type, None, self.numbers.finish()),
         };
+        let oddities = self.oddities.finish(type_, self.kinds, found.impossible);
         let profile = ColumnProfile {
             value_hashes,
             type_,
             declared: None,
+            unit: None,
             is_unique,
             name: self.name,
             present,
@@ -343,13 +362,17 @@ impl Column {
             distinct,
             numbers,
             style,
-            times: self.times.finish_iso().or(found.times),
+            times: self.times.finish_iso().or(found.times).filter(|_| !is_telephone),
             patterns,
             has_more_patterns,
             lengths: self.lengths.finish(),
             top,
         };
-        (profile, found.remarks)
+        Finished {
+            profile,
+            remarks: found.remarks,
+            oddities,
+        }
     }
 
     /// The most frequent values, unless no value repeats.
@@ -377,25 +400,35 @@ impl Column {
     }
 
     fn type_(&self) -> ColumnType {
-        let [int, float, bool, date, datetime, text] = self.kinds;
-        let groups = [int + float, bool, date + datetime, text];
-        let whole = |group: u64| group == self.values;
-        match groups {
-            _ if self.values == 0 => ColumnType::Empty,
-            // Codes: the ones without leading zeros are codes too.
-            [numbers, _, _, text] if self.leading_zeros > 0 && whole(numbers + text) => ColumnType::Text,
-            // Neither of the two types of 64 bits holds both its smallest and its largest number.
-            [numbers, ..] if whole(numbers) && float == 0 && self.has_wide && self.has_negative => {
-                ColumnType::Text
-            }
-            [numbers, ..] if whole(numbers) && float == 0 => ColumnType::Int,
-            [numbers, ..] if whole(numbers) => ColumnType::Float,
-            [_, bools, ..] if whole(bools) => ColumnType::Bool,
-            [_, _, times, _] if whole(times) && datetime == 0 => ColumnType::Date,
-            [_, _, times, _] if whole(times) => ColumnType::Datetime,
-            [_, _, _, texts] if whole(texts) => ColumnType::Text,
-            _ => ColumnType::Mixed,
-        }
+        type_of(
+            self.kinds,
+            self.leading_zeros > 0,
+            self.has_wide,
+            self.has_negative,
+        )
+    }
+}
+
+/// The type of a column with so many values of each kind. `is_code` says that some are digits with leading zeros, `has_wide` that
+/// a number is beyond `i64`.
+fn type_of(kinds: [u64; Kind::ALL.len()], is_code: bool, has_wide: bool, has_negative: bool) -> ColumnType {
+    let values = kinds.iter().sum::<u64>();
+    let [int, float, bool, date, datetime, text] = kinds;
+    let groups = [int + float, bool, date + datetime, text];
+    let whole = |group: u64| group == values;
+    match groups {
+        _ if values == 0 => ColumnType::Empty,
+        // Codes: the ones without leading zeros are codes too.
+        [numbers, _, _, text] if is_code && whole(numbers + text) => ColumnType::Text,
+        // Neither of the two types of 64 bits holds both its smallest and its largest number.
+        [numbers, ..] if whole(numbers) && float == 0 && has_wide && has_negative => ColumnType::Text,
+        [numbers, ..] if whole(numbers) && float == 0 => ColumnType::Int,
+        [numbers, ..] if whole(numbers) => ColumnType::Float,
+        [_, bools, ..] if whole(bools) => ColumnType::Bool,
+        [_, _, times, _] if whole(times) && datetime == 0 => ColumnType::Date,
+        [_, _, times, _] if whole(times) => ColumnType::Datetime,
+        [_, _, _, texts] if whole(texts) => ColumnType::Text,
+        _ => ColumnType::Mixed,
     }
 }
 

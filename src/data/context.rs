@@ -30,6 +30,9 @@ use lines::print_lines;
 use rows::print_rows;
 
 const SHOWN_REMARKS: usize = 12;
+/// What is said of columns that no budget brings back, and of remarks.
+const BEYOND_DESCRIBED: &str = ", beyond those that are described";
+const FURTHER_REMARK: &str = "further remark";
 const LONGEST_REMARK: usize = 300;
 
 /// The data context of a task.
@@ -42,6 +45,15 @@ pub struct Context {
     pub estimated_tokens: u64,
     /// What was left out to keep the budget, one sentence each; the text says the same.
     pub cut: Vec<String>,
+}
+
+impl Context {
+    /// Whether a larger budget would bring back what was left out, or some of it.
+    #[must_use]
+    pub fn is_over_budget(&self) -> bool {
+        let is_fixed = |what: &String| what.ends_with(BEYOND_DESCRIBED) || what.contains(FURTHER_REMARK);
+        !self.cut.iter().all(is_fixed)
+    }
 }
 
 /// How much of each sample is printed.
@@ -178,15 +190,15 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
         Content::Table(table) => {
             let shape = shape(profile.format, table);
             put(text, format_args!("{heading}{shape}"));
-            print_remarks(text, &profile.remarks);
-            print_table(text, table, detail, full)
+            let mut left_out: Vec<String> = print_remarks(text, &profile.remarks).into_iter().collect();
+            left_out.extend(print_table(text, table, detail, full));
+            left_out
         }
         Content::Sheets(sheets) => {
             let format = format_name(profile.format);
             let sheets_counted = counted(sheets.len() as u64, "sheet");
             put(text, format_args!("{heading}{format}, {sheets_counted}"));
-            print_remarks(text, &profile.remarks);
-            let mut left_out = Vec::new();
+            let mut left_out: Vec<String> = print_remarks(text, &profile.remarks).into_iter().collect();
             for sheet in sheets {
                 put(text, format_args!("### {}", shape(profile.format, sheet)));
                 left_out.extend(print_table(text, sheet, detail, full));
@@ -200,14 +212,14 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
                 text,
                 format_args!("{heading}{kind}, {lines_counted}, {bytes} bytes"),
             );
-            print_remarks(text, &profile.remarks);
+            let mut left_out: Vec<String> = print_remarks(text, &profile.remarks).into_iter().collect();
             print_lines(text, lines, detail);
-            lines_left_out(text, profile, detail, full)
+            left_out.extend(lines_left_out(text, profile, detail, full));
+            left_out
         }
         Content::Opaque(what) => {
             put(text, format_args!("{heading}{what}, {bytes} bytes"));
-            print_remarks(text, &profile.remarks);
-            Vec::new()
+            print_remarks(text, &profile.remarks).into_iter().collect()
         }
     }
 }
@@ -230,12 +242,21 @@ fn print_table(text: &mut String, table: &TableProfile, detail: Detail, full: De
         print_keys(text, table);
     }
     print_rows(text, table, detail);
-    let left_out = left_out(table, detail, full);
+    let mut left_out = left_out(table, detail, full);
     if !left_out.is_empty() {
         put(
             text,
             format_args!("Left out to keep the budget: {}.", left_out.join("; ")),
         );
+    }
+    // The text says this beside the columns: no budget brings them back.
+    let described = table.columns.len();
+    if detail.columns >= described && table.column_count > described as u64 {
+        left_out.push(format!(
+            "{} of {} columns{BEYOND_DESCRIBED}",
+            table.column_count - described as u64,
+            table.column_count
+        ));
     }
     left_out
 }
@@ -318,15 +339,18 @@ fn shape(format: FileFormat, table: &TableProfile) -> String {
     }
 }
 
-fn print_remarks(text: &mut String, remarks: &[Remark]) {
+/// Prints the first remarks; returns how many more there are, in words.
+fn print_remarks(text: &mut String, remarks: &[Remark]) -> Option<String> {
     for remark in remarks.iter().take(SHOWN_REMARKS) {
         let remark = cut_with_marker(remark, LONGEST_REMARK);
         put(text, format_args!("Remark: {remark}."));
     }
-    if remarks.len() > SHOWN_REMARKS {
-        let further = counted((remarks.len() - SHOWN_REMARKS) as u64, "further remark");
-        put(text, format_args!("Remark: {further} not shown."));
+    if remarks.len() <= SHOWN_REMARKS {
+        return None;
     }
+    let further = counted((remarks.len() - SHOWN_REMARKS) as u64, FURTHER_REMARK);
+    put(text, format_args!("Remark: {further} not shown."));
+    Some(further)
 }
 
 fn left_out(table: &TableProfile, detail: Detail, full: Detail) -> Vec<String> {

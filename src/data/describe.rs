@@ -5,6 +5,7 @@ mod delimited;
 mod excel;
 mod fixed_width;
 mod json;
+mod lead;
 mod line;
 mod markup;
 mod pandas_index;
@@ -20,11 +21,11 @@ use super::DataError;
 use super::detect::detect;
 use super::format::dialect::Dialect;
 use super::format::format_name;
+use super::format::lead::Lead;
 use super::profile::{Content, SampleProfile};
 use super::source::Source;
 
 use arrow::arrow;
-pub(crate) use delimited::column_names;
 use delimited::delimited;
 use excel::excel;
 use json::json_content;
@@ -68,6 +69,7 @@ pub fn describe_source(
                 delimiter: b',',
                 decimal: b'.',
                 has_header: true,
+                lead: Lead::default(),
             });
             delimited(source, encoding, dialect, *options, &mut remarks)
                 .and_then(|table| match table {

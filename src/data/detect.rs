@@ -15,6 +15,7 @@ use super::source::{Compression, Encoding, Fault, HEAD_BYTES, Scan, Source};
 use crate::format::dialect::{self, Dialect};
 use crate::format::excel::{self, WorkbookError};
 use crate::format::format_name;
+use crate::format::json::nonfinite;
 use packing::Packed;
 
 /// Longest first line that is judged, bytes.
@@ -194,7 +195,7 @@ fn text_format(
         }
         return (FileFormat::Text, None);
     }
-    let json = json_format(head, is_cut, ending);
+    let json = json_format(&nonfinite::replaced(head), is_cut, ending);
     remarks.extend(json_remark(json, ending));
     if let Some(format) = json {
         return (format, None);

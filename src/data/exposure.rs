@@ -12,7 +12,7 @@ mod names;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::profile::{ColumnProfile, Content, Layout, SampleProfile, SampleRow, TableProfile};
+use super::profile::{ColumnProfile, Content, Layout, Lead, SampleProfile, SampleRow, TableProfile};
 use super::remark::Remark;
 
 use column::reduced_column;
@@ -103,8 +103,8 @@ impl Exposed {
 
     /// Names of its columns, or paths of its records.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
-        let columns = self.profile.tables().flat_map(|table| &table.columns);
-        columns.map(|column| column.name.as_str())
+        let columns = self.profile.tables().flat_map(TableProfile::all_columns);
+        columns.map(|(name, _)| name)
     }
 }
 
@@ -170,6 +170,8 @@ fn reduced_table(table: TableProfile, names: &Names, level: Exposure) -> TablePr
         records,
         longer_records,
         columns,
+        // Their names are in no text of any level.
+        further: _,
         column_count,
         keys,
         duplicate_records,
@@ -193,7 +195,9 @@ fn reduced_table(table: TableProfile, names: &Names, level: Exposure) -> TablePr
         .enumerate()
         .filter_map(|(position, column)| {
             let name = names.shown(position, &column.name)?;
-            Some(reduced_column(ColumnProfile { name, ..column }, level))
+            // Units stand in a row that is a record where the header is one.
+            let unit = column.unit.filter(|_| !names.are_numbered());
+            Some(reduced_column(ColumnProfile { name, unit, ..column }, level))
         })
         .collect();
     TableProfile {
@@ -201,6 +205,7 @@ fn reduced_table(table: TableProfile, names: &Names, level: Exposure) -> TablePr
         records,
         longer_records,
         columns,
+        further: Vec::new(),
         column_count,
         keys,
         duplicate_records: duplicate_records.filter(|_| has_statistics),
@@ -214,10 +219,12 @@ fn reduced_layout(layout: Layout, names: &Names) -> Layout {
             delimiter,
             decimal,
             header,
+            lead,
         } => Layout::Delimited {
             delimiter,
             decimal,
             header: header.filter(|_| !names.are_numbered()),
+            lead: reduced_lead(lead),
         },
         Layout::Parquet {
             row_groups,
@@ -260,6 +267,34 @@ fn reduced_layout(layout: Layout, names: &Names) -> Layout {
             header,
             index,
         },
+    }
+}
+
+/// Counts, places and signs of lines that are no records: nothing of what stands in them.
+const fn reduced_lead(lead: Lead) -> Lead {
+    let Lead {
+        titles,
+        has_separator_line,
+        lines_above,
+        header_rows,
+        names_row,
+        units_row,
+        comment,
+        comments,
+        comments_above,
+        has_sign_in_records,
+    } = lead;
+    Lead {
+        titles,
+        has_separator_line,
+        lines_above,
+        header_rows,
+        names_row,
+        units_row,
+        comment,
+        comments,
+        comments_above,
+        has_sign_in_records,
     }
 }
 

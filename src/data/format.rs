@@ -4,10 +4,16 @@ pub(crate) mod arrow;
 pub(crate) mod delimited;
 pub(crate) mod dialect;
 pub(crate) mod excel;
+pub(crate) mod header;
 pub(crate) mod json;
+pub(crate) mod lead;
+pub(crate) mod names;
 pub(crate) mod parquet;
+pub(crate) mod places;
 pub(crate) mod quotes;
 pub(crate) mod shape;
+pub(crate) mod table;
+pub(crate) mod units;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

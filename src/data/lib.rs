@@ -22,7 +22,7 @@ pub mod outputs;
 pub mod profile;
 mod remark;
 mod rows;
-mod scalar;
+pub mod scalar;
 pub mod schema;
 pub mod source;
 pub mod value_type;

@@ -122,6 +122,9 @@ pub struct TableProfile {
     pub longer_records: u64,
     /// The first 200 columns.
     pub columns: Vec<ColumnProfile>,
+    /// The columns beyond them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<FurtherColumn>,
     /// All columns.
     pub column_count: u64,
     /// Candidate keys: each column that is unique, and where there is none, pairs of columns that are unique together.
@@ -133,6 +136,19 @@ pub struct TableProfile {
 }
 
 impl TableProfile {
+    /// Name and type of every column, those that are not described too.
+    pub fn all_columns(&self) -> impl Iterator<Item = (&str, ColumnType)> {
+        let described = self
+            .columns
+            .iter()
+            .map(|column| (column.name.as_str(), column.type_));
+        described.chain(
+            self.further
+                .iter()
+                .map(|column| (column.name.as_str(), column.type_)),
+        )
+    }
+
     /// The name of its sheet, where it is one of a workbook.
     #[must_use]
     pub fn sheet(&self) -> Option<&str> {
@@ -140,6 +156,75 @@ impl TableProfile {
             Layout::Sheet { name, .. } => Some(name),
             _ => None,
         }
+    }
+}
+
+/// Lines of a delimited text that are no records. They are counted as for `skiprows` of pandas: from 0, and a line break inside
+/// quotes ends none.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Lead {
+    /// Records above the header that are none: titles and the like.
+    pub titles: u64,
+    /// Whether the first line names the delimiter for Excel (`sep=;`).
+    pub has_separator_line: bool,
+    /// Lines above the header, or above the first record.
+    pub lines_above: u64,
+    /// Rows of the header: 0, 1, or 2 where groups stand above the names.
+    pub header_rows: u64,
+    /// The line of the names.
+    pub names_row: u64,
+    /// The line of a row of units below them.
+    pub units_row: Option<u64>,
+    /// The sign with which lines begin that are comments.
+    pub comment: Option<char>,
+    /// How many there are.
+    pub comments: u64,
+    /// How many of them stand above the names.
+    pub comments_above: u64,
+    /// Whether the sign stands in names or records too.
+    pub has_sign_in_records: bool,
+}
+
+impl Lead {
+    /// Whether every line is a record but for a header of one row.
+    #[must_use]
+    pub const fn is_plain(&self) -> bool {
+        self.titles == 0
+            && !self.has_separator_line
+            && self.header_rows < 2
+            && self.units_row.is_none()
+            && self.comment.is_none()
+    }
+
+    /// What leaves these lines out in `pandas.read_csv`, nothing in most files; `None` where its arguments cannot.
+    #[must_use]
+    pub fn pandas_arguments(&self) -> Option<Vec<String>> {
+        let mut arguments = Vec::new();
+        let mut above = if self.titles > 0 || self.has_separator_line {
+            self.lines_above
+        } else {
+            0
+        };
+        if let Some(sign) = self.comment {
+            if !self.has_sign_in_records {
+                arguments.push(format!("comment=\"{sign}\""));
+            } else if self.comments == self.comments_above {
+                above = self.lines_above;
+            } else {
+                return None;
+            }
+        }
+        if self.header_rows > 1 {
+            above = self.names_row + 1;
+        }
+        match (above, self.units_row) {
+            (0, None) => {}
+            (lines, None) => arguments.push(format!("skiprows={lines}")),
+            (0, Some(units)) => arguments.push(format!("skiprows=[{units}]")),
+            (lines, Some(units)) => arguments.push(format!("skiprows=[*range({lines}), {units}]")),
+        }
+        Some(arguments)
     }
 }
 
@@ -155,6 +240,9 @@ pub enum Layout {
         decimal: char,
         /// The header as it stands in the file; `None` where there is none.
         header: Option<String>,
+        /// Lines that are no records.
+        #[serde(default)]
+        lead: Lead,
     },
     /// One JSON value a line.
     JsonLines,
@@ -214,6 +302,9 @@ pub struct ColumnProfile {
     pub type_: ColumnType,
     /// Type that the file declares (Parquet only: `decimal(10, 2)`).
     pub declared: Option<String>,
+    /// Unit that stands below its name (delimited text only: `m/s`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// Records that have it (JSON only: a delimited record has every column).
     pub present: Option<u64>,
     /// Values, missing ones not counted.
@@ -255,6 +346,27 @@ impl ColumnProfile {
     pub fn null_count(&self) -> u64 {
         self.nulls.iter().map(|(_, count)| count).sum()
     }
+}
+
+/// A column beyond those that are described: what a schema needs.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct FurtherColumn {
+    /// Header or path.
+    pub name: String,
+    /// Type of its values.
+    #[serde(rename = "type")]
+    pub type_: ColumnType,
+    /// Type that the file declares (Parquet only).
+    pub declared: Option<String>,
+    /// Records that have a value; of Parquet all or none, since the values are not read.
+    pub values: u64,
+    /// Whether blanks stand around a value.
+    pub is_padded: bool,
+    /// Whether a whole number is beyond 63 bits.
+    pub is_wide: bool,
+    /// Whether all its dates and times are without zone and within the nanoseconds of 64 bits.
+    pub is_timestamp: bool,
 }
 
 /// Type of a column's values.

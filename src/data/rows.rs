@@ -9,6 +9,7 @@ use super::profile::{ColumnProfile, ColumnType, SampleRow};
 use super::remark::Remark;
 use crate::column::cell::Cell;
 use crate::column::distinct::{EXACT_LIMIT, cut_at};
+use crate::column::oddity;
 use crate::format::shape::LISTED_PLACES;
 
 /// Columns that are described; further ones are counted.
@@ -208,12 +209,18 @@ impl TableBuilder {
         let found = self.keys.finish(&candidates);
         let mut columns = Vec::new();
         let mut remarks = Vec::new();
+        let mut oddities = Vec::new();
         for (position, column) in (0..).zip(self.columns) {
-            let (column, doubts) = column.finish(present_in(position), found.unique[position], decimal);
-            columns.push(column);
-            remarks.extend(doubts);
+            let finished = column.finish(present_in(position), found.unique[position], decimal);
+            columns.push(finished.profile);
+            remarks.extend(finished.remarks);
+            oddities.push(finished.oddities);
         }
         remarks.extend(mixed_decimals(&columns, self.decimal));
+        let names = columns.iter().map(|column| column.name.as_str());
+        let odd: Vec<_> = names.clone().zip(oddities.iter().map(Vec::as_slice)).collect();
+        remarks.extend(oddity::remarks(&odd));
+        remarks.extend(oddity::name_remark(names));
         let mut keys: Vec<Vec<String>> = (0..)
             .zip(&columns)
             .filter(|(position, _)| found.unique[*position] && candidates[*position].is_discrete)

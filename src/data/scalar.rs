@@ -12,7 +12,8 @@ pub(crate) fn float(text: &str) -> Option<f64> {
 }
 
 /// RFC 3339 with or without zone, as Python's `isoformat` and `str` print it; a date alone is its midnight.
-pub(crate) fn datetime(text: &str) -> Option<String> {
+#[must_use]
+pub fn datetime(text: &str) -> Option<String> {
     let pieces: Pieces<'_> = DateTimeParser::new().parse_pieces(text).ok()?;
     let is_extended = text.as_bytes().get(4) == Some(&b'-') && pieces.time_zone_annotation().is_none();
     let has_bare_offset = pieces.time().is_none() && pieces.offset().is_some();
@@ -22,6 +23,16 @@ pub(crate) fn datetime(text: &str) -> Option<String> {
     let moment = pieces.date().to_datetime(pieces.time().unwrap_or_default());
     let zone = pieces.to_numeric_offset().map_or(String::new(), zone);
     Some(format!("{moment}{zone}"))
+}
+
+/// A truth value as Python, JSON or pandas writes it.
+#[must_use]
+pub fn truth(text: &str) -> Option<bool> {
+    match text {
+        "true" | "True" | "TRUE" => Some(true),
+        "false" | "False" | "FALSE" => Some(false),
+        _ => None,
+    }
 }
 
 fn zone(offset: Offset) -> String {

@@ -1,5 +1,6 @@
 //! The schema of a sample: types and nullability, as data; `pandera` prints it.
 
+mod delimited;
 mod excel;
 pub mod expected;
 mod json;
@@ -11,12 +12,11 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::profile::{ColumnProfile, ColumnType, Layout, SampleProfile, TableProfile};
+use super::profile::{ColumnProfile, ColumnType, Layout, Lead, SampleProfile, TableProfile};
 use super::source::Encoding;
 use crate::checks::rule::{ColumnCheck, Rule};
 use crate::column::temporal::TimeStats;
 use crate::format::json::ROOT_PATH;
-use crate::format::json::keys::ANY_KEY;
 
 use pandera::literal;
 
@@ -88,10 +88,8 @@ fn infer_table(profile: &SampleProfile, table: &TableProfile, checks: &[ColumnCh
     }
     let place = excel_place(&table.layout);
     let mut columns = match &table.layout {
-        Layout::Delimited { .. } => delimited_columns(table),
-        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument | Layout::JsonValues => {
-            json_columns(table)
-        }
+        Layout::Delimited { .. } => delimited::columns(table),
+        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument | Layout::JsonValues => json::columns(table),
         Layout::Parquet { header, index, .. } => parquet::columns(table, header.as_deref(), index),
         Layout::Arrow { header, index, .. } => parquet::columns(table, Some(header), index),
         Layout::Sheet { .. } => excel::columns(table, place.as_ref()?),
@@ -104,9 +102,7 @@ fn infer_table(profile: &SampleProfile, table: &TableProfile, checks: &[ColumnCh
         }
     }
     let reader = match &table.layout {
-        Layout::Delimited {
-            delimiter, header, ..
-        } => read_csv(profile, *delimiter, header.is_some(), table, &columns),
+        Layout::Delimited { delimiter, lead, .. } => read_csv(profile, *delimiter, lead, table, &columns),
         Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument | Layout::JsonValues => {
             json::reader(profile, &table.layout)
         }
@@ -153,26 +149,17 @@ const fn is_json(table: &TableProfile) -> bool {
     )
 }
 
-fn delimited_columns(table: &TableProfile) -> Vec<SchemaColumn> {
-    let names = pandas_names(&table.columns, 0);
-    let column = |(column, name): (&ColumnProfile, String)| SchemaColumn {
-        name,
-        type_: column.type_,
-        dtype: Some(csv_dtype(column).to_owned()),
-        nullable: column.null_count() > 0,
-    };
-    table.columns.iter().zip(names).map(column).collect()
-}
-
 /// The names that `pandas.read_csv` gives: `a`, `a.1` for a repeated one, `Unnamed: 3` for an empty one.
-fn pandas_names(columns: &[ColumnProfile], first: u64) -> Vec<String> {
+fn pandas_names(table: &TableProfile, first: u64) -> Vec<String> {
+    let described = table.columns.iter().map(|column| &column.name);
+    let all = described.chain(table.further.iter().map(|column| &column.name));
     let mut names: Vec<String> = (first..)
-        .zip(columns)
-        .map(|(position, column)| {
-            if column.name.is_empty() {
+        .zip(all)
+        .map(|(position, name)| {
+            if name.is_empty() {
                 format!("Unnamed: {position}")
             } else {
-                column.name.clone()
+                name.clone()
             }
         })
         .collect();
@@ -192,28 +179,6 @@ fn pandas_names(columns: &[ColumnProfile], first: u64) -> Vec<String> {
     names
 }
 
-/// Values with blanks around them stay text: pandas reads neither dates nor nullable numbers out of them.
-fn csv_dtype(column: &ColumnProfile) -> &'static str {
-    if column.padded > 0 {
-        return "string";
-    }
-    let is_timestamp = column
-        .times
-        .as_ref()
-        .is_some_and(|times| times.zoned == 0 && fits_nanoseconds(times));
-    match column.type_ {
-        ColumnType::Int => whole_dtype(column).unwrap_or("string"),
-        ColumnType::Float => "Float64",
-        ColumnType::Bool => "boolean",
-        ColumnType::Date | ColumnType::Datetime if is_timestamp => "datetime64[ns]",
-        ColumnType::Date
-        | ColumnType::Datetime
-        | ColumnType::Text
-        | ColumnType::Mixed
-        | ColumnType::Empty => "string",
-    }
-}
-
 /// The type that holds every whole number of a column, if there is one.
 fn whole_dtype(column: &ColumnProfile) -> Option<&'static str> {
     let numbers = column.numbers.as_ref()?;
@@ -230,44 +195,10 @@ fn fits_nanoseconds(times: &TimeStats) -> bool {
     fits(&times.min) && fits(&times.max)
 }
 
-/// Only paths without `[]` and `{key}`: a list stays one value of a data frame, and keys that are data are not known. Dates stay text, as JSON has them.
-fn json_columns(table: &TableProfile) -> Vec<SchemaColumn> {
-    let dtype = |column: &ColumnProfile| match column.type_ {
-        ColumnType::Int => whole_dtype(column),
-        ColumnType::Float => Some("Float64"),
-        ColumnType::Bool => Some("boolean"),
-        ColumnType::Date | ColumnType::Datetime | ColumnType::Text => Some("string"),
-        ColumnType::Mixed | ColumnType::Empty => None,
-    };
-    let is_inner = |name: &str| {
-        table.columns.iter().any(|other| {
-            other
-                .name
-                .strip_prefix(name)
-                .is_some_and(|rest| rest.starts_with('.') || rest.starts_with('['))
-        })
-    };
-    let column = |column: &ColumnProfile| SchemaColumn {
-        name: column.name.clone(),
-        type_: column.type_,
-        // A path that is a scalar here and an object or list there holds anything.
-        dtype: dtype(column)
-            .filter(|_| !is_inner(&column.name))
-            .map(str::to_owned),
-        nullable: column.values < table.records,
-    };
-    table
-        .columns
-        .iter()
-        .filter(|column| !column.name.contains("[]") && !column.name.contains(ANY_KEY))
-        .map(column)
-        .collect()
-}
-
 fn read_csv(
     profile: &SampleProfile,
     delimiter: char,
-    has_header: bool,
+    lead: &Lead,
     table: &TableProfile,
     columns: &[SchemaColumn],
 ) -> String {
@@ -287,8 +218,9 @@ fn read_csv(
     if encoding == Encoding::Utf8Lossy {
         arguments.push("encoding_errors=\"replace\"".to_owned());
     }
-    if !has_header {
-        arguments.push(format!("header=None, names=[{}]", given_names(table, columns)));
+    arguments.extend(delimited::lead_arguments(lead));
+    if lead.header_rows != 1 {
+        arguments.push(delimited::names_argument(table, columns));
     }
     if table.longer_records > 0 {
         // What is more than the header has is cut off; pandas itself could only leave such a record out.
@@ -299,16 +231,6 @@ fn read_csv(
     }
     arguments.extend(type_arguments(columns, has_commas));
     format!("return pandas.read_csv({})", arguments.join(", "))
-}
-
-/// The names of columns without a header. Fewer names than fields would shift the columns: those that are not described are
-/// named too.
-fn given_names(table: &TableProfile, columns: &[SchemaColumn]) -> String {
-    if table.column_count > columns.len() as u64 {
-        return format!("f\"column_{{n}}\" for n in range(1, {})", table.column_count + 1);
-    }
-    let names: Vec<_> = columns.iter().map(|column| literal(&column.name)).collect();
-    names.join(", ")
 }
 
 /// What `read_csv` is given of the types of columns: times are parsed, everything else is cast.

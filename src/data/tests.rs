@@ -3,6 +3,7 @@
 mod forged;
 mod formats;
 mod laws;
+mod width;
 
 use proptest::prelude::*;
 use rstest::rstest;

@@ -11,7 +11,7 @@ use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
 use crate::data::context::{Context, Options, render};
 use crate::data::exposure::{Exposed, ExposedJoins};
 use crate::data::outputs::{OutputFault, OutputProblem, OutputValue};
-use crate::data::profile::{ColumnType, Content, Layout, Profiles, SampleProfile};
+use crate::data::profile::{ColumnType, Content, Layout, Profiles, SampleProfile, TableProfile};
 use crate::data::source::Source;
 use crate::data::worker::{Client, Request, Response};
 use crate::pipeline::cases::{Form, Forms, TableForm};
@@ -221,9 +221,13 @@ impl WorkerReader {
 fn form(profile: &SampleProfile) -> Form {
     let table = match &profile.content {
         Content::Table(table) => match &table.layout {
+            // Rows that stand in another order must be records, all of them.
             Layout::Delimited {
-                delimiter, header, ..
-            } => Some(TableForm {
+                delimiter,
+                header,
+                lead,
+                ..
+            } if lead.is_plain() => Some(TableForm {
                 delimiter: *delimiter,
                 has_header: header.is_some(),
             }),
@@ -247,10 +251,8 @@ fn sample_status(sample: &crate::pipeline::task::FrozenFile) -> SampleStatus {
 }
 
 fn columns_of(profile: &SampleProfile) -> Vec<(String, ColumnType)> {
-    let columns = profile.tables().flat_map(|table| &table.columns);
-    columns
-        .map(|column| (column.name.clone(), column.type_))
-        .collect()
+    let columns = profile.tables().flat_map(TableProfile::all_columns);
+    columns.map(|(name, type_)| (name.to_owned(), type_)).collect()
 }
 
 fn constraint_status(

@@ -208,7 +208,7 @@ pub fn bound_samples(check: &ColumnCheck, profiles: &[SampleProfile]) -> Vec<Str
     let has_column = |profile: &&SampleProfile| {
         profile
             .tables()
-            .any(|table| table.columns.iter().any(|column| column.name == check.column))
+            .any(|table| table.all_columns().any(|(name, _)| name == check.column))
     };
     profiles
         .iter()

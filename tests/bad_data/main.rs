@@ -9,6 +9,7 @@
 
 mod compressed;
 mod files;
+mod odd;
 mod packed;
 mod reading;
 mod text;

@@ -13,6 +13,7 @@ mod compare;
 mod files;
 #[path = "../support/jobs.rs"]
 mod jobs;
+mod lead;
 mod random;
 #[expect(dead_code, reason = "the tests of the sandbox use the rest")]
 #[path = "../sandbox/support.rs"]

@@ -1,6 +1,6 @@
 use super::*;
 use crate::data::describe::{Options, describe_source};
-use crate::data::profile::{Content, Layout};
+use crate::data::profile::{Content, Layout, Lead};
 use crate::data::source::Source;
 
 const WIDE: Screen = Screen {
@@ -125,6 +125,7 @@ fn columns_whose_names_are_hidden_have_their_plots() {
             delimiter: ',',
             decimal: '.',
             header: Some("Ann,7".into()),
+            lead: Lead::default(),
         };
         for (column, name) in table.columns.iter_mut().zip(["Ann", "7"]) {
             column.name = name.into();

@@ -4,6 +4,7 @@ use jiff::civil;
 use serde::{Deserialize, Serialize};
 
 use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, days_of, micros_of_fraction, seconds_of_day};
+use crate::scalar::truth;
 
 /// Spellings of a missing value; the ones that `pandas.read_csv` takes as missing by default.
 const NULLS: [&str; 19] = [
@@ -196,15 +197,6 @@ fn is_exponent(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     // Three digits of an exponent are more than any float has.
     !digits.is_empty() && digits.len() <= 3 && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// The spellings that `pandas.read_csv` takes for truth values.
-fn truth(text: &str) -> Option<bool> {
-    match text {
-        "true" | "True" | "TRUE" => Some(true),
-        "false" | "False" | "FALSE" => Some(false),
-        _ => None,
-    }
 }
 
 /// An ISO date (`2026-01-31`), or date and time with `T` or a blank between them, with or without zone.

@@ -2,10 +2,10 @@
 //! stays what a reader of the file gives it; this is a hint beside it.
 
 use jiff::civil;
-use jiff::fmt::strtime;
+use jiff::fmt::{rfc2822, strtime};
 
 use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, date_of, days_of, seconds_of_day};
-use crate::column::temporal::{TimeStats, Times};
+use crate::column::temporal::{RFC_2822, TimeStats, Times};
 
 const DATES: [&str; 16] = [
     "%d.%m.%Y",
@@ -27,7 +27,11 @@ const DATES: [&str; 16] = [
 ];
 const CLOCKS: [&str; 5] = ["", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p"];
 const TIMES: [&str; 5] = ["%H:%M", "%H:%M:%S", "%H.%M.%S", "%I:%M %p", "%I:%M:%S %p"];
+/// Months without a day.
+const MONTHS: [&str; 5] = ["%b %Y", "%B %Y", "%m/%Y", "%Y-%m", "%Y/%m"];
 const LONGEST: usize = 32;
+/// Texts in the form of dates that are none, from which a column of such texts alone holds no dates.
+const MOST_IMPOSSIBLE: u64 = 3;
 /// Years that whole numbers may mean.
 const YEARS: std::ops::RangeInclusive<i64> = 1900..=2100;
 /// 1990 to 2032 as Unix seconds; above lie the telephone numbers of ten digits.
@@ -45,54 +49,94 @@ pub(super) enum InferredDates {
     Times(Box<TimeStats>),
     /// Dates in one of these formats, and nothing decides.
     Either(String, String),
+    /// Dates, each in some format, and no format fits them all.
+    Contradicting,
 }
 
-/// The formats that all texts of a column have had so far.
+/// The formats that all texts of a column have had so far, but for those that have the form of dates and are none.
 #[derive(Clone, Debug)]
 pub(super) struct TextDates {
     formats: Vec<(String, Times)>,
+    /// The first text with its digits and letters left out.
+    form: String,
+    impossible: u64,
+    is_contradicting: bool,
+    limit: usize,
+    seed: u64,
 }
 
 impl TextDates {
     /// The formats of a first text; `None` where it is neither date nor time.
     pub(super) fn of(text: &str, limit: usize, seed: u64) -> Option<Self> {
-        let text = text.trim();
-        // Cheap tests first: each format is tried on each new text.
-        let is_plausible = text.len() <= LONGEST
-            && text.len() >= 4
-            && text.is_ascii()
-            && text.bytes().filter(u8::is_ascii_digit).count() >= 3;
-        if !is_plausible {
-            return None;
-        }
-        let dates = DATES
-            .iter()
-            .flat_map(|date| CLOCKS.iter().map(move |clock| format!("{date}{clock}")));
-        let formats: Vec<_> = dates
-            .chain(TIMES.iter().map(|time| (*time).to_owned()))
-            .filter(|format| parse(format, text).is_some())
-            .map(|format| (format, Times::new(limit, seed)))
-            .collect();
-        let mut found = Self { formats };
+        let mut found = Self {
+            formats: Vec::new(),
+            form: form(text.trim()),
+            impossible: 0,
+            is_contradicting: false,
+            limit,
+            seed,
+        };
         found.push(text).then_some(found)
     }
 
     /// Takes in a text; false where no format fits any more.
     pub(super) fn push(&mut self, text: &str) -> bool {
         let text = text.trim();
+        let parsed: Vec<_> = self
+            .formats
+            .iter()
+            .map(|(format, _)| parse(format, text))
+            .collect();
+        if parsed.iter().all(Option::is_none) {
+            return self.push_foreign(text);
+        }
+        let mut parsed = parsed.into_iter();
         self.formats
-            .retain_mut(|(format, times)| match parse(format, text) {
-                Some(micros) => {
-                    times.push(micros, text);
+            .retain_mut(|(_, times)| match parsed.next().flatten() {
+                Some(moment) => {
+                    moment.push_to(times, text);
                     true
                 }
                 None => false,
             });
-        !self.formats.is_empty()
+        true
+    }
+
+    /// Takes in a text that has none of the formats: the first one, one that no format fits, or one in another format.
+    fn push_foreign(&mut self, text: &str) -> bool {
+        let formats = formats_of(text);
+        if formats.is_empty() {
+            self.impossible += 1;
+            let has_dates = self.is_contradicting || !self.formats.is_empty();
+            return is_form_of_date(&self.form)
+                && form(text) == self.form
+                && (has_dates || self.impossible <= MOST_IMPOSSIBLE);
+        }
+        if self.is_contradicting {
+            return true;
+        }
+        if !self.formats.is_empty() {
+            self.formats.clear();
+            self.is_contradicting = form(text) == self.form && is_form_of_date(&self.form);
+            return self.is_contradicting;
+        }
+        self.formats = formats
+            .into_iter()
+            .map(|format| (format, Times::new(self.limit, self.seed)))
+            .collect();
+        self.push(text)
+    }
+
+    /// Texts that have the form of its dates and are none.
+    pub(super) const fn impossible(&self) -> u64 {
+        self.impossible
     }
 
     /// The dates that the column seems to hold.
     pub(super) fn finish(self) -> InferredDates {
+        if self.is_contradicting {
+            return InferredDates::Contradicting;
+        }
         let mut formats = self.formats.into_iter();
         let Some((format, times)) = formats.next() else {
             return InferredDates::Nothing;
@@ -108,11 +152,89 @@ impl TextDates {
     }
 }
 
-/// Microseconds since 1970 (of a time alone since midnight).
-fn parse(format: &str, text: &str) -> Option<i64> {
+/// All formats that fit a text.
+fn formats_of(text: &str) -> Vec<String> {
+    // Cheap tests first: each format is tried.
+    let is_plausible = text.len() <= LONGEST
+        && text.len() >= 4
+        && text.is_ascii()
+        && text.bytes().filter(u8::is_ascii_digit).count() >= 3;
+    if !is_plausible {
+        return Vec::new();
+    }
+    DATES
+        .iter()
+        .flat_map(|date| CLOCKS.iter().map(move |clock| format!("{date}{clock}")))
+        .chain(TIMES.iter().chain(&MONTHS).map(|format| (*format).to_owned()))
+        .chain([RFC_2822.to_owned()])
+        .filter(|format| parse(format, text).is_some())
+        .collect()
+}
+
+/// What stands between the digits and letters of a text, each run of which is one sign.
+fn form(text: &str) -> String {
+    let mut form = String::new();
+    for character in text.chars().take(LONGEST + 1) {
+        let sign = match character {
+            _ if character.is_ascii_digit() => '9',
+            _ if character.is_alphabetic() => 'a',
+            other => other,
+        };
+        let is_run = matches!(sign, '9' | 'a');
+        if !is_run || !form.ends_with(sign) {
+            form.push(sign);
+        }
+    }
+    form
+}
+
+fn is_form_of_date(form: &str) -> bool {
+    ["9.9.9", "9/9/9", "9-9-9", "9-a-9", "9 a 9", "a 9, 9"]
+        .iter()
+        .any(|date| {
+            form.strip_prefix(date)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        })
+}
+
+/// A moment, of a time alone since midnight, of a month its first day.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    micros: i64,
+    is_zoned: bool,
+}
+
+impl Moment {
+    fn push_to(self, times: &mut Times, text: &str) {
+        if self.is_zoned {
+            times.push_zoned(self.micros, text);
+        } else {
+            times.push(self.micros, text);
+        }
+    }
+}
+
+fn parse(format: &str, text: &str) -> Option<Moment> {
     if text.len() > LONGEST || !text.is_ascii() {
         return None;
     }
+    if format == RFC_2822 {
+        // Nothing shorter has a day, a month, a year, a time and a zone.
+        let is_plausible = text.len() >= 20 && text.contains(':');
+        let moment = is_plausible.then(|| rfc2822::DateTimeParser::new().parse_timestamp(text).ok())??;
+        return Some(Moment {
+            micros: moment.as_microsecond(),
+            is_zoned: true,
+        });
+    }
+    local_micros(format, text).map(|micros| Moment {
+        micros,
+        is_zoned: false,
+    })
+}
+
+/// Microseconds since 1970 (of a time alone since midnight).
+fn local_micros(format: &str, text: &str) -> Option<i64> {
     let longest_run = text
         .split(|character: char| !character.is_ascii_digit())
         .map(str::len)
@@ -125,6 +247,9 @@ fn parse(format: &str, text: &str) -> Option<i64> {
     };
     if !has_width {
         return None;
+    }
+    if MONTHS.contains(&format) {
+        return first_of_month(format, text);
     }
     let parsed = strtime::parse(format, text).ok()?;
     let clock = |parsed: &strtime::BrokenDownTime| {
@@ -142,11 +267,25 @@ fn parse(format: &str, text: &str) -> Option<i64> {
     Some(day)
 }
 
+fn first_of_month(format: &str, text: &str) -> Option<i64> {
+    let parsed = strtime::parse(format!("%d {format}"), format!("01 {text}")).ok()?;
+    let date = parsed.to_date().ok()?;
+    // Numbers of two parts are codes more often than months of other centuries.
+    YEARS
+        .contains(&i64::from(date.year()))
+        .then(|| days_of(date) * MICROS_PER_DAY)
+}
+
 /// Whether the parts have two digits each, in formats that versions like 1.2.10 would fit otherwise.
 fn is_padded(text: &str, format: &str) -> bool {
     let first = |text: &str| text.split(' ').next().unwrap_or("").len();
     match format {
         "%H.%M.%S" => (7..=8).contains(&text.len()) && text.as_bytes()[text.len() - 6] == b'.',
+        // No version has slashes.
+        _ if format.contains("%y") && format.contains('/') => {
+            let date = text.split(' ').next().unwrap_or("");
+            date.len() <= 8 && date.rsplit('/').next().is_some_and(|year| year.len() == 2)
+        }
         _ if format.contains("%y") => first(text) == if format.contains("%b") { 9 } else { 8 },
         _ => true,
     }
@@ -235,120 +374,4 @@ fn moment(seconds: i64) -> Option<i64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    fn infer(values: &[&str]) -> InferredDates {
-        let Some(mut dates) = TextDates::of(values[0], 100, 0) else {
-            return InferredDates::Nothing;
-        };
-        if values[1..].iter().all(|value| dates.push(value)) {
-            dates.finish()
-        } else {
-            InferredDates::Nothing
-        }
-    }
-
-    #[rstest]
-    #[case(&["31.12.2025", "01.02.2024"], "%d.%m.%Y", "01.02.2024", "31.12.2025")]
-    #[case(&["31/12/2025", "01/02/2024"], "%d/%m/%Y", "01/02/2024", "31/12/2025")]
-    #[case(&["01/02/2024", "12/31/2025"], "%m/%d/%Y", "01/02/2024", "12/31/2025")]
-    #[case(&["2025/12/31", "2024/01/02"], "%Y/%m/%d", "2024/01/02", "2025/12/31")]
-    #[case(&["31-12-2025"], "%d-%m-%Y", "31-12-2025", "31-12-2025")]
-    #[case(&["31 Dec 2025", "1 Feb 2024"], "%d %b %Y", "1 Feb 2024", "31 Dec 2025")]
-    #[case(&["Dec 31, 2025", "May 1, 2024"], "%b %d, %Y", "May 1, 2024", "Dec 31, 2025")]
-    #[case(&["May 1, 2024", "June 2, 2024"], "%B %d, %Y", "May 1, 2024", "June 2, 2024")]
-    #[case(&["May 1, 2024"], "%b %d, %Y", "May 1, 2024", "May 1, 2024")]
-    #[case(&["31-Dec-2025"], "%d-%b-%Y", "31-Dec-2025", "31-Dec-2025")]
-    #[case(&["31.12.25"], "%d.%m.%y", "31.12.25", "31.12.25")]
-    #[case(&["31.12.2025 14:05", "01.01.2025 00:00"], "%d.%m.%Y %H:%M", "01.01.2025 00:00", "31.12.2025 14:05")]
-    #[case(&["12/31/2025 2:05 PM", "12/31/2025 2:05 AM"], "%m/%d/%Y %I:%M %p", "12/31/2025 2:05 AM", "12/31/2025 2:05 PM")]
-    #[case(&["14:05", "9:30"], "%H:%M", "9:30", "14:05")]
-    #[case(&["14:05:33"], "%H:%M:%S", "14:05:33", "14:05:33")]
-    #[case(&["18.00.00", "9.30.00"], "%H.%M.%S", "9.30.00", "18.00.00")]
-    fn dates_are_recognized_by_the_format_that_fits_every_value(
-        #[case] values: &[&str],
-        #[case] format: &str,
-        #[case] min: &str,
-        #[case] max: &str,
-    ) {
-        let InferredDates::Times(times) = infer(values) else {
-            panic!("{:?}", infer(values))
-        };
-        assert_eq!(
-            (times.format.as_str(), times.min.as_str(), times.max.as_str()),
-            (format, min, max)
-        );
-    }
-
-    #[rstest]
-    #[case(&["01/02/2025", "03/04/2025"], "%d/%m/%Y", "%m/%d/%Y")]
-    #[case(&["01-02-2025 10:00", "03-04-2025 11:00"], "%d-%m-%Y %H:%M", "%m-%d-%Y %H:%M")]
-    fn ambiguous_dates_are_reported_with_both_formats(
-        #[case] values: &[&str],
-        #[case] format: &str,
-        #[case] other: &str,
-    ) {
-        assert_eq!(
-            infer(values),
-            InferredDates::Either(format.to_owned(), other.to_owned())
-        );
-    }
-
-    #[rstest]
-    #[case(&["31/12/2025", "12/31/2025"])]
-    #[case(&["32.12.2025"])]
-    #[case(&["31.02.2025"])]
-    #[case(&["1.2.10", "1.3.11"])]
-    #[case(&["10.0.0.1"])]
-    #[case(&["24:05"])]
-    #[case(&["Widget 2025"])]
-    #[case(&["31.12.02025"])]
-    fn other_texts_are_no_dates(#[case] values: &[&str]) {
-        assert_eq!(infer(values), InferredDates::Nothing);
-    }
-
-    fn ints(values: impl Iterator<Item = i64>) -> Option<TimeStats> {
-        let values: Vec<_> = values.collect();
-        let mut dates = IntDates::of(values[0], &values[0].to_string(), 100, 0)?;
-        for value in &values[1..] {
-            if !dates.push(*value, &value.to_string()) {
-                return None;
-            }
-        }
-        dates.finish(values.len() as u64)
-    }
-
-    #[test]
-    fn whole_numbers_that_are_all_dates_look_like_dates() {
-        let found = ints([20_251_231, 20_260_101, 20_260_102].into_iter()).unwrap();
-        assert_eq!(
-            (found.format.as_str(), found.min.as_str()),
-            ("%Y%m%d", "20251231")
-        );
-        assert_eq!(found.step.unwrap().step, "1 day");
-        assert_eq!(ints([20_251_231, 20_260_101, 20_261_301].into_iter()), None);
-    }
-
-    #[test]
-    fn whole_numbers_may_look_like_unix_time() {
-        let hours = |unit: i64| (0..20).map(move |hour| (1_735_689_600 + hour * 86_400) * unit);
-        for (unit, format) in [(1, "Unix seconds"), (1000, "Unix milliseconds")] {
-            let found = ints(hours(unit)).unwrap();
-            assert_eq!(
-                (found.format.as_str(), found.min.as_str(), found.max.as_str()),
-                (format, "2025-01-01", "2025-01-20")
-            );
-        }
-        assert_eq!(ints(hours(1).take(5)), None, "too few");
-        assert_eq!(ints(1_000_000_001..1_000_000_100), None, "numbers in sequence");
-        assert_eq!(ints((0..20).map(|number| 100 + number)), None);
-        assert_eq!(
-            ints((0..20).map(|number| 2_025_550_100 + number * 31)),
-            None,
-            "telephone numbers"
-        );
-    }
-}
+mod tests;

@@ -5,13 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::column::numeric::{NumberStats, Numbers};
 
-const SIGNS: [&str; 14] = [
-    "US$", "$", "€", "£", "¥", "₹", "₽", "₩", "₺", "₪", "฿", "₫", "₴", "zł",
+// What ends with another sign stands before it.
+const SIGNS: [&str; 28] = [
+    "US$", "A$", "C$", "R$", "$", "€", "£", "¥", "₹", "₽", "₩", "₺", "₪", "฿", "₫", "₴", "₦", "₱", "₲", "zł",
+    "kr.", "kr", "Kr", "Kč", "Ft", "Fr.", "руб.", "руб",
 ];
-const CODES: [&str; 32] = [
-    "AED", "AUD", "BRL", "CAD", "CHF", "CLP", "CNY", "COP", "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "IDR",
-    "ILS", "INR", "JPY", "KRW", "MXN", "MYR", "NOK", "NZD", "PHP", "PLN", "RON", "RUB", "SEK", "SGD", "THB",
-    "TRY", "USD",
+const CODES: [&str; 44] = [
+    "AED", "ARS", "AUD", "BGN", "BRL", "CAD", "CHF", "CLP", "CNY", "COP", "CZK", "DKK", "EGP", "EUR", "GBP",
+    "HKD", "HUF", "IDR", "ILS", "INR", "ISK", "JPY", "KES", "KRW", "MXN", "MYR", "NGN", "NOK", "NZD", "PEN",
+    "PHP", "PKR", "PLN", "QAR", "RON", "RUB", "SAR", "SEK", "SGD", "THB", "TRY", "USD", "VND", "ZAR",
 ];
 /// Longest text whose style is inferred, bytes.
 const LONGEST: usize = 48;
@@ -28,6 +30,9 @@ pub struct NumberStyle {
     pub has_percent: bool,
     /// Sign or code of the currency (`€`, `USD`).
     pub currency: Option<String>,
+    /// Whether negative numbers stand in brackets (`(4.10)`).
+    #[serde(default)]
+    pub has_brackets: bool,
 }
 
 /// What the column of a `Styled` is about.
@@ -54,6 +59,7 @@ pub(crate) struct Styled {
     differs: bool,
     texts: u64,
     percents: u64,
+    brackets: u64,
     currency: Option<String>,
     has_currencies: bool,
 }
@@ -132,6 +138,7 @@ impl Styled {
             comma,
             texts: 0,
             percents: 0,
+            brackets: 0,
             currency: None,
             has_currencies: false,
         }
@@ -148,6 +155,7 @@ impl Styled {
         }
         self.texts += 1;
         self.percents += u64::from(shell.has_percent);
+        self.brackets += u64::from(shell.has_brackets);
         if let Some(currency) = shell.currency {
             match &self.currency {
                 Some(other) => self.has_currencies |= other != currency,
@@ -201,6 +209,10 @@ impl Styled {
         if self.texts == 0 || (self.percents > 0 && (self.percents < self.texts || plain > 0)) {
             return Verdict::NoNumbers;
         }
+        // Where every number has them, brackets mean something else than less than nothing.
+        if self.brackets > 0 && self.brackets == self.texts && plain == 0 {
+            return Verdict::NoNumbers;
+        }
         if self.has_currencies {
             return Verdict::SeveralCurrencies;
         }
@@ -220,6 +232,7 @@ impl Styled {
             thousands: reading.thousands,
             has_percent: self.percents > 0,
             currency: self.currency,
+            has_brackets: self.brackets > 0,
         };
         reading.numbers.finish().map_or(Verdict::NoNumbers, |numbers| {
             Verdict::Numbers(style, Box::new(numbers))
@@ -242,6 +255,7 @@ struct Shell<'a> {
     body: &'a str,
     is_negative: bool,
     has_percent: bool,
+    has_brackets: bool,
     currency: Option<&'static str>,
 }
 
@@ -251,22 +265,28 @@ impl<'a> Shell<'a> {
         if text.len() > LONGEST || !text.bytes().any(|byte| byte.is_ascii_digit()) {
             return None;
         }
-        let (outer, rest) = sign(text);
+        let (has_brackets, rest) = strip_brackets(text);
+        let (outer, rest) = sign(rest);
         let (before, rest) = strip_currency(rest, |text, unit| text.strip_prefix(unit));
         let (after, rest) = strip_currency(rest, |text, unit| text.strip_suffix(unit));
+        // The currency may stand outside of the brackets.
+        let (has_inner_brackets, rest) = strip_brackets(rest);
+        let has_brackets = has_brackets || has_inner_brackets;
         let (has_percent, rest) = rest
             .strip_suffix('%')
             .map_or((false, rest), |rest| (true, rest.trim_end()));
         let (inner, body) = sign(rest);
         let has_two_units =
             u8::from(before.is_some()) + u8::from(after.is_some()) + u8::from(has_percent) > 1;
-        if has_two_units || (outer.is_some() && inner.is_some()) {
+        let has_sign = outer.is_some() || inner.is_some();
+        if has_two_units || (outer.is_some() && inner.is_some()) || (has_brackets && has_sign) {
             return None;
         }
         Some(Self {
             body,
-            is_negative: outer.or(inner) == Some('-'),
+            is_negative: has_brackets || outer.or(inner) == Some('-'),
             has_percent,
+            has_brackets,
             currency: before.or(after),
         })
     }
@@ -278,6 +298,12 @@ impl<'a> Shell<'a> {
         }
         Some(body)
     }
+}
+
+fn strip_brackets(text: &str) -> (bool, &str) {
+    text.strip_prefix('(')
+        .and_then(|rest| rest.strip_suffix(')'))
+        .map_or((false, text), |inner| (true, inner.trim()))
 }
 
 fn sign(text: &str) -> (Option<char>, &str) {

@@ -9,6 +9,8 @@ use crate::column::quantiles::Reservoir;
 
 /// Name of the format where several spellings of ISO 8601 stand.
 pub(crate) const ISO: &str = "ISO 8601";
+/// Name of the format of dates in mails and HTTP.
+pub(crate) const RFC_2822: &str = "RFC 2822";
 /// Differences that are counted; further ones are not reported.
 const COUNTED_STEPS: usize = 32;
 
@@ -24,7 +26,7 @@ pub struct TimeStats {
     pub max: String,
     /// How many of them give a zone.
     pub zoned: u64,
-    /// How they are written: directives of Python's `strptime`, `ISO 8601` where several of its spellings stand, or
+    /// How they are written: directives of Python's `strptime`, `ISO 8601` where several of its spellings stand, `RFC 2822`, or
     /// `Unix seconds` and `Unix milliseconds` (there `min` and `max` are ISO 8601).
     pub format: String,
     /// The most frequent difference between neighbours that differ, in the order of the file; `None` unless more than
@@ -100,6 +102,12 @@ impl Times {
             _ => Spelling::Several,
         };
         self.push(micros, text)
+    }
+
+    /// Takes in a moment with a zone by its microseconds since 1970.
+    pub(crate) fn push_zoned(&mut self, micros: i64, text: &str) {
+        self.zoned += 1;
+        self.push(micros, text);
     }
 
     /// Takes in a moment by its microseconds since 1970.

@@ -62,6 +62,8 @@ pub(super) struct Counts {
 pub(super) struct Found {
     pub numbers: Option<(NumberStyle, Box<NumberStats>)>,
     pub times: Option<TimeStats>,
+    /// Texts that have the form of its dates and are none.
+    pub impossible: u64,
     pub remarks: Vec<Remark>,
 }
 
@@ -202,9 +204,14 @@ impl Texts {
         if let Guess::Holds(dates) = self.text_dates
             && int + float == 0
         {
+            found.impossible = dates.impossible();
             match dates.finish() {
-                InferredDates::Nothing => {}
+                InferredDates::Nothing => found.impossible = 0,
                 InferredDates::Times(times) => found.times = Some(*times),
+                InferredDates::Contradicting => {
+                    let what = "its dates are written in formats that contradict each other";
+                    found.remarks.push(on_column(what));
+                }
                 InferredDates::Either(one, other) => {
                     let what = format!("its dates may be {one} or {other}, no value decides");
                     found.remarks.push(on_column(&what));

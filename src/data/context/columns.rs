@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::column::distinct::DistinctCount;
 use crate::column::numeric::{NumberStats, format_number, round_estimate};
 use crate::column::style::NumberStyle;
-use crate::column::temporal::{ISO, TimeStats};
+use crate::column::temporal::{ISO, RFC_2822, TimeStats};
 use crate::escape::{is_markup, one_line};
 use crate::exposure::Exposure;
 use crate::joins::names_identifier;
@@ -14,18 +14,22 @@ use crate::rows::cut_with_marker;
 
 use super::{Detail, counted, put};
 
-const LONGEST_NAME: usize = 80;
+const LONGEST_NAME: usize = 200;
 const LONGEST_VALUE: usize = 40;
 const SHOWN_VALUES: usize = 6;
 const SHOWN_PATTERNS: usize = 3;
 
 /// A line for each column that is shown.
 pub(super) fn print_columns(text: &mut String, table: &TableProfile, detail: Detail) {
-    for column in table.columns.iter().take(detail.columns) {
-        put(
-            text,
-            format_args!("{}", column_line(column, table.records, detail)),
-        );
+    for (position, column) in table.columns.iter().take(detail.columns).enumerate() {
+        let line = column_line(column, table.records, detail);
+        // What is cut may begin like another name: the place tells them apart.
+        let place = if column.name.len() > LONGEST_NAME {
+            format!("; its name is cut: column {} of the file", position + 1)
+        } else {
+            String::new()
+        };
+        put(text, format_args!("{line}{place}"));
     }
     let shown = detail.columns.min(table.columns.len()) as u64;
     if detail.columns >= table.columns.len() && table.column_count > shown {
@@ -71,6 +75,9 @@ pub fn column_label(name: &str, column: &ColumnProfile) -> String {
 fn column_line(column: &ColumnProfile, records: u64, detail: Detail) -> String {
     let is_schema = detail.exposure == Exposure::SchemaOnly;
     let mut line = column_label(&column.name, column);
+    if let Some(unit) = &column.unit {
+        let _ = write!(line, " in {}", shown_value(unit));
+    }
     if column.type_ == ColumnType::Mixed {
         let kinds: Vec<_> = column
             .kinds
@@ -199,8 +206,14 @@ fn style_words(style: &NumberStyle) -> String {
         words.push("%".to_owned());
     }
     words.extend(style.currency.clone());
-    if words.is_empty() {
+    if style.has_brackets {
+        words.push("negative ones in brackets".to_owned());
+    }
+    if words.is_empty() && style.decimal.is_some() {
         words.push("decimal point".to_owned());
+    }
+    if words.is_empty() {
+        return ", whole numbers".to_owned();
     }
     format!(", numbers with {}", words.join(", "))
 }
@@ -225,9 +238,11 @@ fn range_words(times: &TimeStats) -> String {
 
 fn format_words(times: &TimeStats) -> String {
     let noun = match times.format.as_str() {
+        RFC_2822 => "dates ",
         format if !format.starts_with('%') => "",
-        format if !format.contains("%d") => "times ",
-        _ => "dates ",
+        format if format.contains("%d") => "dates ",
+        format if format.contains("%Y") => "months ",
+        _ => "times ",
     };
     format!("{noun}{} {}", times.format, range_words(times))
 }

@@ -5,7 +5,7 @@ use crate::column::cell::Cell;
 use crate::format::arrow::{ArrowFile, Decoded};
 use crate::format::parquet::Found;
 use crate::format::shape::LISTED_PLACES;
-use crate::profile::{Content, Layout, TableProfile};
+use crate::profile::{ColumnType, FurtherColumn, Content, Layout, TableProfile};
 use crate::remark::Remark;
 use crate::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::source::Source;
@@ -51,11 +51,12 @@ fn table(file: &ArrowFile, options: Options, remarks: &mut Vec<Remark>) -> Table
     }
     let built = rows.builder.finish(options.max_rows, None);
     let mut columns = built.columns;
-    for (column, type_) in columns.iter_mut().zip(types) {
+    for (column, type_) in columns.iter_mut().zip(&types) {
         // Bytes have no length in characters.
         column.lengths = column.lengths.filter(|_| !type_.ends_with("binary"));
-        column.declared = Some(type_);
+        column.declared = Some(type_.clone());
     }
+    let further = names.iter().zip(types).skip(described);
     remarks.extend(built.remarks);
     let finer: Vec<_> = (0..described).filter(|column| rows.finer[*column]).collect();
     remarks.extend(finer_remark(&finer, &names));
@@ -70,10 +71,24 @@ fn table(file: &ArrowFile, options: Options, remarks: &mut Vec<Remark>) -> Table
         records,
         longer_records: 0,
         columns,
+        further: further.map(|(name, type_)| undescribed(name, type_)).collect(),
         column_count: names.len() as u64,
         keys: built.keys,
         duplicate_records: built.duplicate_records,
         rows: built.rows,
+    }
+}
+
+/// A column whose values are not read: nothing but its declared type is known of it.
+fn undescribed(name: &str, declared: String) -> FurtherColumn {
+    FurtherColumn {
+        name: name.to_owned(),
+        type_: ColumnType::Mixed,
+        declared: Some(declared),
+        values: 0,
+        is_padded: false,
+        is_wide: false,
+        is_timestamp: false,
     }
 }
 

@@ -3,9 +3,11 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::column::cell::{Cell, null_spelling};
-use crate::format::delimited::{MOST_FIELDS, Record, RecordReader};
+use crate::column::tally::Tally;
+use crate::format::delimited::{MOST_FIELDS, Record};
 use crate::format::dialect::Dialect;
 use crate::format::shape::{LISTED_PLACES, Shape};
+use crate::format::table::{Columns, read_columns, record_reader};
 use crate::keys::RecordHash;
 use crate::profile::{ColumnProfile, Layout, TableProfile};
 use crate::remark::Remark;
@@ -13,19 +15,7 @@ use crate::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::source::{Encoding, Source};
 
 use super::Options;
-
-/// Column names of a delimited file: its header, or `column_1`, `column_2`, ...
-#[must_use]
-pub(crate) fn column_names(first: &Record<'_>, has_header: bool) -> Vec<String> {
-    let name = |(position, field): (usize, &str)| {
-        if has_header {
-            field.to_owned()
-        } else {
-            format!("column_{}", position + 1)
-        }
-    };
-    first.fields().enumerate().map(name).collect()
-}
+use super::lead::LeadNotes;
 
 /// The table of a delimited file; `None` with a remark where its first record is too large for one.
 pub(super) fn delimited(
@@ -35,75 +25,123 @@ pub(super) fn delimited(
     options: Options,
     remarks: &mut Vec<Remark>,
 ) -> std::io::Result<Option<TableProfile>> {
-    let mut reader = RecordReader::new(source.open_decoded(encoding)?, dialect.delimiter);
-    let delimiter = char::from(dialect.delimiter);
-    let Some(first) = reader.read()? else {
+    let mut reader = record_reader(source.open_decoded(encoding)?, &dialect);
+    let Some(columns) = read_columns(&mut reader, &dialect)? else {
         return Ok(None);
     };
-    if first.is_cut || first.width > MOST_FIELDS {
-        remarks.push(format!("its first record has {} fields: not read as a table", first.width).into());
+    if columns.is_cut || columns.width > MOST_FIELDS {
+        remarks.push(
+            format!(
+                "its first record has {} fields: not read as a table",
+                columns.width
+            )
+            .into(),
+        );
         return Ok(None);
     }
-    let width = first.width;
-    let names = column_names(&first, dialect.has_header);
-    let header = dialect.has_header.then(|| first.raw.to_owned());
-    let mut builder =
-        TableBuilder::new(Some(delimiter), options.max_rows > 0).with_decimal(char::from(dialect.decimal));
-    for name in names.iter().take(DESCRIBED_COLUMNS) {
-        builder.add_column(name.clone());
+    let mut notes = LeadNotes::new(&dialect.lead, &columns, reader.comments.count);
+    let mut table = DelimitedTable::new(&columns, &dialect, options.max_rows > 0);
+    while let Some(record) = reader.read()? {
+        notes.record(&record);
+        table.push(&record);
     }
-    let mut shape = Shape::new(width, dialect.delimiter);
+    let lead = notes.finish(&reader.comments, remarks);
     if dialect.has_header {
-        header_remarks(&names, remarks);
+        header_remarks(&columns.names, remarks);
     } else {
         remarks.push(
             "no header: the first record looks like data; columns are named column_1, column_2 and so on"
                 .into(),
         );
-        push_record(&mut builder, &first, &mut shape, dialect.decimal);
     }
-    while let Some(record) = reader.read()? {
-        push_record(&mut builder, &record, &mut shape, dialect.decimal);
-    }
-    let records = builder.records();
-    shape.remarks(records, remarks);
-    if records == 0 {
-        remarks.push("it has a header and no records".into());
-    }
-    let built = builder.finish(options.max_rows, None);
-    value_remarks(&built.columns, remarks);
-    remarks.extend(built.remarks);
-    Ok(Some(TableProfile {
-        layout: Layout::Delimited {
-            delimiter,
-            decimal: char::from(dialect.decimal),
-            header,
-        },
-        records,
-        longer_records: shape.longer.count,
-        columns: built.columns,
-        column_count: width as u64,
-        keys: built.keys,
-        duplicate_records: built.duplicate_records,
-        rows: built.rows,
-    }))
+    let layout = Layout::Delimited {
+        delimiter: char::from(dialect.delimiter),
+        decimal: char::from(dialect.decimal),
+        header: columns.header,
+        lead,
+    };
+    Ok(Some(table.finish(layout, columns.units, options, remarks)))
 }
 
-fn push_record(builder: &mut TableBuilder, record: &Record<'_>, shape: &mut Shape, decimal: u8) {
-    shape.push(record);
-    for column in 0..shape.width.min(DESCRIBED_COLUMNS) {
-        let text = record.field(column).unwrap_or("");
-        builder.cell(column, Cell::with_decimal(text, decimal), text);
+/// The table as its records are met.
+struct DelimitedTable {
+    builder: TableBuilder,
+    shape: Shape,
+    /// The columns beyond those that are described.
+    further: Vec<Tally>,
+    decimal: u8,
+}
+
+impl DelimitedTable {
+    fn new(columns: &Columns, dialect: &Dialect, keeps_rows: bool) -> Self {
+        let decimal = char::from(dialect.decimal);
+        let mut builder =
+            TableBuilder::new(Some(char::from(dialect.delimiter)), keeps_rows).with_decimal(decimal);
+        for name in columns.names.iter().take(DESCRIBED_COLUMNS) {
+            builder.add_column(name.clone());
+        }
+        let further = columns.names.iter().skip(DESCRIBED_COLUMNS);
+        Self {
+            builder,
+            shape: Shape::new(columns.width, dialect.delimiter),
+            further: further.map(|name| Tally::new(name.clone())).collect(),
+            decimal: dialect.decimal,
+        }
     }
-    let hash = if record.is_cut {
-        RecordHash::Unknown
-    } else if record.width > shape.width.min(DESCRIBED_COLUMNS) {
-        // Fields that are in no column distinguish records too.
-        RecordHash::Of(xxh3_64(record.raw.as_bytes()))
-    } else {
-        RecordHash::OfValues
-    };
-    builder.end_record_as(record.raw, hash);
+
+    fn push(&mut self, record: &Record<'_>) {
+        self.shape.push(record);
+        let described = self.shape.width.min(DESCRIBED_COLUMNS);
+        for column in 0..described {
+            let text = record.field(column).unwrap_or("");
+            self.builder
+                .cell(column, Cell::with_decimal(text, self.decimal), text);
+        }
+        for (position, tally) in self.further.iter_mut().enumerate() {
+            let text = record.field(DESCRIBED_COLUMNS + position).unwrap_or("");
+            tally.push(Cell::with_decimal(text, self.decimal), text);
+        }
+        let hash = if record.is_cut {
+            RecordHash::Unknown
+        } else if record.width > described {
+            // Fields that are in no column distinguish records too.
+            RecordHash::Of(xxh3_64(record.raw.as_bytes()))
+        } else {
+            RecordHash::OfValues
+        };
+        self.builder.end_record_as(record.raw, hash);
+    }
+
+    fn finish(
+        self,
+        layout: Layout,
+        units: Vec<Option<String>>,
+        options: Options,
+        remarks: &mut Vec<Remark>,
+    ) -> TableProfile {
+        let records = self.builder.records();
+        self.shape.remarks(records, remarks);
+        if records == 0 {
+            remarks.push("it has a header and no records".into());
+        }
+        let mut built = self.builder.finish(options.max_rows, None);
+        for (column, unit) in built.columns.iter_mut().zip(units) {
+            column.unit = unit;
+        }
+        value_remarks(&built.columns, remarks);
+        remarks.extend(built.remarks);
+        TableProfile {
+            layout,
+            records,
+            longer_records: self.shape.longer.count,
+            columns: built.columns,
+            further: self.further.into_iter().map(Tally::finish).collect(),
+            column_count: self.shape.width as u64,
+            keys: built.keys,
+            duplicate_records: built.duplicate_records,
+            rows: built.rows,
+        }
+    }
 }
 
 fn header_remarks(names: &[String], remarks: &mut Vec<Remark>) {

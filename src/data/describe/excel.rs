@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::DataError;
 use crate::column::cell::{Cell, has_leading_zero, parse_decimal};
+use crate::column::tally::Tally;
 use crate::format::excel::{
     Header, Package, Sheet, SheetCell, SheetNotes, SheetRow, Tabular, Visit, Workbook, WorkbookError,
 };
@@ -133,6 +134,7 @@ struct SheetTable {
     builder: TableBuilder,
     header: Option<Header>,
     described: usize,
+    further: Vec<Tally>,
     numeric_texts: Vec<u64>,
     errors: BTreeMap<&'static str, u64>,
     error_rows: Places,
@@ -150,6 +152,7 @@ impl SheetTable {
             builder: TableBuilder::new(Some(','), keeps_rows),
             header: None,
             described: 0,
+            further: Vec::new(),
             numeric_texts: Vec::new(),
             errors: BTreeMap::new(),
             error_rows: Places::default(),
@@ -268,6 +271,7 @@ impl SheetTable {
             records,
             longer_records: 0,
             columns,
+            further: self.further.into_iter().map(Tally::finish).collect(),
             column_count: header.names.len() as u64,
             keys,
             duplicate_records,
@@ -282,6 +286,8 @@ impl Visit for SheetTable {
         for name in header.names.iter().take(self.described) {
             self.builder.add_column(name.clone());
         }
+        let further = header.names.iter().skip(self.described);
+        self.further = further.map(|name| Tally::new(name.clone())).collect();
         self.numeric_texts = vec![0; self.described];
         self.last_row = header.row.unwrap_or(header.first_row - 1);
         self.header = Some(header.clone());
@@ -321,6 +327,15 @@ impl Visit for SheetTable {
             self.numeric_texts[position] += u64::from(is_numeric);
             push_field(&mut self.line, &cell.text);
             self.builder.cell(position, found, &cell.text);
+        }
+        for cell in cells {
+            let position = (cell.column - first) as usize;
+            if let Some(tally) = position
+                .checked_sub(self.described)
+                .and_then(|at| self.further.get_mut(at))
+            {
+                tally.push(cell.cell(), &cell.text);
+            }
         }
         if has_errors {
             self.error_rows.push(row.number);

@@ -1,13 +1,15 @@
 //! Describes JSON and JSON Lines as records with paths.
 
-use std::io;
+use std::cell::Cell;
+use std::io::{self, BufRead};
 
 use crate::detect::Detection;
 use crate::format::FileFormat;
 use crate::format::json::keys::{Census, DataKeys, FEW_PATHS};
+use crate::format::json::nonfinite::NonFinite;
 use crate::format::json::{self, JsonRecord, JsonTable, stream};
-use crate::format::shape::Places;
-use crate::profile::{Content, Layout, TableProfile};
+use crate::format::shape::{LISTED_PLACES, Places};
+use crate::profile::{ColumnProfile, Content, Layout, TableProfile};
 use crate::remark::Remark;
 use crate::source::{Encoding, Source};
 
@@ -23,6 +25,8 @@ struct Json<'a> {
     source: &'a Source,
     encoding: Encoding,
     layout: &'a Layout,
+    /// Counts words such as `NaN` in the place of numbers, where they are read as Python does.
+    non_finite: Option<&'a Cell<u64>>,
 }
 
 /// What one pass over it found.
@@ -37,7 +41,11 @@ struct Found {
 
 impl Json<'_> {
     fn each(&self, mut take: impl FnMut(JsonRecord<'_>)) -> io::Result<Option<String>> {
-        let input = self.source.open_decoded(self.encoding)?;
+        let mut input: Box<dyn BufRead + '_> = self.source.open_decoded(self.encoding)?;
+        if let Some(count) = self.non_finite {
+            count.set(0);
+            input = Box::new(NonFinite::new(input, count));
+        }
         match self.layout {
             Layout::JsonLines => json::each_line(input, take).map(|()| None),
             Layout::JsonValues => stream::each_value_of_stream(input, take),
@@ -183,15 +191,31 @@ pub(super) fn json_content(
         remarks.push("one JSON value that is no array and larger than 32 MiB: not read whole".into());
         return text(source, encoding, remarks);
     }
-    let json = Json {
+    let mut json = Json {
         source,
         encoding,
         layout: &layout,
+        non_finite: None,
     };
-    let (read, keys) = json.read_all(options)?;
+    let (mut read, mut keys) = json.read_all(options)?;
+    let count = Cell::new(0);
+    if read.faults.count > 0 || read.syntax.is_some() {
+        let lenient = Json {
+            non_finite: Some(&count),
+            ..json
+        };
+        let (again, keys_again) = lenient.read_all(options)?;
+        if count.get() > 0 {
+            (json, read, keys) = (lenient, again, keys_again);
+            remarks.push(format!(
+                "NaN or Infinity in the place of numbers, which only Python's json reads: {}; shown as null and as text",
+                count.get()
+            ).into());
+        }
+    }
     json.remarks(&read, &keys, remarks);
     let Found {
-        table,
+        mut table,
         syntax,
         faults,
         ..
@@ -200,16 +224,49 @@ pub(super) fn json_content(
         return text(source, encoding, remarks);
     }
     let (records, column_count) = (table.records(), table.path_count());
+    let further = table.take_further();
+    let has_dotted_keys = table.dotted > 0;
     let built = table.finish(options.max_rows);
+    remarks.extend(shape_remark(&built.columns, has_dotted_keys));
     remarks.extend(built.remarks);
     Ok(Content::Table(TableProfile {
         layout,
         records,
         longer_records: 0,
         columns: built.columns,
+        further,
         column_count,
         keys: built.keys,
         duplicate_records: built.duplicate_records,
         rows: built.rows,
     }))
+}
+
+/// A remark on paths that are a value in some records and an object or a list in others.
+fn shape_remark(columns: &[ColumnProfile], has_dotted_keys: bool) -> Option<Remark> {
+    // A dot in a key makes a path that only looks like an inner one.
+    let is_inner = |inner: &str, outer: &str| {
+        inner
+            .strip_prefix(outer)
+            .is_some_and(|rest| rest.starts_with('[') || (rest.starts_with('.') && !has_dotted_keys))
+    };
+    // A missing value beside objects is no other shape.
+    let has_shapes = |column: &&ColumnProfile| {
+        column.values > 0 && columns.iter().any(|other| is_inner(&other.name, &column.name))
+    };
+    let mut paths: Vec<&str> = columns
+        .iter()
+        .filter(has_shapes)
+        .map(|column| column.name.as_str())
+        .collect();
+    if paths.is_empty() {
+        return None;
+    }
+    let more = if paths.len() > LISTED_PLACES { ", ..." } else { "" };
+    paths.truncate(LISTED_PLACES);
+    let text = format!(
+        "a value in some records and an object or a list in others: {}{more}",
+        paths.join(", ")
+    );
+    Some(Remark::naming(text, paths))
 }

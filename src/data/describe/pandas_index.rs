@@ -1,4 +1,4 @@
-//! The index of a data frame, which pandas stores among the columns of a file.
+//! What pandas notes of a data frame in a file: its index is stored among the columns.
 
 use serde_json::Value;
 
@@ -7,12 +7,15 @@ use crate::remark::Remark;
 /// Largest entry of pandas that is read, bytes.
 const LARGEST_METADATA: usize = 4 * 1024 * 1024;
 
+/// The entry of a file's metadata that pandas writes.
+pub(super) fn parsed(metadata: Option<&str>) -> Option<Value> {
+    let text = metadata.filter(|text| text.len() <= LARGEST_METADATA)?;
+    serde_json::from_str(text).ok()
+}
+
 /// Columns that pandas stored as the index of the data frame, of those that the file has.
 pub(super) fn index_columns(metadata: Option<&str>, is_column: impl Fn(&str) -> bool) -> Vec<String> {
-    let text = metadata.filter(|text| text.len() <= LARGEST_METADATA);
-    let Some(Ok(metadata)) = text.map(serde_json::from_str::<Value>) else {
-        return Vec::new();
-    };
+    let metadata = parsed(metadata).unwrap_or_default();
     let names = metadata["index_columns"].as_array().into_iter().flatten();
     names
         .filter_map(Value::as_str)

@@ -1,6 +1,7 @@
 //! Describes Parquet in one pass over its row groups; of a file that is too large for that, a share of them and the footer.
 
 mod footer;
+mod pandas;
 mod remarks;
 mod shown;
 
@@ -11,8 +12,8 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 
 use crate::DataError;
 use crate::column::cell::Cell;
-use crate::format::parquet::{Found, GroupReader, Logical, ParquetFile};
-use crate::profile::{ColumnProfile, Content, Layout, TableProfile};
+use crate::format::parquet::{Found, GroupReader, Leaf, Logical, ParquetFile};
+use crate::profile::{ColumnProfile, Content, FurtherColumn, Layout, TableProfile};
 use crate::remark::Remark;
 use crate::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::source::Source;
@@ -20,6 +21,7 @@ use crate::source::Source;
 use super::Options;
 use super::arrow::has_nanos;
 use super::pandas_index::{index_columns, index_remark};
+use pandas::PandasKinds;
 use remarks::{empty_remark, fault_remarks, share_remark};
 
 /// Most that the pages of the columns that are read at once take, bytes: a wide table is read some columns at a time.
@@ -186,6 +188,9 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
         built.duplicate_records = None;
     }
     declare_types(file, &mut columns);
+    let kinds = PandasKinds::of(file);
+    kinds.apply(&mut columns);
+    remarks.extend(kinds.remarks());
     shown::fill(file, described, &reading.parts, &mut rows, remarks);
     if is_whole {
         empty_remark(read_records, remarks);
@@ -193,13 +198,14 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
         footer::lay_over(file, total, &mut columns);
         remarks.push(share_remark(file, read_records, total, &reading.parts).into());
     }
-    let index = index_of(file);
+    let index = index_columns(pandas::metadata(file), |name| pandas::is_column(file, name));
     remarks.extend(index_remark(&index));
     TableProfile {
         layout: layout(file, is_flat.then_some(described), index),
         records: if is_whole { read_records } else { total },
         longer_records: 0,
         columns,
+        further: leaves.iter().skip(described).map(further).collect(),
         column_count: leaves.len() as u64,
         keys: if is_whole { built.keys } else { Vec::new() },
         duplicate_records: built.duplicate_records.filter(|_| is_whole),
@@ -214,6 +220,19 @@ fn declare_types(file: &ParquetFile, columns: &mut [ColumnProfile]) {
         if leaf.logical == Logical::Binary {
             column.lengths = None;
         }
+    }
+}
+
+/// A column that is not read: what the schema says of it.
+fn further(leaf: &Leaf) -> FurtherColumn {
+    FurtherColumn {
+        name: leaf.path.clone(),
+        type_: leaf.logical.column_type(),
+        declared: Some(leaf.logical.describe()),
+        values: 0,
+        is_padded: false,
+        is_wide: false,
+        is_timestamp: false,
     }
 }
 
@@ -344,19 +363,6 @@ fn compression(file: &ParquetFile) -> String {
         0 => "no compression".to_owned(),
         _ => codecs.into_iter().collect::<Vec<_>>().join(" and "),
     }
-}
-
-/// Columns that pandas stored as the index of the data frame.
-fn index_of(file: &ParquetFile) -> Vec<String> {
-    let entries = file.metadata().file_metadata().key_value_metadata();
-    let metadata = entries
-        .into_iter()
-        .flatten()
-        .find(|entry| entry.key == "pandas")
-        .and_then(|entry| entry.value.as_deref());
-    index_columns(metadata, |name| {
-        file.leaves().iter().any(|leaf| leaf.path == name)
-    })
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ pub(super) fn reduced_column(column: ColumnProfile, level: Exposure) -> ColumnPr
         name,
         type_,
         declared,
+        unit,
         present,
         values,
         nulls,
@@ -48,6 +49,7 @@ pub(super) fn reduced_column(column: ColumnProfile, level: Exposure) -> ColumnPr
         name,
         type_,
         declared,
+        unit,
         present,
         values,
         nulls: nulls.into_iter().map(usual_spelling).collect(),
@@ -83,6 +85,7 @@ fn schema_of(column: ColumnProfile) -> ColumnProfile {
         name: column.name,
         type_: column.type_,
         declared: column.declared,
+        unit: column.unit,
         present: column.present,
         values: 0,
         nulls: if is_nullable {
@@ -158,12 +161,14 @@ fn reduced_style(style: NumberStyle) -> NumberStyle {
         thousands,
         has_percent,
         currency,
+        has_brackets,
     } = style;
     NumberStyle {
         decimal,
         thousands,
         has_percent,
         currency,
+        has_brackets,
     }
 }
 

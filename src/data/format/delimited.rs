@@ -4,6 +4,8 @@ use std::io::{self, BufRead};
 
 use csv_core::ReadRecordResult;
 
+use crate::format::places::Places;
+
 /// Longest record that is read whole, bytes; of a longer one the start is read and the rest skipped.
 pub(crate) const LONGEST_RECORD: usize = 4 * 1024 * 1024;
 /// Most fields of a record that are read; further ones are only counted.
@@ -18,6 +20,8 @@ pub(crate) struct Record<'a> {
     pub raw: &'a str,
     /// Line on which it starts, counted from 1.
     pub line: u64,
+    /// The same as pandas counts for `skiprows`: from 0, and a line break inside quotes ends no line.
+    pub row: u64,
     /// Its fields, those beyond `MOST_FIELDS` counted too.
     pub width: usize,
     /// Whether it was too long to be read whole.
@@ -41,11 +45,21 @@ impl<'a> Record<'a> {
 }
 
 /// How much of the buffers the record takes that was read last.
+#[derive(Clone, Copy)]
 struct Extent {
     text_length: usize,
     fields: usize,
     width: usize,
     is_cut: bool,
+}
+
+/// Where the record that was read last stands: in the file, and in the raw bytes.
+#[derive(Clone, Copy)]
+struct Position {
+    line: u64,
+    row: u64,
+    start: usize,
+    end: usize,
 }
 
 /// Reads records of UTF-8 text.
@@ -56,6 +70,14 @@ pub(crate) struct RecordReader<R> {
     ends: Vec<usize>,
     raw: Vec<u8>,
     next_line: u64,
+    /// Line breaks inside of records so far.
+    inner_breaks: u64,
+    comment: Option<u8>,
+    /// Lines that were left out as comments.
+    pub comments: Places,
+    /// The record that was read last.
+    last: Option<(Extent, Position)>,
+    is_put_back: bool,
 }
 
 impl<R: BufRead> RecordReader<R> {
@@ -68,27 +90,48 @@ impl<R: BufRead> RecordReader<R> {
             ends: vec![0; 64],
             raw: Vec::new(),
             next_line: 1,
+            inner_breaks: 0,
+            comment: None,
+            comments: Places::default(),
+            last: None,
+            is_put_back: false,
         }
     }
 
-    /// Starts again at the first record, read from `input`.
-    pub(crate) fn restart(&mut self, input: R) {
-        self.input = input;
-        self.core.reset();
-        self.next_line = 1;
+    /// The same without records that begin with `comment`.
+    pub(crate) const fn with_comment(mut self, comment: Option<u8>) -> Self {
+        self.comment = comment;
+        self
     }
 
     /// The next record; `None` at the end. Lines of nothing but spaces and tabs are skipped, as pandas does.
     pub(crate) fn read(&mut self) -> io::Result<Option<Record<'_>>> {
+        if !std::mem::take(&mut self.is_put_back) {
+            self.last = self.find()?;
+        }
+        Ok(self.last.map(|(extent, position)| self.record(extent, position)))
+    }
+
+    /// Makes the record that was read last the next one again.
+    pub(crate) const fn put_back(&mut self) {
+        self.is_put_back = true;
+    }
+
+    fn find(&mut self) -> io::Result<Option<(Extent, Position)>> {
         loop {
             let Some(extent) = self.advance()? else {
                 return Ok(None);
             };
+            let position = self.locate();
             // A record of one field that is blank is an empty line.
-            if extent.width > 1 || extent.is_cut || !self.raw.iter().all(u8::is_ascii_whitespace) {
-                return Ok(Some(self.record(&extent)));
+            if extent.width <= 1 && !extent.is_cut && self.raw.iter().all(u8::is_ascii_whitespace) {
+                continue;
             }
-            self.next_line = self.core.line();
+            if self.comment.is_some() && self.raw.get(position.start).copied() == self.comment {
+                self.comments.push(position.line);
+                continue;
+            }
+            return Ok(Some((extent, position)));
         }
     }
 
@@ -146,25 +189,38 @@ impl<R: BufRead> RecordReader<R> {
         }))
     }
 
-    fn record(&mut self, extent: &Extent) -> Record<'_> {
+    fn locate(&mut self) -> Position {
         // The parser leaves the line break of one record to the next: `\r\n` ends with `\r`.
-        let skipped = self
+        let start = self
             .raw
             .iter()
             .take_while(|byte| matches!(byte, b'\r' | b'\n'))
             .count();
-        let line = self.next_line + line_breaks(&self.raw[..skipped]);
+        let line = self.next_line + line_breaks(&self.raw[..start]);
         self.next_line = self.core.line();
         let end = self
             .raw
             .iter()
             .rposition(|byte| !matches!(byte, b'\r' | b'\n'))
-            .map_or(skipped, |last| last + 1);
+            .map_or(start, |last| last + 1)
+            .max(start);
+        let row = line.saturating_sub(1 + self.inner_breaks);
+        self.inner_breaks += line_breaks(&self.raw[start..end]);
+        Position {
+            line,
+            row,
+            start,
+            end,
+        }
+    }
+
+    fn record(&self, extent: Extent, position: Position) -> Record<'_> {
         Record {
             text: valid_prefix(&self.text[..extent.text_length]),
             ends: &self.ends[..extent.fields],
-            raw: valid_prefix(&self.raw[skipped..end.max(skipped)]),
-            line,
+            raw: valid_prefix(&self.raw[position.start..position.end]),
+            line: position.line,
+            row: position.row,
             width: extent.width,
             is_cut: extent.is_cut,
         }
@@ -231,6 +287,32 @@ mod tests {
             widths.push((record.line, record.width));
         }
         assert_eq!(widths, [(1, 2), (3, 2)]);
+    }
+
+    #[test]
+    fn comment_lines_are_counted_and_no_records_and_a_record_may_be_read_again() {
+        let text = "# one\na,\"b\nc\"\n\n#two\n1,#2\n";
+        let mut reader = RecordReader::new(text.as_bytes(), b',').with_comment(Some(b'#'));
+        let mut seen = Vec::new();
+        while let Some(record) = reader.read().unwrap() {
+            seen.push((
+                record.line,
+                record.row,
+                record.fields().last().unwrap().to_owned(),
+            ));
+            if seen.len() == 1 {
+                reader.put_back();
+            }
+        }
+        let expected = [(2, 1, "b\nc"), (2, 1, "b\nc"), (6, 4, "#2")];
+        assert_eq!(
+            seen,
+            expected.map(|(line, row, field)| (line, row, field.to_owned()))
+        );
+        assert_eq!(
+            (reader.comments.count, reader.comments.list()),
+            (2, "lines 1, 5".to_owned())
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Records of JSON and JSON Lines, one at a time, and their values by path (`user.city`, `items[].price`).
 
 pub(crate) mod keys;
+pub(crate) mod nonfinite;
 pub(crate) mod stream;
 mod tree;
 
@@ -14,9 +15,11 @@ use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::column::cell::{Cell, Kind};
+use crate::column::tally::Tally;
 use crate::column::{hash, mix};
 use crate::format::shape::LISTED_PLACES;
 use crate::keys::RecordHash;
+use crate::profile::FurtherColumn;
 use crate::remark::Remark;
 use crate::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
 
@@ -32,6 +35,8 @@ pub(crate) const DEEPEST: usize = 64;
 /// Path of values that have none: scalars at the top.
 pub(crate) const ROOT_PATH: &str = "$";
 const COUNTED_PATHS: usize = 10_000;
+/// Bytes of the names of paths that are named beyond those that are described.
+const NAMED_BYTES: usize = 4 * 1024 * 1024;
 
 /// One record, or why there is none.
 pub(crate) struct JsonRecord<'a> {
@@ -265,6 +270,35 @@ fn value_hash(value: &Value) -> u64 {
     }
 }
 
+/// Paths beyond those that are described, as long as their names take little memory.
+#[derive(Default)]
+struct Further {
+    positions: HashMap<String, usize>,
+    tallies: Vec<Tally>,
+    bytes: usize,
+}
+
+impl Further {
+    fn push(&mut self, path: &str, cell: Cell<'_>, text: &str) {
+        if let Some(tally) = self
+            .positions
+            .get(path)
+            .and_then(|position| self.tallies.get_mut(*position))
+        {
+            tally.push(cell, text);
+            return;
+        }
+        if self.tallies.len() >= COUNTED_PATHS || self.bytes + path.len() > NAMED_BYTES {
+            return;
+        }
+        self.bytes += path.len();
+        self.positions.insert(path.to_owned(), self.tallies.len());
+        let mut tally = Tally::new(path.to_owned());
+        tally.push(cell, text);
+        self.tallies.push(tally);
+    }
+}
+
 /// Paths of JSON records as columns.
 pub(crate) struct JsonTable {
     builder: TableBuilder,
@@ -272,6 +306,7 @@ pub(crate) struct JsonTable {
     present: Vec<u64>,
     last_seen: Vec<u64>,
     further_paths: HashSet<u64>,
+    further: Further,
     numeric_texts: Vec<u64>,
     keys: DataKeys,
     /// Records that nest deeper than `DEEPEST`.
@@ -292,6 +327,7 @@ impl JsonTable {
             present: Vec::new(),
             last_seen: Vec::new(),
             further_paths: HashSet::new(),
+            further: Further::default(),
             numeric_texts: Vec::new(),
             keys,
             too_deep: 0,
@@ -306,12 +342,15 @@ impl JsonTable {
         // Taken out while the closure borrows the table.
         let keys = std::mem::take(&mut self.keys);
         let walked = each_value(value, &keys, &mut |path, scalar| {
-            let Some(column) = self.column(path) else { return };
+            let text = scalar_text(scalar);
+            let Some(column) = self.column(path) else {
+                self.further.push(path, classify(scalar, &text), &text);
+                return;
+            };
             if self.last_seen[column] != record {
                 self.last_seen[column] = record;
                 self.present[column] += 1;
             }
-            let text = scalar_text(scalar);
             self.beyond_64_bits += u64::from(is_beyond_64_bits(scalar));
             self.numeric_texts[column] += u64::from(scalar.is_string() && is_numeric(&text));
             self.builder.cell(column, classify(scalar, &text), &text);
@@ -344,6 +383,13 @@ impl JsonTable {
     #[must_use]
     pub(crate) const fn records(&self) -> u64 {
         self.builder.records()
+    }
+
+    /// The paths beyond those that are described.
+    #[must_use]
+    pub(crate) fn take_further(&mut self) -> Vec<FurtherColumn> {
+        let further = std::mem::take(&mut self.further);
+        further.tallies.into_iter().map(Tally::finish).collect()
     }
 
     /// All paths, counted up to 10,200.

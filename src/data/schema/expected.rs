@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::format::json::ROOT_PATH;
 use crate::format::json::keys::ANY_KEY;
-use crate::profile::{ColumnProfile, ColumnType, SampleProfile, TableProfile};
+use crate::profile::{ColumnType, SampleProfile, TableProfile};
 use crate::value_type::ValueType;
 
 /// What is expected of one column.
@@ -27,8 +27,8 @@ pub struct Expected {
 #[must_use]
 pub fn expected(profile: &SampleProfile) -> Vec<Expected> {
     let mut times: HashMap<&str, u32> = HashMap::new();
-    for column in profile.tables().flat_map(|table| &table.columns) {
-        *times.entry(&column.name).or_default() += 1;
+    for (name, _) in profile.tables().flat_map(TableProfile::all_columns) {
+        *times.entry(name).or_default() += 1;
     }
     let is_one_place = |name: &str| {
         !name.is_empty()
@@ -39,23 +39,32 @@ pub fn expected(profile: &SampleProfile) -> Vec<Expected> {
     };
     profile
         .tables()
-        .flat_map(|table| table.columns.iter().map(move |column| (table, column)))
-        .filter(|(_, column)| is_one_place(&column.name))
-        .map(|(table, column)| of_column(table, column))
+        .flat_map(of_table)
+        .filter(|expected| is_one_place(&expected.column))
         .collect()
 }
 
-fn of_column(table: &TableProfile, column: &ColumnProfile) -> Expected {
+fn of_table(table: &TableProfile) -> Vec<Expected> {
+    let is_complete = |values: u64| table.records > 0 && values >= table.records;
+    let described = table.columns.iter();
+    let described = described.map(|column| of_column(&column.name, column.type_, is_complete(column.values)));
+    let further = table.further.iter();
+    described
+        .chain(further.map(|column| of_column(&column.name, column.type_, is_complete(column.values))))
+        .collect()
+}
+
+fn of_column(name: &str, type_: ColumnType, is_complete: bool) -> Expected {
     Expected {
-        column: column.name.clone(),
-        type_: match column.type_ {
+        column: name.to_owned(),
+        type_: match type_ {
             ColumnType::Int => ValueType::Int,
             ColumnType::Float => ValueType::Float,
             ColumnType::Bool => ValueType::Bool,
             ColumnType::Date | ColumnType::Datetime => ValueType::Datetime,
             ColumnType::Text | ColumnType::Mixed | ColumnType::Empty => ValueType::String,
         },
-        is_complete: table.records > 0 && column.values >= table.records,
+        is_complete,
     }
 }
 
@@ -85,6 +94,16 @@ mod tests {
                 "name String false"
             ]
         );
+    }
+
+    #[test]
+    fn columns_beyond_those_that_are_described_are_expected_too() {
+        let names: Vec<_> = (0..201).map(|column| format!("c{column}")).collect();
+        let found = of(
+            &format!("{}\n{}\n", names.join(","), vec!["1"; 201].join(",")),
+            "a.csv",
+        );
+        assert_eq!(found.last().map(String::as_str), Some("c200 Int true"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The schema of Parquet and Arrow: the types that `pandas.read_parquet` and `pandas.read_feather` give.
 
-use crate::profile::{ColumnProfile, TableProfile};
+use crate::profile::{ColumnProfile, FurtherColumn, TableProfile};
 
 use super::{SchemaColumn, fits_nanoseconds};
 
@@ -11,10 +11,11 @@ pub(super) const ARROW_READER: &str = "return pandas.read_feather(path)";
 /// the index.
 pub(super) fn columns(table: &TableProfile, header: Option<&str>, index: &[String]) -> Vec<SchemaColumn> {
     let is_inner = |name: &str| header.is_none() && (name.contains('.') || name.contains("[]"));
-    table
+    let is_column = |name: &String| !is_inner(name) && !index.contains(name);
+    let described = table
         .columns
         .iter()
-        .filter(|column| !is_inner(&column.name) && !index.contains(&column.name))
+        .filter(|column| is_column(&column.name))
         .map(|column| {
             let nullable = column.null_count() > 0;
             SchemaColumn {
@@ -23,8 +24,20 @@ pub(super) fn columns(table: &TableProfile, header: Option<&str>, index: &[Strin
                 dtype: dtype(column, nullable),
                 nullable,
             }
-        })
-        .collect()
+        });
+    let further = table.further.iter().filter(|column| is_column(&column.name));
+    described.chain(further.map(of_further)).collect()
+}
+
+/// A column whose values were not read: some may be missing.
+fn of_further(column: &FurtherColumn) -> SchemaColumn {
+    let declared = column.declared.as_deref().unwrap_or_default();
+    SchemaColumn {
+        name: column.name.clone(),
+        type_: column.type_,
+        dtype: plain_dtype(declared, true),
+        nullable: true,
+    }
 }
 
 /// Decimals, days, times of day and bytes are Python objects in a data frame, and so of no type of pandas.
@@ -35,13 +48,21 @@ fn dtype(column: &ColumnProfile, nullable: bool) -> Option<String> {
     }
     let in_nanoseconds = || column.times.as_ref().is_some_and(fits_nanoseconds);
     match declared {
-        "string" | "json" => Some("string".to_owned()),
-        "bool" => Some(if nullable { "boolean" } else { "bool" }.to_owned()),
-        "float16" | "float32" | "float64" => Some(declared.to_owned()),
         _ if declared.starts_with("timestamp[") && in_nanoseconds() => {
             let zone = declared.find(", ").map_or("]", |comma| &declared[comma..]);
             Some(format!("datetime64[ns{zone}"))
         }
+        _ => plain_dtype(declared, nullable),
+    }
+}
+
+/// The type of pandas that a declared one says by itself.
+fn plain_dtype(declared: &str, nullable: bool) -> Option<String> {
+    match declared {
+        "string" | "json" => Some("string".to_owned()),
+        "bool" => Some(if nullable { "boolean" } else { "bool" }.to_owned()),
+        "float16" | "float32" | "float64" => Some(declared.to_owned()),
+        _ if declared.starts_with("duration[") => Some(declared.replacen("duration", "timedelta64", 1)),
         _ => match (declared.strip_prefix("uint"), declared.strip_prefix("int")) {
             (Some(bits), _) if nullable => Some(format!("UInt{bits}")),
             (_, Some(bits)) if nullable => Some(format!("Int{bits}")),

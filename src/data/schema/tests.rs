@@ -1,5 +1,7 @@
 //! Schemas of samples.
 
+use rstest::rstest;
+
 use super::super::describe::{Options, describe_source};
 use super::super::source::Source;
 use super::*;
@@ -66,4 +68,40 @@ fn json_paths_through_lists_are_no_columns() {
 fn what_is_no_table_has_no_schema() {
     assert_eq!(schema("some words\n", "s.txt"), None);
     assert_eq!(schema("[1, 2, 3]", "s.json"), None);
+}
+
+#[rstest]
+#[case::comments("# x\n# y\na,b\n1,2\n", "comment=\"#\"")]
+#[case::comments_beside_values("# x\na,b\n1,#2\n", "skiprows=1")]
+#[case::title("Sales of 2026\n\na,b\n1,2\n", "skiprows=2")]
+#[case::separator("sep=;\na;b\n1;2\n", "skiprows=1")]
+#[case::units("t,p\ns,hPa\n1,2\n3,4\n", "skiprows=[1]")]
+#[case::units_below_a_title("My data\nt,p\ns,hPa\n1,2\n3,4\n", "skiprows=[*range(1), 2]")]
+#[case::groups(
+    ",x,x\nk,a,b\nm,1,2\n",
+    "skiprows=2, header=None, names=[\"k\", \"x a\", \"x b\"]"
+)]
+#[case::title_without_header(
+    "Sales of 2026\n1,2\n3,4\n",
+    "skiprows=1, header=None, names=[\"column_1\", \"column_2\"]"
+)]
+fn lines_that_are_no_records_are_left_out_by_the_reader(#[case] text: &str, #[case] arguments: &str) {
+    let found = schema(text, "s.csv").unwrap();
+    let expected = format!(", {arguments}, dtype=");
+    assert!(found.reader.contains(&expected), "{}", found.reader);
+}
+
+#[rstest]
+#[case("a,b\n1,2\n")]
+#[case("#a,b\n1,2\n")]
+#[case("a,b\n#1,2\n#3,4\n")]
+fn a_plain_file_needs_no_lines_left_out(#[case] text: &str) {
+    let found = schema(text, "s.csv").unwrap();
+    assert!(
+        found
+            .reader
+            .starts_with("return pandas.read_csv(path, index_col=False, dtype="),
+        "{}",
+        found.reader
+    );
 }

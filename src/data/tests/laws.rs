@@ -82,15 +82,18 @@ fn holds(profile: &SampleProfile, text: &str) {
     for table in profile.tables() {
         match &table.layout {
             // A line break inside quotes is none between records.
-            Layout::Delimited {
-                header, delimiter, ..
-            } if !text.contains('"') => {
+            Layout::Delimited { delimiter, lead, .. } if !text.contains('"') => {
                 // A tab that separates fields makes a record even of blanks.
                 let is_blank = |line: &str| {
                     !line.contains(*delimiter) && line.chars().all(|character| " \t".contains(character))
                 };
+                let others = lead.titles
+                    + u64::from(lead.has_separator_line)
+                    + lead.header_rows
+                    + u64::from(lead.units_row.is_some())
+                    + lead.comments;
                 assert_eq!(
-                    table.records + u64::from(header.is_some()),
+                    table.records + others,
                     text.lines().filter(|line| !is_blank(line)).count() as u64,
                     "{text:?}"
                 );

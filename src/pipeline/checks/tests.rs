@@ -224,3 +224,17 @@ fn a_check_binds_to_the_samples_that_have_its_column() {
     assert_eq!(bound_samples(&check, &profiles), ["sales"]);
     assert_eq!(in_words(&check), "price between 0 and 10.5");
 }
+
+#[test]
+fn a_check_binds_to_a_column_beyond_those_that_are_described() {
+    let names: Vec<_> = (0..201).map(|column| format!("c{column}")).collect();
+    let text = format!("{}\n{}\n", names.join(","), vec!["1"; 201].join(","));
+    let source = Source::bytes(text.as_bytes());
+    let profile = describe_source(&source, "wide", "x.csv", &Options::default()).unwrap();
+    let check = ColumnCheck {
+        constraint: 0,
+        column: "c200".into(),
+        rule: Rule::NotNull,
+    };
+    assert_eq!(bound_samples(&check, &[profile]), ["wide"]);
+}

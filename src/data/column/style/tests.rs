@@ -46,6 +46,7 @@ fn the_whole_column_decides_the_number_format(
         thousands,
         has_percent,
         currency: currency.map(str::to_owned),
+        has_brackets: false,
     };
     assert_eq!(style, expected);
     assert_eq!((numbers.min.as_str(), numbers.max.as_str()), (min, max));
@@ -53,6 +54,41 @@ fn the_whole_column_decides_the_number_format(
 }
 
 #[rstest]
+#[case(&["5.00", "(4.10)"], None, -4.1)]
+#[case(&["$5.00", "($1,200.00)"], Some("$"), -1_200.0)]
+#[case(&["€5", "€(7)"], Some("€"), -7.0)]
+fn numbers_in_brackets_are_negative_beside_others(
+    #[case] values: &[&str],
+    #[case] currency: Option<&str>,
+    #[case] other: f64,
+) {
+    let Verdict::Numbers(style, numbers) = verdict(values, None) else {
+        panic!("no numbers: {:?}", verdict(values, None))
+    };
+    assert!(style.has_brackets);
+    assert_eq!(style.currency.as_deref(), currency);
+    assert!(
+        (numbers.mean - f64::midpoint(5.0, other)).abs() < 1e-9,
+        "{}",
+        numbers.mean
+    );
+}
+
+#[rstest]
+#[case(&["1 200 kr", "900 kr"], "kr")]
+#[case(&["1 200 kr.", "900 kr."], "kr.")]
+#[case(&["R$ 5", "R$ 7.50"], "R$")]
+#[case(&["5 Kč", "7 Kč"], "Kč")]
+fn amounts_name_their_currency(#[case] values: &[&str], #[case] currency: &str) {
+    let Verdict::Numbers(style, _) = verdict(values, None) else {
+        panic!("no numbers: {:?}", verdict(values, None))
+    };
+    assert_eq!(style.currency.as_deref(), Some(currency));
+}
+
+#[rstest]
+#[case::brackets_alone(&["(1999)", "(2004)"])]
+#[case::sign_in_brackets(&["5", "(-4)"])]
 #[case::words(&["1,5", "many"])]
 #[case::digits_in_words(&["A1", "B2"])]
 #[case::half_percent(&["5%", "abc%"])]

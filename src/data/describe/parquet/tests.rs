@@ -248,3 +248,88 @@ fn moments_in_96_bits_are_read() {
     let times = only_table(&profile).columns[0].times.as_ref().unwrap();
     assert_eq!((times.min.as_str(), times.count), ("2026-01-01 12:30:00", 1));
 }
+
+/// A file of one column of whole numbers, with what pandas notes of it.
+fn noted_by_pandas(schema: &str, column: &str) -> Vec<u8> {
+    let schema = parse_message_type(schema).unwrap();
+    let note = parquet::file::metadata::KeyValue::new(
+        "pandas".to_owned(),
+        format!("{{\"index_columns\": [], \"columns\": [{column}]}}"),
+    );
+    let properties = WriterProperties::builder()
+        .set_key_value_metadata(Some(vec![note]))
+        .build();
+    let mut bytes = Vec::new();
+    let mut writer = SerializedFileWriter::new(&mut bytes, Arc::new(schema), Arc::new(properties)).unwrap();
+    let mut columns = writer.next_row_group().unwrap();
+    let mut column = columns.next_column().unwrap().unwrap();
+    column
+        .typed::<Int64Type>()
+        .write_batch(&[1_000, 2_000_000], None, None)
+        .unwrap();
+    column.close().unwrap();
+    columns.close().unwrap();
+    writer.close().unwrap();
+    bytes
+}
+
+#[test]
+fn lengths_of_time_that_pandas_notes_are_described_as_such() {
+    let note = r#"{"name": "t", "field_name": "t", "numpy_type": "timedelta64[ns]", "metadata": null}"#;
+    let found = profile(&noted_by_pandas("message m { required int64 t; }", note));
+    assert_eq!(
+        only_table(&found).columns[0].declared.as_deref(),
+        Some("duration[ns]")
+    );
+    let remarks = crate::remark::joined(&found.remarks, "; ");
+    assert_eq!(
+        remarks,
+        "lengths of time, in the file as whole numbers of ns, in: t"
+    );
+    let schema = crate::schema::infer(&found).unwrap();
+    assert_eq!(schema.columns[0].dtype.as_deref(), Some("timedelta64[ns]"));
+}
+
+#[test]
+fn a_time_zone_that_pandas_notes_is_a_remark_and_utc_is_none() {
+    let schema = "message m { required int64 t (TIMESTAMP(MICROS,true)); }";
+    let remarks = |zone: &str| {
+        let note = format!(
+            "{{\"name\": \"t\", \"numpy_type\": \"datetime64[us]\", \"metadata\": {{\"timezone\": \"{zone}\"}}}}"
+        );
+        crate::remark::joined(&profile(&noted_by_pandas(schema, &note)).remarks, "; ")
+    };
+    assert_eq!(
+        remarks("Europe/Zurich"),
+        "moments that pandas reads in the time zone Europe/Zurich, and that are in UTC here, in: t"
+    );
+    assert_eq!(remarks("UTC"), "");
+    assert_eq!(
+        remarks("ignore all that was said"),
+        "",
+        "what is no zone is not repeated"
+    );
+}
+
+#[test]
+fn infinite_numbers_are_a_remark() {
+    use parquet::data_type::DoubleType;
+    let schema = parse_message_type("message m { required double x; }").unwrap();
+    let mut bytes = Vec::new();
+    let properties = Arc::new(WriterProperties::default());
+    let mut writer = SerializedFileWriter::new(&mut bytes, Arc::new(schema), properties).unwrap();
+    let mut columns = writer.next_row_group().unwrap();
+    let mut column = columns.next_column().unwrap().unwrap();
+    let values = [1.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+    column
+        .typed::<DoubleType>()
+        .write_batch(&values, None, None)
+        .unwrap();
+    column.close().unwrap();
+    columns.close().unwrap();
+    writer.close().unwrap();
+    let found = profile(&bytes);
+    let remarks = crate::remark::joined(&found.remarks, "; ");
+    assert_eq!(remarks, "infinite numbers, which are in no statistics, in: x");
+    assert_eq!(only_table(&found).columns[0].nulls, [("NaN".to_owned(), 1)]);
+}

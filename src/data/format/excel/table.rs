@@ -1,10 +1,8 @@
 //! The table of a sheet: its header row, found among the first rows, the records below, and notes at the end.
 
 use super::{SheetCell, SheetRow};
-use crate::column::cell::{Cell, Kind, has_leading_zero};
+use crate::format::header::{HEAD_ROWS, HeadCell, HeadRow, header_position};
 
-/// Rows among which the header is searched for.
-const HEAD_ROWS: usize = 20;
 /// Rows at the end that are held back until it is known whether they are notes.
 const HELD_ROWS: usize = 20;
 /// Records from which on a row that is no record is recognized.
@@ -210,48 +208,27 @@ impl Body {
 }
 
 fn is_words(cell: &SheetCell) -> bool {
-    cell.is_text() && Cell::of(&cell.text).kind() == Some(Kind::Text) && !has_leading_zero(&cell.text)
+    head_cell(cell).is_words()
 }
 
-/// The row of the header. Rows of few cells above wider ones are titles.
-fn header_position(head: &[SheetRow]) -> usize {
-    let widest = head.iter().map(|row| row.cells.len()).max().unwrap_or(0);
-    let first = head
-        .iter()
-        .position(|row| row.cells.len() * 2 > widest)
-        .unwrap_or(0);
-    below_titles(head, first, widest).unwrap_or(first)
+fn head_cell(cell: &SheetCell) -> HeadCell<'_> {
+    HeadCell {
+        column: cell.column,
+        text: &cell.text,
+        is_text: cell.is_text(),
+    }
 }
 
-/// The row of names below titles of many cells: the first one that fills the table with different texts, where rows above it
-/// are text and one of them fills half of it or less, and a column below it mostly holds something else than text.
-fn below_titles(head: &[SheetRow], first: usize, widest: usize) -> Option<usize> {
-    let is_full = |row: &SheetRow| {
-        let mut names: Vec<&str> = row.cells.iter().map(|cell| cell.text.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        names.len() == widest && row.cells.iter().all(is_words)
-    };
-    let position = first + head[first..].iter().position(is_full)?;
-    let (above, below) = (&head[first..position], &head[position + 1..]);
-    let has_title = above.iter().any(|row| row.cells.len() * 2 <= widest);
-    let is_text = above.iter().flat_map(|row| &row.cells).all(SheetCell::is_text);
-    let is_set_apart = head[position].cells.iter().any(|name| {
-        let values = || {
-            below
-                .iter()
-                .flat_map(|row| &row.cells)
-                .filter(|cell| cell.column == name.column)
-        };
-        let texts = values().filter(|cell| cell.is_text()).count();
-        values().count() >= 2 * texts.max(1)
-    });
-    (has_title && is_text && is_set_apart).then_some(position)
+fn head_row(row: &SheetRow) -> HeadRow<'_> {
+    HeadRow {
+        cells: row.cells.iter().map(head_cell).collect(),
+    }
 }
 
 /// The header and the position of the first record; a row without any text is no header.
 fn header(head: &[SheetRow]) -> (Header, usize) {
-    let position = header_position(head);
+    let rows: Vec<_> = head.iter().map(head_row).collect();
+    let position = header_position(&rows);
     let (first, table) = (&head[position], &head[position..]);
     let columns = || table.iter().flat_map(|row| &row.cells).map(|cell| cell.column);
     let first_column = columns().min().unwrap_or(0);

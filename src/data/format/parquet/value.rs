@@ -11,6 +11,7 @@ use super::text::{push_bytes, push_clock, push_date};
 use super::unit::Unit;
 use super::{Found, Values};
 use crate::column::cell::Cell;
+use crate::profile::ColumnType;
 use convert::{big_endian, decimal, float, half, int, int96, timestamp, truth, typed};
 
 /// Digits of the widest decimal that is read as a number.
@@ -191,6 +192,19 @@ impl Logical {
             Self::Json => "json".to_owned(),
             Self::Uuid => "uuid".to_owned(),
             Self::Binary => "binary".to_owned(),
+        }
+    }
+
+    /// The type of its values, as far as the schema alone says it.
+    #[must_use]
+    pub(crate) const fn column_type(self) -> ColumnType {
+        match self {
+            Self::Bool => ColumnType::Bool,
+            Self::Int(_) | Self::Uint(_) => ColumnType::Int,
+            Self::Half | Self::Float | Self::Double | Self::Decimal { .. } => ColumnType::Float,
+            Self::Date => ColumnType::Date,
+            Self::Timestamp { .. } | Self::Int96 => ColumnType::Datetime,
+            Self::Time(_) | Self::Text | Self::Json | Self::Uuid | Self::Binary => ColumnType::Text,
         }
     }
 

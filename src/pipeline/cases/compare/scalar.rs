@@ -4,6 +4,8 @@ use bigdecimal::BigDecimal;
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp, civil};
 
 pub(crate) use super::number::{Tolerance, number};
+use crate::data::scalar::datetime;
+pub(super) use crate::data::scalar::truth;
 
 /// A text, and the values that it may be.
 pub(super) struct Scalar<'a> {
@@ -60,25 +62,15 @@ pub(crate) fn same(expected: &str, actual: &str, tolerance: Tolerance) -> bool {
     expected == actual || Scalar::read(expected).is_same(&Scalar::read(actual), tolerance)
 }
 
-/// A truth value as Python or JSON writes it.
-pub(super) fn truth(text: &str) -> Option<bool> {
-    match text {
-        "true" | "True" | "TRUE" => Some(true),
-        "false" | "False" | "FALSE" => Some(false),
-        _ => None,
-    }
-}
-
-/// Whether a text is a moment.
+/// Whether a text is a moment that an output may be.
 pub(super) fn is_moment(text: &str) -> bool {
-    moment(text).is_some()
+    datetime(text).is_some()
 }
 
 /// A date is its midnight.
 fn moment(text: &str) -> Option<Moment> {
-    let is_date_like = text.as_bytes().get(4) == Some(&b'-');
-    // Anything shorter would make moments of plain numbers.
-    if text.len() < 10 || !(is_date_like || text.as_bytes().contains(&b'T')) {
+    // Without hyphens it is no moment as an output either.
+    if text.len() < 10 || text.as_bytes().get(4) != Some(&b'-') {
         return None;
     }
     if let Ok(moment) = text.parse::<Timestamp>() {
@@ -142,11 +134,23 @@ mod tests {
     #[case::midnight_of_a_zone("2026-01-12", "2026-01-12T00:00:00Z")]
     #[case::another_time_of_the_day("2026-01-12", "2026-01-12 00:00:01")]
     #[case::date_without_hyphens("20260112", "2026-01-12")]
+    #[case::moment_without_hyphens("20260112T075500", "2026-01-12T07:55:00")]
     #[case::missing("", "nan")]
     #[case::nothing("", "0")]
     fn another_value_is_another(#[case] expected: &str, #[case] actual: &str) {
         assert!(!same(expected, actual, Tolerance::default()));
         assert!(!same(actual, expected, Tolerance::default()));
+    }
+
+    #[rstest]
+    #[case("2026-01-12T07:55:00", true)]
+    #[case("2026-01-12 07:55:00+01:00", true)]
+    #[case("2026-01-12", true)]
+    #[case("20260112T075500", false)]
+    #[case("2026-01-12T07:55:00[Europe/Zurich]", false)]
+    #[case("soon", false)]
+    fn an_expected_moment_is_one_that_an_output_may_be(#[case] text: &str, #[case] expected: bool) {
+        assert_eq!(is_moment(text), expected);
     }
 
     #[rstest]
