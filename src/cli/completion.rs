@@ -37,7 +37,7 @@ pub(super) fn script(completion: Completion) -> Vec<u8> {
     script
 }
 
-/// The script for Bash. With a dash in the program's name, clap_complete calls the same command by two names in it, and nothing
+/// The script for Bash. With a dash in the program's name, `clap_complete` calls the same command by two names in it, and nothing
 /// after a command is completed; so the script is made for a name without one, and is in force for the program's own.
 fn bash() -> String {
     let mut script = Vec::new();

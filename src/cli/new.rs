@@ -86,7 +86,7 @@ fn create(args: &NewArgs, progress: &Progress) -> Result<Created, Refused> {
     let folder = args.folder.clone().unwrap_or_else(|| PathBuf::from(name));
     if !args.force {
         // Before a call is paid for.
-        draft.check_folder(&folder).map_err(unwritable)?;
+        draft.check_folder(&folder).map_err(|error| unwritable(&error))?;
     }
     let recording = match complete(args, &draft, &objects, progress)? {
         Some(Proposal { outputs, recording }) => {
@@ -96,7 +96,7 @@ fn create(args: &NewArgs, progress: &Progress) -> Result<Created, Refused> {
         }
         None => String::new(),
     };
-    draft.write(&folder).map_err(unwritable)?;
+    draft.write(&folder).map_err(|error| unwritable(&error))?;
     Ok(Created {
         draft,
         folder,
@@ -104,8 +104,8 @@ fn create(args: &NewArgs, progress: &Progress) -> Result<Created, Refused> {
     })
 }
 
-fn unwritable(error: WriteError) -> Refused {
-    Refused::new(&error, USAGE)
+fn unwritable(error: &WriteError) -> Refused {
+    Refused::new(error, USAGE)
 }
 
 fn options(args: &NewArgs) -> DraftOptions {

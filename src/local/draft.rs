@@ -181,6 +181,9 @@ impl Draft {
             ("spec.outputs", "--output"),
             ("spec.constraints", "--constraint"),
         ];
+        if path == "spec" {
+            return "the task".to_owned();
+        }
         let Some((option, rest)) = fields
             .iter()
             .find_map(|(field, option)| Some((*option, path.strip_prefix(field)?)))

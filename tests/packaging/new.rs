@@ -43,7 +43,7 @@ fn kustomize_makes_of_a_new_folder_what_a_local_run_reads() {
         ("plain.csv", b"a,b\n1,2\n"),
         ("my birds, \"all\".csv", b"a\n1\n"),
         ("-rf.csv", b"a\r\n1\r\n"),
-        ("Gr\u{f6}\u{df}e.csv", "a\n\u{e4}\u{85}\u{2028}\n".as_bytes()),
+        ("Gr\u{f6}\u{df}e.csv", "a\n\u{e4}\u{2028}\u{feff}\n".as_bytes()),
         ("on", b"a: # b\n  - {{ c }}\n\ttab \n"),
         ("null.json", b"{\"a\": null}"),
         ("1e3.txt", b"\xef\xbb\xbf1e3\n"),

@@ -42,6 +42,7 @@ Examples:
 /// Options of `new`.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Task")]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub struct NewArgs {
     /// What the program shall do, in a sentence or more.
     #[arg(value_name = "PROMPT")]
@@ -54,8 +55,8 @@ pub struct NewArgs {
     /// one. May be repeated.
     #[arg(long = "input", value_name = "NAME:TYPE[=DEFAULT]", value_parser = input)]
     pub inputs: Vec<DraftInput>,
-    /// What the program writes: String, Int, Float, Bool, Datetime, Timedelta, Dir, File, or a File's format (CSV, TSV, JSON,
-    /// JSONLines, Parquet, Excel, Text, Binary), and what it means. May be repeated. Default: the model proposes outputs.
+    /// What the program writes: String, Int, Float, Bool, Datetime, Timedelta, Dir, File, or a File's format (`CSV`, `TSV`,
+    /// `JSON`, `JSONLines`, `Parquet`, `Excel`, `Text`, `Binary`), and what it means. May be repeated. Default: the model proposes outputs.
     #[arg(long = "output", value_name = "NAME:TYPE[=MEANING]", value_parser = output)]
     pub outputs: Vec<Output>,
     /// A rule that the data must keep, one sentence. May be repeated.
@@ -147,8 +148,8 @@ fn declared(text: &str, example: &str) -> Result<(String, TypeName, Option<Strin
         return Err(format!("write its name and its type, for example {example}"));
     };
     let type_ = type_.parse::<TypeName>().map_err(|_| {
-        let types = TypeName::VARIANTS.join(", ");
-        format!("{type_:?} is no type: write one of {types}")
+        let all = TypeName::VARIANTS.join(", ");
+        format!("{type_:?} is no type: write one of {all}")
     })?;
     Ok((name.to_owned(), type_, more))
 }

@@ -92,7 +92,6 @@ fn folded(text: &str, columns: usize) -> Vec<String> {
 /// Whether YAML may hold the character as it is, no parser takes it for the end of a line, and a reader sees it.
 const fn is_shown(character: char) -> bool {
     match character {
-        ' '..='~' => true,
         '\u{200b}'..='\u{200f}'
         | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}'
@@ -100,7 +99,7 @@ const fn is_shown(character: char) -> bool {
         | '\u{fff9}'..='\u{fffb}'
         | '\u{fffe}'..='\u{ffff}'
         | '\u{e0000}'..='\u{e0fff}' => false,
-        '\u{a1}'.. => true,
+        ' '..='~' | '\u{a1}'.. => true,
         _ => false,
     }
 }
