@@ -91,7 +91,9 @@ fn of_task(task: &RecordedTask, args: &CostArgs, prices: &Prices) -> Result<Show
     let kinds = by_kind(&entries, &task.status);
     let cost = |kind: &Kind| price.map(|price| price.of(kind.input, kind.output));
     let mut total = Kind::named("total");
-    kinds.iter().for_each(|kind| total.add(kind));
+    for kind in &kinds {
+        total.add(kind);
+    }
     let mut sum = Sum::default();
     sum.add(cost(&total).or(total.is_free().then_some(0.0)));
     let all: Vec<&Kind> = kinds.iter().chain([&total]).collect();

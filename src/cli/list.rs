@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    fn task(name: &str, agent: Option<&str>, status: Value) -> Listed {
+    fn task(name: &str, agent: Option<&str>, status: &Value) -> Listed {
         let task = json!({
             "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenTask",
             "metadata": {
@@ -251,11 +251,11 @@ mod tests {
 
     fn tasks() -> Vec<Listed> {
         vec![
-            task("new", None, Value::Null),
+            task("new", None, &Value::Null),
             task(
                 "sum",
                 Some("shared"),
-                json!({
+                &json!({
                     "stage": "Failed", "reason": "IterationsExhausted", "attempt": 10, "tests": "5/6", "modelCalls": 31,
                     "tokens": {"input": 60_000, "output": 9_000, "total": 69_000},
                     "message": "10 attempts failed\u{1b}[2J: raise limits.maxIterations",

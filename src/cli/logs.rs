@@ -72,7 +72,7 @@ async fn show(args: &LogsArgs, progress: &Progress) -> Result<(), Absent> {
         Err(absent) => return Err(absent),
     }
     if is_followed {
-        follow(&cluster, &task, progress).await?;
+        Box::pin(follow(&cluster, &task, progress)).await?;
     }
     Ok(())
 }

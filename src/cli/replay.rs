@@ -86,7 +86,7 @@ async fn replay(args: &ReplayArgs, progress: &Progress, stop: &Stop) -> Result<R
         Some(url) => task.image.index_url = Some(url.to_owned()),
     }
     let temporary = tempfile::tempdir();
-    let temporary = temporary.map_err(|error| refused(TaskError::NoTemporaryFolder(error)))?;
+    let temporary = temporary.map_err(|error| refused(&TaskError::NoTemporaryFolder(error)))?;
     let replies = temporary.path().join("replies.jsonl");
     fs::write(&replies, export_replies(&entries))
         .map_err(|error| Absent::new(format!("cannot write {}: {error}", replies.display()), USAGE))?;
@@ -103,12 +103,12 @@ async fn replay(args: &ReplayArgs, progress: &Progress, stop: &Stop) -> Result<R
         ..TaskOptions::default()
     };
     let executed = Box::pin(execute(&prepared, &options, &mut 0, progress, stop)).await;
-    let executed = executed.map_err(refused)?;
+    let executed = executed.map_err(|error| refused(&error))?;
     if args.output.is_some() {
         publish(&prepared, &executed).await?;
     }
     if let Some(stopped) = executed.stopped {
-        return Err(refused(stopped));
+        return Err(refused(&stopped));
     }
     let shown = status(
         &prepared.task,
@@ -199,7 +199,7 @@ async fn publish(prepared: &Prepared, executed: &Executed) -> Result<(), Absent>
         .map_err(|error| Absent::new(error.to_string(), USAGE))
 }
 
-fn refused(error: TaskError) -> Absent {
+fn refused(error: &TaskError) -> Absent {
     Absent::new(error.messages().join("\n"), error.exit_code())
 }
 

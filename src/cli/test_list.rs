@@ -224,14 +224,14 @@ fn diagnosed(task: &RecordedTask, test: &str) -> Result<Shown, Absent> {
     if found.is_empty() {
         return Err(Absent::new(why, super::command::USAGE));
     }
-    let text = |failure: &&FailureDiagnosis| {
+    let whole = |failure: &&FailureDiagnosis| {
         format!(
             "{}: {}\nexpected: {}\nactual: {}\ncause: {}\n",
             failure.test, failure.error, failure.expected, failure.actual, failure.root_cause
         )
     };
     Ok(Shown {
-        text: found.iter().map(text).collect(),
+        text: found.iter().map(whole).collect(),
         note: Some(format!(
             "this is the diagnosis of the status; the traceback is not shown: {why}"
         )),

@@ -94,7 +94,10 @@ fn calls_are_counted_and_cost_what_a_price_says() {
 fn the_story_of_a_local_task_is_in_order_of_time_and_the_task_is_listed() {
     let story: Value = serde_json::from_str(&shown("events", &["-o", "json"], 0)).unwrap();
     let items = story["items"].as_array().unwrap();
-    let times: Vec<&str> = items.iter().map(|item| item["at"].as_str().unwrap()).collect();
+    let times = items
+        .iter()
+        .map(|item| item["at"].as_str().unwrap().parse().unwrap());
+    let times: Vec<jiff::Timestamp> = times.collect();
     assert!(times.is_sorted(), "{times:?}");
     let reasons: Vec<&str> = items
         .iter()

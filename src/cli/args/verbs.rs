@@ -182,7 +182,7 @@ pub struct ListArgs {
     /// Tasks for which one of these is the reason (Queued,AwaitingApproval).
     #[arg(long, value_name = "REASONS", value_delimiter = ',')]
     pub reason: Vec<String>,
-    /// Tasks of this CodeGenAgent.
+    /// Tasks that name this agent.
     #[arg(long, value_name = "NAME", conflicts_with = "folder")]
     pub agent: Option<String>,
     /// How the list is printed.
@@ -315,7 +315,7 @@ pub struct ReplayArgs {
     /// Package index in the place of the task's, which may be one that the cluster alone reaches; - for that of this machine.
     #[arg(long, value_name = "URL|-")]
     pub index_url: Option<String>,
-    /// Manifests with Secrets of sandboxes and ConfigMaps that the cluster does not give (any more).
+    /// Manifests with the Secrets of the sandbox, and with each ConfigMap that the cluster does not give (any more).
     #[arg(short = 'f', long = "filename", value_name = "FILE|FOLDER|-", value_hint = ValueHint::AnyPath)]
     pub files: Vec<String>,
     /// A file in the place of a sample. May be repeated.

@@ -49,7 +49,7 @@ mod tests {
 
     use super::*;
 
-    fn run(status: Value) -> CodeGenRun {
+    fn run(status: &Value) -> CodeGenRun {
         serde_json::from_value(json!({
             "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenRun", "metadata": {"name": "today"},
             "spec": {"taskRef": {"name": "sum"}}, "status": status,
@@ -59,12 +59,12 @@ mod tests {
 
     #[test]
     fn a_run_that_failed_has_its_last_lines_and_another_one_says_why_it_has_none() {
-        let failed = run(json!({"stage": "Failed", "message": "exit code 1", "lastLines": "KeyError: 'a'"}));
+        let failed = run(&json!({"stage": "Failed", "message": "exit code 1", "lastLines": "KeyError: 'a'"}));
         assert_eq!(
             last_lines(&failed, "sum").unwrap(),
             "run today Failed: exit code 1\nKeyError: 'a'\n"
         );
-        let absent = last_lines(&run(json!({"stage": "Succeeded"})), "sum").unwrap_err();
+        let absent = last_lines(&run(&json!({"stage": "Succeeded"})), "sum").unwrap_err();
         assert!(
             absent.message.contains("has not failed") && absent.code == 1,
             "{}",
