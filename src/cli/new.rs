@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::approve::{answer, is_yes};
 use super::args::{LocalArgs, ManifestArgs, NewArgs};
-use super::command::{TASK_FAILED, USAGE, fail_each, is_interactive, model_options, runtime};
+use super::command::{TASK_FAILED, USAGE, fail_each, is_interactive, model_options, runtime, warning};
 use super::local::{Recording, log, run_after};
 use super::paint::{Line, Mark, paint};
 use super::progress::Progress;
@@ -89,7 +89,9 @@ fn create(args: &NewArgs, progress: &Progress) -> Result<Created, Refused> {
         draft.check_folder(&folder).map_err(|error| unwritable(&error))?;
     }
     let recording = match complete(args, &draft, &objects, progress)? {
-        Some(Proposal { outputs, recording }) => {
+        Some(Proposal {
+            outputs, recording, ..
+        }) => {
             draft.task.spec.outputs = outputs;
             draft.objects().map_err(invalid)?;
             recording
@@ -207,6 +209,9 @@ async fn proposed(
     })?;
     if let Some(mut recording) = recording {
         recording.add(&proposal.recording).map_err(unrecorded)?;
+    }
+    for caution in &proposal.caution {
+        progress.lines(&warning(caution));
     }
     progress.lines(&shown(&proposal.outputs));
     if args.yes || confirmed().await {

@@ -89,7 +89,9 @@ fn infer_table(profile: &SampleProfile, table: &TableProfile, checks: &[ColumnCh
     let place = excel_place(&table.layout);
     let mut columns = match &table.layout {
         Layout::Delimited { .. } => delimited::columns(table),
-        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument | Layout::JsonValues => json::columns(table),
+        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument | Layout::JsonValues => {
+            json::columns(table)
+        }
         Layout::Parquet { header, index, .. } => parquet::columns(table, header.as_deref(), index),
         Layout::Arrow { header, index, .. } => parquet::columns(table, Some(header), index),
         Layout::Sheet { .. } => excel::columns(table, place.as_ref()?),

@@ -24,6 +24,8 @@ pub struct Proposal {
     pub outputs: Vec<Output>,
     /// Every reply, as `--replay` reads them.
     pub recording: String,
+    /// What a person should know of recorded replies; `None` where nothing is.
+    pub caution: Option<String>,
 }
 
 /// Asks for outputs. A reply that cannot be used is asked for again with the reason, as in a task. Calls are reported to `observer`.
@@ -68,7 +70,13 @@ pub async fn propose(
         recording.push_str(&serde_json::to_string(&line).unwrap_or_default());
         recording.push('\n');
         match proposed_outputs(&reply) {
-            Ok(outputs) => return Ok(Proposal { outputs, recording }),
+            Ok(outputs) => {
+                return Ok(Proposal {
+                    outputs,
+                    recording,
+                    caution: model.mismatch(),
+                });
+            }
             Err(fault) => {
                 let reason = fault.0.clone();
                 observer.event(&Event::ReplyRejected { kind: KIND, reason });

@@ -176,6 +176,11 @@ impl Recorded {
         }
         let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
         changed.push(line);
+        tracing::debug!(
+            recording = self.name,
+            line,
+            "a reply was recorded for another request"
+        );
         Ok(())
     }
 }

@@ -63,7 +63,7 @@ fn bash_completes_commands_flags_and_values() {
             .unwrap();
         lines(&output)
     };
-    assert_eq!(completed(&["lo"]), ["local"]);
+    assert_eq!(completed(&["loc"]), ["local"]);
     assert_eq!(completed(&["local", "--model-u"]), ["--model-url"]);
     assert_eq!(completed(&["local", "--provider", ""]), ["openai", "anthropic"]);
     assert_eq!(completed(&["local", "-k", "x", "--format", "j"]), ["json"]);

@@ -104,6 +104,22 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
+/// The program, with recorded replies in the place of a model. `new` writes its folder, and runs no task of a prompt without replies.
+const ASKING_NOBODY: &str = r#"#!/bin/sh
+if [ -n "${OPENAI_API_KEY:-}" ]; then
+  case "$1" in
+  local) set -- "$@" --replay examples/penguins/replies.jsonl ;;
+  new)
+    for word in "$@"; do
+      shift
+      [ "$word" = --run ] || set -- "$@" "$word"
+    done
+    ;;
+  esac
+fi
+exec built "$@"
+"#;
+
 /// A checkout in which cargo has nothing to build. Where a command asks a model, recorded replies take its place; the commands that
 /// say that they need none get none.
 struct Checkout {
@@ -124,10 +140,7 @@ impl Checkout {
             &bin.join("cargo"),
             "#!/bin/sh\ncase $1 in run) ;; *) exit 0 ;; esac\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec built \"$@\"\n",
         );
-        write_program(
-            &bin.join("kubectl-codegen"),
-            "#!/bin/sh\nif [ -n \"${OPENAI_API_KEY:-}\" ]; then\n  case \"$*\" in local\\ -k*) set -- \"$@\" --replay examples/penguins/replies.jsonl ;; esac\nfi\nexec built \"$@\"\n",
-        );
+        write_program(&bin.join("kubectl-codegen"), ASKING_NOBODY);
         Self { folder }
     }
 
@@ -169,8 +182,8 @@ fn the_commands_of_the_readme_work_in_their_order_and_print_what_it_shows() {
     let demo = printed(&checkout.run(commands[0]));
     // make says which commands it runs.
     let from = demo.find("✓ constraints").unwrap();
-    let output = demo[from..].lines().filter(|line| !line.starts_with("cargo "));
-    let output: Vec<&str> = output.take_while(|line| !line.contains("--replay")).collect();
+    let is_command = |line: &&str| line.starts_with("cargo ") || line.starts_with("  --replay ");
+    let output: Vec<&str> = demo[from..].lines().filter(|line| !is_command(line)).collect();
     let shown = steady(blocks(laptop, "text")[0]);
     assert!(
         shows(&shown, &steady(&output.join("\n"))),

@@ -5,7 +5,7 @@ use crate::column::cell::Cell;
 use crate::format::arrow::{ArrowFile, Decoded};
 use crate::format::parquet::Found;
 use crate::format::shape::LISTED_PLACES;
-use crate::profile::{ColumnType, FurtherColumn, Content, Layout, TableProfile};
+use crate::profile::{ColumnType, Content, FurtherColumn, Layout, TableProfile};
 use crate::remark::Remark;
 use crate::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::source::Source;
