@@ -210,7 +210,7 @@ async fn proposed(
     if let Some(mut recording) = recording {
         recording.add(&proposal.recording).map_err(unrecorded)?;
     }
-    for caution in &proposal.caution {
+    if let Some(caution) = &proposal.caution {
         progress.lines(&warning(caution));
     }
     progress.lines(&shown(&proposal.outputs));

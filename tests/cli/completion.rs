@@ -134,10 +134,7 @@ fn kubectl_gets_one_candidate_a_line() {
 fn in_shell(shell: &str, arguments: &[&str]) -> Option<Output> {
     match Command::new(shell).args(arguments).output() {
         Ok(output) => Some(output),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            println!("skipped: there is no {shell}");
-            None
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => panic!("{shell}: {error}"),
     }
 }

@@ -83,7 +83,7 @@ fn there_is_a_folder_when_somebody_says_yes_and_not_before() {
 #[test]
 fn log_records_have_colours_where_other_lines_have_them() {
     // A reply to another request is a record of the log.
-    let recorded = usable().replacen("{", "{\"requestHash\": \"0\", ", 1);
+    let recorded = usable().replacen('{', "{\"requestHash\": \"0\", ", 1);
     let folder = scratch(&[("replies.jsonl", &recorded)]);
     let arguments = [
         "new",

@@ -41,7 +41,7 @@ fn input(world: &World) -> Value {
 async fn a_run_takes_the_sample_that_its_task_was_tested_with_whatever_the_source_has_now() {
     let mut world = with_sample().await;
     world.server.edit("configmaps", "texts", |map| {
-        map["data"]["a.txt"] = json!("other words now\n")
+        map["data"]["a.txt"] = json!("other words now\n");
     });
     world.apply_run("count", &of_words());
     world.settle::<CodeGenRun>("count").await;
@@ -68,7 +68,7 @@ async fn a_run_of_a_task_whose_snapshot_is_gone_reads_the_source_and_says_when_t
             .remove("secrets", snapshot["metadata"]["name"].as_str().unwrap());
     }
     world.server.edit("configmaps", "texts", |map| {
-        map["data"]["a.txt"] = json!("other words now\n")
+        map["data"]["a.txt"] = json!("other words now\n");
     });
     world.apply_run("count", &of_words());
     world.settle::<CodeGenRun>("count").await;
@@ -96,7 +96,7 @@ async fn a_snapshot_that_somebody_has_changed_is_not_taken_for_the_sample() {
         let name = snapshot["metadata"]["name"].as_str().unwrap().to_owned();
         // "other"
         world.server.edit("secrets", &name, |secret| {
-            secret["data"]["file.1"] = json!("b3RoZXI=")
+            secret["data"]["file.1"] = json!("b3RoZXI=");
         });
     }
     world.apply_run("count", &of_words());

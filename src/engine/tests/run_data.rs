@@ -9,7 +9,7 @@ use crate::api::values::{Input, ValueType};
 use crate::data::worker::Client;
 use crate::engine::run_data::{Columns, RunData};
 use crate::pipeline::checks::{ColumnCheck, Rule};
-use crate::pipeline::run::{RunSettings, resolve};
+use crate::pipeline::run::{ResolvedInput, RunSettings, resolve};
 use crate::pipeline::task::{FrozenFile, Task};
 use crate::pipeline::test_support::task;
 
@@ -68,7 +68,7 @@ async fn a_folder_and_a_file_that_cannot_be_read_here_are_said_to_be_unchecked_w
         checks: &rules,
     };
     let checked = data.inputs(&run, |_, _| None).await.unwrap();
-    let mut inputs: Vec<_> = run.inputs.iter().map(|input| input.status()).collect();
+    let mut inputs: Vec<_> = run.inputs.iter().map(ResolvedInput::status).collect();
     checked.mark(&mut inputs);
     let mut unchecked: Vec<&str> = inputs
         .iter()
