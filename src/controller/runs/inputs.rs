@@ -155,7 +155,7 @@ async fn defaults(
 ) -> Result<Vec<(FrozenFile, Contents)>, ReconcileError> {
     let frozen = program.task.frozen_inputs().map(|file| &file.name);
     let mut wanted: BTreeSet<&String> = frozen.filter(|name| !given.contains(*name)).collect();
-    let mut defaults = kept(context, task, &wanted).await?;
+    let mut defaults = from_snapshot(context, task, &wanted).await?;
     wanted.retain(|name| !defaults.iter().any(|(file, _)| file.name == **name));
     // What lies on a claim was never copied, and a task that adopted its program has no snapshot.
     if !wanted.is_empty() {
@@ -165,7 +165,7 @@ async fn defaults(
 }
 
 /// What the snapshot of the task has of these inputs.
-async fn kept(
+async fn from_snapshot(
     context: &Context,
     task: &CodeGenTask,
     wanted: &BTreeSet<&String>,

@@ -114,6 +114,6 @@ async fn a_task_without_samples_keeps_no_snapshot() {
     let mut world = World::new().await;
     world.succeeded("words").await;
     assert_eq!(world.server.of_component("secrets", "snapshot").len(), 0);
-    let kept = with_sample().await;
-    assert_eq!(kept.server.of_component("secrets", "snapshot").len(), 1);
+    let sampled = with_sample().await;
+    assert_eq!(sampled.server.of_component("secrets", "snapshot").len(), 1);
 }
