@@ -23,7 +23,7 @@ use crate::space::Space;
 pub enum Trouble {
     /// Nothing.
     None,
-    /// Every connection ends at once.
+    /// Every connection ends at once: its client cannot know whether a request was read.
     Down,
     /// This status, and after which time to ask again.
     Status(u16, Option<&'static str>),
