@@ -84,17 +84,14 @@ async fn jobs(space: &Space) -> usize {
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
-async fn an_apt_package_that_is_always_installed_is_in_the_image_and_in_the_status() {
+async fn an_apt_package_that_is_always_installed_is_in_the_image() {
     in_space("apt", async |space| {
         space.copy_secret("openai").await;
         space.apply_changed("examples/prompt-only/task.yaml", "prompt-only", |spec| {
             spec["image"]["baseSystemPackages"] = json!(["hello"]);
         });
         let status = space.succeeded("multiplication-table").await.status.unwrap();
-        assert_eq!(
-            (status.builds, &status.system_packages),
-            (1, &vec!["hello".to_owned()])
-        );
+        assert_eq!(status.builds, 1);
         let image = status.image.unwrap();
         space.apply_objects(&[json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "greeting"},

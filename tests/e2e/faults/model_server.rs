@@ -59,7 +59,7 @@ async fn in_trouble(name: &str, trouble: Trouble, word: &str, long: Duration) {
 }
 
 #[rstest]
-#[case::down("down", Trouble::Down, "could not be reached", 40)]
+#[case::down("down", Trouble::Down, "ended after the request was sent", 40)]
 #[case::errors("errors", Trouble::Status(500, None), "answered 500", 0)]
 #[case::overloaded("overloaded", Trouble::Status(429, Some("2")), "answered 429", 0)]
 #[case::a_gigabyte("gigabyte", Trouble::Endless(GIGABYTE), "bytes", 0)]
@@ -84,7 +84,7 @@ pub async fn down_for_ten_minutes() {
     in_trouble(
         "faults-down",
         Trouble::Down,
-        "could not be reached",
+        "ended after the request was sent",
         Duration::from_mins(10),
     )
     .await;
