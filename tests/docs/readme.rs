@@ -104,11 +104,11 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// The program, with recorded replies in the place of a model. `new` writes its folder, and runs no task of a prompt without replies.
+/// The program, with recorded replies in the place of a model, whichever it is. `new` writes its folder, and runs no task of a prompt without replies.
 const ASKING_NOBODY: &str = r#"#!/bin/sh
 if [ -n "${OPENAI_API_KEY:-}" ]; then
   case "$1" in
-  local) set -- "$@" --replay examples/penguins/replies.jsonl ;;
+  local) set -- local -k examples/penguins --replay examples/penguins/replies.jsonl ;;
   new)
     for word in "$@"; do
       shift
