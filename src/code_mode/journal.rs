@@ -1,0 +1,243 @@
+//! The journal of a program's calls. After a kill the program runs again from its beginning, and what it calls is answered from here, up
+//! to the call that was in flight.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::signature::Effect;
+
+/// A call of a program: its tool and its arguments, and nothing of when it was made.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Call {
+    /// Its place among the calls of the program, counted from 1.
+    pub number: u32,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Map<String, Value>,
+}
+
+/// What a call came to.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Outcome {
+    /// A value.
+    Returned(Value),
+    /// An exception, which the program can catch.
+    Raised {
+        /// Its kind (`ValueError`).
+        kind: String,
+        /// Its message.
+        message: String,
+    },
+}
+
+/// An entry of the journal; entries are only ever added.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub enum Entry {
+    /// A call that is about to be made, and which nobody may make a second time.
+    Begun(Call),
+    /// A call that was begun and not sent after all.
+    Withdrawn(Call),
+    /// A call with what it came to.
+    Ended(Ended),
+}
+
+/// A call with what it came to.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Ended {
+    /// The call.
+    #[serde(flatten)]
+    pub call: Call,
+    /// What it came to.
+    pub outcome: Outcome,
+    /// Whether an earlier program of the same run made it, and this one got what that got.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_copy: bool,
+    /// When it was made, RFC 3339.
+    pub started_at: String,
+    /// When its outcome was there, RFC 3339.
+    pub ended_at: String,
+}
+
+/// The journal of one program.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Journal {
+    calls: BTreeMap<u32, Recorded>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Recorded {
+    Begun(Call),
+    Ended(Ended),
+}
+
+/// What the journal says of a call that a program makes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Lookup<'a> {
+    /// It was not made.
+    New,
+    /// It came to this.
+    Ended(&'a Outcome),
+    /// It was begun, and nobody recorded what it came to.
+    InFlight,
+}
+
+/// A program that makes another call than the one that is recorded in its place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the journal does not fit the program: its call {number} was recorded as {recorded} and is now {made}; \
+     the program must make the same calls every time that it runs"
+)]
+pub struct JournalMismatch {
+    /// Place of the call.
+    pub number: u32,
+    /// As it was recorded.
+    pub recorded: String,
+    /// As it is made now.
+    pub made: String,
+}
+
+impl Journal {
+    /// The journal with these entries, in the order in which they were written.
+    #[must_use]
+    pub fn new(entries: impl IntoIterator<Item = Entry>) -> Self {
+        let mut journal = Self::default();
+        for entry in entries {
+            journal.add(entry);
+        }
+        journal
+    }
+
+    /// Adds an entry. What a call came to stays as it was first recorded.
+    pub fn add(&mut self, entry: Entry) {
+        let number = match &entry {
+            Entry::Begun(call) | Entry::Withdrawn(call) => call.number,
+            Entry::Ended(ended) => ended.call.number,
+        };
+        match (self.calls.get(&number), entry) {
+            (Some(Recorded::Ended(_)), _) | (Some(Recorded::Begun(_)), Entry::Begun(_)) => {}
+            (None, Entry::Begun(call)) => {
+                self.calls.insert(number, Recorded::Begun(call));
+            }
+            (_, Entry::Withdrawn(_)) => {
+                self.calls.remove(&number);
+            }
+            (_, Entry::Ended(ended)) => {
+                self.calls.insert(number, Recorded::Ended(ended));
+            }
+        }
+    }
+
+    /// What is recorded of a call.
+    pub fn find(&self, call: &Call) -> Result<Lookup<'_>, JournalMismatch> {
+        let Some(recorded) = self.calls.get(&call.number) else {
+            return Ok(Lookup::New);
+        };
+        if recorded.call() != call {
+            return Err(JournalMismatch {
+                number: call.number,
+                recorded: recorded.call().to_string(),
+                made: call.to_string(),
+            });
+        }
+        Ok(match recorded {
+            Recorded::Begun(_) => Lookup::InFlight,
+            Recorded::Ended(ended) => Lookup::Ended(&ended.outcome),
+        })
+    }
+
+    /// The calls that have ended, in their order.
+    pub fn ended(&self) -> impl Iterator<Item = &Ended> {
+        self.calls.values().filter_map(|recorded| match recorded {
+            Recorded::Ended(ended) => Some(ended),
+            Recorded::Begun(_) => None,
+        })
+    }
+
+    /// Calls that were begun or have ended.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Whether no call was made.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+}
+
+impl Recorded {
+    fn call(&self) -> &Call {
+        match self {
+            Self::Begun(call) => call,
+            Self::Ended(ended) => &ended.call,
+        }
+    }
+}
+
+/// Calls of earlier programs of the same run that must not be made twice: the same call in the same order gets what the first one got.
+#[derive(Clone, Debug, Default)]
+pub struct Earlier {
+    returned: BTreeMap<String, Vec<Value>>,
+}
+
+impl Earlier {
+    /// What tools that act once have returned in `journals`, in order.
+    pub fn of<'a>(journals: impl IntoIterator<Item = &'a Journal>, effect: impl Fn(&str) -> Effect) -> Self {
+        let mut returned: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for journal in journals {
+            for ended in journal.ended() {
+                if let Outcome::Returned(value) = &ended.outcome
+                    && !ended.is_copy
+                    && !effect(&ended.call.tool).is_repeatable()
+                {
+                    returned.entry(ended.call.key()).or_default().push(value.clone());
+                }
+            }
+        }
+        for values in returned.values_mut() {
+            values.reverse();
+        }
+        Self { returned }
+    }
+
+    /// What an equal call has returned, once for each time that it was made.
+    pub fn take(&mut self, call: &Call) -> Option<Value> {
+        self.returned.get_mut(&call.key())?.pop()
+    }
+}
+
+impl Call {
+    /// Tool and arguments alone.
+    fn key(&self) -> String {
+        format!("{} {}", self.tool, Value::Object(self.arguments.clone()))
+    }
+}
+
+/// Characters of a call in a message.
+const SHOWN_CHARS: usize = 200;
+
+impl std::fmt::Display for Call {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let arguments: Vec<_> = self
+            .arguments
+            .iter()
+            .map(|(name, value)| format!("{name}={}", crate::types::literal(value)))
+            .collect();
+        let text = format!("{}({})", self.tool, arguments.join(", "));
+        match text.char_indices().nth(SHOWN_CHARS) {
+            Some((end, _)) => write!(f, "{} ...)", text.get(..end).unwrap_or_default()),
+            None => f.write_str(&text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,16 @@
+//! What a program of code mode sees of its tools, and the journal of its calls.
+//!
+//! A tool is described by JSON Schema, wherever it comes from. Here that becomes a Python signature, which is both what the model reads
+//! and what its program is checked against; the arguments of a call become JSON again. Nothing here does I/O.
+
+pub mod arguments;
+pub mod journal;
+pub mod names;
+pub mod prompt;
+pub mod reply;
+pub mod schema;
+pub mod signature;
+pub mod types;
+
+#[cfg(test)]
+mod tests;

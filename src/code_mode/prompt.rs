@@ -1,0 +1,182 @@
+//! What the model reads: rules, tools, the conversation, the question, and what went wrong before.
+
+use std::sync::LazyLock;
+
+use minijinja::{Environment, context};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::journal::{Ended, Outcome};
+
+/// Bytes of what a program printed that the model reads.
+const PRINTED_BYTES: usize = 4 * 1024;
+/// Bytes of an error that the model reads.
+const ERROR_BYTES: usize = 4 * 1024;
+/// Calls of a program that failed that the model reads.
+const LISTED_CALLS: usize = 20;
+/// Characters of a result in that list.
+const RESULT_CHARS: usize = 300;
+
+/// What the agent says of itself.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Persona {
+    /// What the system text begins with; may be empty.
+    pub prefix: String,
+    /// What the agent was given to read.
+    pub skills: Vec<String>,
+}
+
+/// Limits that the model is told of.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShownLimits {
+    /// Calls of tools.
+    pub tool_calls: u32,
+    /// Seconds of the interpreter.
+    pub seconds: u64,
+    /// MiB of the interpreter.
+    pub mebibytes: u64,
+}
+
+/// A message of the conversation before the question.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Message {
+    /// Who says it.
+    pub role: Role,
+    /// What is said.
+    pub content: String,
+}
+
+/// Who says something.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Whoever asks.
+    User,
+    /// Who answers.
+    Assistant,
+}
+
+/// A program that failed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Failure<'a> {
+    /// The program; empty where the reply held none.
+    pub program: &'a str,
+    /// What rose (`ValueError`), or who refused it.
+    pub kind: &'a str,
+    /// The line, where it is known.
+    pub line: Option<u32>,
+    /// What is wrong.
+    pub error: &'a str,
+    /// What it printed.
+    pub printed: &'a str,
+    /// The calls that it made.
+    pub calls: Vec<&'a Ended>,
+}
+
+/// A prompt that could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to write a prompt")]
+pub struct PromptError(#[from] minijinja::Error);
+
+/// The system text: the same in every call of a run.
+pub fn system(persona: &Persona, limits: ShownLimits) -> Result<String, PromptError> {
+    render(
+        "system",
+        context! { persona => persona.prefix, skills => persona.skills, limits },
+    )
+}
+
+/// Tools, conversation and question: the same in every call of a run.
+pub fn prefix(declarations: &str, history: &[Message], question: &str) -> Result<String, PromptError> {
+    render("prefix", context! { declarations, history, question })
+}
+
+/// What the first call of a run asks for.
+pub const FIRST: &str = "Answer with the program.";
+
+/// What a call asks for after a program that failed.
+pub fn again(failure: &Failure<'_>) -> Result<String, PromptError> {
+    let calls: Vec<Value> = failure
+        .calls
+        .iter()
+        .take(LISTED_CALLS)
+        .map(|ended| shown(ended))
+        .collect();
+    let program = match failure.program {
+        "" => "# The reply held no program.\n".to_owned(),
+        program => format!("{}\n", program.trim_end()),
+    };
+    let text = context! {
+        program,
+        kind => failure.kind,
+        line => failure.line,
+        error => head(failure.error, ERROR_BYTES),
+        printed => head(failure.printed, PRINTED_BYTES),
+        calls,
+    };
+    render("again", text)
+}
+
+/// JSON Schema of a reply.
+#[must_use]
+pub fn reply_schema() -> Value {
+    json!({
+        "type": "object", "additionalProperties": false, "required": ["program"],
+        "properties": {"program": {"type": "string", "description": "The whole program, in Python."}}
+    })
+}
+
+fn shown(ended: &Ended) -> Value {
+    let (failed, result) = match &ended.outcome {
+        Outcome::Returned(value) => (false, value.to_string()),
+        Outcome::Raised { kind, message } => (true, format!("{kind}: {}", message.replace('\n', " "))),
+    };
+    let result = match result.char_indices().nth(RESULT_CHARS) {
+        Some((end, _)) => format!("{} ... (cut)", result.get(..end).unwrap_or_default()),
+        None => result,
+    };
+    json!({"call": ended.call.to_string(), "failed": failed, "result": result})
+}
+
+/// The beginning of a text, cut between characters.
+fn head(text: &str, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(bytes);
+    let left_out = text.len() - end;
+    format!(
+        "{}\n... ({left_out} bytes are left out)",
+        text.get(..end).unwrap_or_default()
+    )
+}
+
+fn render(name: &str, values: minijinja::Value) -> Result<String, PromptError> {
+    static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+        let mut environment = Environment::new();
+        environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+        environment.add_filter("quote", quote);
+        for (name, source) in [
+            ("system", include_str!("templates/system.md.j2")),
+            ("prefix", include_str!("templates/prefix.md.j2")),
+            ("again", include_str!("templates/again.md.j2")),
+        ] {
+            // A template that is none is missed when it is rendered, in every test.
+            let _ = environment.add_template(name, source);
+        }
+        environment
+    });
+    Ok(TEMPLATES.get_template(name)?.render(values)?)
+}
+
+/// Every line behind `> `, so that none can be taken for one of the prompt's own.
+#[expect(clippy::needless_pass_by_value, reason = "as filters take their values")]
+fn quote(text: String) -> String {
+    let lines: Vec<_> = text
+        .split(['\n', '\r', '\u{2028}', '\u{2029}', '\u{85}'])
+        .map(|line| format!("> {line}"))
+        .collect();
+    lines.join("\n")
+}

@@ -1,0 +1,286 @@
+//! Workers that are ready, and who has them.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use crate::binary;
+use crate::error::{Death, Error};
+use crate::process::{Duty, Process};
+use crate::protocol::{Diagnostic, FromWorker, Limits, Run, ToWorker, to_frame};
+use crate::session::{Session, Worker, with_bound};
+
+/// The longest program that is run or checked, its stubs included.
+const MOST_CODE: usize = 1024 * 1024;
+/// The most that a check can have to say.
+const MOST_DIAGNOSTICS: usize = 4 * 1024 * 1024;
+
+/// How many workers there are, and how long.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The binary `codegen-interpreter`. Where none is given it is searched for.
+    pub binary: Option<PathBuf>,
+    /// Programs that run at once; others wait. Default: one for each processor.
+    pub workers: usize,
+    /// How long a worker waits for another program before it ends. Default 60 s.
+    pub idle: Duration,
+    /// Programs that one worker runs before another takes its place. Default 1,000.
+    pub programs_per_worker: u32,
+    /// The most memory that any program may ask for in its limits, in bytes. Default 50 MiB.
+    pub memory_bytes: u64,
+    /// How long after a program's time limit its worker is killed, if it does not answer. Default 2 s.
+    pub grace: Duration,
+    /// Programs whose types are checked at once; others wait. Default 1.
+    pub checkers: usize,
+    /// How long a check may take. Default 20 s.
+    pub check_time: Duration,
+    /// Memory of a check in bytes. Default 512 MiB.
+    pub check_memory_bytes: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            binary: None,
+            workers: available_parallelism().map_or(2, usize::from),
+            idle: Duration::from_mins(1),
+            programs_per_worker: 1000,
+            memory_bytes: Limits::default().memory_bytes,
+            grace: Duration::from_secs(2),
+            checkers: 1,
+            check_time: Duration::from_secs(20),
+            check_memory_bytes: 512 * 1024 * 1024,
+        }
+    }
+}
+
+/// A program to run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// Its source.
+    pub code: String,
+    /// Names of the tools that it can call.
+    pub functions: Vec<String>,
+    /// What it may take.
+    pub limits: Limits,
+}
+
+/// Workers that run and check programs. A clone is the same pool.
+#[derive(Clone, Debug)]
+pub struct Pool(Arc<Shared>);
+
+/// What sessions give their workers back to.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    settings: Settings,
+    runners: Group,
+    checkers: Group,
+}
+
+/// Workers of one duty.
+#[derive(Debug)]
+struct Group {
+    duty: Duty,
+    memory_bytes: u64,
+    places: Arc<Semaphore>,
+    idle: Mutex<IdleWorkers>,
+}
+
+#[derive(Debug, Default)]
+struct IdleWorkers {
+    list: Vec<Idle>,
+    /// A task ends those that wait for too long.
+    is_watched: bool,
+}
+
+#[derive(Debug)]
+struct Idle {
+    process: Process,
+    since: Instant,
+}
+
+impl Pool {
+    /// A pool that starts its first worker with the first program.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        let runners = Group::new(Duty::Run, settings.workers, settings.memory_bytes);
+        let checkers = Group::new(Duty::Check, settings.checkers, settings.check_memory_bytes);
+        Self(Arc::new(Shared {
+            settings,
+            runners,
+            checkers,
+        }))
+    }
+
+    /// Starts a program as soon as a worker is free.
+    pub async fn start(&self, program: Program) -> Result<Session, Error> {
+        let settings = &self.0.settings;
+        bound(program.code.len())?;
+        let limits = program.limits;
+        if limits.memory_bytes > settings.memory_bytes {
+            return Err(Error::MemoryAbovePool {
+                asked: limits.memory_bytes,
+                limit: settings.memory_bytes,
+            });
+        }
+        let frame = to_frame(&ToWorker::<()>::Run(Run {
+            code: program.code,
+            functions: program.functions,
+            limits,
+        }))?;
+        let worker = self.0.send(&self.0.runners, &frame).await?;
+        Ok(Session::new(
+            worker,
+            Arc::downgrade(&self.0),
+            limits,
+            settings.grace,
+        ))
+    }
+
+    /// Checks the types of a program whose tools have these stubs: `async def rate(base: str) -> float: ...`, with the classes that
+    /// they name.
+    pub async fn check(&self, code: String, stubs: String) -> Result<Vec<Diagnostic>, Error> {
+        bound(code.len().saturating_add(stubs.len()))?;
+        let frame = to_frame(&ToWorker::<()>::Check { code, stubs })?;
+        let mut worker = self.0.send(&self.0.checkers, &frame).await?;
+        let settings = &self.0.settings;
+        let mut spent = Duration::ZERO;
+        let received = worker
+            .process
+            .receive(MOST_DIAGNOSTICS, settings.check_time, &mut spent)
+            .await;
+        match received {
+            Ok(FromWorker::<()>::Checked { diagnostics }) => {
+                self.0.take_back_to(&self.0.checkers, worker);
+                Ok(diagnostics)
+            }
+            Ok(_) => Err(Death::Protocol("it did not answer what it was asked".to_owned()).into()),
+            Err(reason) => Err(with_bound(reason, settings.check_memory_bytes).into()),
+        }
+    }
+
+    /// Workers that wait for a program at the moment, those that check types included.
+    #[must_use]
+    pub fn idle_workers(&self) -> usize {
+        self.0.runners.idle().list.len() + self.0.checkers.idle().list.len()
+    }
+}
+
+impl Shared {
+    /// A worker that has this frame.
+    async fn send(&self, group: &Group, frame: &[u8]) -> Result<Worker, Error> {
+        let place = group.place().await?;
+        let limit = self.settings.grace + self.settings.check_time;
+        // One that was idle may end before the frame reaches it.
+        while let Some(mut process) = group.take_idle() {
+            if process.send(frame, limit).await.is_ok() {
+                return Ok(Worker { process, place });
+            }
+        }
+        let program = binary::find(self.settings.binary.as_deref())?;
+        let mut process = Process::spawn(&program, group.duty, group.memory_bytes)?;
+        process.send(frame, limit).await?;
+        Ok(Worker { process, place })
+    }
+
+    /// Takes a worker back whose program has ended.
+    pub(crate) fn take_back(self: &Arc<Self>, worker: Worker) {
+        self.take_back_to(&self.runners, worker);
+    }
+
+    fn take_back_to(self: &Arc<Self>, group: &Group, mut worker: Worker) {
+        worker.process.programs += 1;
+        let is_worn = worker.process.programs >= self.settings.programs_per_worker;
+        if is_worn || !worker.process.is_reusable() {
+            return;
+        }
+        let mut idle = group.idle();
+        idle.list.push(Idle {
+            process: worker.process,
+            since: Instant::now(),
+        });
+        if !idle.is_watched
+            && let Ok(runtime) = Handle::try_current()
+        {
+            idle.is_watched = true;
+            runtime.spawn(end_idle(Arc::downgrade(self), group.duty, self.settings.idle));
+        }
+        drop(idle);
+        // Only now may another take the place: it finds the worker.
+        drop(worker.place);
+    }
+
+    fn group(&self, duty: Duty) -> &Group {
+        match duty {
+            Duty::Run => &self.runners,
+            Duty::Check => &self.checkers,
+        }
+    }
+}
+
+impl Group {
+    fn new(duty: Duty, workers: usize, memory_bytes: u64) -> Self {
+        Self {
+            duty,
+            memory_bytes,
+            places: Arc::new(Semaphore::new(workers.clamp(1, Semaphore::MAX_PERMITS))),
+            idle: Mutex::default(),
+        }
+    }
+
+    async fn place(&self) -> Result<OwnedSemaphorePermit, Error> {
+        let places = Arc::clone(&self.places);
+        // Nobody closes it.
+        places.acquire_owned().await.map_err(|_| Error::OutOfTurn {
+            expected: "a pool that was not closed",
+        })
+    }
+
+    fn idle(&self) -> MutexGuard<'_, IdleWorkers> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The one that worked last, whose pages are still warm.
+    fn take_idle(&self) -> Option<Process> {
+        let mut idle = self.idle();
+        while let Some(mut last) = idle.list.pop() {
+            if last.process.is_reusable() {
+                return Some(last.process);
+            }
+        }
+        None
+    }
+}
+
+/// Ends workers that have waited for so long, until none is left.
+async fn end_idle(pool: Weak<Shared>, duty: Duty, longest: Duration) {
+    loop {
+        let next = {
+            let Some(pool) = pool.upgrade() else { return };
+            let mut idle = pool.group(duty).idle();
+            idle.list.retain(|worker| worker.since.elapsed() < longest);
+            let next = idle.list.iter().map(|worker| worker.since + longest).min();
+            idle.is_watched = next.is_some();
+            next
+        };
+        match next {
+            Some(deadline) => tokio::time::sleep_until(deadline).await,
+            None => return,
+        }
+    }
+}
+
+fn bound(bytes: usize) -> Result<(), Error> {
+    if bytes > MOST_CODE {
+        return Err(Error::ProgramTooLong {
+            bytes,
+            limit: MOST_CODE,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,3 @@
+# line: 2
+send_mail("a@shop.example", "hello", "text")
+await stock()

@@ -1,0 +1,3 @@
+# line: 3
+x = 1
+await order()

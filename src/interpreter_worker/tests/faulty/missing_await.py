@@ -1,0 +1,3 @@
+# line: 3
+rate = exchange_rate("EUR")
+rate * 2

@@ -1,0 +1,3 @@
+# line: 3
+import asyncio
+await asyncio.sleep(1)

@@ -1,0 +1,3 @@
+# line: 2
+import random
+random.random()

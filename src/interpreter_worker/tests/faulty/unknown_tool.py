@@ -1,0 +1,2 @@
+# line: 2
+await fetch_orders()

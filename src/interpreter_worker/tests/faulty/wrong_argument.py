@@ -1,0 +1,4 @@
+# line: 3
+rates = []
+rates.append(await exchange_rate(978))
+rates

@@ -1,0 +1,2 @@
+# line: 2
+await orders(client="c1")

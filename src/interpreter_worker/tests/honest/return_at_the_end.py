@@ -1,0 +1,5 @@
+# value: 3
+rows = await orders()
+if not rows:
+    return "no orders"
+return len(rows)

@@ -1,0 +1,45 @@
+//! Syntax that the interpreter has not, and where it says so.
+
+use rstest::rstest;
+
+use crate::support::run;
+
+#[rstest]
+#[case::inheritance("class A: pass\nclass B(A): pass", "NotImplementedError", 2)]
+#[case::generators("def f():\n    yield 1", "NotImplementedError", 2)]
+#[case::patterns("x = 1\nmatch x:\n    case 1: pass", "NotImplementedError", 2)]
+#[case::del("x = 1\ndel x", "NotImplementedError", 2)]
+#[case::type_alias("\ntype X = int", "NotImplementedError", 2)]
+#[case::bracket("x = 1\ny = )", "SyntaxError", 2)]
+#[case::indentation("for x in []:\npass", "SyntaxError", 2)]
+#[case::operator("\n\nx = 1 +* 2", "SyntaxError", 3)]
+#[case::module("x = 1\nimport random", "ModuleNotFoundError", 2)]
+#[case::clock("\nimport time", "ModuleNotFoundError", 2)]
+#[case::unknown_function("x = 1\n\nfetch(x)", "NameError", 3)]
+#[tokio::test]
+async fn a_fault_of_the_source_names_its_line(#[case] code: &str, #[case] kind: &str, #[case] line: u32) {
+    // The lines of tools that stand before the program do not count.
+    let raised = run(&format!("{code}\nawait double(1)")).await.raised();
+    assert_eq!(
+        (raised.kind.as_str(), raised.line),
+        (kind, Some(line)),
+        "{raised:#?}"
+    );
+}
+
+#[tokio::test]
+async fn a_traceback_shows_the_lines_of_the_program_alone() {
+    let code = "async def ask(n):\n    return await a(n)\n\nx = 1\nawait ask(x / 0)";
+    let raised = run(code).await.raised();
+    let expected = "Traceback (most recent call last):\n  File \"program.py\", line 5, in <module>\n    await ask(x / 0)\n              \
+                    ~~~~~\nZeroDivisionError: division by zero";
+    assert_eq!(raised.traceback, expected);
+}
+
+#[tokio::test]
+async fn source_that_nests_without_end_does_not_end_the_worker() {
+    let raised = run(&"[".repeat(100_000)).await.raised();
+    assert_eq!(raised.kind, "SyntaxError");
+    let raised = run(&format!("x = 0{}", "+1".repeat(100_000))).await.raised();
+    assert!(!raised.message.is_empty());
+}

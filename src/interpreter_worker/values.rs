@@ -1,0 +1,10 @@
+//! The interpreter's values as JSON and as text, both bounded.
+
+mod decode;
+mod encode;
+mod iso;
+mod text;
+
+pub(crate) use decode::{Decoded, NO_ROOM};
+pub(crate) use encode::{Encoded, Refused, encodable};
+pub(crate) use text::{cut, str_of};
