@@ -1,0 +1,257 @@
+//! What is executed: plain data for a program that starts argument vectors, without a shell.
+
+use serde::{Deserialize, Serialize};
+
+/// A command as it was judged.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq, Default)]
+pub struct Script {
+    /// One after the other.
+    pub statements: Vec<Statement>,
+}
+
+/// Pipelines joined by `&&` and `||`.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// The first of them.
+    pub first: Pipeline,
+    /// Those after it, which bind to the left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rest: Vec<Next>,
+}
+
+/// A pipeline that runs depending on the status so far.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct Next {
+    /// The status after which it runs.
+    pub after: After,
+    /// What runs.
+    pub pipeline: Pipeline,
+}
+
+/// A status of what came before.
+#[derive(Serialize, Deserialize, Debug, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum After {
+    /// `&&`.
+    Success,
+    /// `||`.
+    Failure,
+}
+
+/// Commands whose output is the input of the next.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct Pipeline {
+    /// `!`: success is failure.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub negated: bool,
+    /// `time`: how long it took is printed to stderr.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub timed: bool,
+    /// The commands, at least one.
+    pub commands: Vec<Command>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// One command with its redirections.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// What runs.
+    pub run: Run,
+    /// Where its streams go, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redirections: Vec<Redirection>,
+}
+
+/// What a command runs.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum Run {
+    /// A program.
+    Program(ProgramCall),
+    /// What changes or reads the state of the script itself.
+    Builtin(BuiltinCall),
+    /// `{ ...; }`.
+    Group(Vec<Statement>),
+    /// `( ... )`: folder and settings are as before, afterwards.
+    Subshell(Vec<Statement>),
+    /// `if`, with each `elif`.
+    If(Conditional),
+    /// `for`, over what patterns match.
+    For(Loop),
+}
+
+/// A program and what it is started with.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgramCall {
+    /// What is started.
+    pub program: Program,
+    /// Its arguments, without its name.
+    pub arguments: Vec<Argument>,
+    /// Variables of this process alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<(String, Argument)>,
+    /// Milliseconds after which it is ended with status 124, as `timeout` does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<u64>,
+}
+
+/// A program of the table.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Its name, which it gets as the first entry of its argument vector.
+    pub name: String,
+    /// Where it lies: the first path at which there is a file. Empty for the interpreter of the environment.
+    pub paths: Vec<String>,
+}
+
+/// A command that is no program.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct BuiltinCall {
+    /// Which.
+    pub name: Builtin,
+    /// Its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<Argument>,
+}
+
+/// Commands that are no programs.
+#[derive(Serialize, Deserialize, Debug, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum Builtin {
+    /// Changes the folder.
+    Cd,
+    /// Ends the script (or subshell) with a status.
+    Exit,
+    /// Switches `errexit` or `pipefail`: the name with `+` or `-` before it.
+    Set,
+    /// Succeeds.
+    True,
+    /// Fails.
+    False,
+    /// Prints the folder.
+    Pwd,
+}
+
+/// Conditions and what follows them.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct Conditional {
+    /// In order; the first whose condition succeeds runs.
+    pub branches: Vec<Branch>,
+    /// What runs where none does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub otherwise: Vec<Statement>,
+}
+
+/// A condition and what follows it.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct Branch {
+    /// The last status counts.
+    pub condition: Vec<Statement>,
+    /// What runs where it is 0.
+    pub body: Vec<Statement>,
+}
+
+/// A loop over words.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct Loop {
+    /// The variable of [`Part::Variable`].
+    pub variable: String,
+    /// Literals and patterns.
+    pub words: Vec<Argument>,
+    /// What runs for each.
+    pub body: Vec<Statement>,
+}
+
+/// A redirection of one stream.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct Redirection {
+    /// 0, 1 or 2.
+    pub stream: u8,
+    /// What it becomes.
+    pub to: Target,
+}
+
+/// What a stream becomes.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum Target {
+    /// A file that is read.
+    Read(Argument),
+    /// A file that is emptied or made.
+    Write(Argument),
+    /// A file that is made or added to.
+    Append(Argument),
+    /// What another stream is at that moment.
+    Duplicate(u8),
+    /// The text of a here-document or here-string.
+    Data(Argument),
+}
+
+/// One argument.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+#[serde(untagged)]
+pub enum Argument {
+    /// A literal.
+    Text(String),
+    /// Something that is put together when the command runs.
+    Parts(Vec<Part>),
+}
+
+/// A part of an argument.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum Part {
+    /// A literal.
+    Text(String),
+    /// A part of a pattern. The argument becomes the paths that match the whole, below the workspace and the inputs alone.
+    Pattern(String),
+    /// `$?`.
+    Status,
+    /// `${PIPESTATUS[n]}`.
+    PipeStatus(u8),
+    /// `$PWD`.
+    Folder,
+    /// The variable of a loop. Its value never begins with a dash.
+    Variable(String),
+    /// The path of a program: the first at which there is a file.
+    Program(Vec<String>),
+}
+
+impl Argument {
+    /// The literal, where it is one.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Parts(_) => None,
+        }
+    }
+
+    /// Whether it becomes the paths that match it.
+    #[must_use]
+    pub fn is_pattern(&self) -> bool {
+        matches!(self, Self::Parts(parts) if parts.iter().any(|part| matches!(part, Part::Pattern(_))))
+    }
+
+    /// The literal that it begins with, and whether that is all of it.
+    pub(crate) fn beginning(&self) -> (&str, bool) {
+        match self {
+            Self::Text(text) => (text, true),
+            Self::Parts(parts) => match parts.first() {
+                Some(Part::Text(text)) => (text, false),
+                _ => ("", false),
+            },
+        }
+    }
+}
+
+impl From<&str> for Argument {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}

@@ -1,0 +1,386 @@
+//! What is executed of a command, by the harness's own file, beside what bash does with the same text.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::corpora::{BENIGN, command, lines, rules};
+use crate::{Class, judge};
+
+const GRAMMAR: &str = include_str!("../testdata/grammar.list");
+
+/// What depends on the moment or the machine.
+const VARYING: [&str; 15] = [
+    "pydoc", "help(", "date", "free", "ps aux", "df ", "time ", "du ", "uptime", "nohup", "stat ", "-mmin",
+    "cProfile", "timeit", "find /",
+];
+
+/// Folders of a machine in the place of those of a sandbox.
+struct Machine {
+    folder: tempfile::TempDir,
+    python: PathBuf,
+}
+
+/// How a command ended, and what it wrote and left.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    status: i64,
+    output: String,
+    files: Vec<(String, String)>,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let found = Command::new("python3")
+            .args(["-c", "import sys; print(sys.executable)"])
+            .output()
+            .unwrap();
+        let bin = folder.path().join("bin");
+        fs::create_dir(&bin).unwrap();
+        let real = String::from_utf8(found.stdout).unwrap();
+        for name in ["python", "python3"] {
+            std::os::unix::fs::symlink(real.trim(), bin.join(name)).unwrap();
+        }
+        let python = bin.join("python");
+        Self { folder, python }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    /// A text with the folders of this machine.
+    fn placed(&self, text: &str) -> String {
+        let places = [
+            ("/var/inputs", "inputs"),
+            ("/var/outputs", "outputs"),
+            ("/sandbox", "workspace"),
+            ("/tmp", "tmp"),
+        ];
+        let marked = places.iter().fold(text.to_owned(), |text, (place, name)| {
+            text.replace(place, &format!("\u{1}{name}"))
+        });
+        marked.replace('\u{1}', &format!("{}/", self.folder.path().to_str().unwrap()))
+    }
+
+    /// The same files each time.
+    fn lay_out(&self) {
+        for name in ["inputs", "outputs", "workspace", "tmp"] {
+            let _ = fs::remove_dir_all(self.path(name));
+            fs::create_dir(self.path(name)).unwrap();
+        }
+        let table = "region,name,amount\nnorth,Ann,120\nsouth,Bob,80\nnorth,Cid,45.5\neast,Dan,300\n";
+        let program = "import sys\n\n\ndef total(values):\n    return sum(values)\n\n\ndef parse(line):\n    return line.split(',')\n\n\ndef main():\n    \"\"\"Prints what it is given.\"\"\"\n    print('args', sys.argv[1:])\n    return 0\n\n\nif __name__ == '__main__':\n    sys.stdout.reconfigure(line_buffering=True)\n    sys.exit(main())\n";
+        let files = [
+            ("workspace/solution.py", program),
+            (
+                "workspace/test_solution.py",
+                "from solution import total\n\n\ndef test_total():\n    assert total([1]) == 1\n",
+            ),
+            ("workspace/data.csv", table),
+            ("workspace/names.txt", "Bob\nAnn\nBob\nCid\n"),
+            ("workspace/a.csv", "k,v\n1,2\n"),
+            ("workspace/b.csv", "k,w\n1,3\n"),
+            ("workspace/a.txt", "one\ntwo\n"),
+            ("workspace/b.txt", "two\nthree\n"),
+            ("workspace/packages.txt", "# packages\npandas\n"),
+            ("workspace/notes.txt", "a.b c\n12: x\n"),
+            (
+                "workspace/log.txt",
+                "2024 INFO region=north ok\n2024 ERROR region=south bad\n",
+            ),
+            (
+                "workspace/data.json",
+                "{\"a\": 1, \"items\": [{\"name\": \"x\", \"price\": 11}]}\n",
+            ),
+            ("workspace/script.py", "print('from a script')\n"),
+            ("workspace/.hidden", "x\n"),
+            ("workspace/with space.txt", "x\n"),
+            ("workspace/old/inner.txt", "x\n"),
+            ("inputs/sales.csv", table),
+            ("inputs/sales/data.csv", table),
+        ];
+        for (name, text) in files {
+            let path = PathBuf::from(self.path(name));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+        }
+    }
+
+    fn environment(&self) -> Value {
+        json!({
+            "PATH": format!("{}:/usr/bin:/bin", self.path("bin")),
+            "HOME": self.path("tmp"),
+            "LANG": "C.UTF-8",
+            "PYTHONHASHSEED": "0",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        })
+    }
+
+    /// Files below a folder, with their text.
+    fn files(&self) -> Vec<(String, String)> {
+        fn walk(folder: &Path, top: &Path, found: &mut Vec<(String, String)>) {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    walk(&path, top, found);
+                }
+                // It holds the time at which its source was written.
+                if path.extension().is_some_and(|extension| extension == "pyc") {
+                    continue;
+                }
+                let name = path.strip_prefix(top).unwrap().to_str().unwrap().to_owned();
+                found.push((
+                    name,
+                    String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned(),
+                ));
+            }
+        }
+        let mut found = Vec::new();
+        for name in ["outputs", "workspace", "tmp"] {
+            walk(self.path(name).as_ref(), self.folder.path(), &mut found);
+        }
+        found.sort();
+        found
+    }
+
+    fn outcome(&self, status: i64, output: &str) -> Outcome {
+        // bash passes the name of a program, which Python prints before its errors.
+        let output = output.replace(&format!("{}/", self.path("bin")), "");
+        // The line that bash names, and times of files.
+        let lines = output.lines().map(|line| match line.split_once(": line ") {
+            Some(("bash", rest)) => format!("bash: {}", rest.split_once(": ").map_or(rest, |(_, rest)| rest)),
+            _ => line.to_owned(),
+        });
+        let output: Vec<String> = lines.map(|line| without_times(&line)).collect();
+        Outcome {
+            status,
+            output: output.join("\n"),
+            files: self.files(),
+        }
+    }
+
+    /// What the harness makes of a script.
+    fn executed(&self, script: &Value, seconds: f64) -> Outcome {
+        let (report, _) = self.report(script, seconds);
+        let status = report["end"]["exited"].as_i64().unwrap_or(-1);
+        self.outcome(status, report["output"].as_str().unwrap())
+    }
+
+    fn report(&self, script: &Value, seconds: f64) -> (Value, String) {
+        let script: Value = serde_json::from_str(&self.placed(&script.to_string())).unwrap();
+        let writable = [self.path("workspace"), self.path("outputs"), self.path("tmp")];
+        let readable = [&writable[..], &[self.path("inputs")]].concat();
+        let job = json!({
+            "script": script,
+            "cwd": self.path("workspace"),
+            "env": self.environment(),
+            "limits": {"timeoutSeconds": seconds},
+            "python": self.python,
+            "folders": {"writable": writable, "readable": readable},
+        });
+        let mut child = Command::new(&self.python)
+            .args(["-E", "-S"])
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../sandbox/harness/commands.py"))
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(job.to_string().as_bytes())
+            .unwrap();
+        let ended = child.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&ended.stderr).into_owned();
+        (
+            serde_json::from_slice(&ended.stdout).unwrap_or_else(|_| panic!("{errors}")),
+            errors,
+        )
+    }
+
+    /// What bash makes of a text.
+    fn by_bash(&self, text: &str) -> Outcome {
+        let environment = self.environment();
+        let variables = environment.as_object().unwrap().iter();
+        let (reading, writing) = std::io::pipe().unwrap();
+        let mut child = Command::new("bash");
+        child
+            .args(["--norc", "--noprofile", "-c", &self.placed(text)])
+            .env_clear()
+            .envs(variables.map(|(name, value)| (name, value.as_str().unwrap())))
+            .current_dir(self.path("workspace"))
+            .stdin(Stdio::null())
+            .stdout(writing.try_clone().unwrap())
+            .stderr(writing);
+        let mut started = child.spawn().unwrap();
+        drop(child);
+        let output = std::io::read_to_string(reading).unwrap();
+        self.outcome(started.wait().unwrap().code().map_or(-1, i64::from), &output)
+    }
+}
+
+fn without_times(line: &str) -> String {
+    let is_time = |word: &str| word.len() == 5 && word.as_bytes()[2] == b':';
+    let words = line
+        .split(' ')
+        .map(|word| if is_time(word) { "TIME" } else { word });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn script(text: &str) -> Value {
+    let judged = judge(text, &rules());
+    assert_eq!(judged.class, Class::Safe, "{text}: {}", judged.reason);
+    serde_json::to_value(judged.parsed).unwrap()
+}
+
+fn compare<'a>(machine: &Machine, texts: impl Iterator<Item = &'a str>) -> (usize, Vec<String>) {
+    let rules = rules();
+    let (mut count, mut differing) = (0, Vec::new());
+    for line in texts {
+        let text = command(line);
+        let judged = judge(&text, &rules);
+        if judged.class != Class::Safe || VARYING.iter().any(|word| text.contains(word)) {
+            continue;
+        }
+        count += 1;
+        machine.lay_out();
+        let expected = machine.by_bash(&text);
+        machine.lay_out();
+        let found = machine.executed(&serde_json::to_value(judged.parsed).unwrap(), 30.0);
+        if found != expected {
+            let only = |one: &Outcome, other: &Outcome| {
+                let mut files = one.files.clone();
+                files.retain(|file| !other.files.contains(file));
+                format!("{} {:?} {files:?}", one.status, one.output)
+            };
+            let (bash, ours) = (only(&expected, &found), only(&found, &expected));
+            differing.push(format!("{line}\n  bash {bash}\n  ours {ours}"));
+        }
+    }
+    (count, differing)
+}
+
+#[test]
+fn what_agents_write_does_what_bash_would_do() {
+    let machine = Machine::new();
+    let (count, differing) = compare(&machine, lines(BENIGN));
+    assert!(count > 300, "{count}");
+    assert!(
+        differing.is_empty(),
+        "{} of {count}:\n{}",
+        differing.len(),
+        differing.join("\n")
+    );
+}
+
+#[test]
+fn the_grammar_means_what_it_means_to_bash() {
+    let machine = Machine::new();
+    for line in lines(GRAMMAR) {
+        script(&command(line));
+    }
+    let (count, differing) = compare(&machine, lines(GRAMMAR));
+    assert!(
+        differing.is_empty(),
+        "{} of {count}:\n{}",
+        differing.len(),
+        differing.join("\n")
+    );
+}
+
+#[test]
+fn a_link_that_a_program_made_leads_nowhere() {
+    let machine = Machine::new();
+    machine.lay_out();
+    let outside = machine.path("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(format!("{outside}/secret.txt"), "kept\n").unwrap();
+    std::os::unix::fs::symlink(&outside, machine.path("workspace/link")).unwrap();
+    std::os::unix::fs::symlink(format!("{outside}/secret.txt"), machine.path("workspace/file")).unwrap();
+    for text in [
+        "echo x > link/secret.txt",
+        "echo x > file",
+        "echo x >> file",
+        "cat < file",
+        "cat < link/secret.txt",
+        "cd link && echo x > secret.txt",
+        "for f in link/*; do echo x > \"$f\"; done",
+    ] {
+        let found = machine.executed(&script(text), 10.0);
+        assert_ne!((text, found.status), (text, 0));
+        let kept = fs::read_to_string(format!("{outside}/secret.txt")).unwrap();
+        assert_eq!((text, kept.as_str()), (text, "kept\n"));
+    }
+    // Beside them, files and folders that are none.
+    let found = machine.executed(
+        &script("echo x > old/inner.txt && cat < old/inner.txt && cd old && ls *"),
+        10.0,
+    );
+    assert_eq!((found.status, found.output.as_str()), (0, "x\ninner.txt"));
+}
+
+#[test]
+fn a_pattern_matches_nothing_outside_and_no_option() {
+    let machine = Machine::new();
+    machine.lay_out();
+    fs::write(machine.path("workspace/-dash.py"), "").unwrap();
+    let found = machine.executed(&script("echo /etc/pass* ../*; echo *.py"), 10.0);
+    assert_eq!(
+        found.output,
+        "/etc/pass* ../*\n./-dash.py script.py solution.py test_solution.py"
+    );
+}
+
+#[test]
+fn a_command_that_takes_too_long_is_ended_with_all_that_it_started() {
+    let machine = Machine::new();
+    machine.lay_out();
+    let (report, _) = machine.report(&script("echo begun; sleep 60 | cat; echo never"), 0.5);
+    assert_eq!(
+        (&report["end"], &report["output"]),
+        (&json!("timedOut"), &json!("begun\n"))
+    );
+    let found = machine.executed(
+        &script("timeout 0.2 sleep 60; echo $?; timeout 20 echo fast"),
+        30.0,
+    );
+    assert_eq!(found.output, "124\nfast");
+}
+
+#[test]
+fn of_a_long_output_the_start_and_the_end_stay() {
+    let machine = Machine::new();
+    machine.lay_out();
+    let (report, _) = machine.report(&script("seq 1 400000"), 30.0);
+    assert_eq!(report["bytes"], 2_688_895);
+    let (head, tail) = (
+        report["output"].as_str().unwrap(),
+        report["tail"].as_str().unwrap(),
+    );
+    assert!(head.starts_with("1\n2\n") && tail.ends_with("399999\n400000\n"));
+    assert_eq!((head.len(), tail.len()), (1 << 18, 3 << 18));
+    let omitted = &report["omitted"];
+    assert_eq!(
+        usize::try_from(omitted["bytes"].as_u64().unwrap()).unwrap() + head.len() + tail.len(),
+        2_688_895
+    );
+}
+
+#[test]
+fn a_listed_program_that_is_not_installed_is_not_found() {
+    let machine = Machine::new();
+    machine.lay_out();
+    let mut missing = script("tree; echo $?");
+    let missing_tree = missing.to_string().replace("/tree", "/tree-that-is-not-there");
+    missing = serde_json::from_str(&missing_tree).unwrap();
+    let found = machine.executed(&missing, 10.0);
+    assert_eq!(found.output, "bash: tree: command not found\n127");
+}

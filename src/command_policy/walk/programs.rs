@@ -1,0 +1,204 @@
+//! Programs: which rule a name has, and whether its arguments keep it.
+
+mod awk;
+mod builtins;
+mod find;
+mod python;
+mod sed;
+mod shells;
+mod wrappers;
+mod xargs;
+
+use super::Walk;
+use crate::denial::Denial;
+use crate::options::Parsed;
+use crate::paths::{NOWHERE, is_root, is_writable};
+use crate::rules::{Found, Outputs, Reading, RefusingRule, SafeRule};
+use crate::scope::Scope;
+use crate::script::{Argument, Program, ProgramCall, Redirection, Run};
+
+/// A command before it is settled.
+pub(super) struct Call<'a> {
+    pub(super) name: &'a str,
+    pub(super) arguments: Vec<Argument>,
+    pub(super) environment: Vec<(String, Argument)>,
+    pub(super) redirections: &'a [Redirection],
+}
+
+impl Walk<'_> {
+    /// Settles a command by its name.
+    pub(super) fn call(
+        &mut self,
+        name: &str,
+        arguments: Vec<Argument>,
+        environment: Vec<(String, Argument)>,
+        redirections: &[Redirection],
+        scope: &Scope,
+    ) -> Result<Run, Denial> {
+        let placed = if name.contains('/') {
+            self.rules.at(name).ok_or_else(|| at_a_path(name))?
+        } else {
+            name.to_owned()
+        };
+        let call = Call {
+            name: &placed,
+            arguments,
+            environment,
+            redirections,
+        };
+        self.settle(call, scope)
+    }
+
+    /// Settles a program of the table that is given nothing but arguments.
+    pub(super) fn listed(&mut self, name: &str, arguments: Vec<Argument>) -> Result<Run, Denial> {
+        self.call(name, arguments, Vec::new(), &[], &Scope::new())
+    }
+
+    fn settle(&mut self, mut call: Call<'_>, scope: &Scope) -> Result<Run, Denial> {
+        let rules = self.rules;
+        let rule = match rules.program(call.name) {
+            Found::Safe(rule) => rule,
+            Found::Denied(rule) => return Err(refused(call.name, rule)),
+            Found::Unlisted => return Err(unlisted(call.name)),
+            Found::Intercepted(rule) => {
+                self.intercept(rule);
+                return Ok(self.program_call(&call, Vec::new()));
+            }
+        };
+        self.count(&rule.rule)?;
+        for (name, value) in &scope.exported {
+            if !call.environment.iter().any(|(given, _)| given == name) {
+                call.environment
+                    .push((name.clone(), Argument::Text(value.clone())));
+            }
+        }
+        match rule.arguments {
+            Reading::Any => {}
+            Reading::Options => check_options(rule, &call, scope)?,
+            Reading::Awk => awk::check(rule, &call)?,
+            Reading::Builtin => return self.builtin_call(&call),
+            Reading::Find => find::check(&call)?,
+            Reading::Python => self.python(rule, &call)?,
+            Reading::Sed => sed::check(rule, &call, scope)?,
+            Reading::Shell => return self.shell(&call, scope),
+            Reading::Wrapper => return self.wrapper(call, scope),
+            Reading::Xargs => return self.xargs(rule, call),
+        }
+        let is_python = rule.arguments == Reading::Python;
+        let paths = if is_python {
+            Vec::new()
+        } else {
+            rules.paths(call.name)
+        };
+        Ok(self.program_call(&call, paths))
+    }
+
+    #[expect(clippy::unused_self, reason = "beside the methods that call it")]
+    fn program_call(&self, call: &Call<'_>, paths: Vec<String>) -> Run {
+        Run::Program(ProgramCall {
+            program: Program {
+                name: call.name.to_owned(),
+                paths,
+            },
+            arguments: call.arguments.clone(),
+            environment: call.environment.clone(),
+            timeout: None,
+        })
+    }
+}
+
+fn refused(name: &str, rule: &RefusingRule) -> Denial {
+    Denial::new(&rule.rule, format!("{name} is not run: {}", rule.reason))
+}
+
+fn unlisted(name: &str) -> Denial {
+    let spelled = if name.is_ascii() {
+        format!("{name:?}")
+    } else {
+        format!("{name:?} (with characters that are not ASCII)")
+    };
+    Denial::new(
+        "unlisted",
+        format!(
+            "the command {spelled} is not listed: use ls, cat, grep, sed, find and their like, or a small Python file"
+        ),
+    )
+}
+
+fn at_a_path(name: &str) -> Denial {
+    let reason = if std::path::Path::new(name)
+        .extension()
+        .is_some_and(|ending| ending == "py")
+    {
+        format!("{name} is not run as a command: write python {name}")
+    } else {
+        format!(
+            "{name} is not run: write the name of a listed command without its path; python runs files of the workspace"
+        )
+    };
+    Denial::new("unlisted", reason)
+}
+
+/// Options that the rule lists, and operands that may be written.
+fn check_options(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<(), Denial> {
+    let parsed = rule.options.parse(call.name, &call.arguments)?;
+    check_values(rule, call, &parsed, scope)?;
+    let has_folder = parsed.has(&["t", "target-directory"]) && rule.options.writes("t");
+    let operands = parsed.operands.as_slice();
+    let written: &[&Argument] = match rule.outputs {
+        Outputs::None => &[],
+        Outputs::All | Outputs::AllBelow => operands,
+        Outputs::Last if has_folder => &[],
+        Outputs::Last => operands.last().map_or(&[], std::slice::from_ref),
+        Outputs::Second => operands.get(1..2).unwrap_or_default(),
+    };
+    for path in written.iter().flat_map(|operand| scope.outlines(operand)) {
+        if path == NOWHERE || matches!(path.as_str(), "/dev/stdout" | "/dev/stderr") {
+            continue;
+        }
+        check_path(call.name, &path, scope)?;
+        if rule.outputs == Outputs::AllBelow && is_root(&path, &scope.folders) {
+            return Err(Denial::path(format!(
+                "{} is not run on {path}, which holds everything: name what is in it",
+                call.name
+            )));
+        }
+    }
+    if call.name == "date"
+        && operands
+            .iter()
+            .any(|operand| !operand.beginning().0.starts_with('+'))
+    {
+        return Err(Denial::new(
+            "options",
+            "date does not set the clock: write date +FORMAT",
+        ));
+    }
+    Ok(())
+}
+
+/// Values of options that are paths which are written.
+fn check_values(rule: &SafeRule, call: &Call<'_>, parsed: &Parsed<'_>, scope: &Scope) -> Result<(), Denial> {
+    for given in &parsed.options {
+        if rule.options.writes(&given.name) {
+            let paths = given
+                .value
+                .as_ref()
+                .map(|value| value.outlines(scope))
+                .unwrap_or_default();
+            for path in paths {
+                check_path(call.name, &path, scope)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_path(program: &str, path: &str, scope: &Scope) -> Result<(), Denial> {
+    if path.is_empty() || !is_writable(path, &scope.folders) {
+        return Err(Denial::path(format!(
+            "{program} does not write to {path:?}: write to /sandbox, /var/outputs or /tmp"
+        )));
+    }
+    Ok(())
+}

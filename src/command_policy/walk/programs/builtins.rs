@@ -1,0 +1,88 @@
+//! Commands that are no programs.
+
+use super::Call;
+use crate::denial::Denial;
+use crate::script::{Argument, Builtin, Part, Run};
+use crate::walk::Walk;
+
+impl Walk<'_> {
+    pub(super) fn builtin_call(&mut self, call: &Call<'_>) -> Result<Run, Denial> {
+        let (name, arguments) = match call.name {
+            "true" | ":" => (Builtin::True, Vec::new()),
+            "false" => (Builtin::False, Vec::new()),
+            "pwd" => {
+                let has_others = call
+                    .arguments
+                    .iter()
+                    .any(|argument| !matches!(argument.text(), Some("-L" | "-P")));
+                if has_others {
+                    return Err(Denial::new("builtins", "pwd is run without arguments"));
+                }
+                (Builtin::Pwd, Vec::new())
+            }
+            "exit" => (Builtin::Exit, status(&call.arguments)?),
+            "set" => (Builtin::Set, switches(&call.arguments)?),
+            name => {
+                return Err(Denial::new(
+                    "builtins",
+                    format!("{name} is run as a command of its own: write it without env, timeout or xargs"),
+                ));
+            }
+        };
+        self.builtin(name, arguments)
+    }
+}
+
+fn status(arguments: &[Argument]) -> Result<Vec<Argument>, Denial> {
+    match arguments {
+        [] => Ok(Vec::new()),
+        [Argument::Text(text)] if text.parse::<u8>().is_ok() => Ok(arguments.to_vec()),
+        [Argument::Parts(parts)] if matches!(parts.as_slice(), [Part::Status | Part::PipeStatus(_)]) => {
+            Ok(arguments.to_vec())
+        }
+        _ => Err(Denial::new(
+            "builtins",
+            "exit is run with a number from 0 to 255 or $?",
+        )),
+    }
+}
+
+/// `-e`, `-u`, `-o pipefail` and their opposites, as single switches.
+fn switches(arguments: &[Argument]) -> Result<Vec<Argument>, Denial> {
+    let refused = || {
+        Denial::new(
+            "builtins",
+            "set is run with -e, -u and -o pipefail alone: print what you want to see with echo",
+        )
+    };
+    let mut switches = Vec::new();
+    let mut rest = arguments.iter().map(Argument::text);
+    while let Some(argument) = rest.next() {
+        let argument = argument.ok_or_else(refused)?;
+        let mut letters = argument.chars();
+        let sign = letters
+            .next()
+            .filter(|sign| matches!(sign, '-' | '+'))
+            .ok_or_else(refused)?;
+        if letters.as_str().is_empty() {
+            return Err(refused());
+        }
+        for letter in letters {
+            let name = match letter {
+                'e' => Some("errexit"),
+                'o' => rest.next().flatten(),
+                'u' => Some("nounset"),
+                _ => None,
+            };
+            match name {
+                // Variables that are not set are denied anyway.
+                Some("nounset") => {}
+                Some(name @ ("errexit" | "pipefail")) => {
+                    switches.push(Argument::Text(format!("{sign}{name}")));
+                }
+                _ => return Err(refused()),
+            }
+        }
+    }
+    Ok(switches)
+}

@@ -1,0 +1,98 @@
+//! Python: programs of the workspace, and modules that stand for commands.
+
+use super::{Call, refused};
+use crate::denial::Denial;
+use crate::options::Value;
+use crate::rules::{Found, SafeRule};
+use crate::script::{Argument, Target};
+use crate::walk::Walk;
+
+impl Walk<'_> {
+    /// What the sandbox keeps in is run; modules that install, and tests, are found.
+    pub(super) fn python(&mut self, rule: &SafeRule, call: &Call<'_>) -> Result<(), Denial> {
+        let end = own_arguments(&call.arguments);
+        let parsed = rule.options.parse(call.name, &call.arguments[..end])?;
+        for given in &parsed.options {
+            let text = given.value.as_ref().and_then(Value::text);
+            match given.name.as_str() {
+                "m" => {
+                    let module =
+                        text.ok_or_else(|| Denial::syntax("the module after -m is not settled: write it"))?;
+                    self.module(module, &call.arguments[end..])?;
+                }
+                "c" => self.code(text),
+                _ => {}
+            }
+        }
+        let file = parsed.operands.first().and_then(|operand| operand.text());
+        if let Some(file) = file {
+            let name = file.rsplit('/').next().unwrap_or_default();
+            match self.rules.program(name) {
+                Found::Intercepted(rule) => self.intercept(rule),
+                Found::Denied(rule) if file.contains("/bin/") => return Err(refused(name, rule)),
+                _ => {}
+            }
+        }
+        for redirection in call.redirections {
+            if let Target::Data(data) = &redirection.to {
+                self.code(data.text());
+            }
+        }
+        Ok(())
+    }
+
+    fn module(&mut self, module: &str, arguments: &[Argument]) -> Result<(), Denial> {
+        let rules = self.rules;
+        // A module that runs another one: coverage, cProfile, trace.
+        let inner = arguments.iter().zip(arguments.iter().skip(1));
+        let mut modules: Vec<&str> = vec![module];
+        modules.extend(
+            inner
+                .filter(|(flag, _)| flag.text() == Some("-m"))
+                .filter_map(|(_, name)| name.text()),
+        );
+        for module in modules {
+            match rules.module(module) {
+                Found::Denied(rule) => return Err(refused(&format!("python -m {module}"), rule)),
+                Found::Intercepted(rule) => self.intercept(rule),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Code that starts the tests is a request for them.
+    fn code(&mut self, code: Option<&str>) {
+        if code.is_some_and(|code| code.contains("pytest.main") || code.contains("pytest.console_main"))
+            && let Found::Intercepted(rule) = self.rules.module("pytest")
+        {
+            self.intercept(rule);
+        }
+    }
+}
+
+/// How many arguments are the interpreter's own: to the value of `-c` or `-m`, or to the file. What follows is the program's.
+fn own_arguments(arguments: &[Argument]) -> usize {
+    let mut at = 0;
+    while let Some(argument) = arguments.get(at) {
+        at += 1;
+        let (beginning, _) = argument.beginning();
+        let Some(letters) = beginning.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+            return at;
+        };
+        if letters.starts_with('-') {
+            continue;
+        }
+        // The first letter with a value takes the rest of its word, or the next.
+        if let Some((index, letter)) = letters
+            .char_indices()
+            .find(|(_, letter)| "cmWX".contains(*letter))
+        {
+            at += usize::from(index + 1 == letters.len());
+            if matches!(letter, 'c' | 'm') {
+                return at.min(arguments.len());
+            }
+        }
+    }
+    arguments.len()
+}

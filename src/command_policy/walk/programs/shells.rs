@@ -1,0 +1,57 @@
+//! `bash -c 'COMMAND'`: a command within a command.
+
+use super::Call;
+use crate::denial::Denial;
+use crate::scope::Scope;
+use crate::script::Run;
+use crate::syntax;
+use crate::walk::Walk;
+
+/// Shells within shells.
+const DEEPEST: usize = 3;
+
+impl Walk<'_> {
+    /// The command of a shell runs as a subshell without variables.
+    pub(super) fn shell(&mut self, call: &Call<'_>, scope: &Scope) -> Result<Run, Denial> {
+        let words: Option<Vec<&str>> = call.arguments.iter().map(|argument| argument.text()).collect();
+        let command = match words.as_deref() {
+            Some(["-c" | "-lc", command]) => *command,
+            _ => {
+                return Err(Denial::new(
+                    "shells",
+                    format!(
+                        "{} runs no file and no input: write the commands themselves, or a small Python file",
+                        call.name
+                    ),
+                ));
+            }
+        };
+        if !call.environment.is_empty() && !scope.exported.is_empty() || self.shells >= DEEPEST {
+            return Err(Denial::new(
+                "shells",
+                "write the commands themselves, without a shell before them",
+            ));
+        }
+        let program = syntax::parse(command)?;
+        let mut inner = Scope {
+            folders: scope.folders.clone(),
+            ..Scope::new()
+        };
+        for (name, value) in &call.environment {
+            let Some(value) = value.text() else {
+                return Err(Denial::syntax(format!(
+                    "{name} is not settled before the command runs: write its value"
+                )));
+            };
+            inner.variables.insert(name.clone(), value.to_owned());
+            inner.exported.insert(name.clone(), value.to_owned());
+        }
+        self.shells += 1;
+        let mut statements = Vec::new();
+        for list in &program.complete_commands {
+            statements.extend(self.list(list, &mut inner)?);
+        }
+        self.shells -= 1;
+        Ok(Run::Subshell(statements))
+    }
+}
