@@ -1,0 +1,77 @@
+//! The command line of `ask`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use super::local::{Format, ModelArgs};
+use super::values::Color;
+
+/// Exit codes of `ask`.
+pub(super) const EXIT_CODES: &str = "\
+Exit codes:
+  0    it was answered
+  1    no program gave an answer, or something must be fixed first: the same command goes on then
+  2    a manifest, a file, a tool or the command line is wrong
+  3    this machine cannot run programs
+  130  interrupted; the same command goes on from there";
+
+/// Examples of `ask`.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  # The only agent of a folder; the key from OPENAI_API_KEY
+  kubectl-codegen ask -k shop \"Which order is worth most in euros?\"
+
+  # One of several agents, with a server on this machine as the model
+  kubectl-codegen ask -f agents.yaml --agent shop --model-url http://127.0.0.1:11434/v1 \"What is late?\"
+
+  # The next question of a conversation
+  kubectl-codegen ask -f agents.yaml --history codegen-out/ask/shop-1f0c/history.json \"And last week?\"
+
+  # Recorded replies: no key, no model; for a script
+  kubectl-codegen ask -f agents.yaml --replay replies.jsonl -o json \"What is late?\" | jq .value";
+
+/// Options of `ask`.
+#[derive(Args, Debug)]
+#[group(id = "asked", required = true, multiple = true, args = ["files", "kustomize"])]
+pub struct AskArgs {
+    /// What is asked. Default: the message of the `CodeModeRun` among the manifests.
+    #[arg(value_name = "QUESTION")]
+    pub question: Option<String>,
+    /// Manifests: a file, a folder (its .yaml, .yml and .json files), or - for standard input. May be repeated.
+    #[arg(short = 'f', long = "filename", value_name = "FILE|FOLDER|-", value_hint = ValueHint::AnyPath, help_heading = "Manifests")]
+    pub files: Vec<String>,
+    /// A folder with a kustomization.yaml. May be repeated.
+    #[arg(short = 'k', long = "kustomize", value_name = "FOLDER", value_hint = ValueHint::DirPath, help_heading = "Manifests")]
+    pub kustomize: Vec<PathBuf>,
+    /// The `CodeModeAgent` that is asked, where the manifests hold several.
+    #[arg(long, value_name = "NAME", help_heading = "Manifests")]
+    pub agent: Option<String>,
+    /// The conversation before the question: the history.json of another one, or a list of messages with role and content.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Manifests")]
+    pub history: Option<PathBuf>,
+    /// The model, what is sent to it and what is replayed instead.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Folder of the results. Default: codegen-out/ask/<agent>-<hash of the question>.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, help_heading = "Results")]
+    pub output: Option<PathBuf>,
+    /// Ask again: what was answered before is moved aside, and its recorded replies and calls are not used.
+    #[arg(long, help_heading = "Results")]
+    pub fresh: bool,
+    /// What goes to stdout: the answer alone, or a document with program, calls and status.
+    #[arg(
+        short = 'o',
+        long = "format",
+        value_name = "FORMAT",
+        default_value = "text",
+        help_heading = "Results"
+    )]
+    pub format: Format,
+    /// Show more: -v what is decided, -vv everything.
+    #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Results")]
+    pub verbose: u8,
+    /// Colours on stderr. `auto`: on a terminal, unless `NO_COLOR` is set.
+    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Results")]
+    pub color: Color,
+}

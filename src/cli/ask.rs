@@ -1,0 +1,145 @@
+//! `kubectl-codegen ask`: a question to an agent of code mode, on this machine.
+
+mod render;
+
+use std::sync::Arc;
+
+use self::render::{Shown, end, happened};
+use super::args::{AskArgs, Format, ManifestArgs};
+use super::command::{TASK_FAILED, USAGE, document, fail, fail_each, model_options, read, runtime, warning};
+use super::local::{Recording, log};
+use super::progress::Progress;
+use crate::engine::code_mode::Happened;
+use crate::local::code_mode::answer::Ended;
+use crate::local::code_mode::error::AskError;
+use crate::local::code_mode::pick::{Asked, Picked, pick, read_history};
+use crate::local::code_mode::runner::{ask, output_folder};
+use crate::local::interrupt::{self, Stop};
+use crate::local::objects::Objects;
+use crate::local::options::TaskOptions;
+use crate::pipeline::code_mode::Stage;
+
+/// Runs the command.
+pub(super) fn run(args: &AskArgs) -> i32 {
+    let progress = Arc::new(Progress::new(args.color));
+    log(args.verbose, &progress);
+    let manifests = ManifestArgs {
+        files: args.files.clone(),
+        kustomize: args.kustomize.clone(),
+        ..ManifestArgs::default()
+    };
+    let objects = match read(&manifests, &progress) {
+        Ok(objects) => objects,
+        Err(messages) => return fail_each(&progress, &messages, USAGE),
+    };
+    let picked = match asked(args).and_then(|asked| pick(&objects, &asked)) {
+        Ok(picked) => picked,
+        Err(error) => return fail(&progress, &error, error.exit_code()),
+    };
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
+    };
+    runtime.block_on(async {
+        let listener = Arc::clone(&progress);
+        let listening = interrupt::listen(move || {
+            listener.lines(&warning(
+                "stopping; what is in flight is waited for, so that its result is not lost; Ctrl-C again leaves at once",
+            ));
+        });
+        match listening {
+            Ok(stop) => Box::pin(follow(args, &picked, &objects, &progress, &stop)).await,
+            Err(error) => fail(&progress, &format!("cannot listen for Ctrl-C: {error}"), TASK_FAILED),
+        }
+    })
+}
+
+fn asked(args: &AskArgs) -> Result<Asked, AskError> {
+    let history = args.history.as_deref().map(read_history).transpose()?;
+    Ok(Asked {
+        message: args.question.clone(),
+        agent: args.agent.clone(),
+        history: history.unwrap_or_default(),
+    })
+}
+
+async fn follow(
+    args: &AskArgs,
+    picked: &Picked<'_>,
+    objects: &Objects,
+    progress: &Progress,
+    stop: &Stop,
+) -> i32 {
+    let recording = args.model.record.as_deref();
+    let mut recording = match recording.map(|path| Recording::open(path, "")).transpose() {
+        Ok(recording) => recording,
+        Err(message) => return fail(progress, &message, USAGE),
+    };
+    let options = TaskOptions {
+        fresh: args.fresh,
+        ..model_options(&args.model)
+    };
+    let output = output_folder(args.output.as_deref(), picked);
+    let observe = |event: &Happened| show(progress, happened(event));
+    let asking = ask(picked, objects, &options, &output, &observe, stop);
+    let ended = Box::pin(asking).await;
+    progress.stop();
+    let ended = match ended {
+        Ok(ended) => ended,
+        Err(error) => {
+            let messages: Vec<String> = error.to_string().lines().map(str::to_owned).collect();
+            return fail_each(progress, &messages, error.exit_code());
+        }
+    };
+    for notice in &ended.notices {
+        progress.lines(&warning(notice));
+    }
+    let mut code = code_of(&ended, progress);
+    if let Some(Err(message)) = recording.as_mut().map(|open| open.add(&ended.recording)) {
+        code = code.max(fail(progress, &message, TASK_FAILED));
+    }
+    progress.lines(&end(&ended));
+    match print(args.format, &ended) {
+        Ok(()) => code,
+        Err(error) => fail(
+            progress,
+            &format!("cannot write to stdout: {error}"),
+            code.max(TASK_FAILED),
+        ),
+    }
+}
+
+/// Says why there is no answer, and gives the exit code.
+fn code_of(ended: &Ended, progress: &Progress) -> i32 {
+    if let Some(error) = &ended.stopped {
+        return fail(progress, error, error.exit_code());
+    }
+    if ended.stage == Stage::Succeeded {
+        return 0;
+    }
+    let reason = ended.status.reason.as_deref().unwrap_or_default();
+    let message = ended.status.message.as_deref().unwrap_or_default();
+    fail(progress, &format!("{reason}: {message}"), TASK_FAILED)
+}
+
+/// The answer's text alone, or the document.
+fn print(format: Format, ended: &Ended) -> std::io::Result<()> {
+    match format {
+        Format::Text => match ended.text() {
+            Some(text) => super::print_as_it_is(format!("{}\n", text.trim_end()).as_bytes()),
+            None => Ok(()),
+        },
+        Format::Json | Format::Yaml => match document(format, vec![ended.document()], 1) {
+            Some(text) => super::print(text.as_bytes()),
+            None => Ok(()),
+        },
+    }
+}
+
+fn show(progress: &Progress, shown: Shown) {
+    progress.lines(&shown.lines);
+    match shown.running {
+        Some(label) => progress.run(&label),
+        None => progress.stop(),
+    }
+}

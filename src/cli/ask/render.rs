@@ -1,0 +1,143 @@
+//! What happens to a question, as lines. Pure.
+
+use crate::cli::paint::{Line, Mark};
+use crate::cli::render::{named_paragraph, step};
+use crate::cli::summary::calls_by_tool;
+use crate::cli::text::{count, seconds, shell_word, thousands};
+use crate::engine::code_mode::Happened;
+use crate::local::code_mode::answer::Ended;
+use crate::pipeline::code_mode::Stage;
+
+/// Calls of one program that get a line of their own; the others are counted at the end.
+const LISTED_CALLS: u32 = 20;
+/// Lines of an error.
+const ERROR_LINES: usize = 4;
+
+/// How an event is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Shown {
+    /// Finished lines.
+    pub lines: Vec<Line>,
+    /// What runs now, for the moving line.
+    pub running: Option<String>,
+}
+
+/// The lines of one event.
+pub(super) fn happened(event: &Happened) -> Shown {
+    match event {
+        Happened::CallStarted { attempt } => Shown {
+            lines: Vec::new(),
+            running: Some(format!("the model writes program {attempt}")),
+        },
+        Happened::CallFinished {
+            tokens,
+            seconds: took,
+        } => Shown {
+            lines: vec![step(
+                Mark::Done,
+                "program",
+                &format!("{:>6} tokens   {}", thousands(*tokens), seconds(*took)),
+            )],
+            running: Some("the program is checked and runs".to_owned()),
+        },
+        Happened::ProgramFailed { attempt, error } => Shown {
+            lines: named_paragraph(Mark::Warning, &format!("program {attempt}"), error, ERROR_LINES).lines,
+            running: None,
+        },
+        Happened::ToolCalled {
+            number,
+            tool,
+            raised,
+            seconds: took,
+            ..
+        } => Shown {
+            lines: if *number > LISTED_CALLS {
+                Vec::new()
+            } else {
+                call_lines(*number, tool, raised.as_deref(), *took)
+            },
+            running: Some(format!("the program runs, after call {number}")),
+        },
+    }
+}
+
+fn call_lines(number: u32, tool: &str, raised: Option<&str>, duration: f64) -> Vec<Line> {
+    let name = format!("call {number}");
+    match raised {
+        None => vec![step(
+            Mark::Done,
+            &name,
+            &format!("{tool}   {}", seconds(duration)),
+        )],
+        Some(raised) => {
+            named_paragraph(
+                Mark::Warning,
+                &name,
+                &format!("{tool} raised {raised}"),
+                ERROR_LINES,
+            )
+            .lines
+        }
+    }
+}
+
+/// What it came to in all, and where its files are.
+pub(super) fn end(ended: &Ended) -> Vec<Line> {
+    let status = &ended.status;
+    let mark = match ended.stage {
+        Stage::Succeeded => Mark::Done,
+        Stage::Failed => Mark::Failed,
+        Stage::Writing | Stage::Running => Mark::Warning,
+    };
+    let number = |number: i64| u64::try_from(number).unwrap_or_default();
+    let tokens = status.tokens.as_ref().map_or(0, |tokens| tokens.total);
+    let spent = format!(
+        "{}, {} tokens",
+        count(number(status.attempt.into()), "program"),
+        thousands(number(tokens))
+    );
+    vec![
+        step(mark, "spent", &spent),
+        step(Mark::Detail, "calls", &calls_by_tool(&status.tool_calls)),
+        step(Mark::Detail, "files", &shell_word(&ended.folder)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::paint::paint;
+
+    fn lines(event: &Happened) -> Vec<String> {
+        happened(event)
+            .lines
+            .iter()
+            .map(|line| paint(line, false))
+            .collect()
+    }
+
+    fn call(number: u32, raised: Option<&str>) -> Happened {
+        Happened::ToolCalled {
+            attempt: 1,
+            number,
+            tool: "exchange_rate".to_owned(),
+            raised: raised.map(str::to_owned),
+            seconds: 0.25,
+        }
+    }
+
+    #[test]
+    fn a_call_is_a_line_with_its_time_and_one_that_failed_with_its_reason() {
+        assert_eq!(lines(&call(3, None)), ["✓ call 3        exchange_rate   0.2 s"]);
+        assert_eq!(
+            lines(&call(4, Some("ValueError: no such base"))),
+            ["! call 4        exchange_rate raised ValueError: no such base"]
+        );
+    }
+
+    #[test]
+    fn a_program_with_many_calls_does_not_fill_the_terminal() {
+        assert_eq!(lines(&call(21, None)), Vec::<String>::new());
+        assert!(happened(&call(21, None)).running.is_some());
+    }
+}

@@ -1,0 +1,230 @@
+//! Answers a question of code mode: asks the model for a program, runs it, makes the calls of its tools.
+//!
+//! As everywhere: write the intent, act, write the result, move on. Replies are in the ledger. What a program called is in its journal, and
+//! after a kill the program runs again from its beginning and is answered from there.
+
+mod ask;
+mod execute;
+mod journal;
+pub(crate) mod record;
+mod tools;
+
+use codegen_interpreter::Pool;
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::watch;
+
+use crate::code_mode::prompt::PromptError;
+use crate::ledger::{Store, StoreError};
+use crate::model::Model;
+use crate::pipeline::code_mode::{Decision, Outcome, Progress, Question, Stage, advance, decide};
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::progress::{Document, LONGEST_PAUSE, Waiting};
+use crate::pipeline::stage::Category;
+
+pub use self::tools::{CallKey, Made, ToolCaller};
+
+/// Everything that the steps of one run need.
+pub(crate) struct CodeModeEngine<'a, M, S, T> {
+    /// The question.
+    pub question: &'a Question,
+    /// Writes programs.
+    pub model: &'a M,
+    /// Holds progress, replies, journal and documents.
+    pub store: &'a S,
+    /// Runs programs.
+    pub interpreter: &'a Pool,
+    /// Makes calls.
+    pub tools: &'a T,
+    /// The clock.
+    pub clock: fn() -> Timestamp,
+    /// True while something is under way whose result is not recorded yet.
+    pub in_call: &'a watch::Sender<bool>,
+    /// Receives what happens.
+    pub observer: &'a (dyn Fn(&Happened) + Send + Sync),
+}
+
+/// Something that happened, for whoever watches.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Happened {
+    /// The model is asked for a program.
+    CallStarted {
+        /// Number of the program.
+        attempt: u32,
+    },
+    /// It answered.
+    CallFinished {
+        /// Tokens in and out.
+        tokens: u64,
+        /// Seconds that it took.
+        seconds: f64,
+    },
+    /// A program was not run, or failed.
+    ProgramFailed {
+        /// Number of the program.
+        attempt: u32,
+        /// What was wrong.
+        error: String,
+    },
+    /// A tool was called; calls that are answered from the journal are not.
+    ToolCalled {
+        /// Number of the program.
+        attempt: u32,
+        /// Place of the call.
+        number: u32,
+        /// The tool.
+        tool: String,
+        /// What was raised; none where it gave a value.
+        raised: Option<String>,
+        /// Seconds that it took.
+        seconds: f64,
+    },
+}
+
+/// What a step came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It moved on.
+    Advanced,
+    /// Calls wait for other objects.
+    Pending,
+    /// Nothing to do before this moment.
+    Waiting(Timestamp),
+    /// It has ended.
+    Finished,
+}
+
+/// A step that could not be performed; the recorded state is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum CodeModeError {
+    /// The store refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A prompt could not be written.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+    /// What is stored cannot be read.
+    #[error(
+        "the stored state {name} cannot be read: {why}; ask again with another run, or use the version that wrote it"
+    )]
+    State {
+        /// Which entry.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
+    /// The recorded progress, or a new start.
+    #[allow(dead_code, reason = "for whoever goes on with a run in a cluster")]
+    pub async fn load(&self) -> Result<Progress, CodeModeError> {
+        let Some(bytes) = self.store.load().await? else {
+            return Ok(Progress::start((self.clock)()));
+        };
+        serde_json::from_slice(&bytes).map_err(|error| damaged("progress", &error))
+    }
+
+    /// Decides what comes next, performs it, and records what it came to.
+    pub async fn step(&self, progress: Progress) -> Result<(Progress, Step), CodeModeError> {
+        self.in_call.send_replace(true);
+        let performed = self.perform(progress).await;
+        self.in_call.send_replace(false);
+        performed
+    }
+
+    async fn perform(&self, progress: Progress) -> Result<(Progress, Step), CodeModeError> {
+        let (progress, outcome) = match decide(self.question, &progress, (self.clock)()) {
+            Decision::Finished => return Ok((progress, Step::Finished)),
+            Decision::Wait(until) => return Ok((progress, Step::Waiting(until))),
+            Decision::Stop(stop) => (progress, Outcome::Stopped(stop)),
+            Decision::Ask => self.ask(progress).await?,
+            Decision::Run => {
+                let outcome = self.run(&progress).await?;
+                (progress, outcome)
+            }
+        };
+        // The state moves last: documents, replies and the journal are stored by now.
+        let next = advance(self.question, progress.clone(), outcome, (self.clock)());
+        if next != progress {
+            self.save(&next).await?;
+        }
+        let step = match (&next.waiting, next.waits.calls.is_empty()) {
+            _ if next.stage.is_terminal() => Step::Advanced,
+            (Some(waiting), _) => Step::Waiting(waiting.retry_at),
+            (None, false) if next.stage == Stage::Running => Step::Pending,
+            _ => Step::Advanced,
+        };
+        Ok((next, step))
+    }
+
+    async fn save(&self, progress: &Progress) -> Result<(), CodeModeError> {
+        let bytes = to_bytes("progress", progress)?;
+        Ok(self.store.save(&bytes).await?)
+    }
+
+    /// Stores a document once; what another process stored under that name first counts.
+    async fn put(&self, name: String, value: &impl Serialize) -> Result<Document, CodeModeError> {
+        let bytes = to_bytes(&name, value)?;
+        let bytes = match self.store.create(&name, &bytes).await? {
+            crate::ledger::Created::New => bytes,
+            crate::ledger::Created::Existed(existed) => existed,
+        };
+        Ok(Document {
+            name,
+            sha256: sha256_hex(&bytes),
+            bytes: bytes.len() as u64,
+        })
+    }
+
+    /// A document that must be there.
+    async fn get<D: DeserializeOwned>(&self, document: &Document) -> Result<D, CodeModeError> {
+        let name = &document.name;
+        let bytes = self.store.read(name).await?;
+        let bytes = bytes.ok_or_else(|| CodeModeError::State {
+            name: name.clone(),
+            why: "it is gone".to_owned(),
+        })?;
+        serde_json::from_slice(&bytes).map_err(|error| damaged(name, &error))
+    }
+
+    /// Something that is no fault of the program, and is tried again after a pause.
+    fn blocked(&self, progress: &Progress, category: Category, message: String) -> Outcome {
+        let times = progress
+            .waiting
+            .as_ref()
+            .map_or(0, |waiting| waiting.times)
+            .min(10);
+        let pause = match category {
+            Category::Infrastructure => LONGEST_PAUSE.as_secs().min(1 << times),
+            Category::Configuration => LONGEST_PAUSE.as_secs(),
+        };
+        let now = (self.clock)();
+        Outcome::Blocked(Waiting {
+            category,
+            message,
+            times: times + 1,
+            retry_at: now.checked_add(SignedDuration::from_secs(pause)).unwrap_or(now),
+            reason: None,
+        })
+    }
+
+    fn happened(&self, happened: &Happened) {
+        (self.observer)(happened);
+    }
+}
+
+fn to_bytes(name: &str, value: &impl Serialize) -> Result<Vec<u8>, CodeModeError> {
+    serde_json::to_vec(value).map_err(|error| damaged(name, &error))
+}
+
+fn damaged(name: &str, error: &serde_json::Error) -> CodeModeError {
+    CodeModeError::State {
+        name: name.to_owned(),
+        why: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! The model's call: intent, call, record, and the program in its reply.
+
+use codegen_interpreter::{Diagnostic, Error};
+
+use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
+use crate::code_mode::reply::program_of;
+use crate::ledger::{Ledger, Store};
+use crate::model::{Model, ModelError};
+use crate::pipeline::call::{FinishReason, Reply, Request, request_hash};
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::code_mode::{
+    Evidence, Outcome, Progress, Stop, StopReason, allow_call, limited, request, request_tokens,
+};
+use crate::pipeline::progress::Intent;
+use crate::pipeline::stage::Category;
+
+/// Seconds after which a call that another holder started is taken for lost.
+const CALL_DEADLINE_SECONDS: i64 = 120;
+/// Faults of types that the model reads.
+const LISTED_FAULTS: usize = 10;
+
+enum Answered {
+    Reply(Progress, Reply),
+    Otherwise(Progress, Outcome),
+}
+
+impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
+    /// Asks for a program (or takes the reply that is recorded) and checks it.
+    pub(super) async fn ask(&self, progress: Progress) -> Result<(Progress, Outcome), CodeModeError> {
+        let Ok(toolbox) = self.question.toolbox() else {
+            // Resolved before the question was frozen.
+            return Ok((progress, no_tools()));
+        };
+        let declarations = toolbox.declarations();
+        let evidence: Option<Evidence> = match progress.failed.last() {
+            Some(failed) => Some(self.get(&failed.evidence).await?),
+            None => None,
+        };
+        let request = request(self.question, &declarations, evidence.as_ref())?;
+        let (progress, reply) = match self.answered(progress, &request).await? {
+            Answered::Reply(progress, reply) => (progress, reply),
+            Answered::Otherwise(progress, outcome) => return Ok((progress, outcome)),
+        };
+        let outcome = self.take_reply(&progress, &reply, declarations).await?;
+        Ok((progress, outcome))
+    }
+
+    async fn answered(&self, progress: Progress, request: &Request) -> Result<Answered, CodeModeError> {
+        // The record goes before everything: what has a reply is never asked for again.
+        if let Some(entry) = Ledger::new(self.store)
+            .find(progress.sequence, request.kind)
+            .await?
+        {
+            return Ok(Answered::Reply(
+                progress.with_call_answered(entry.reply.usage),
+                entry.reply,
+            ));
+        }
+        // A call in flight at a kill, which may have been billed.
+        let progress = progress.with_call_lost();
+        let size = request_tokens(request);
+        let limit = match allow_call(self.question, &progress, size) {
+            Ok(limit) => limit,
+            Err(stop) => return Ok(Answered::Otherwise(progress, Outcome::Stopped(stop))),
+        };
+        self.send(progress, &limited(request, limit), size + limit).await
+    }
+
+    async fn send(
+        &self,
+        progress: Progress,
+        request: &Request,
+        estimate: u64,
+    ) -> Result<Answered, CodeModeError> {
+        let sequence = progress.sequence;
+        let started_at = (self.clock)();
+        let deadline = started_at.checked_add(jiff::SignedDuration::from_secs(CALL_DEADLINE_SECONDS));
+        let progress = progress.with_intent(Intent {
+            kind: request.kind,
+            sequence,
+            request_hash: request_hash(request),
+            estimate,
+            deadline: deadline.unwrap_or(started_at),
+        });
+        // Before the request: a kill during the call leaves a trace of it.
+        self.save(&progress).await?;
+        self.happened(&Happened::CallStarted {
+            attempt: progress.attempt,
+        });
+        let reply = match self.model.call(request).await {
+            Ok(reply) => reply,
+            Err(error) => return Ok(self.call_failed(progress, &error)),
+        };
+        let finished_at = (self.clock)();
+        let entry = Ledger::new(self.store)
+            .record(sequence, request, reply, started_at, finished_at)
+            .await?;
+        self.happened(&Happened::CallFinished {
+            tokens: entry.reply.usage.input + entry.reply.usage.output,
+            seconds: finished_at.duration_since(started_at).as_secs_f64(),
+        });
+        Ok(Answered::Reply(
+            progress.with_call_answered(entry.reply.usage),
+            entry.reply,
+        ))
+    }
+
+    /// A call without a reply fails no program. It is spent where a bill may show it.
+    fn call_failed(&self, progress: Progress, error: &ModelError) -> Answered {
+        let outcome = self.blocked(&progress, error.category(), error.to_string());
+        let progress = if error.may_be_billed() {
+            progress.with_call_lost()
+        } else {
+            progress.with_call_not_made()
+        };
+        Answered::Otherwise(progress, outcome)
+    }
+
+    /// The program in a reply, if its types fit the tools.
+    async fn take_reply(
+        &self,
+        progress: &Progress,
+        reply: &Reply,
+        declarations: String,
+    ) -> Result<Outcome, CodeModeError> {
+        let evidence = match reply.finish {
+            FinishReason::Length => Err(unusable(
+                "the reply was cut at its length; answer with a shorter program".to_owned(),
+            )),
+            FinishReason::Refused => Err(unusable(
+                "the reply was a refusal; answer with a program".to_owned(),
+            )),
+            FinishReason::Complete | FinishReason::Other(_) => {
+                program_of(&reply.text).map_err(|error| unusable(error.to_string()))
+            }
+        };
+        let program = match evidence {
+            Ok(program) => program,
+            Err(evidence) => return self.reject(progress, evidence).await,
+        };
+        match self.interpreter.check(program.clone(), declarations).await {
+            Ok(faults) if faults.is_empty() => {}
+            Ok(faults) => return self.reject(progress, ill_typed(program, &faults)).await,
+            // A check that cannot be made refuses no program: running shows what is wrong with it.
+            Err(Error::WorkerDied { .. }) => {}
+            Err(error) => {
+                return Ok(self.blocked(progress, Category::Configuration, with_causes(&error)));
+            }
+        }
+        // The reply has moved the sequence on.
+        let name = format!("documents/program-{:04}.json", progress.sequence - 1);
+        Ok(Outcome::Written(self.put(name, &program).await?))
+    }
+
+    async fn reject(&self, progress: &Progress, evidence: Evidence) -> Result<Outcome, CodeModeError> {
+        let error = line(&evidence);
+        self.happened(&Happened::ProgramFailed {
+            attempt: progress.attempt,
+            error: error.clone(),
+        });
+        let evidence = self.put(evidence_name(progress), &evidence).await?;
+        Ok(Outcome::Rejected { error, evidence })
+    }
+}
+
+/// The document with what was wrong with the present program.
+pub(super) fn evidence_name(progress: &Progress) -> String {
+    format!("documents/evidence-{:04}.json", progress.attempt)
+}
+
+/// What was wrong, in a line.
+pub(super) fn line(evidence: &Evidence) -> String {
+    let place = evidence
+        .line
+        .map(|line| format!(" in line {line}"))
+        .unwrap_or_default();
+    let error = evidence.error.lines().next().unwrap_or_default();
+    format!("{}{place}: {error}", evidence.kind)
+}
+
+pub(super) fn no_tools() -> Outcome {
+    Outcome::Stopped(Stop {
+        reason: StopReason::JournalMismatch,
+        message: "the agent's tools do not go together any more; ask again".to_owned(),
+    })
+}
+
+fn unusable(error: String) -> Evidence {
+    Evidence {
+        kind: "No program".to_owned(),
+        error,
+        ..Evidence::default()
+    }
+}
+
+fn ill_typed(program: String, faults: &[Diagnostic]) -> Evidence {
+    let lines: Vec<_> = faults
+        .iter()
+        .take(LISTED_FAULTS)
+        .map(|fault| format!("line {}: {} ({})", fault.line, fault.message, fault.rule))
+        .collect();
+    Evidence {
+        program,
+        kind: "The check of types failed, so that nothing was called".to_owned(),
+        line: None,
+        error: lines.join("\n"),
+        ..Evidence::default()
+    }
+}

@@ -1,0 +1,459 @@
+//! Runs a program: what it calls is answered from the journal, or made and recorded.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use codegen_interpreter as interpreter;
+use codegen_interpreter::{Call as Request, Error, Event, Program};
+use futures::future::join_all;
+use serde_json::Value;
+
+use super::ask::{evidence_name, line, no_tools};
+use super::journal::OpenJournal;
+use super::tools::{CallKey, Made};
+use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
+use crate::api::code_mode::PendingCall;
+use crate::code_mode::arguments::bind;
+use crate::code_mode::journal::{Call, Earlier, Ended, Entry, Journal, Lookup, Outcome as CallOutcome};
+use crate::code_mode::signature::{READ_TEXT, Toolbox};
+use crate::ledger::Store;
+use crate::model::Model;
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::code_mode::{Answer, Evidence, Outcome, Progress, Ran, Stop, StopReason};
+use crate::pipeline::stage::Category;
+
+/// Calls of one batch that are made at once.
+const AT_ONCE: usize = 16;
+/// Depth of calls inside a program.
+const RECURSION: u32 = 256;
+
+/// Why a program goes no further in this step.
+enum Halt {
+    /// An end that no other program mends.
+    Stop(Stop),
+    /// Calls wait for other objects.
+    Pending(Vec<PendingCall>),
+    /// Something that is no fault of the program.
+    Blocked(Outcome),
+    /// Nothing was recorded: the step is tried again.
+    Error(CodeModeError),
+}
+
+impl<E: Into<CodeModeError>> From<E> for Halt {
+    fn from(error: E) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+/// A program under way.
+struct Run<'a, S> {
+    toolbox: Toolbox,
+    journal: OpenJournal<'a, S>,
+    earlier: Earlier,
+    attempt: u32,
+    calls: BTreeMap<String, u32>,
+}
+
+impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
+    /// Runs the present program from its beginning.
+    pub(super) async fn run(&self, progress: &Progress) -> Result<Outcome, CodeModeError> {
+        let (Some(program), Ok(toolbox)) = (&progress.program, self.question.toolbox()) else {
+            return Ok(no_tools());
+        };
+        let code: String = self.get(program).await?;
+        let mut run = Run {
+            earlier: self.earlier(progress).await?,
+            journal: OpenJournal::open(self.store, progress.attempt).await?,
+            toolbox,
+            attempt: progress.attempt,
+            calls: BTreeMap::new(),
+        };
+        // Those that this program got before a kill are used up.
+        for ended in run.journal.journal().ended().filter(|ended| ended.is_copy) {
+            run.earlier.take(&ended.call);
+        }
+        let ran = match self.follow(progress, &mut run, code).await {
+            Ok(ran) => ran,
+            Err(Halt::Stop(stop)) => Ran::Ended(stop),
+            Err(Halt::Pending(calls)) => Ran::Pending(calls),
+            Err(Halt::Blocked(outcome)) => {
+                run.journal.flush().await?;
+                return Ok(outcome);
+            }
+            Err(Halt::Error(error)) => return Err(error),
+        };
+        run.journal.flush().await?;
+        Ok(Outcome::Ran {
+            ran,
+            calls: run.calls,
+        })
+    }
+
+    /// What earlier programs of the run called that must not be called twice.
+    async fn earlier(&self, progress: &Progress) -> Result<Earlier, CodeModeError> {
+        let mut journals: Vec<Journal> = Vec::new();
+        for attempt in 1..progress.attempt {
+            journals.push(OpenJournal::open(self.store, attempt).await?.journal().clone());
+        }
+        Ok(Earlier::of(&journals, |tool| self.question.effect(tool)))
+    }
+
+    async fn follow(&self, progress: &Progress, run: &mut Run<'_, S>, code: String) -> Result<Ran, Halt> {
+        let limits = interpreter::Limits {
+            time_ms: self.question.limits.interpreter_ms,
+            memory_bytes: self.question.limits.memory_bytes,
+            recursion: RECURSION,
+            ..interpreter::Limits::default()
+        };
+        let program = Program {
+            code: code.clone(),
+            functions: run.toolbox.names(),
+            limits,
+        };
+        let started = self.interpreter.start(program).await;
+        let mut session = match started {
+            Ok(session) => session,
+            Err(error) => return self.fell_out(progress, run, code, &error).await,
+        };
+        loop {
+            let event = match session.next().await {
+                Ok(event) => event,
+                Err(error) => return self.fell_out(progress, run, code, &error).await,
+            };
+            match event {
+                Event::Calls(calls) => {
+                    let outcomes = self.answer(progress, run, calls).await?;
+                    if let Err(error) = session.answer(outcomes).await {
+                        return self.fell_out(progress, run, code, &error).await;
+                    }
+                }
+                Event::Finished(finished) => {
+                    let answer = Answer {
+                        value: finished.value,
+                        text: finished.text,
+                        printed: finished.printed,
+                    };
+                    run.journal.flush().await?;
+                    let name = format!("documents/answer-{:04}.json", progress.attempt);
+                    return Ok(Ran::Answered(self.put(name, &answer).await?));
+                }
+                Event::Raised(raised) => {
+                    let evidence = Evidence {
+                        program: code,
+                        kind: raised.kind,
+                        line: raised.line,
+                        error: raised.message,
+                        printed: raised.printed,
+                        calls: Vec::new(),
+                    };
+                    return self.failed(progress, run, evidence).await;
+                }
+            }
+        }
+    }
+
+    /// A worker that ended before its program is the program's doing; that there is none, is not.
+    async fn fell_out(
+        &self,
+        progress: &Progress,
+        run: &mut Run<'_, S>,
+        code: String,
+        error: &Error,
+    ) -> Result<Ran, Halt> {
+        if !matches!(error, Error::WorkerDied { .. } | Error::ProgramTooLong { .. }) {
+            return Err(Halt::Blocked(self.blocked(
+                progress,
+                Category::Configuration,
+                with_causes(error),
+            )));
+        }
+        let evidence = Evidence {
+            program: code,
+            kind: "The interpreter ended".to_owned(),
+            error: with_causes(error),
+            ..Evidence::default()
+        };
+        self.failed(progress, run, evidence).await
+    }
+
+    async fn failed(
+        &self,
+        progress: &Progress,
+        run: &mut Run<'_, S>,
+        evidence: Evidence,
+    ) -> Result<Ran, Halt> {
+        run.journal.flush().await?;
+        let evidence = Evidence {
+            calls: run.journal.journal().ended().cloned().collect(),
+            ..evidence
+        };
+        let error = line(&evidence);
+        self.happened(&Happened::ProgramFailed {
+            attempt: progress.attempt,
+            error: error.clone(),
+        });
+        let evidence = self.put(evidence_name(progress), &evidence).await?;
+        Ok(Ran::Failed { error, evidence })
+    }
+
+    /// Answers a batch of calls, in their order.
+    async fn answer(
+        &self,
+        progress: &Progress,
+        run: &mut Run<'_, S>,
+        requests: Vec<Request>,
+    ) -> Result<Vec<interpreter::Outcome>, Halt> {
+        let mut answers = Vec::with_capacity(requests.len());
+        let mut wanted = Vec::new();
+        for request in requests {
+            let number = request.id + 1;
+            *run.calls.entry(request.name.clone()).or_default() += 1;
+            match self.recorded(run, request, number)? {
+                Settled::Outcome(outcome) => answers.push(Some(outcome)),
+                Settled::Begin(call) => {
+                    answers.push(None);
+                    wanted.push(call);
+                }
+            }
+        }
+        let mut made = self.make(progress, run, wanted).await?.into_iter();
+        let outcomes = answers
+            .into_iter()
+            .filter_map(|answer| answer.or_else(|| made.next()));
+        Ok(outcomes.map(to_interpreter).collect())
+    }
+
+    /// What a call came to without being made, or the call as it is to be made.
+    fn recorded(&self, run: &mut Run<'_, S>, request: Request, number: u32) -> Result<Settled, Halt> {
+        if number > self.question.limits.max_tool_calls {
+            return Ok(Settled::Outcome(raised(
+                "RuntimeError",
+                format!(
+                    "limits.maxToolCalls: more than {} calls of tools",
+                    self.question.limits.max_tool_calls
+                ),
+            )));
+        }
+        let Some(signature) = run.toolbox.find(&request.name) else {
+            return Ok(Settled::Outcome(raised(
+                "NameError",
+                format!("there is no tool `{}`", request.name),
+            )));
+        };
+        let keyword = request.kwargs.into_iter().collect();
+        let arguments = match bind(signature, request.args, keyword) {
+            Ok(arguments) => arguments,
+            Err(error) => return Ok(Settled::Outcome(raised(error.kind(), error.to_string()))),
+        };
+        let call = Call {
+            number,
+            tool: request.name,
+            arguments,
+        };
+        let found = run.journal.journal().find(&call).map_err(|mismatch| {
+            Halt::Stop(Stop {
+                reason: StopReason::JournalMismatch,
+                message: mismatch.to_string(),
+            })
+        })?;
+        match found {
+            Lookup::Ended(outcome) => Ok(Settled::Outcome(outcome.clone())),
+            Lookup::InFlight if !self.question.is_repeatable(&call.tool) => {
+                Err(Halt::Stop(unknown(&call, "the operator ended")))
+            }
+            Lookup::InFlight | Lookup::New => Ok(Settled::Begin(call)),
+        }
+    }
+
+    /// Makes calls, those of one batch together, and records what they came to.
+    async fn make(
+        &self,
+        progress: &Progress,
+        run: &mut Run<'_, S>,
+        calls: Vec<Call>,
+    ) -> Result<Vec<CallOutcome>, Halt> {
+        let mut outcomes = Vec::with_capacity(calls.len());
+        let mut pending = Vec::new();
+        let mut calls = calls.into_iter().peekable();
+        while calls.peek().is_some() {
+            let batch: Vec<Call> = calls.by_ref().take(AT_ONCE).collect();
+            let mut copies = Vec::with_capacity(batch.len());
+            for call in &batch {
+                let copy = run.earlier.take(call).map(CallOutcome::Returned);
+                if copy.is_none() && !self.question.is_repeatable(&call.tool) {
+                    run.journal.write(Entry::Begun(call.clone())).await?;
+                }
+                copies.push(copy);
+            }
+            let attempt = run.attempt;
+            let fresh = batch.iter().zip(&copies).map(|(call, copy)| async move {
+                match copy {
+                    Some(outcome) => Finished::copy(outcome.clone()),
+                    None => self.call(attempt, call).await,
+                }
+            });
+            let finished = join_all(fresh).await;
+            // Each is recorded, also where one of them ends the run: it was made.
+            let mut halt = None;
+            for (call, finished) in batch.into_iter().zip(finished) {
+                match self.settle(progress, run, call, finished).await {
+                    Ok(Ok(outcome)) => outcomes.push(outcome),
+                    Ok(Err(call)) => pending.push(call),
+                    Err(Halt::Error(error)) => return Err(Halt::Error(error)),
+                    Err(other) => {
+                        halt.get_or_insert(other);
+                    }
+                }
+            }
+            if let Some(halt) = halt {
+                run.journal.flush().await?;
+                return Err(halt);
+            }
+        }
+        if pending.is_empty() {
+            return Ok(outcomes);
+        }
+        run.journal.flush().await?;
+        Err(Halt::Pending(pending))
+    }
+
+    /// Records what a call came to.
+    async fn settle(
+        &self,
+        progress: &Progress,
+        run: &mut Run<'_, S>,
+        call: Call,
+        finished: Finished,
+    ) -> Result<Result<CallOutcome, PendingCall>, Halt> {
+        match finished.made {
+            Made::Ended(outcome) => {
+                let raised = match &outcome {
+                    CallOutcome::Returned(_) => None,
+                    CallOutcome::Raised { kind, message } => Some(format!("{kind}: {message}")),
+                };
+                self.happened(&Happened::ToolCalled {
+                    attempt: progress.attempt,
+                    number: call.number,
+                    tool: call.tool.clone(),
+                    raised,
+                    seconds: finished.seconds,
+                });
+                let is_repeatable = self.question.is_repeatable(&call.tool);
+                let entry = Entry::Ended(Ended {
+                    call,
+                    outcome: outcome.clone(),
+                    is_copy: finished.is_copy,
+                    started_at: finished.started_at,
+                    ended_at: (self.clock)().to_string(),
+                });
+                if is_repeatable {
+                    run.journal.buffer(entry).await?;
+                } else {
+                    run.journal.write(entry).await?;
+                }
+                Ok(Ok(outcome))
+            }
+            Made::Pending(name) => Ok(Err(PendingCall {
+                number: i32::try_from(call.number).unwrap_or(i32::MAX),
+                tool: call.tool,
+                run: name,
+            })),
+            Made::Unknown(why) => Err(Halt::Stop(unknown(&call, &why))),
+            Made::Blocked {
+                message,
+                needs_person,
+            } => {
+                let category = if needs_person {
+                    Category::Configuration
+                } else {
+                    Category::Infrastructure
+                };
+                let message = format!("call {} of `{}`: {message}", call.number, call.tool);
+                if !self.question.is_repeatable(&call.tool) {
+                    run.journal.write(Entry::Withdrawn(call)).await?;
+                }
+                Err(Halt::Blocked(self.blocked(progress, category, message)))
+            }
+        }
+    }
+
+    async fn call(&self, attempt: u32, call: &Call) -> Finished {
+        let started_at = (self.clock)().to_string();
+        let began = Instant::now();
+        let made = if call.tool == READ_TEXT {
+            let limit = call
+                .arguments
+                .get("limit")
+                .and_then(Value::as_u64)
+                .unwrap_or(10_000);
+            let handle = call.arguments.get("file").unwrap_or(&Value::Null);
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            Made::Ended(self.tools.read_text(handle, limit).await)
+        } else if let Some(tool) = self.question.tool(&call.tool) {
+            let key = CallKey {
+                attempt,
+                number: call.number,
+            };
+            self.tools.call(tool, &key, &call.arguments).await
+        } else {
+            Made::Ended(raised("NameError", format!("there is no tool `{}`", call.tool)))
+        };
+        Finished {
+            made,
+            is_copy: false,
+            started_at,
+            seconds: began.elapsed().as_secs_f64(),
+        }
+    }
+}
+
+/// A call that needs no making, or one that does.
+enum Settled {
+    Outcome(CallOutcome),
+    Begin(Call),
+}
+
+/// A call that was made.
+struct Finished {
+    made: Made,
+    is_copy: bool,
+    started_at: String,
+    seconds: f64,
+}
+
+impl Finished {
+    /// What an equal call of an earlier program gave, where it must not be made twice.
+    fn copy(outcome: CallOutcome) -> Self {
+        Self {
+            made: Made::Ended(outcome),
+            is_copy: true,
+            started_at: String::new(),
+            seconds: 0.0,
+        }
+    }
+}
+
+fn raised(kind: &str, message: String) -> CallOutcome {
+    CallOutcome::Raised {
+        kind: kind.to_owned(),
+        message,
+    }
+}
+
+fn unknown(call: &Call, why: &str) -> Stop {
+    Stop {
+        reason: StopReason::UnknownOutcome,
+        message: format!(
+            "call {}, {call}, was sent and nobody knows what it came to: {why}. Look at the tool's own records. It is not made twice; a tool that \
+             bears it says so with onUnknownOutcome: Retry.",
+            call.number
+        ),
+    }
+}
+
+fn to_interpreter(outcome: CallOutcome) -> interpreter::Outcome {
+    match outcome {
+        CallOutcome::Returned(value) => interpreter::Outcome::Return(value),
+        CallOutcome::Raised { kind, message } => interpreter::Outcome::Raise { kind, message },
+    }
+}

@@ -1,0 +1,98 @@
+//! The journal of a program in the store: segments, each written once.
+
+use std::mem;
+
+use super::{CodeModeError, damaged, to_bytes};
+use crate::code_mode::journal::{Entry, Journal};
+use crate::ledger::{Created, Store};
+
+/// Bytes of entries that are written before more are buffered.
+const SEGMENT_BYTES: usize = 64 * 1024;
+
+/// The journal of one program, open for more.
+///
+/// What tools gave that can be asked again is buffered and written together; a call that must not be made twice is written before it is
+/// made, with everything buffered before it.
+pub(super) struct OpenJournal<'a, S> {
+    store: &'a S,
+    attempt: u32,
+    segments: u32,
+    journal: Journal,
+    buffered: Vec<Entry>,
+    buffered_bytes: usize,
+}
+
+impl<'a, S: Store> OpenJournal<'a, S> {
+    /// Reads what is recorded.
+    pub async fn open(store: &'a S, attempt: u32) -> Result<Self, CodeModeError> {
+        let mut segments = 0;
+        let mut journal = Journal::default();
+        while let Some(bytes) = store.read(&name(attempt, segments + 1)).await? {
+            segments += 1;
+            let entries: Vec<Entry> =
+                serde_json::from_slice(&bytes).map_err(|error| damaged(&name(attempt, segments), &error))?;
+            for entry in entries {
+                journal.add(entry);
+            }
+        }
+        Ok(Self {
+            store,
+            attempt,
+            segments,
+            journal,
+            buffered: Vec::new(),
+            buffered_bytes: 0,
+        })
+    }
+
+    /// What is recorded or buffered.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// Buffers an entry; nothing of it needs to be recorded before the program goes on.
+    pub async fn buffer(&mut self, entry: Entry) -> Result<(), CodeModeError> {
+        self.buffered_bytes += to_bytes("an entry of the journal", &entry)?.len();
+        self.journal.add(entry.clone());
+        self.buffered.push(entry);
+        if self.buffered_bytes < SEGMENT_BYTES {
+            return Ok(());
+        }
+        self.flush().await
+    }
+
+    /// Writes an entry, with everything buffered before it.
+    pub async fn write(&mut self, entry: Entry) -> Result<(), CodeModeError> {
+        self.journal.add(entry.clone());
+        self.buffered.push(entry);
+        self.flush().await
+    }
+
+    /// Writes what is buffered.
+    pub async fn flush(&mut self) -> Result<(), CodeModeError> {
+        if self.buffered.is_empty() {
+            return Ok(());
+        }
+        let name = name(self.attempt, self.segments + 1);
+        let bytes = to_bytes(&name, &self.buffered)?;
+        match self.store.create(&name, &bytes).await? {
+            Created::New => {}
+            // Of a write whose reply was lost.
+            Created::Existed(existed) if existed == bytes => {}
+            Created::Existed(_) => {
+                return Err(CodeModeError::State {
+                    name,
+                    why: "another process writes to the same journal".to_owned(),
+                });
+            }
+        }
+        self.segments += 1;
+        self.buffered_bytes = 0;
+        mem::take(&mut self.buffered);
+        Ok(())
+    }
+}
+
+fn name(attempt: u32, segment: u32) -> String {
+    format!("journal/{attempt:04}-{segment:04}.json")
+}

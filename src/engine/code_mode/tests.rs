@@ -1,0 +1,504 @@
+//! Questions answered by real programs in real workers, with tools in memory; killed at every write.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex};
+
+use codegen_interpreter::{Pool, Settings};
+use jiff::Timestamp;
+use rstest::rstest;
+use serde_json::{Map, Value, json};
+use tokio::sync::watch;
+
+use super::{CallKey, CodeModeEngine, CodeModeError, Made, Step, ToolCaller};
+use crate::code_mode::journal::Outcome;
+use crate::code_mode::prompt::Persona;
+use crate::code_mode::signature::{Effect, Tool};
+use crate::engine::tests::world::Script;
+use crate::ledger::{Fault, FaultMoment, MemoryStore, Store as _, StoreError};
+use crate::pipeline::call::{CallKind, FinishReason};
+use crate::pipeline::code_mode::{
+    Answer, Limits, Progress, Question, SourcedTool, Stage, StopReason, ToolOrigin,
+};
+use crate::pipeline::test_support::task;
+
+static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::new(Settings::default()));
+
+/// What a tool in memory does with a call.
+type Conduct = fn(&World, &CallKey, &Map<String, Value>) -> Made;
+
+/// Tools in memory, with every call that reached them.
+struct World {
+    question: Question,
+    script: Script,
+    conducts: BTreeMap<&'static str, Conduct>,
+    made: Mutex<Vec<String>>,
+    /// Whether runs that are waited for have ended.
+    runs_ended: AtomicUsize,
+}
+
+impl ToolCaller for World {
+    async fn call(&self, tool: &SourcedTool, key: &CallKey, arguments: &Map<String, Value>) -> Made {
+        let arguments_text = Value::Object(arguments.clone());
+        self.made
+            .lock()
+            .unwrap()
+            .push(format!("{} {arguments_text}", tool.tool.name));
+        self.conducts[tool.tool.name.as_str()](self, key, arguments)
+    }
+
+    async fn read_text(&self, handle: &Value, limit: usize) -> Outcome {
+        let text: String = format!("text of {}", handle["file"])
+            .chars()
+            .take(limit)
+            .collect();
+        Outcome::Returned(json!(text))
+    }
+}
+
+fn sourced(name: &str, effect: Effect) -> SourcedTool {
+    let parameters = json!({"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"], "additionalProperties": false});
+    SourcedTool {
+        tool: Tool {
+            name: name.to_owned(),
+            description: String::new(),
+            parameters,
+            result: Some(json!({"type": "integer"})),
+            effect,
+        },
+        origin: ToolOrigin::Task {
+            name: name.to_owned(),
+        },
+        retries_unknown: false,
+    }
+}
+
+fn question(tools: Vec<SourcedTool>) -> Question {
+    Question {
+        namespace: "default".to_owned(),
+        agent: "shop".to_owned(),
+        model: task().model,
+        persona: Persona::default(),
+        tools,
+        history: Vec::new(),
+        message: "How much?".to_owned(),
+        limits: Limits {
+            max_retries: 2,
+            max_tool_calls: 50,
+            interpreter_ms: 20_000,
+            memory_bytes: 50 * 1024 * 1024,
+            tool_seconds: 60.0,
+            max_tokens: 100_000,
+            max_model_calls: 10,
+            deadline_seconds: 3_600.0,
+        },
+    }
+}
+
+fn doubled(_: &World, _: &CallKey, arguments: &Map<String, Value>) -> Made {
+    Made::Ended(Outcome::Returned(json!(arguments["id"].as_i64().unwrap() * 2)))
+}
+
+fn fails(_: &World, _: &CallKey, _: &Map<String, Value>) -> Made {
+    Made::Ended(Outcome::Raised {
+        kind: "ConnectionError".to_owned(),
+        message: "the till is closed".to_owned(),
+    })
+}
+
+fn of_a_run(world: &World, key: &CallKey, _: &Map<String, Value>) -> Made {
+    if world.runs_ended.load(Ordering::Relaxed) >= key.number as usize {
+        return Made::Ended(Outcome::Returned(json!(key.number)));
+    }
+    Made::Pending(format!("run-{}", key.number))
+}
+
+fn world(programs: &[&str]) -> World {
+    let mut script = Script::new();
+    for program in programs {
+        script = script.with_text(CallKind::Program, program, FinishReason::Complete);
+    }
+    let tools = vec![
+        sourced("rate", Effect::ReadOnly),
+        sourced("refund", Effect::Once),
+        sourced("report", Effect::Durable),
+        sourced("till", Effect::ReadOnly),
+    ];
+    World {
+        question: question(tools),
+        script,
+        conducts: BTreeMap::from([
+            ("rate", doubled as Conduct),
+            ("refund", doubled),
+            ("report", of_a_run),
+            ("till", fails),
+        ]),
+        made: Mutex::default(),
+        runs_ended: AtomicUsize::new(0),
+    }
+}
+
+impl World {
+    fn made(&self) -> Vec<String> {
+        self.made.lock().unwrap().clone()
+    }
+
+    /// Steps until it ends or waits.
+    async fn go_on(&self, store: &MemoryStore) -> Result<Progress, CodeModeError> {
+        let engine = CodeModeEngine {
+            question: &self.question,
+            model: &self.script,
+            store,
+            interpreter: &POOL,
+            tools: self,
+            clock: Timestamp::now,
+            in_call: &watch::Sender::new(false),
+            observer: &|_| {},
+        };
+        let mut progress = engine.load().await?;
+        for _ in 0..100 {
+            let (next, step) = engine.step(progress).await?;
+            progress = next;
+            if step != Step::Advanced {
+                return Ok(progress);
+            }
+        }
+        panic!("it neither ends nor waits: {progress:?}");
+    }
+}
+
+async fn answer(store: &MemoryStore, progress: &Progress) -> Answer {
+    let document = progress.answer.as_ref().unwrap();
+    serde_json::from_slice(&store.read(&document.name).await.unwrap().unwrap()).unwrap()
+}
+
+const LOOP: &str = "\
+total = 0
+for id in range(3):
+    total += await rate(id)
+try:
+    await till(1)
+except ConnectionError as error:
+    print(error)
+await refund(total)
+";
+
+#[tokio::test]
+async fn a_program_that_loops_and_catches_an_error_answers() {
+    let world = world(&[LOOP]);
+    let store = MemoryStore::new();
+    let progress = world.go_on(&store).await.unwrap();
+    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    let answer = answer(&store, &progress).await;
+    assert_eq!(answer.value, Some(json!(12)));
+    assert!(
+        answer.printed.ends_with("the till is closed\n"),
+        "{}",
+        answer.printed
+    );
+    assert_eq!(
+        progress.tool_calls,
+        BTreeMap::from([("rate".into(), 3), ("refund".into(), 1), ("till".into(), 1)])
+    );
+    assert_eq!(world.script.calls(), 1);
+}
+
+#[rstest]
+#[case::a_tool_that_is_not_there("await rates(1)")]
+#[case::another_type("await rate('one')")]
+#[case::syntax_that_the_interpreter_has_not("def steps():\n    yield 1\nlist(steps())")]
+#[case::no_program("I cannot know that.")]
+#[case::nothing("")]
+#[case::a_loop_without_an_argument("await rate()")]
+#[tokio::test]
+async fn what_is_wrong_with_a_program_costs_no_call_and_is_evidence_for_the_next(#[case] first: &str) {
+    let world = world(&[first, "await rate(4)"]);
+    let store = MemoryStore::new();
+    let progress = world.go_on(&store).await.unwrap();
+    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    assert_eq!(world.made(), ["rate {\"id\":4}"]);
+    let requests = world.script.requests.lock().unwrap();
+    assert_eq!(requests.len(), 2);
+    assert!(
+        requests[1].instruction.starts_with("The program before failed."),
+        "{}",
+        requests[1].instruction
+    );
+    assert_eq!(requests[0].prefix, requests[1].prefix);
+}
+
+#[tokio::test]
+async fn programs_that_keep_failing_end_the_run_with_the_last_fault() {
+    let world = world(&["1 / 0"]);
+    let progress = world.go_on(&MemoryStore::new()).await.unwrap();
+    let stop = progress.stop.unwrap();
+    assert_eq!(stop.reason, StopReason::RetriesExhausted);
+    assert!(
+        stop.message.contains("ZeroDivisionError in line 1"),
+        "{}",
+        stop.message
+    );
+    assert_eq!((progress.failed.len(), world.script.calls()), (3, 3));
+}
+
+#[tokio::test]
+async fn a_call_that_must_not_be_made_twice_is_not_made_again_by_the_next_program() {
+    let world = world(&["await refund(7)\n1 / 0", "await refund(7) + await refund(7)"]);
+    let store = MemoryStore::new();
+    let progress = world.go_on(&store).await.unwrap();
+    assert_eq!(answer(&store, &progress).await.value, Some(json!(28)));
+    assert_eq!(
+        world.made().len(),
+        2,
+        "one by the first program, and the second one of the next"
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_three_programs_make_is_made_once_for_each_time_that_one_of_them_makes_it() {
+    let world = world(&[
+        "await refund(7)\n1 / 0",
+        "await refund(7)\n1 / 0",
+        "await refund(7) + await refund(7)",
+    ]);
+    let progress = world.go_on(&MemoryStore::new()).await.unwrap();
+    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    assert_eq!(world.made().len(), 2);
+}
+
+#[tokio::test]
+async fn a_kill_between_equal_calls_leaves_the_second_one_to_be_made() {
+    let programs = [
+        "await refund(7)\n1 / 0",
+        "first = await refund(7)\nawait report(1)\nfirst + await refund(7)",
+    ];
+    let world = world(&programs);
+    let store = MemoryStore::new();
+    // The second program waits after its first call and runs again from its beginning.
+    assert_eq!(world.go_on(&store).await.unwrap().waits.calls.len(), 1);
+    world.runs_ended.store(9, Ordering::Relaxed);
+    let progress = world.go_on(&store).await.unwrap();
+    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    let refunds = world
+        .made()
+        .iter()
+        .filter(|call| call.starts_with("refund"))
+        .count();
+    assert_eq!(refunds, 2);
+}
+
+#[tokio::test]
+async fn a_call_beside_one_that_cannot_be_made_is_recorded() {
+    let mut world = world(&["import asyncio\nawait asyncio.gather(rate(1), refund(7))"]);
+    world.conducts.insert("rate", |_, _, _| Made::Blocked {
+        message: "no Secret".to_owned(),
+        needs_person: true,
+    });
+    let store = MemoryStore::new();
+    assert!(world.go_on(&store).await.unwrap().waiting.is_some());
+    let journal = super::journal::OpenJournal::open(&store, 1).await.unwrap();
+    assert_eq!(journal.journal().ended().count(), 1);
+}
+
+#[tokio::test]
+async fn calls_of_durable_tools_wait_for_their_runs_and_the_program_goes_on_after_them() {
+    let program = "import asyncio\nfirst = await rate(1)\na, b = await asyncio.gather(report(1), report(2))\n[first, a, b, await report(3)]";
+    let world = world(&[program]);
+    let store = MemoryStore::new();
+    let progress = world.go_on(&store).await.unwrap();
+    let waits: Vec<_> = progress
+        .waits
+        .calls
+        .iter()
+        .map(|call| call.run.as_str())
+        .collect();
+    assert_eq!(waits, ["run-2", "run-3"]);
+    world.runs_ended.store(3, Ordering::Relaxed);
+    let progress = world.go_on(&store).await.unwrap();
+    assert_eq!(progress.waits.calls.len(), 1);
+    world.runs_ended.store(4, Ordering::Relaxed);
+    let progress = world.go_on(&store).await.unwrap();
+    assert_eq!(answer(&store, &progress).await.value, Some(json!([2, 2, 3, 4])));
+    let rates = world
+        .made()
+        .iter()
+        .filter(|call| call.starts_with("rate"))
+        .count();
+    assert_eq!(rates, 1, "what is recorded is not asked for again");
+}
+
+#[tokio::test]
+async fn more_calls_than_the_limit_are_an_exception() {
+    let mut world = world(&["for id in range(60):\n    await rate(id)"]);
+    world.question.limits.max_retries = 0;
+    let progress = world.go_on(&MemoryStore::new()).await.unwrap();
+    assert!(progress.stop.unwrap().message.contains("limits.maxToolCalls"));
+    assert_eq!(world.made().len(), 50);
+}
+
+#[tokio::test]
+async fn a_budget_that_is_spent_ends_the_run_before_the_call() {
+    let mut world = world(&["1"]);
+    world.question.limits.max_tokens = 100;
+    let progress = world.go_on(&MemoryStore::new()).await.unwrap();
+    assert_eq!(progress.stop.unwrap().reason, StopReason::BudgetExceeded);
+    assert_eq!(world.script.calls(), 0);
+}
+
+/// Kills the run at write `write`, then lets it go on undisturbed.
+async fn killed_at(world: &World, write: usize, moment: FaultMoment) -> (MemoryStore, bool) {
+    let store = MemoryStore::new();
+    let first = store.restarted(Some(Fault { write, moment }));
+    let was_killed = match world.go_on(&first).await {
+        Err(CodeModeError::Store(StoreError::Stopped { .. })) => true,
+        Ok(_) => false,
+        Err(error) => panic!("{error}"),
+    };
+    (store.restarted(None), was_killed)
+}
+
+#[rstest]
+#[case(FaultMoment::Before)]
+#[case(FaultMoment::After)]
+#[tokio::test]
+async fn a_run_that_is_killed_at_any_write_asks_for_nothing_recorded_again(#[case] moment: FaultMoment) {
+    let read_only = "total = 0\nfor id in range(3):\n    total += await rate(id)\nawait report(1)\ntotal / 0";
+    let programs = [read_only, LOOP];
+    for write in 1.. {
+        let world = world(&programs);
+        world.runs_ended.store(9, Ordering::Relaxed);
+        let (store, was_killed) = killed_at(&world, write, moment).await;
+        let before = recorded(&store).await;
+        let calls_before = (world.script.calls(), world.made().len());
+        // A reply that was lost with the process is given again to the call that takes its place.
+        if before.replies < world.script.calls() {
+            world.script.forget_lost(CallKind::Program);
+        }
+        let progress = world.go_on(&store).await.unwrap();
+        let unknown = progress
+            .stop
+            .as_ref()
+            .is_some_and(|stop| stop.reason == StopReason::UnknownOutcome);
+        let refunds = world
+            .made()
+            .iter()
+            .filter(|call| call.starts_with("refund"))
+            .count();
+        assert!(refunds <= 1, "write {write} {moment:?}: made twice");
+        if unknown {
+            assert!(before.is_in_flight, "write {write} {moment:?}: {progress:#?}");
+        } else {
+            assert_eq!(
+                progress.stage,
+                Stage::Succeeded,
+                "write {write} {moment:?}: {progress:#?}"
+            );
+            assert_eq!(answer(&store, &progress).await.value, Some(json!(12)));
+        }
+        let lost = usize::try_from(progress.spent.lost_calls).unwrap();
+        assert!(
+            world.script.calls() <= 2 + lost,
+            "write {write} {moment:?}: a recorded reply was asked for again"
+        );
+        assert_repeats(&world, &before, calls_before.1);
+        if !was_killed {
+            break;
+        }
+    }
+}
+
+/// What the store of a killed run holds.
+struct Recorded {
+    replies: usize,
+    /// Calls whose outcome is recorded, by attempt and number.
+    ended: Vec<String>,
+    is_in_flight: bool,
+}
+
+async fn recorded(store: &MemoryStore) -> Recorded {
+    let mut found = Recorded {
+        replies: 0,
+        ended: Vec::new(),
+        is_in_flight: false,
+    };
+    for sequence in 1..10 {
+        let name = format!("calls/{sequence:04}-program.json");
+        found.replies += usize::from(store.read(&name).await.unwrap().is_some());
+    }
+    for attempt in 1..4 {
+        let journal = super::journal::OpenJournal::open(store, attempt).await.unwrap();
+        let ended: VecDeque<_> = journal.journal().ended().collect();
+        found.is_in_flight |= ended.len() < journal.journal().len();
+        found.ended.extend(ended.iter().map(|ended| {
+            format!(
+                "{attempt} {} {}",
+                ended.call.tool,
+                Value::Object(ended.call.arguments.clone())
+            )
+        }));
+    }
+    found
+}
+
+/// After the restart no recorded call of the program under way reached a tool again.
+fn assert_repeats(world: &World, before: &Recorded, made_before: usize) {
+    let made = world.made();
+    let again = made.iter().skip(made_before);
+    let recorded_of_last = before.ended.iter().filter(|call| call.starts_with("2 "));
+    let recorded_of_last: Vec<_> = recorded_of_last.map(|call| call[2..].to_owned()).collect();
+    for call in again {
+        // The first program's calls of tools that change nothing are made by the second one too.
+        let is_of_second = !recorded_of_last.is_empty();
+        assert!(
+            !is_of_second || !recorded_of_last.contains(call),
+            "{call} was recorded and made again"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_call_in_flight_at_a_kill_that_must_not_be_made_twice_is_named() {
+    let world = world(&["await refund(7)"]);
+    let mut named = 0;
+    for write in 1..20 {
+        for moment in [FaultMoment::Before, FaultMoment::After] {
+            let (store, was_killed) = killed_at(&world, write, moment).await;
+            if !was_killed {
+                continue;
+            }
+            world.made.lock().unwrap().clear();
+            let progress = world.go_on(&store).await.unwrap();
+            if let Some(stop) = progress.stop {
+                assert_eq!(stop.reason, StopReason::UnknownOutcome);
+                assert!(stop.message.contains("refund(id=7)"), "{}", stop.message);
+                assert!(world.made().is_empty());
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 0, "no kill met the call in flight");
+}
+
+#[tokio::test]
+async fn a_journal_that_does_not_fit_the_program_is_said_with_both_calls() {
+    let world = world(&["await refund(7)\nawait report(1)"]);
+    let store = MemoryStore::new();
+    world.go_on(&store).await.unwrap();
+    let mut other = world;
+    let mut progress = serde_json::from_slice::<Progress>(&store.load().await.unwrap().unwrap()).unwrap();
+    store
+        .create("documents/other.json", br#""await refund(8)""#)
+        .await
+        .unwrap();
+    progress.program.as_mut().unwrap().name = "documents/other.json".to_owned();
+    store.save(&serde_json::to_vec(&progress).unwrap()).await.unwrap();
+    other.made = Mutex::default();
+    let stop = other.go_on(&store).await.unwrap().stop.unwrap();
+    assert_eq!(stop.reason, StopReason::JournalMismatch);
+    assert!(
+        stop.message.contains("refund(id=7)") && stop.message.contains("refund(id=8)"),
+        "{}",
+        stop.message
+    );
+    assert!(other.made().is_empty());
+}

@@ -1,0 +1,12 @@
+//! Questions of code mode on this machine: `kubectl-codegen ask`.
+
+pub(crate) mod answer;
+mod caller;
+mod clients;
+pub(crate) mod error;
+mod folder;
+mod headers;
+pub(crate) mod pick;
+mod resolve;
+mod results;
+pub(crate) mod runner;

@@ -1,0 +1,173 @@
+//! From an agent of the manifests to a question without open ends: its skills are read, its servers are asked for their tools.
+
+use std::time::Duration;
+
+use futures::future::try_join_all;
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::clients::{Servers, listed, server, server_key};
+use super::error::AskError;
+use super::pick::Picked;
+use crate::api::CodeGenAgent;
+use crate::api::code_mode::{McpTool, Skill, ToolSource};
+use crate::local::objects::Objects;
+use crate::local::options::ModelOverrides;
+use crate::pipeline::code_mode::{Question, SourcedTool, http_tool, mcp_tools, model, question};
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::task::ModelSettings;
+use crate::sources::{find, keys_text, renamed_text};
+use crate::tools::McpClient;
+
+/// How long a server may take to list its tools.
+const LIST_DEADLINE: Duration = Duration::from_secs(20);
+
+/// The question, and the clients of the servers that were asked.
+pub(super) async fn resolve(
+    picked: &Picked<'_>,
+    objects: &Objects,
+    overrides: &ModelOverrides,
+) -> Result<(Question, Servers), AskError> {
+    let skills = skills(picked, objects)?;
+    let sources = picked.agent.spec.tools.iter();
+    let found = try_join_all(sources.map(|source| tools_of(source, picked.namespace(), objects))).await?;
+    let mut tools = Vec::new();
+    let mut servers = Servers::new();
+    for found in found {
+        tools.extend(found.tools);
+        servers.extend(found.server);
+    }
+    let shared = shared(picked, objects)?;
+    let mut question = question(&picked.run, picked.agent, shared, (skills, tools, Vec::new()))?;
+    question.model = model_of(picked, objects, overrides)?;
+    question
+        .toolbox()
+        .map_err(|error| AskError::Tools(error.to_string()))?;
+    Ok((question, servers))
+}
+
+/// The model that is asked: the manifests' one under what the command line says.
+pub(super) fn model_of(
+    picked: &Picked<'_>,
+    objects: &Objects,
+    overrides: &ModelOverrides,
+) -> Result<ModelSettings, AskError> {
+    let mut agent = picked.agent.clone();
+    let mut shared = shared(picked, objects)?.cloned();
+    if *overrides != ModelOverrides::default() {
+        let own = agent.spec.model.get_or_insert_default();
+        overrides.apply_to(own, shared.as_mut().and_then(|shared| shared.spec.model.as_mut()));
+    }
+    Ok(model(&agent, shared.as_ref())?)
+}
+
+/// What an agent is, but for its model: another one may answer otherwise. None where something that it refers to is not there.
+pub(super) fn fingerprint(picked: &Picked<'_>, objects: &Objects) -> Option<String> {
+    let mut spec = picked.agent.spec.clone();
+    spec.model = None;
+    spec.agent_ref = None;
+    let skills = skills(picked, objects).ok()?;
+    Some(sha256_hex(json!([spec, skills]).to_string().as_bytes()))
+}
+
+fn shared<'a>(picked: &Picked<'_>, objects: &'a Objects) -> Result<Option<&'a CodeGenAgent>, AskError> {
+    let Some(wanted) = &picked.agent.spec.agent_ref else {
+        return Ok(None);
+    };
+    let (namespace, name) = (picked.namespace(), &wanted.name);
+    match find(&objects.agents, namespace, name) {
+        Some(shared) => Ok(Some(shared)),
+        None => Err(AskError::NoSharedAgent {
+            name: name.clone(),
+            renamed: renamed_text(&objects.agents, namespace, name),
+        }),
+    }
+}
+
+fn skills(picked: &Picked<'_>, objects: &Objects) -> Result<Vec<String>, AskError> {
+    let skills = picked.agent.spec.skills.iter().enumerate();
+    skills
+        .map(|(index, skill)| skill_text(index, skill, picked.namespace(), objects))
+        .collect()
+}
+
+fn skill_text(index: usize, skill: &Skill, namespace: &str, objects: &Objects) -> Result<String, AskError> {
+    let Some(reference) = &skill.config_map_key_ref else {
+        return Ok(skill.text.clone().unwrap_or_default());
+    };
+    let missing = |what: String, remedy: String| AskError::NoSkill {
+        field: format!("spec.skills[{index}].configMapKeyRef"),
+        what,
+        remedy,
+    };
+    let (name, key) = (&reference.name, &reference.key);
+    let Some(keys) = find(&objects.config_maps, namespace, name) else {
+        let renamed = renamed_text(&objects.config_maps, namespace, name);
+        return Err(missing(
+            format!("ConfigMap {name}, which is not among the manifests{renamed}"),
+            "add its document with -f".to_owned(),
+        ));
+    };
+    let Some(bytes) = keys.0.get(key) else {
+        let present: Vec<String> = keys.0.keys().cloned().collect();
+        return Err(missing(
+            format!("key {key} of ConfigMap {name}, which has {}", keys_text(&present)),
+            "correct the key".to_owned(),
+        ));
+    };
+    String::from_utf8(bytes.clone()).map_err(|_| {
+        missing(
+            format!("key {key} of ConfigMap {name}, which is not UTF-8 text"),
+            "save it as text".to_owned(),
+        )
+    })
+}
+
+/// The tools of one entry of an agent.
+struct Found {
+    tools: Vec<SourcedTool>,
+    server: Option<(String, McpClient)>,
+}
+
+async fn tools_of(source: &ToolSource, namespace: &str, objects: &Objects) -> Result<Found, AskError> {
+    let only_in_a_cluster = |field, why| AskError::ToolElsewhere {
+        field,
+        tool: source.name.clone(),
+        why,
+    };
+    if let Some(http) = &source.http {
+        return Ok(Found {
+            tools: vec![http_tool(source, http)],
+            server: None,
+        });
+    }
+    if let Some(mcp) = &source.mcp {
+        return of_a_server(source, mcp, namespace, objects).await;
+    }
+    if source.program_image.is_some() {
+        return Err(only_in_a_cluster(
+            "programImage",
+            "a published program runs in a cluster, and this command pulls no images; leave the tool out here",
+        ));
+    }
+    Err(only_in_a_cluster(
+        "taskRef",
+        "a task is no tool on this machine yet; leave the tool out here, or offer the program by HTTP or MCP",
+    ))
+}
+
+async fn of_a_server(
+    source: &ToolSource,
+    mcp: &McpTool,
+    namespace: &str,
+    objects: &Objects,
+) -> Result<Found, AskError> {
+    let client = server(&source.name, &mcp.url, &mcp.headers_from, namespace, objects)?;
+    let deadline = Instant::now() + LIST_DEADLINE;
+    let tools = client.list_tools(&mcp.tool_names, deadline).await?;
+    let tools = tools.into_iter().map(listed).collect();
+    Ok(Found {
+        tools: mcp_tools(source, mcp, tools)?,
+        server: Some((server_key(&mcp.url, &mcp.headers_from), client)),
+    })
+}

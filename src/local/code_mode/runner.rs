@@ -1,0 +1,310 @@
+//! One question on this machine, start to end: freeze, follow, publish.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use codegen_interpreter::{Pool, Settings};
+use jiff::Timestamp;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::answer::Ended;
+use super::caller::Caller;
+use super::clients::{Clients, Servers};
+use super::error::{AskError, stopped};
+use super::folder::{Frozen, earlier, freeze};
+use super::pick::Picked;
+use super::resolve::{fingerprint, model_of, resolve};
+use super::results::files;
+use crate::api::code_mode::CodeModeRunStatus;
+use crate::engine::code_mode::record::{Record, record};
+use crate::engine::code_mode::{CodeModeEngine, Happened, Step};
+use crate::ledger::{FolderStore, Ledger, Store as _, export_replies};
+use crate::local::client;
+use crate::local::credentials::ModelCredentials;
+use crate::local::error::TaskError;
+use crate::local::folder::{DEFAULT_OUTPUT, RevisionFolder, TaskFolder};
+use crate::local::interrupt::Stop;
+use crate::local::objects::Objects;
+use crate::local::options::TaskOptions;
+use crate::model::AnyModel;
+use crate::pipeline::call::CallKind;
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::code_mode::{Progress, Question, StatusContext, status};
+use crate::pipeline::stage::Category;
+
+/// Failures of infrastructure in a row after which the command ends; the same command goes on.
+const MAX_WAITS: u32 = 3;
+/// Characters that distinguish the calls of one start from those of another.
+const KEY_CHARACTERS: usize = 8;
+/// Folder of questions among the results.
+const QUESTIONS: &str = "ask";
+
+/// Receives what happens.
+pub(crate) type Observe<'a> = &'a (dyn Fn(&Happened) + Send + Sync);
+
+/// Where the results of a question go.
+pub(crate) fn output_folder(output: Option<&Path>, picked: &Picked<'_>) -> PathBuf {
+    let usual = || {
+        Path::new(DEFAULT_OUTPUT)
+            .join(QUESTIONS)
+            .join(picked.folder_name())
+    };
+    output.map_or_else(usual, Path::to_owned)
+}
+
+/// Answers a question, or goes on with what an earlier command began. Where that has ended, nothing is called.
+pub(crate) async fn ask(
+    picked: &Picked<'_>,
+    objects: &Objects,
+    options: &TaskOptions,
+    output: &Path,
+    observe: Observe<'_>,
+    stop: &Stop,
+) -> Result<Ended, AskError> {
+    let begun = begin(picked, objects, options, output).await?;
+    let store = FolderStore::open(&begun.run.record()).map_err(|error| stopped(&error))?;
+    let before = load(&store).await?;
+    let mut notices = begun.notices;
+    let question = &begun.frozen.question;
+    let (progress, why) = if before.stage.is_terminal() {
+        notices.push(
+            "this is the end of an earlier command: nothing was called now; --fresh asks again".to_owned(),
+        );
+        (before, None)
+    } else {
+        let clients = match begun.clients {
+            Some(clients) => clients,
+            None => Clients::new(&question.tools, Servers::new(), &question.namespace, objects)?,
+        };
+        let caller = Caller {
+            clients,
+            name: begun.frozen.name.clone(),
+            timeout: Duration::try_from_secs_f64(question.limits.tool_seconds).unwrap_or(Duration::MAX),
+        };
+        let pool = interpreter(question).await?;
+        let model = model(question, objects, options, (&store, &before)).await?;
+        let (in_call, calling) = watch::channel(false);
+        let engine = CodeModeEngine {
+            question,
+            model: &model,
+            store: &store,
+            interpreter: &pool,
+            tools: &caller,
+            clock: Timestamp::now,
+            in_call: &in_call,
+            observer: observe,
+        };
+        let followed = Box::pin(follow(&engine, before, stop, calling)).await;
+        notices.extend(model.mismatch());
+        followed
+    };
+    let record = record(&store, &progress).await?;
+    let status = status_of(&progress, &record);
+    let files = files(question, &record, &status, &store).await?;
+    let edited = begun.folder.publish(&files)?;
+    notices.extend(
+        edited
+            .iter()
+            .map(|path| format!("your edited file is now {}", path.display())),
+    );
+    Ok(Ended {
+        stage: progress.stage,
+        status,
+        folder: output.to_owned(),
+        notices,
+        recording: export_replies(&record.entries),
+        answer: record.answer,
+        code: record.program,
+        stopped: why,
+    })
+}
+
+/// A question that is frozen in its folder, which is locked as long as this lives.
+struct Begun {
+    folder: TaskFolder,
+    run: RevisionFolder,
+    frozen: Frozen,
+    /// Of a question that begins now.
+    clients: Option<Clients>,
+    notices: Vec<String>,
+}
+
+async fn begin(
+    picked: &Picked<'_>,
+    objects: &Objects,
+    options: &TaskOptions,
+    output: &Path,
+) -> Result<Begun, AskError> {
+    let command = format!("kubectl-codegen ask, agent {},", picked.agent_name());
+    let folder = TaskFolder::open(output, &command)?;
+    let hash = picked.hash();
+    let agent = fingerprint(picked, objects);
+    if !options.fresh
+        && let Some((run, mut frozen)) = earlier(&folder, &hash)?
+    {
+        let mut notices = Vec::new();
+        if agent != frozen.agent {
+            notices.push(format!(
+                "the agent {} has changed since this was asked: it goes on as it was; --fresh asks the new one",
+                picked.agent_name()
+            ));
+        }
+        // Where the model is, and by which key, decides nothing of what is recorded.
+        frozen.question.model = model_of(picked, objects, &options.model)?;
+        return Ok(Begun {
+            folder,
+            run,
+            frozen,
+            clients: None,
+            notices,
+        });
+    }
+    let (question, servers) = resolve(picked, objects, &options.model).await?;
+    let clients = Clients::new(&question.tools, servers, &question.namespace, objects)?;
+    let distinct: String = std::iter::repeat_with(fastrand::alphanumeric)
+        .take(KEY_CHARACTERS)
+        .collect();
+    let frozen = Frozen {
+        name: format!("{}-{distinct}", picked.folder_name()),
+        agent,
+        question,
+    };
+    // Writes, after everything that may be refused.
+    let aside = if options.fresh {
+        folder.set_aside(&hash)?
+    } else {
+        None
+    };
+    let run = freeze(&folder, &hash, &frozen)?;
+    let notices = aside
+        .iter()
+        .map(|path| format!("what was asked before is now {}", path.display()));
+    Ok(Begun {
+        notices: notices.collect(),
+        folder,
+        run,
+        frozen,
+        clients: Some(clients),
+    })
+}
+
+/// Where the question stands: what blocked it before is tried again at once.
+async fn load(store: &FolderStore) -> Result<Progress, AskError> {
+    let bytes = store.load().await.map_err(|error| stopped(&error))?;
+    let Some(bytes) = bytes else {
+        return Ok(Progress::start(Timestamp::now()));
+    };
+    let mut progress: Progress = serde_json::from_slice(&bytes).map_err(|error| stopped(&error))?;
+    if !progress.stage.is_terminal() {
+        progress.waiting = None;
+        // Nothing of it ran while no command was there.
+        progress.active_since = Some(Timestamp::now());
+    }
+    Ok(progress)
+}
+
+/// Workers that run the programs, of which the first has shown that it starts: before a call is paid for.
+async fn interpreter(question: &Question) -> Result<Pool, AskError> {
+    let pool = Pool::new(Settings {
+        memory_bytes: question.limits.memory_bytes,
+        ..Settings::default()
+    });
+    let checked = pool.check("None".to_owned(), String::new()).await;
+    checked.map_err(|error| AskError::NoInterpreter(with_causes(&error)))?;
+    Ok(pool)
+}
+
+async fn model(
+    question: &Question,
+    objects: &Objects,
+    options: &TaskOptions,
+    (store, progress): (&FolderStore, &Progress),
+) -> Result<AnyModel, AskError> {
+    const KIND: CallKind = CallKind::Program;
+    if let Some(recorded) = client::recorded(options)? {
+        let entries = Ledger::new(store).entries_of(&[KIND], progress.sequence).await;
+        let answered = entries.map_err(|error| stopped(&error))?.len();
+        return Ok(AnyModel::Recorded(
+            recorded.only(|kind| kind == KIND).skip(answered),
+        ));
+    }
+    let credentials: ModelCredentials =
+        client::credentials(&question.model, &question.namespace, objects, options)?;
+    let rest = (question.limits.deadline_seconds - progress.spent.active_seconds).max(0.0);
+    // A deadline beyond what a clock can say is none.
+    let deadline = Duration::try_from_secs_f64(rest)
+        .ok()
+        .and_then(|rest| Instant::now().checked_add(rest));
+    Ok(client::client(&question.model, &credentials, options, deadline)?)
+}
+
+type LocalEngine<'a> = CodeModeEngine<'a, AnyModel, FolderStore, Caller>;
+
+/// Steps until the question has its end or waits for a person (`None`), or something stops it.
+async fn follow(
+    engine: &LocalEngine<'_>,
+    mut progress: Progress,
+    stop: &Stop,
+    calling: watch::Receiver<bool>,
+) -> (Progress, Option<AskError>) {
+    let stop_here = || Some(AskError::from(TaskError::Interrupted));
+    loop {
+        let performed = tokio::select! {
+            // A step that has ended counts, also where a stop was asked for at the same moment: it is recorded.
+            biased;
+            performed = engine.step(progress.clone()) => performed,
+            () = asked_to_stop(stop.clone(), calling.clone()) => return (progress, stop_here()),
+        };
+        let came_to = match performed {
+            Ok((next, came_to)) => {
+                progress = next;
+                came_to
+            }
+            Err(error) => return (progress, Some(error.into())),
+        };
+        if progress.stage.is_terminal() {
+            return (progress, None);
+        }
+        if stop.is_requested() {
+            return (progress, stop_here());
+        }
+        match came_to {
+            Step::Advanced => {}
+            // Nothing here comes from other objects.
+            Step::Finished | Step::Pending => return (progress, None),
+            Step::Waiting(_) if ends_here(&progress) => return (progress, None),
+            Step::Waiting(until) => {
+                let pause = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
+                tokio::select! {
+                    () = tokio::time::sleep(pause) => {}
+                    () = asked_to_stop(stop.clone(), calling.clone()) => return (progress, stop_here()),
+                }
+            }
+        }
+    }
+}
+
+/// A person must act, or the same infrastructure failed often enough.
+fn ends_here(progress: &Progress) -> bool {
+    progress
+        .waiting
+        .as_ref()
+        .is_none_or(|waiting| waiting.category == Category::Configuration || waiting.times >= MAX_WAITS)
+}
+
+/// Ends when the user wants to stop and nothing is in flight.
+async fn asked_to_stop(mut stop: Stop, mut calling: watch::Receiver<bool>) {
+    stop.requested().await;
+    // An error means that the engine is gone, and no call with it.
+    let _ = calling.wait_for(|calling| !*calling).await;
+}
+
+fn status_of(progress: &Progress, record: &Record) -> CodeModeRunStatus {
+    let around = StatusContext {
+        answer: record.answer.as_ref(),
+        code: record.program.as_deref(),
+        ..StatusContext::default()
+    };
+    status(progress, &[], &around, Timestamp::now())
+}

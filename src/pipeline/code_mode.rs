@@ -1,0 +1,23 @@
+//! A question to an agent of code mode: the state of its answer, and what is next. Pure, as everything here.
+//!
+//! ```text
+//! Writing  -- a reply with a program -->  Running  -- a value -->  Succeeded
+//!    ^                                      |
+//!    |______ what was wrong with it ________|        a limit, an outcome that nobody knows -->  Failed
+//! ```
+
+mod machine;
+mod progress;
+mod question;
+mod request;
+mod resolve;
+mod status;
+mod tools;
+
+pub use machine::{Decision, Outcome, Ran, advance, allow_call, decide};
+pub use progress::{Failed, Progress, Stage, Stop, StopReason, Waits};
+pub use question::{Limits, Question, SourcedTool, ToolOrigin, UnresolvedTool};
+pub use request::{Evidence, limited, request, request_tokens};
+pub use resolve::{ResolveError, messages, model, question};
+pub use status::{Answer, StatusContext, status};
+pub use tools::{ListedTool, http_tool, mcp_tools};

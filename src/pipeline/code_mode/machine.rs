@@ -1,0 +1,225 @@
+//! What is next, and what an outcome does to the state.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::progress::{Failed, Progress, Stage, Stop, StopReason};
+use super::question::Question;
+use crate::api::code_mode::PendingCall;
+use crate::pipeline::bounds;
+use crate::pipeline::progress::{Document, Waiting};
+
+/// Characters of an error in the state.
+const ERROR_BYTES: usize = 300;
+/// Calls that are named of those that a program waits for.
+const NAMED_CALLS: usize = 8;
+/// Fewer output tokens than this are not worth a call.
+pub(super) const MIN_OUTPUT_TOKENS: u64 = 256;
+/// Output tokens that a call asks for where the budget leaves room.
+const MAX_OUTPUT_TOKENS: u64 = 8_192;
+
+/// What is next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// Nothing: it has ended.
+    Finished,
+    /// Nothing before this moment.
+    Wait(Timestamp),
+    /// It ends.
+    Stop(Stop),
+    /// The model writes a program.
+    Ask,
+    /// The program runs.
+    Run,
+}
+
+/// What a step came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The model wrote a program.
+    Written(Document),
+    /// Its reply held none, or one that cannot run: what is wrong with it.
+    Rejected {
+        /// In a line.
+        error: String,
+        /// For the next request.
+        evidence: Document,
+    },
+    /// The program ran.
+    Ran {
+        /// What it came to.
+        ran: Ran,
+        /// How often it called each tool.
+        calls: BTreeMap<String, u32>,
+    },
+    /// Something that is no fault of the program failed.
+    Blocked(Waiting),
+    /// It ends.
+    Stopped(Stop),
+}
+
+/// What a program came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ran {
+    /// An answer.
+    Answered(Document),
+    /// A fault of its own.
+    Failed {
+        /// In a line.
+        error: String,
+        /// For the next request.
+        evidence: Document,
+    },
+    /// Calls whose outcome comes from other objects.
+    Pending(Vec<PendingCall>),
+    /// An end that no other program mends.
+    Ended(Stop),
+}
+
+/// What is next.
+#[must_use]
+pub fn decide(question: &Question, progress: &Progress, now: Timestamp) -> Decision {
+    if progress.stage.is_terminal() {
+        return Decision::Finished;
+    }
+    if let Some(waiting) = progress.waiting.as_ref().filter(|waiting| !waiting.is_over(now)) {
+        return Decision::Wait(waiting.retry_at);
+    }
+    let limit = question.limits.deadline_seconds;
+    let spent = progress.active_seconds(now);
+    if spent >= limit {
+        return Decision::Stop(spent_up(
+            progress,
+            "limits.deadline",
+            &format!("{spent:.0} s of {limit:.0} s of active time are spent"),
+        ));
+    }
+    match progress.stage {
+        Stage::Writing => match allow_another_call(question, progress) {
+            Ok(()) => Decision::Ask,
+            Err(stop) => Decision::Stop(stop),
+        },
+        Stage::Running => Decision::Run,
+        Stage::Succeeded | Stage::Failed => Decision::Finished,
+    }
+}
+
+/// The output limit of a call whose request is estimated at `request` tokens.
+pub fn allow_call(question: &Question, progress: &Progress, request: u64) -> Result<u64, Stop> {
+    let (spent, limit) = (progress.spent.total_tokens(), question.limits.max_tokens);
+    let rest = limit.saturating_sub(spent).saturating_sub(request);
+    if rest >= MIN_OUTPUT_TOKENS {
+        return Ok(rest.min(MAX_OUTPUT_TOKENS));
+    }
+    let needed = request + MIN_OUTPUT_TOKENS;
+    Err(spent_up(
+        progress,
+        "limits.maxTokens",
+        &format!("{spent} of {limit} tokens are spent and the next call needs about {needed}"),
+    ))
+}
+
+fn allow_another_call(question: &Question, progress: &Progress) -> Result<(), Stop> {
+    let (spent, limit) = (progress.spent.model_calls, question.limits.max_model_calls);
+    if spent < limit {
+        return Ok(());
+    }
+    Err(spent_up(
+        progress,
+        "limits.maxModelCalls",
+        &format!("{spent} of {limit} model calls are made"),
+    ))
+}
+
+fn spent_up(progress: &Progress, limit: &str, spent: &str) -> Stop {
+    let last = progress.failed.last().map_or_else(
+        || "Nothing had failed before.".to_owned(),
+        |failed| format!("Last failure: {}", failed.error),
+    );
+    Stop {
+        reason: StopReason::BudgetExceeded,
+        message: format!("{limit}: {spent}. {last} Raise {limit} of the agent and ask again."),
+    }
+}
+
+/// The state after an outcome.
+#[must_use]
+pub fn advance(question: &Question, mut progress: Progress, outcome: Outcome, now: Timestamp) -> Progress {
+    if progress.stage.is_terminal() {
+        return progress;
+    }
+    if !matches!(outcome, Outcome::Blocked(_)) {
+        progress.waiting = None;
+    }
+    match outcome {
+        Outcome::Written(program) => {
+            progress.program = Some(program);
+            progress.stage = Stage::Running;
+        }
+        Outcome::Rejected { error, evidence } => {
+            progress.program = None;
+            progress.fail(question, 0, &error, evidence, now);
+        }
+        Outcome::Ran { ran, calls } => progress.take_run(question, ran, calls, now),
+        Outcome::Blocked(waiting) => progress.waiting = Some(waiting),
+        Outcome::Stopped(stop) => progress.end(stop, now),
+    }
+    progress.count_time(now);
+    progress
+}
+
+impl Progress {
+    fn take_run(&mut self, question: &Question, ran: Ran, calls: BTreeMap<String, u32>, now: Timestamp) {
+        self.waits.calls.clear();
+        if let Ran::Pending(mut pending) = ran {
+            // Counted when the program has ended: it runs again from its beginning.
+            pending.truncate(NAMED_CALLS);
+            self.waits.calls = pending;
+            return;
+        }
+        let made = calls.values().sum();
+        for (tool, times) in calls {
+            *self.tool_calls.entry(tool).or_default() += times;
+        }
+        match ran {
+            Ran::Answered(answer) => {
+                self.answer = Some(answer);
+                self.stage = Stage::Succeeded;
+                self.completed_at = Some(now);
+            }
+            Ran::Failed { error, evidence } => self.fail(question, made, &error, evidence, now),
+            Ran::Ended(stop) => self.end(stop, now),
+            Ran::Pending(_) => {}
+        }
+    }
+
+    fn fail(&mut self, question: &Question, calls: u32, error: &str, evidence: Document, now: Timestamp) {
+        let error = bounds::cut(error, ERROR_BYTES);
+        self.failed.push(Failed {
+            attempt: self.attempt,
+            error: error.clone(),
+            calls,
+            evidence,
+        });
+        if self.attempt > question.limits.max_retries {
+            let message = format!(
+                "{} programs failed, the last one with: {error}. Give the agent better tools or skills, or raise \
+                 maxRetries, and ask again.",
+                self.attempt
+            );
+            let reason = StopReason::RetriesExhausted;
+            return self.end(Stop { reason, message }, now);
+        }
+        self.attempt += 1;
+        self.stage = Stage::Writing;
+    }
+
+    fn end(&mut self, stop: Stop, now: Timestamp) {
+        self.intent = None;
+        self.waits.calls.clear();
+        self.stop = Some(stop);
+        self.stage = Stage::Failed;
+        self.completed_at = Some(now);
+    }
+}

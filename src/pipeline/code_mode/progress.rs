@@ -1,0 +1,213 @@
+//! Where the answer to a question stands: the state that survives a restart.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::api::code_mode::PendingCall;
+use crate::pipeline::active::LONGEST_GAP;
+use crate::pipeline::call::Usage;
+use crate::pipeline::progress::{Document, Intent, Spent, Waiting};
+
+/// Version of the serialised state.
+pub const PROGRESS_VERSION: u32 = 1;
+
+/// Where the answer stands.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+pub enum Stage {
+    /// The model is asked for a program.
+    Writing,
+    /// The program runs, or waits for what it called.
+    Running,
+    /// It gave an answer.
+    Succeeded,
+    /// No answer will come; `stop` says why.
+    Failed,
+}
+
+impl Stage {
+    /// As the status has it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+
+    /// Whether nothing follows.
+    #[must_use]
+    pub const fn is_terminal(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed)
+    }
+}
+
+/// Why no answer will come, as one word.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+pub enum StopReason {
+    /// The last program that was allowed failed.
+    RetriesExhausted,
+    /// Tokens, calls or active time are spent.
+    BudgetExceeded,
+    /// A call was in flight at a kill, and must not be made twice.
+    UnknownOutcome,
+    /// The program made other calls when it ran again.
+    JournalMismatch,
+}
+
+/// Why no answer will come.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Stop {
+    /// As one word.
+    pub reason: StopReason,
+    /// What happened, and what to do next.
+    pub message: String,
+}
+
+/// What a program that waits waits for.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Waits {
+    /// Calls whose outcome comes from another object.
+    pub calls: Vec<PendingCall>,
+}
+
+/// A program that failed, in short; the evidence is a document.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Failed {
+    /// Its number, counted from 1.
+    pub attempt: u32,
+    /// What was wrong, in a line.
+    pub error: String,
+    /// Calls that it made.
+    pub calls: u32,
+    /// What the next request is written from.
+    pub evidence: Document,
+}
+
+/// Where the answer stands.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Progress {
+    /// [`PROGRESS_VERSION`] of the writer.
+    pub version: u32,
+    /// Where it stands.
+    pub stage: Stage,
+    /// Number of the present program, counted from 1.
+    pub attempt: u32,
+    /// Number of the next model call, counted from 1.
+    pub sequence: u32,
+    /// The model call in flight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<Intent>,
+    /// The present program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Document>,
+    /// The programs that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<Failed>,
+    /// What the program waits for.
+    #[serde(default)]
+    pub waits: Waits,
+    /// Something that is no fault of the program, and is tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Waiting>,
+    /// How often each tool was called by the programs that have ended.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tool_calls: BTreeMap<String, u32>,
+    /// The answer: the value and its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Document>,
+    /// Why no answer will come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
+    /// What was spent.
+    #[serde(default)]
+    pub spent: Spent,
+    /// Up to when the active time is counted; none where it is not active now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_since: Option<Timestamp>,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
+}
+
+impl Progress {
+    /// Nothing is done yet.
+    #[must_use]
+    pub fn start(now: Timestamp) -> Self {
+        Self {
+            version: PROGRESS_VERSION,
+            stage: Stage::Writing,
+            attempt: 1,
+            sequence: 1,
+            intent: None,
+            program: None,
+            failed: Vec::new(),
+            waits: Waits::default(),
+            waiting: None,
+            tool_calls: BTreeMap::new(),
+            answer: None,
+            stop: None,
+            spent: Spent::default(),
+            active_since: Some(now),
+            started_at: now,
+            completed_at: None,
+        }
+    }
+
+    /// With a call about to be made.
+    #[must_use]
+    pub fn with_intent(mut self, intent: Intent) -> Self {
+        self.intent = Some(intent);
+        self
+    }
+
+    /// With the call in flight given up: it may have been billed.
+    #[must_use]
+    pub fn with_call_lost(mut self) -> Self {
+        if let Some(intent) = self.intent.take() {
+            self.sequence = intent.sequence + 1;
+            self.spent.model_calls += 1;
+            self.spent.lost_calls += 1;
+            self.spent.lost_tokens += intent.estimate;
+            self.spent.tokens.input += intent.estimate;
+        }
+        self
+    }
+
+    /// With a call that no server has seen.
+    #[must_use]
+    pub fn with_call_not_made(mut self) -> Self {
+        self.intent = None;
+        self
+    }
+
+    /// With a reply.
+    #[must_use]
+    pub fn with_call_answered(mut self, usage: Usage) -> Self {
+        self.intent = None;
+        self.sequence += 1;
+        self.spent.model_calls += 1;
+        self.spent.tokens.input += usage.input;
+        self.spent.tokens.output += usage.output;
+        self
+    }
+
+    /// Seconds of active time up to `now`: not waiting, and while nobody worked on it at most some minutes.
+    #[must_use]
+    pub fn active_seconds(&self, now: Timestamp) -> f64 {
+        let gap = self.active_since.map(|since| now.duration_since(since));
+        let gap = gap.map(|gap| gap.clamp(SignedDuration::ZERO, LONGEST_GAP));
+        self.spent.active_seconds + gap.map_or(0.0, |gap| gap.as_secs_f64())
+    }
+
+    /// Counts the time up to `now`; from then on it is active, or not.
+    pub(super) fn count_time(&mut self, now: Timestamp) {
+        self.spent.active_seconds = self.active_seconds(now);
+        let is_active = !self.stage.is_terminal() && self.waiting.is_none() && self.waits.calls.is_empty();
+        self.active_since = is_active.then_some(now);
+    }
+}

@@ -1,0 +1,147 @@
+//! From the objects of a user to a question without open ends.
+
+use crate::api::code_mode::{CodeModeAgent, CodeModeRun, DEFAULT_MAX_RETRIES, HistoryMessage};
+use crate::api::{CodeGenAgent, duration, quantity};
+use crate::code_mode::prompt::{Message, Persona, Role};
+use crate::pipeline::task::{ModelSettings, model_settings};
+
+use super::question::{Limits, Question, SourcedTool};
+
+/// Calls of tools of an agent that names no limit.
+const DEFAULT_MAX_TOOL_CALLS: u32 = 1_000;
+/// Milliseconds of the interpreter.
+const DEFAULT_INTERPRETER_MS: u64 = 30_000;
+/// Bytes of the interpreter.
+const DEFAULT_MEMORY: u64 = 50 * 1024 * 1024;
+/// Seconds of a call of a tool.
+const DEFAULT_TOOL_SECONDS: f64 = 60.0;
+/// Tokens of a question.
+const DEFAULT_MAX_TOKENS: u64 = 200_000;
+/// Model calls of a question.
+const DEFAULT_MAX_MODEL_CALLS: u32 = 10;
+/// Seconds of active time.
+const DEFAULT_DEADLINE_SECONDS: f64 = 1_800.0;
+
+/// Something that a person must change.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {message}")]
+pub struct ResolveError {
+    /// Which field.
+    pub field: String,
+    /// What is wrong with it, and what to write.
+    pub message: String,
+}
+
+/// What a question goes by. `skills` are the agent's texts, read; `history` is that of the run that this one continues, else its own.
+pub fn question(
+    run: &CodeModeRun,
+    agent: &CodeModeAgent,
+    shared: Option<&CodeGenAgent>,
+    (skills, tools, history): (Vec<String>, Vec<SourcedTool>, Vec<Message>),
+) -> Result<Question, ResolveError> {
+    let history = if history.is_empty() {
+        messages(&run.spec.history)?
+    } else {
+        history
+    };
+    Ok(Question {
+        namespace: run
+            .metadata
+            .namespace
+            .clone()
+            .unwrap_or_else(|| "default".to_owned()),
+        agent: run.spec.agent_ref.name.clone(),
+        model: model(agent, shared)?,
+        persona: Persona {
+            prefix: agent.spec.system_prompt_prefix.clone().unwrap_or_default(),
+            skills,
+        },
+        tools,
+        history,
+        message: run.spec.message.clone(),
+        limits: limits(agent)?,
+    })
+}
+
+/// The model of an agent, over that of the `CodeGenAgent` that it names.
+pub fn model(agent: &CodeModeAgent, shared: Option<&CodeGenAgent>) -> Result<ModelSettings, ResolveError> {
+    let layers = [
+        agent.spec.model.as_ref(),
+        shared.and_then(|shared| shared.spec.model.as_ref()),
+    ];
+    let settings = model_settings(&layers.into_iter().flatten(), None);
+    if settings.name.is_empty() {
+        return Err(ResolveError {
+            field: "spec.model.name".to_owned(),
+            message: "no model is named: write one here, or in the CodeGenAgent that agentRef names"
+                .to_owned(),
+        });
+    }
+    Ok(settings)
+}
+
+/// The messages of a history. Roles that are neither of the two are refused.
+pub fn messages(history: &[HistoryMessage]) -> Result<Vec<Message>, ResolveError> {
+    let message = |(index, message): (usize, &HistoryMessage)| {
+        let role = match message.role.as_str() {
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            other => {
+                return Err(ResolveError {
+                    field: format!("spec.history[{index}].role"),
+                    message: format!("`{other}` is neither `user` nor `assistant`"),
+                });
+            }
+        };
+        let content = message.content.clone();
+        Ok(Message { role, content })
+    };
+    history.iter().enumerate().map(message).collect()
+}
+
+fn limits(agent: &CodeModeAgent) -> Result<Limits, ResolveError> {
+    let given = agent.spec.limits.clone().unwrap_or_default();
+    let retries = agent.spec.max_retries;
+    Ok(Limits {
+        max_retries: number(retries).unwrap_or(DEFAULT_MAX_RETRIES),
+        max_tool_calls: number(given.max_tool_calls).unwrap_or(DEFAULT_MAX_TOOL_CALLS),
+        interpreter_ms: match &given.interpreter_time {
+            Some(text) => {
+                let time = time("spec.limits.interpreterTime", text)?;
+                u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+            }
+            None => DEFAULT_INTERPRETER_MS,
+        },
+        memory_bytes: match &given.memory {
+            Some(text) => quantity::bytes(text).map_err(|error| ResolveError {
+                field: "spec.limits.memory".to_owned(),
+                message: error.to_string(),
+            })?,
+            None => DEFAULT_MEMORY,
+        },
+        tool_seconds: match &given.tool_timeout {
+            Some(text) => time("spec.limits.toolTimeout", text)?.as_secs_f64(),
+            None => DEFAULT_TOOL_SECONDS,
+        },
+        max_tokens: given
+            .max_tokens
+            .and_then(|tokens| u64::try_from(tokens).ok())
+            .unwrap_or(DEFAULT_MAX_TOKENS),
+        max_model_calls: number(given.max_model_calls).unwrap_or(DEFAULT_MAX_MODEL_CALLS),
+        deadline_seconds: match &given.deadline {
+            Some(text) => time("spec.limits.deadline", text)?.as_secs_f64(),
+            None => DEFAULT_DEADLINE_SECONDS,
+        },
+    })
+}
+
+fn number(given: Option<i32>) -> Option<u32> {
+    given.and_then(|number| u32::try_from(number).ok())
+}
+
+fn time(field: &str, text: &str) -> Result<std::time::Duration, ResolveError> {
+    duration::parse(text).map_err(|error| ResolveError {
+        field: field.to_owned(),
+        message: error.to_string(),
+    })
+}

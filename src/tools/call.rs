@@ -1,0 +1,61 @@
+//! What a call of a tool came to.
+
+use serde_json::Value;
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Called {
+    /// The tool returned a value.
+    Returned(Value),
+    /// There is no value; the program gets an exception.
+    Raised(Raised),
+}
+
+/// An exception that a program can catch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Raised {
+    /// Its class in Python.
+    pub kind: RaisedKind,
+    /// What happened, to which tool, and what to do next.
+    pub message: String,
+    /// Whether the tool may have had the call.
+    pub was_sent: Sent,
+}
+
+/// Exception classes of Python, by their names there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::IntoStaticStr)]
+#[expect(clippy::enum_variant_names, reason = "they are classes of Python")]
+pub(crate) enum RaisedKind {
+    /// The tool failed, or replied with what cannot be used.
+    RuntimeError,
+    /// The arguments cannot be used.
+    ValueError,
+    /// The time of the call was over.
+    TimeoutError,
+    /// No connection came about, or it broke.
+    ConnectionError,
+    /// The tool refused the credentials.
+    PermissionError,
+}
+
+/// Whether a tool had a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Sent {
+    /// It had not: nothing of the call left this process.
+    No,
+    /// It answered, so what it did is what its answer says.
+    Answered,
+    /// It may have had the call, and nobody knows what it did.
+    Perhaps,
+}
+
+impl Raised {
+    /// An exception about `tool`; `what` continues its name.
+    pub fn new(kind: RaisedKind, was_sent: Sent, tool: &str, what: &str) -> Self {
+        Self {
+            kind,
+            message: format!("tool `{tool}` {what}"),
+            was_sent,
+        }
+    }
+}

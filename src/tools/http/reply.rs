@@ -1,0 +1,90 @@
+//! The value in a reply. Pure.
+
+use serde_json::Value;
+
+use crate::tools::result_schema::ResultSchema;
+
+/// The value of a successful reply's body: JSON, else text, or null where it is empty. What continues the name of the tool where
+/// it is neither, or not what the schema says.
+pub(super) fn value(
+    content_type: Option<&str>,
+    body: &[u8],
+    schema: Option<&ResultSchema>,
+) -> Result<Value, String> {
+    if body.is_empty() {
+        return checked(Value::Null, schema);
+    }
+    let content_type = content_type.unwrap_or_default();
+    let text = std::str::from_utf8(body).map_err(|_| {
+        format!(
+            "replied with {} bytes that are no UTF-8 text ({content_type}), which a program cannot have",
+            body.len()
+        )
+    })?;
+    let as_text = || checked(Value::String(text.to_owned()), schema);
+    match serde_json::from_str(text) {
+        Err(error) if is_json(content_type) => {
+            Err(format!("replied with what it calls JSON and is none: {error}"))
+        }
+        Err(_) => as_text(),
+        // `7` may be meant as text: the schema decides.
+        Ok(value) if is_json(content_type) => checked(value, schema),
+        Ok(value) => checked(value, schema).or_else(|fault| as_text().map_err(|_| fault)),
+    }
+}
+
+fn checked(value: Value, schema: Option<&ResultSchema>) -> Result<Value, String> {
+    match schema.and_then(|schema| schema.fault(&value)) {
+        Some(fault) => Err(format!(
+            "replied with what its result schema does not allow: {fault}"
+        )),
+        None => Ok(value),
+    }
+}
+
+fn is_json(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    let essence = essence.to_ascii_lowercase();
+    essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case(Some("application/json"), r#"{"a": 1}"#, json!({"a": 1}))]
+    #[case(Some("application/problem+json; charset=utf-8"), "[1]", json!([1]))]
+    #[case(None, r#"{"a": 1}"#, json!({"a": 1}))]
+    #[case(Some("text/plain"), "seven", json!("seven"))]
+    #[case(Some("application/json"), "", json!(null))]
+    fn a_reply_is_json_or_text_or_null(
+        #[case] content_type: Option<&str>,
+        #[case] body: &str,
+        #[case] expected: Value,
+    ) {
+        assert_eq!(value(content_type, body.as_bytes(), None), Ok(expected));
+    }
+
+    #[test]
+    fn a_number_in_plain_text_is_text_where_the_schema_says_so() {
+        let schema = ResultSchema::new(&json!({"type": "string"})).unwrap();
+        assert_eq!(value(Some("text/plain"), b"7", Some(&schema)), Ok(json!("7")));
+        let fault = value(Some("application/json"), b"7", Some(&schema)).unwrap_err();
+        assert!(
+            fault.contains("result schema does not allow: at the top"),
+            "{fault}"
+        );
+    }
+
+    #[rstest]
+    #[case(b"{\"a\": ", "calls JSON and is none")]
+    #[case(b"\xff\xfe", "no UTF-8 text (application/json)")]
+    fn what_is_no_value_is_named(#[case] body: &[u8], #[case] why: &str) {
+        let fault = value(Some("application/json"), body, None).unwrap_err();
+        assert!(fault.contains(why), "{fault}");
+    }
+}

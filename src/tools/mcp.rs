@@ -1,0 +1,305 @@
+//! Tools of MCP servers, over streamable HTTP or of a command of this machine.
+
+mod call;
+mod command;
+mod fault;
+mod listing;
+mod result;
+mod session;
+mod transport;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{CancelledNotificationParam, ErrorCode, RequestId};
+use rmcp::service::{PeerRequestOptions, ServiceError};
+use rmcp::{Peer, RoleClient};
+use serde_json::{Map, Value};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout_at};
+
+use self::call::Call;
+use self::fault::Fault;
+pub(crate) use self::listing::McpTool;
+pub(crate) use self::session::McpServer;
+use self::session::{Connector, NoSession, Session};
+use self::transport::Post;
+use super::tries::{Failure, Repeat, Tries};
+use super::{Called, Raised, RaisedKind, Sent, ToolError};
+use crate::egress::EgressGate;
+use crate::model::RetryPolicy;
+
+/// Time to have a server let go of a call that nobody waits for.
+const CANCEL_DEADLINE: Duration = Duration::from_secs(2);
+/// Bytes of a server's text that a message may hold: an error is evidence for the next program.
+const LONGEST_TEXT: usize = 2_000;
+
+/// What a client of an MCP server is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct McpOptions {
+    /// Name of the server, for messages.
+    pub name: String,
+    /// How it is reached.
+    pub server: McpServer,
+    /// Largest message of the server, bytes after decompression.
+    pub max_bytes: usize,
+    /// Which addresses are spoken to; any where none is given, for whoever runs this process wrote the address.
+    pub gate: Option<EgressGate>,
+}
+
+/// A client of one MCP server. Its session is made at the first use, and made again when it is lost.
+pub(crate) struct McpClient {
+    name: String,
+    connector: Connector,
+    policy: RetryPolicy,
+    session: Mutex<Option<Arc<Session>>>,
+}
+
+impl McpClient {
+    /// The client, or what is wrong with its settings. Nothing is sent or started.
+    pub fn new(options: McpOptions) -> Result<Self, ToolError> {
+        Ok(Self {
+            name: options.name.clone(),
+            connector: Connector::new(options)?,
+            policy: RetryPolicy::default(),
+            session: Mutex::new(None),
+        })
+    }
+
+    #[cfg(test)]
+    pub fn with_policy(mut self, policy: RetryPolicy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// The tools of the server, of the names `only` where there are any. Whatever the server does, it ends at `deadline`.
+    pub async fn list_tools(&self, only: &[String], deadline: Instant) -> Result<Vec<McpTool>, ToolError> {
+        let failed = |why: String, is_transient| ToolError::Server {
+            server: self.name.clone(),
+            why,
+            is_transient,
+        };
+        let listing = async {
+            let session = self
+                .session()
+                .await
+                .map_err(|error| failed(error.why(), error.is_transient()))?;
+            let pages = listing::read(&self.name, session.peer(), session.redactor(), only).await;
+            match pages {
+                Ok(tools) => Ok(tools),
+                Err(listing::Failed::Tools(error)) => Err(error),
+                Err(listing::Failed::Service(error)) => {
+                    self.forget(&session).await;
+                    let raised = self.failure(&session, &Post::default(), error).await.raised;
+                    Err(failed(
+                        format!("did not list its tools: it {}", raised.message),
+                        true,
+                    ))
+                }
+            }
+        };
+        let listed = timeout_at(deadline, listing).await;
+        listed.unwrap_or_else(|_| {
+            let why = "did not list its tools in time: check that it speaks MCP over streamable HTTP at this address";
+            Err(failed(why.to_owned(), true))
+        })
+    }
+
+    /// Calls `tool`. `key` distinguishes this call from every other one, for a server that would not make it twice.
+    pub async fn call(
+        &self,
+        tool: &McpTool,
+        arguments: Map<String, Value>,
+        key: Option<&str>,
+        timeout: Duration,
+    ) -> Called {
+        let call = Call {
+            tool,
+            arguments,
+            key,
+            timeout,
+        };
+        let tries = Tries {
+            deadline: Instant::now() + timeout,
+            policy: self.policy,
+            is_idempotent: tool.is_idempotent(),
+        };
+        tries.run(|| self.try_once(&call, tries.deadline)).await
+    }
+
+    async fn try_once(&self, call: &Call<'_>, deadline: Instant) -> Result<Called, Failure> {
+        let session = match timeout_at(deadline, self.session()).await {
+            Ok(session) => session.map_err(|error| call.no_session(&error))?,
+            Err(_) => return Err(call.timed_out(Sent::No).into()),
+        };
+        let called = self.call_within(&session, call, deadline).await;
+        let Err(CallFailed::SessionLost) = called else {
+            return called.map_err(CallFailed::into_failure);
+        };
+        // The server refused the call with its session, so it did not make it.
+        self.forget(&session).await;
+        let session = match timeout_at(deadline, self.session()).await {
+            Ok(session) => session.map_err(|error| call.no_session(&error))?,
+            Err(_) => return Err(call.timed_out(Sent::No).into()),
+        };
+        let called = self.call_within(&session, call, deadline).await;
+        called.map_err(|failed| match failed {
+            CallFailed::SessionLost => call
+                .raised(
+                    RaisedKind::ConnectionError,
+                    Sent::No,
+                    "was refused with a session that the server had just opened: check the server's log, and that its replicas share sessions",
+                )
+                .into(),
+            CallFailed::Failed(failure) => failure,
+        })
+    }
+
+    async fn call_within(
+        &self,
+        session: &Session,
+        call: &Call<'_>,
+        deadline: Instant,
+    ) -> Result<Called, CallFailed> {
+        let post = Post::new(call.key);
+        let request = call.request(&post);
+        let sending = session
+            .peer()
+            .send_request_with_option(request, PeerRequestOptions::no_options());
+        let handle = match timeout_at(deadline, sending).await {
+            Ok(Ok(handle)) => handle,
+            Ok(Err(error)) => return Err(self.call_failed(session, &post, call, error).await),
+            Err(_) => return Err(CallFailed::Failed(call.timed_out(Sent::No).into())),
+        };
+        let id = handle.id.clone();
+        match timeout_at(deadline, handle.await_response()).await {
+            Ok(Ok(result)) => Ok(call.called(result, session.redactor())),
+            Ok(Err(error)) => Err(self.call_failed(session, &post, call, error).await),
+            Err(_) => {
+                cancel(session.peer().clone(), id);
+                let was_sent = if session.is_http() {
+                    post.abandon().await
+                } else {
+                    Sent::Perhaps
+                };
+                Err(CallFailed::Failed(call.timed_out(was_sent).into()))
+            }
+        }
+    }
+
+    async fn call_failed(
+        &self,
+        session: &Session,
+        post: &Post,
+        call: &Call<'_>,
+        error: ServiceError,
+    ) -> CallFailed {
+        if matches!(post.fault_of(&error), Some(Fault::SessionLost)) {
+            return CallFailed::SessionLost;
+        }
+        let mut failure = self.failure(session, post, error).await;
+        failure.raised.message = format!("tool `{}` {}", call.tool.name, failure.raised.message);
+        CallFailed::Failed(failure)
+    }
+
+    /// What an error of the protocol or of the connection means; the message has no name of a tool yet.
+    async fn failure(&self, session: &Session, post: &Post, error: ServiceError) -> Failure {
+        if let Some(fault) = post.fault_of(&error) {
+            return fault.failure(post.was_sent());
+        }
+        let raised = |kind, was_sent, message| Raised {
+            kind,
+            message,
+            was_sent,
+        };
+        match error {
+            ServiceError::McpError(error) => {
+                let kind = match error.code {
+                    ErrorCode::INVALID_PARAMS => RaisedKind::ValueError,
+                    _ => RaisedKind::RuntimeError,
+                };
+                let text = session.redactor().excerpt(&error.message, LONGEST_TEXT);
+                raised(kind, Sent::Answered, format!("failed: {text} ({})", error.code.0)).into()
+            }
+            ServiceError::UnexpectedResponse => raised(
+                RaisedKind::RuntimeError,
+                Sent::Answered,
+                "was answered with a result of another kind: check the server's log".to_owned(),
+            )
+            .into(),
+            error => {
+                let cause = session.last_words().await.unwrap_or_else(|| error.to_string());
+                let cause = session.redactor().excerpt(&cause, LONGEST_TEXT);
+                let was_sent = if session.is_http() {
+                    post.was_sent()
+                } else {
+                    Sent::Perhaps
+                };
+                Failure {
+                    raised: raised(
+                        RaisedKind::ConnectionError,
+                        was_sent,
+                        format!("was called, and the connection ended before its reply was there: {cause}"),
+                    ),
+                    repeat: if was_sent == Sent::No {
+                        Repeat::Always
+                    } else {
+                        Repeat::IfIdempotent
+                    },
+                    retry_after: None,
+                }
+            }
+        }
+    }
+
+    /// The session, made where there is none.
+    async fn session(&self) -> Result<Arc<Session>, NoSession> {
+        let mut session = self.session.lock().await;
+        if let Some(session) = session.as_ref().filter(|session| session.is_open()) {
+            return Ok(Arc::clone(session));
+        }
+        let made = Arc::new(self.connector.connect().await?);
+        *session = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
+    /// Has the next use make another session, unless somebody did already. Calls that are under way in `lost` go on there.
+    async fn forget(&self, lost: &Arc<Session>) {
+        let mut session = self.session.lock().await;
+        if session.as_ref().is_some_and(|current| Arc::ptr_eq(current, lost)) {
+            *session = None;
+        }
+    }
+}
+
+/// How a call within one session failed.
+enum CallFailed {
+    /// The server does not have the session any more.
+    SessionLost,
+    Failed(Failure),
+}
+
+impl CallFailed {
+    fn into_failure(self) -> Failure {
+        match self {
+            Self::Failed(failure) => failure,
+            Self::SessionLost => Failure::from(Raised {
+                kind: RaisedKind::ConnectionError,
+                message: "the session is lost".to_owned(),
+                was_sent: Sent::No,
+            }),
+        }
+    }
+}
+
+/// Says to the server that nobody waits for the call any more, without waiting for it.
+fn cancel(peer: Peer<RoleClient>, id: RequestId) {
+    tokio::spawn(async move {
+        let cancelled =
+            CancelledNotificationParam::new(Some(id), Some("the time of the call is over".to_owned()));
+        let _ = tokio::time::timeout(CANCEL_DEADLINE, peer.notify_cancelled(cancelled)).await;
+    });
+}
+
+#[cfg(test)]
+mod tests;

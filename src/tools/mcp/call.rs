@@ -1,0 +1,100 @@
+//! One call of a tool: its request, and what a result means for it, and what it means that there is none.
+
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest,
+    RequestMetaObject, ServerResult,
+};
+use serde_json::{Map, Value};
+
+use super::session::NoSession;
+use super::transport::Post;
+use super::{LONGEST_TEXT, McpTool, result};
+use crate::pipeline::redact::Redactor;
+use crate::tools::result_schema::ResultSchema;
+use crate::tools::tries::{Failure, Repeat};
+use crate::tools::{Called, Raised, RaisedKind, Sent};
+
+/// The key of a call in its metadata; over HTTP it is the header `Idempotency-Key` too.
+pub(super) const KEY_IN_META: &str = "codegen-operator.dev/idempotency-key";
+
+/// A call as the program made it.
+pub(super) struct Call<'a> {
+    pub tool: &'a McpTool,
+    pub arguments: Map<String, Value>,
+    pub key: Option<&'a str>,
+    pub timeout: Duration,
+}
+
+impl Call<'_> {
+    pub fn request(&self, post: &Post) -> ClientRequest {
+        let params =
+            CallToolRequestParams::new(self.tool.name.clone()).with_arguments(self.arguments.clone());
+        let mut request = CallToolRequest::new(params);
+        if let Some(key) = self.key {
+            let mut meta = RequestMetaObject::new();
+            meta.0.insert(KEY_IN_META.to_owned(), key.into());
+            request.extensions.insert(meta);
+        }
+        request.extensions.insert(post.clone());
+        ClientRequest::CallToolRequest(request)
+    }
+
+    pub fn called(&self, result: ServerResult, redactor: &Redactor) -> Called {
+        let response = match result {
+            ServerResult::CallToolResult(result) => CallToolResponse::Complete(result),
+            ServerResult::EmptyResult(_) => CallToolResponse::Complete(CallToolResult::default()),
+            ServerResult::InputRequiredResult(result) => CallToolResponse::InputRequired(result),
+            ServerResult::CreateTaskResult(result) => CallToolResponse::Task(result),
+            _ => {
+                let what = "was answered with a result of another kind: check the server's log";
+                return Called::Raised(self.raised(RaisedKind::RuntimeError, Sent::Answered, what));
+            }
+        };
+        // A schema that is none says nothing.
+        let schema = self
+            .tool
+            .output_schema
+            .as_ref()
+            .and_then(|schema| ResultSchema::new(schema).ok());
+        match result::value(response, schema.as_ref()) {
+            // A server may repeat what it was sent, and a program's values are recorded.
+            Ok(value) => Called::Returned(redactor.redact_json(value)),
+            Err(what) => {
+                let what = redactor.excerpt(&what, LONGEST_TEXT);
+                Called::Raised(self.raised(RaisedKind::RuntimeError, Sent::Answered, &what))
+            }
+        }
+    }
+
+    pub fn no_session(&self, error: &NoSession) -> Failure {
+        Failure {
+            raised: self.raised(
+                error.kind(),
+                Sent::No,
+                &format!("was not called: its MCP server {}", error.why()),
+            ),
+            repeat: if error.is_transient() {
+                Repeat::Always
+            } else {
+                Repeat::Never
+            },
+            retry_after: error.retry_after(),
+        }
+    }
+
+    pub fn timed_out(&self, was_sent: Sent) -> Raised {
+        let seconds = self.timeout.as_secs_f64();
+        let why = match was_sent {
+            Sent::No => "the call was not sent",
+            Sent::Perhaps | Sent::Answered => "the call was sent, and no whole reply came",
+        };
+        let what = format!("gave no reply within {seconds} s: {why}");
+        self.raised(RaisedKind::TimeoutError, was_sent, &what)
+    }
+
+    pub fn raised(&self, kind: RaisedKind, was_sent: Sent, what: &str) -> Raised {
+        Raised::new(kind, was_sent, &self.tool.name, what)
+    }
+}

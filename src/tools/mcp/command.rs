@@ -1,0 +1,219 @@
+//! MCP servers that are a process of this machine, spoken to over its standard streams.
+
+use std::io;
+use std::pin::Pin;
+use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::model::Secret;
+use crate::pipeline::redact::Redactor;
+use crate::tools::ToolError;
+
+/// Variables of this process that every server gets. The others may be keys.
+const PASSED_ON: [&str; 8] = [
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TMPDIR",
+];
+/// Bytes of the end of its standard error that are held.
+const LONGEST_WORDS: usize = 2_048;
+/// Time for what a process said last to arrive.
+const WORDS_DEADLINE: Duration = Duration::from_millis(500);
+
+/// A command that is a server.
+#[derive(Clone, Debug)]
+pub(super) struct Command {
+    program: String,
+    args: Vec<String>,
+    env: Vec<(String, Secret)>,
+    redactor: Redactor,
+}
+
+impl Command {
+    pub fn new(name: &str, argv: Vec<String>, env: Vec<(String, Secret)>) -> Result<Self, ToolError> {
+        let mut argv = argv.into_iter();
+        let Some(program) = argv.next().filter(|program| !program.is_empty()) else {
+            return Err(ToolError::Server {
+                server: name.to_owned(),
+                why: "has a command without a program: write it as a list, program first".to_owned(),
+                is_transient: false,
+            });
+        };
+        let values = env
+            .iter()
+            .map(|(name, value)| (name.clone(), value.expose().to_owned()));
+        Ok(Self {
+            program,
+            args: argv.collect(),
+            redactor: Redactor::new(values),
+            env,
+        })
+    }
+
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// Starts it. Lines of more than `max_bytes` end the conversation.
+    pub fn start(&self, max_bytes: usize) -> Result<(Process, ChildStdin, BoundedLines), String> {
+        let passed_on = PASSED_ON
+            .iter()
+            .filter_map(|name| Some((*name, std::env::var_os(name)?)));
+        let given = self.env.iter().map(|(name, value)| (name, value.expose()));
+        let mut child = tokio::process::Command::new(&self.program)
+            .args(&self.args)
+            .env_clear()
+            .envs(passed_on)
+            .envs(given)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // Ctrl-C is for this program alone, and what the server started ends with it.
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| self.not_started(&error))?;
+        let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
+            return Err(self.not_started(&io::ErrorKind::BrokenPipe.into()));
+        };
+        let sent_too_much = Arc::new(AtomicBool::new(false));
+        let output = BoundedLines {
+            inner: stdout,
+            limit: max_bytes,
+            line: 0,
+            exceeded: Arc::clone(&sent_too_much),
+        };
+        let process = Process {
+            child: Mutex::new(child),
+            words: Words::of(stderr),
+            sent_too_much,
+            max_bytes,
+        };
+        Ok((process, stdin, output))
+    }
+
+    fn not_started(&self, error: &io::Error) -> String {
+        format!(
+            "`{}` could not be started: {error}; check that it is installed and in PATH",
+            self.program
+        )
+    }
+}
+
+/// The process of a server; it and what it started end when this is dropped.
+pub(super) struct Process {
+    child: Mutex<Child>,
+    words: Words,
+    sent_too_much: Arc<AtomicBool>,
+    max_bytes: usize,
+}
+
+impl Process {
+    /// What it did that explains an end of the conversation.
+    pub async fn last_words(&self) -> Option<String> {
+        if self.sent_too_much.load(Ordering::Relaxed) {
+            return Some(format!(
+                "it sent a message of more than {} bytes, the limit",
+                self.max_bytes
+            ));
+        }
+        let words = self.words.last().await;
+        let status = self.ended().await;
+        match (status, words.is_empty()) {
+            (None, true) => None,
+            (None, false) => Some(format!("it said last: {words}")),
+            (Some(status), true) => Some(format!("it ended with {status} and said nothing")),
+            (Some(status), false) => Some(format!("it ended with {status} and said: {words}")),
+        }
+    }
+
+    /// Its status, if it ends now: its streams are closed a moment before.
+    async fn ended(&self) -> Option<ExitStatus> {
+        let mut child = self.child.lock().await;
+        let ended = tokio::time::timeout(WORDS_DEADLINE, child.wait()).await;
+        ended.ok()?.ok()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // None once it was waited for, when the number may be another process's.
+        let id = self.child.get_mut().id().and_then(|id| i32::try_from(id).ok());
+        if let Some(group) = id.and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+/// The end of what a process writes to its standard error.
+struct Words {
+    end: Arc<SyncMutex<Vec<u8>>>,
+    is_whole: CancellationToken,
+}
+
+impl Words {
+    fn of(mut stderr: ChildStderr) -> Self {
+        let end = Arc::new(SyncMutex::new(Vec::new()));
+        let is_whole = CancellationToken::new();
+        let (written, closed) = (Arc::clone(&end), is_whole.clone().drop_guard());
+        tokio::spawn(async move {
+            let _closed = closed;
+            let mut buffer = [0; 1_024];
+            while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
+                let mut end = written.lock().unwrap_or_else(PoisonError::into_inner);
+                end.extend_from_slice(&buffer[..count]);
+                let excess = end.len().saturating_sub(LONGEST_WORDS);
+                end.drain(..excess);
+            }
+        });
+        Self { end, is_whole }
+    }
+
+    async fn last(&self) -> String {
+        // Whatever it started may hold the stream open.
+        let _ = tokio::time::timeout(WORDS_DEADLINE, self.is_whole.cancelled()).await;
+        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&end).trim().to_owned()
+    }
+}
+
+/// Standard output that ends at a line that is too long: whoever reads it holds a line as a whole.
+pub(super) struct BoundedLines {
+    inner: ChildStdout,
+    limit: usize,
+    /// Bytes of the line that is not at its end.
+    line: usize,
+    exceeded: Arc<AtomicBool>,
+}
+
+impl AsyncRead for BoundedLines {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.exceeded.load(Ordering::Relaxed) {
+            return Poll::Ready(Ok(()));
+        }
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
+        let read = &buffer.filled()[before..];
+        let mut lines = read.split(|byte| *byte == b'\n').map(<[u8]>::len);
+        let first = self.line + lines.next().unwrap_or_default();
+        let (longest, last) = lines.fold((first, first), |(longest, _), line| (longest.max(line), line));
+        self.line = last;
+        if longest > self.limit {
+            self.exceeded.store(true, Ordering::Relaxed);
+            buffer.set_filled(before);
+        }
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,71 @@
+//! The value in the result of a call. Pure.
+
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
+use serde_json::Value;
+
+use crate::tools::result_schema::ResultSchema;
+
+/// The value, or what continues the name of the tool where there is none.
+pub(super) fn value(response: CallToolResponse, schema: Option<&ResultSchema>) -> Result<Value, String> {
+    let result = match response {
+        CallToolResponse::Complete(result) => result,
+        CallToolResponse::InputRequired(_) => {
+            return Err(
+                "asks for input of a person, which a program cannot give: call another tool".to_owned(),
+            );
+        }
+        CallToolResponse::Task(_) => {
+            return Err(
+                "began a task instead of answering, and tasks are not followed: call another tool".to_owned(),
+            );
+        }
+        _ => {
+            return Err("was answered in a way that this client does not know: call another tool".to_owned());
+        }
+    };
+    if result.is_error == Some(true) {
+        return Err(format!("failed: {}", error_text(&result)));
+    }
+    if let Some(value) = result.structured_content {
+        return match schema.and_then(|schema| schema.fault(&value)) {
+            Some(fault) => Err(format!(
+                "replied with what its output schema does not allow: {fault}"
+            )),
+            None => Ok(value),
+        };
+    }
+    let texts = result.content.into_iter().map(text);
+    let texts = texts.collect::<Result<Vec<_>, _>>()?;
+    if texts.is_empty() {
+        return Ok(Value::Null);
+    }
+    let text = texts.join("\n");
+    Ok(serde_json::from_str(&text).unwrap_or(Value::String(text)))
+}
+
+fn error_text(result: &CallToolResult) -> String {
+    let texts = result
+        .content
+        .iter()
+        .filter_map(|block| Some(block.as_text()?.text.as_str()));
+    let texts: Vec<&str> = texts.collect();
+    match (&result.structured_content, texts.is_empty()) {
+        (_, false) => texts.join("\n"),
+        (Some(value), true) => value.to_string(),
+        (None, true) => "it says no more".to_owned(),
+    }
+}
+
+fn text(block: ContentBlock) -> Result<String, String> {
+    let what = match block {
+        ContentBlock::Text(text) => return Ok(text.text),
+        ContentBlock::Image(image) => format!("an image ({})", image.mime_type),
+        ContentBlock::Audio(audio) => format!("sound ({})", audio.mime_type),
+        ContentBlock::Resource(_) => "the contents of a resource".to_owned(),
+        ContentBlock::ResourceLink(link) => format!("a link to the resource {}", link.uri),
+        _ => "content of another kind".to_owned(),
+    };
+    Err(format!(
+        "replied with {what}, which a program cannot have: text and JSON are all there is"
+    ))
+}

@@ -1,0 +1,93 @@
+//! Servers that are a process of this machine.
+
+use super::*;
+
+fn command(behaviour: &str) -> McpClient {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tools/mcp/tests/server.py");
+    let server = McpServer::Command {
+        argv: ["python3", script, behaviour].map(str::to_owned).to_vec(),
+        env: vec![("TOKEN".to_owned(), Secret::new(TOKEN))],
+    };
+    client_of(server, "http://unused.invalid")
+}
+
+async fn add(client: &McpClient, timeout: Duration) -> Called {
+    let tool = McpTool {
+        name: "add".to_owned(),
+        ..tool()
+    };
+    let arguments = json!({"a": 2, "b": 3}).as_object().unwrap().clone();
+    client.call(&tool, arguments, None, timeout).await
+}
+
+#[tokio::test]
+async fn a_command_is_a_server_and_gets_no_keys_of_this_process() {
+    let client = command("good");
+    let tools = list(&client, &[]).await.unwrap();
+    assert_eq!(
+        tools.iter().map(|tool| tool.read_only).collect::<Vec<_>>(),
+        [true, false]
+    );
+    assert_eq!(add(&client, LONG).await, Called::Returned(json!(5)));
+    let Called::Returned(names) = client.call(&tools[1], Map::new(), None, LONG).await else {
+        panic!("the environment was not returned");
+    };
+    let names: Vec<&str> = names
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert!(names.contains(&"TOKEN") && names.contains(&"PATH"), "{names:?}");
+    assert!(!names.contains(&"CARGO_MANIFEST_DIR"), "{names:?}");
+}
+
+#[rstest]
+#[case("flood", "it sent a message of more than 1048576 bytes, the limit")]
+#[case(
+    "exit",
+    "it ended with exit status: 3 and said: the disk is full for [redacted:TOKEN]"
+)]
+#[tokio::test]
+async fn a_command_that_ends_within_a_call_is_quoted_and_started_again(
+    #[case] behaviour: &str,
+    #[case] why: &str,
+) {
+    let client = command(behaviour);
+    for _ in 0..2 {
+        let raised = raised(add(&client, LONG).await);
+        assert_eq!(
+            (raised.kind, raised.was_sent),
+            (RaisedKind::ConnectionError, Sent::Perhaps)
+        );
+        assert!(raised.message.contains(why), "{}", raised.message);
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_says_nothing_is_left_in_time() {
+    let raised = raised(add(&command("hang"), Duration::from_secs(2)).await);
+    assert_eq!(
+        (raised.kind, raised.was_sent),
+        (RaisedKind::TimeoutError, Sent::Perhaps)
+    );
+}
+
+#[tokio::test]
+async fn a_command_that_does_not_start_is_named() {
+    let error = list(&command("broken"), &[]).await.unwrap_err();
+    assert!(error.to_string().contains("no module named tiny"), "{error}");
+    let server = McpServer::Command {
+        argv: vec!["no-such-program".to_owned()],
+        env: Vec::new(),
+    };
+    let error = list(&client_of(server, "http://unused.invalid"), &[])
+        .await
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("`no-such-program` could not be started"),
+        "{error}"
+    );
+}

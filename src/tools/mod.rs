@@ -1,0 +1,24 @@
+//! Clients of the tools that a program calls: HTTP endpoints and MCP servers.
+//!
+//! A call ends as a value or as an exception that the program can catch, which says whether the tool may have had the call: what
+//! follows from an unknown outcome is for the caller to decide. Requests go through the egress gate, replies are bounded before they
+//! are in memory, and no message holds a header's value.
+
+mod call;
+mod error;
+mod http;
+mod mcp;
+mod result_schema;
+mod status;
+mod target;
+#[cfg(test)]
+mod test_support;
+mod tries;
+
+pub(crate) use call::{Called, Raised, RaisedKind, Sent};
+pub(crate) use error::ToolError;
+pub(crate) use http::{HttpTool, HttpToolOptions};
+pub(crate) use mcp::{McpClient, McpOptions, McpServer, McpTool};
+
+/// Largest reply that is read where nothing else is set, bytes after decompression.
+pub(crate) const DEFAULT_MAX_BYTES: usize = 1024 * 1024;

@@ -1,0 +1,60 @@
+//! Whether a value is what a tool's schema says.
+
+use jsonschema::Validator;
+use serde_json::Value;
+
+/// The schema of a result. References to other documents are refused: nothing is read for them.
+#[derive(Debug)]
+pub(super) struct ResultSchema(Validator);
+
+impl ResultSchema {
+    /// Compiles `schema`, or says what is wrong with it.
+    pub fn new(schema: &Value) -> Result<Self, String> {
+        jsonschema::validator_for(schema)
+            .map(Self)
+            .map_err(|error| error.to_string())
+    }
+
+    /// What is wrong with `value`: where in it, what, and by which part of the schema.
+    pub fn fault(&self, value: &Value) -> Option<String> {
+        let error = self.0.iter_errors(value).next()?;
+        let at = |path: &str| match path {
+            "" => "the top".to_owned(),
+            path => format!("`{path}`"),
+        };
+        Some(format!(
+            "at {}: {} (schema {})",
+            at(error.instance_path().as_str()),
+            error.masked(),
+            at(error.schema_path().as_str())
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_fault_names_its_place_in_the_value_and_in_the_schema() {
+        let schema = json!({
+            "type": "object",
+            "properties": {"rates": {"type": "array", "items": {"type": "number"}}},
+        });
+        let schema = ResultSchema::new(&schema).unwrap();
+        assert_eq!(schema.fault(&json!({"rates": [1.5, 2]})), None);
+        assert_eq!(
+            schema.fault(&json!({"rates": [1.5, "two"]})).unwrap(),
+            "at `/rates/1`: value is not of type \"number\" (schema `/properties/rates/items/type`)"
+        );
+        assert!(schema.fault(&json!([])).unwrap().starts_with("at the top: "));
+    }
+
+    #[test]
+    fn a_schema_at_another_address_is_not_fetched() {
+        let schema = json!({"$ref": "https://example.com/schema.json"});
+        assert!(ResultSchema::new(&schema).is_err());
+    }
+}
