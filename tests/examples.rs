@@ -14,7 +14,7 @@ use std::process::Command;
 
 use rstest::rstest;
 use serde_json::Value;
-use support::{document, examples, expect_code, manifest, program};
+use support::{document, examples, expect_code, manifest, program, replayed};
 
 struct Expected {
     calls: u64,
@@ -42,15 +42,20 @@ fn run(name: &str) -> Vec<Value> {
 
 #[rstest]
 #[case::penguins("penguins", Expected { calls: 6, attempts: 2 })]
+#[case::penguins_agent("penguins-agent", Expected { calls: 7, attempts: 2 })]
 #[case::csv_batch("csv-batch", Expected { calls: 3, attempts: 1 })]
 #[case::sensor_analysis("sensor-analysis", Expected { calls: 4, attempts: 1 })]
+#[case::sensor_analysis_agent("sensor-analysis-agent", Expected { calls: 7, attempts: 2 })]
 #[case::log_analysis("log-analysis", Expected { calls: 3, attempts: 1 })]
 #[case::multi_input("multi-input", Expected { calls: 5, attempts: 2 })]
+#[case::multi_input_agent("multi-input-agent", Expected { calls: 5, attempts: 2 })]
 #[case::durable("durable", Expected { calls: 6, attempts: 1 })]
+#[case::durable_agent("durable-agent", Expected { calls: 7, attempts: 2 })]
 #[case::river_level("river-level", Expected { calls: 4, attempts: 1 })]
 #[case::environment_fix("environment-fix", Expected { calls: 4, attempts: 2 })]
 #[case::approvals("approvals", Expected { calls: 3, attempts: 1 })]
 #[case::prompt_only("prompt-only", Expected { calls: 3, attempts: 1 })]
+#[case::prompt_only_agent("prompt-only-agent", Expected { calls: 3, attempts: 1 })]
 fn an_example_succeeds_with_the_calls_and_attempts_that_it_shows(
     #[case] name: &str,
     #[case] expected: Expected,
@@ -143,12 +148,7 @@ fn the_results_of_a_task_run_with_plain_python_and_list_every_attempt() {
 fn the_demo_fails_a_test_first_and_says_why_and_what_it_fixed() {
     let folder = examples().join("penguins");
     let output = tempfile::tempdir().unwrap();
-    let done = program(output.path())
-        .args(manifest(&folder))
-        .arg("--replay")
-        .arg(folder.join("replies.jsonl"))
-        .output()
-        .unwrap();
+    let done = replayed(&folder, output.path());
     expect_code(&done, 0);
     let status = document(&done)["status"].clone();
     let attempts = status["attempts"].as_array().unwrap();

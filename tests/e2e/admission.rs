@@ -114,6 +114,52 @@ async fn a_sandbox_of_another_shape_is_refused(
     .await;
 }
 
+/// A sandbox whose outputs are checked in its Pod.
+fn with_checker() -> Value {
+    let mut pod = sandbox();
+    let program = pod["spec"]["containers"][0].take();
+    let mut checker = program.clone();
+    checker["name"] = json!("checker");
+    checker["volumeMounts"] = json!([{"name": "outputs", "mountPath": "/var/outputs", "readOnly": true}]);
+    pod["spec"]["initContainers"] = json!([program]);
+    pod["spec"]["containers"] = json!([checker]);
+    let volumes = pod["spec"]["volumes"].as_array_mut().unwrap();
+    volumes.push(json!({"name": "outputs", "emptyDir": {"sizeLimit": "1Gi"}}));
+    pod
+}
+
+#[rstest]
+#[case::a_program_that_runs_on("/spec/initContainers/0/restartPolicy", json!("Always"), "at most the checker")]
+#[case::another_one_after_it("/spec/containers/0/name", json!("shell"), "at most the checker")]
+#[case::of_a_reader("/metadata/labels/codegen-operator.dev~1component", json!("reader"), "at most the checker")]
+#[case::that_writes(
+    "/spec/containers/0/volumeMounts", json!([{"name": "outputs", "mountPath": "/var/outputs"}]), "mounts everything read-only"
+)]
+#[case::a_program_with_a_writable_root(
+    "/spec/initContainers/0/securityContext/readOnlyRootFilesystem", json!(false), "root file system"
+)]
+#[case::a_program_without_limits("/spec/initContainers/0/resources", json!({}), "limits of memory")]
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_sandbox_with_a_checker_of_another_shape_is_refused(
+    #[case] pointer: &str,
+    #[case] value: Value,
+    #[case] words: &str,
+) {
+    in_space("checker", async |space| {
+        assert_eq!(
+            refusal(space, with_checker()).await,
+            None,
+            "one of the operator's shape is taken"
+        );
+        let mut pod = with_checker();
+        set(&mut pod, pointer, &value);
+        let refused = refusal(space, pod).await.unwrap_or_default();
+        assert!(refused.contains(words), "{refused}");
+    })
+    .await;
+}
+
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
 async fn nobody_takes_the_label_off_a_sandbox() {

@@ -1,15 +1,16 @@
 //! Every example on a cluster, with the calls and attempts that it has on a laptop (`tests/examples.rs`). `penguins` is in `outcomes`,
 //! `river-level` in `river`, `prompt-only` in most.
 
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::space::{Space, TO_THE_END, in_space};
 
-struct Expected {
-    calls: i32,
-    attempts: usize,
+pub struct Expected {
+    pub calls: i32,
+    pub attempts: usize,
 }
 
 fn with_openai(spec: &mut Value) {
@@ -51,6 +52,61 @@ async fn the_example_with_packages_that_are_always_installed_succeeds() {
         expected,
     )
     .await;
+}
+
+/// What an agent did, besides.
+pub struct Worked {
+    pub turns: i32,
+    pub commands: i32,
+    pub denied: i32,
+}
+
+/// Checks what an example came to whose program an agent writes.
+pub async fn agent_example(name: &str, task: &str, expected: Expected, worked: Worked) {
+    in_space(name, async |space| {
+        space.copy_secret("openai").await;
+        let folder = Path::new("examples").join(name);
+        let has_data = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join(&folder)
+            .join("kustomization.yaml")
+            .exists();
+        let manifest = if has_data {
+            folder
+        } else {
+            folder.join("task.yaml")
+        };
+        space.apply_changed(manifest.to_str().unwrap(), name, with_openai);
+        ended_well(space, task, &expected).await;
+        let status = space.succeeded(task).await.status.unwrap();
+        let agent = status.agent.unwrap();
+        assert_eq!(
+            (agent.turns, agent.denied),
+            (worked.turns, worked.denied),
+            "{agent:?}"
+        );
+        assert_eq!(agent.tool_calls["Bash"], worked.commands, "{agent:?}");
+        let has_trace = status
+            .artifacts
+            .iter()
+            .any(|artifact| artifact.name == "agent-trace");
+        assert!(has_trace, "{:?}", status.artifacts);
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn the_example_that_an_agent_writes_succeeds() {
+    let expected = Expected {
+        calls: 7,
+        attempts: 2,
+    };
+    let worked = Worked {
+        turns: 5,
+        commands: 5,
+        denied: 0,
+    };
+    agent_example("penguins-agent", "penguin-masses-agent", expected, worked).await;
 }
 
 #[tokio::test]

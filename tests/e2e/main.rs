@@ -17,6 +17,8 @@ mod examples;
 mod faults;
 mod export;
 mod full;
+#[path = "../support/identity.rs"]
+mod identity;
 mod isolation;
 mod leadership;
 mod outcomes;
@@ -36,5 +38,6 @@ mod secrets;
 mod sources;
 mod space;
 mod reports;
+mod retry;
 mod verbs;
 mod waiting;

@@ -8,7 +8,7 @@ use kube::api::ListParams;
 use kube::runtime::wait::await_condition;
 use serde_json::json;
 
-use crate::space::{OPERATOR_NAMESPACE, SOON, TO_THE_END, condition, in_space, status_of};
+use crate::space::{OPERATOR_NAMESPACE, SOON, Space, TO_THE_END, condition, in_space, status_of};
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
@@ -197,16 +197,31 @@ async fn the_deadline_ends_a_task_whose_tests_do_not_end() {
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
-async fn an_output_that_is_too_large_to_be_checked_is_said_and_never_passes() {
+async fn a_large_output_is_checked_in_the_pod_of_its_program_and_is_a_success() {
     in_space("large", async |space| {
         space.copy_secret("openai").await;
         space.apply("tests/e2e/manifests/large.yaml", "large");
-        let task = space
-            .until("large", "stalled or ended", TO_THE_END, |task| {
-                matches!(condition(task, "Stalled"), Some(("True", ..)))
-                    || matches!(condition(task, "Succeeded"), Some(("True" | "False", ..)))
-            })
-            .await;
+        let task = large_to_its_end(space).await;
+        let (status, reason, message) = condition(&task, "Succeeded").unwrap();
+        assert_eq!(status, "True", "{reason}: {message}");
+        let status = task.status.unwrap();
+        assert_eq!((status.attempts.len(), status.model_calls), (1, 3));
+        let told = status.rehearsal.unwrap().message.unwrap();
+        assert!(
+            told.starts_with("the output text has 2097152 bytes, sha256 "),
+            "{told}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_text_that_is_too_large_to_be_checked_is_said_and_never_passes() {
+    in_space("large-text", async |space| {
+        space.copy_secret("openai").await;
+        space.apply("tests/e2e/manifests/large-text.yaml", "large");
+        let task = large_to_its_end(space).await;
         let (_, reason, message) = condition(&task, "Stalled").unwrap();
         assert_eq!(reason, "OutputTooLarge");
         assert!(message.contains("2097152 bytes"), "{message}");
@@ -214,4 +229,13 @@ async fn an_output_that_is_too_large_to_be_checked_is_said_and_never_passes() {
         assert_eq!((status.attempts.len(), status.model_calls), (0, 3));
     })
     .await;
+}
+
+async fn large_to_its_end(space: &Space) -> CodeGenTask {
+    space
+        .until("large", "stalled or ended", TO_THE_END, |task| {
+            matches!(condition(task, "Stalled"), Some(("True", ..)))
+                || matches!(condition(task, "Succeeded"), Some(("True" | "False", ..)))
+        })
+        .await
 }

@@ -3,8 +3,10 @@
 use codegen_operator::api::CodeGenTask;
 use k8s_openapi::api::batch::v1::Job;
 use kube::api::ListParams;
-use serde_json::json;
+use rstest::rstest;
+use serde_json::{Value, json};
 
+use crate::registry::{json_of, tags};
 use crate::space::{SOON, Space, condition, in_space, stage_of, status_of};
 
 /// Its model asks for a package that there is nowhere.
@@ -93,20 +95,78 @@ async fn an_apt_package_that_is_always_installed_is_in_the_image() {
         let status = space.succeeded("multiplication-table").await.status.unwrap();
         assert_eq!(status.builds, 1);
         let image = status.image.unwrap();
-        space.apply_objects(&[json!({
-            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "greeting"},
-            "spec": {
-                "restartPolicy": "Never", "imagePullSecrets": [{"name": "registry"}],
-                "containers": [{"name": "greeting", "image": image, "command": ["/usr/bin/hello"]}],
-            },
-        })]);
-        space.kubectl(&[
-            "wait",
-            "pod/greeting",
-            "--for=jsonpath={.status.phase}=Succeeded",
-            "--timeout=120s",
-        ]);
-        assert_eq!(space.kubectl(&["logs", "greeting"]).trim(), "Hello, world!");
+        assert_eq!(printed(space, &image, &["/usr/bin/hello"]), "Hello, world!");
     })
     .await;
+}
+
+/// What a command prints in an image.
+fn printed(space: &Space, image: &str, command: &[&str]) -> String {
+    space.apply_objects(&[json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "printed"},
+        "spec": {
+            "restartPolicy": "Never", "imagePullSecrets": [{"name": "registry"}],
+            "containers": [{"name": "printed", "image": image, "command": command}],
+        },
+    })]);
+    space.kubectl(&[
+        "wait",
+        "pod/printed",
+        "--for=jsonpath={.status.phase}=Succeeded",
+        "--timeout=120s",
+    ]);
+    space.kubectl(&["logs", "printed"]).trim().to_owned()
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_task_of_another_python_version_runs_with_that_one() {
+    in_space("python", async |space| {
+        space.copy_secret("openai").await;
+        let base = std::env::var("CODEGEN_E2E_NEXT_PYTHON_IMAGE").expect("run make e2e");
+        space.apply_changed("examples/prompt-only/task.yaml", "prompt-only", |spec| {
+            spec["image"]["base"] = json!(base);
+            spec["image"]["pythonVersion"] = json!("3.13");
+        });
+        let status = space.succeeded("multiplication-table").await.status.unwrap();
+        assert_eq!(status.builds, 1);
+        let version = "import sys; print(*sys.version_info[:2], sep='.')";
+        let command = ["/opt/codegen/bin/python", "-c", version];
+        assert_eq!(printed(space, &status.image.unwrap(), &command), "3.13");
+    })
+    .await;
+}
+
+#[rstest]
+#[case::on_the_image_before("Auto", true)]
+#[case::anew_without_the_cache("Disable", false)]
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn an_image_with_a_package_more_is_made(#[case] cache: &str, #[case] is_on_top: bool) {
+    in_space("layers", async |space| {
+        space.copy_secret("openai").await;
+        space.apply_changed("examples/environment-fix/task.yaml", "environment-fix", |spec| {
+            spec["cache"] = json!(cache);
+            // A build pulls the image before with this one, and is never shown the one that pushes.
+            spec["image"]["pullSecretRef"] = json!({"name": "registry"});
+        });
+        let status = space.succeeded("settings-converter").await.status.unwrap();
+        assert_eq!(status.builds, 2);
+        let (repository, digest) = status.image.as_ref().unwrap().split_once('@').unwrap();
+        let image = layers(repository, digest).await;
+        let mut has_one_more = false;
+        for tag in tags(repository).await {
+            let before = layers(repository, &tag).await;
+            has_one_more |= image.len() == before.len() + 1 && image.starts_with(&before);
+        }
+        assert_eq!(has_one_more, is_on_top, "{image:?}");
+    })
+    .await;
+}
+
+/// The digests of an image's layers.
+async fn layers(repository: &str, reference: &str) -> Vec<Value> {
+    let manifest = json_of(&format!("{repository}/manifests/{reference}")).await;
+    let layers = manifest["layers"].as_array().unwrap();
+    layers.iter().map(|layer| layer["digest"].clone()).collect()
 }

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use codegen_operator::api::CodeGenTask;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, ObjectMeta, PostParams};
+use kube::runtime::wait::await_condition;
 use serde_json::{Value, json};
 
-use crate::space::{OPERATOR_NAMESPACE, Space, in_space, in_spaces, is_task};
+use crate::space::{OPERATOR_NAMESPACE, SOON, Space, in_space, in_spaces, is_task};
 
 /// Which operator a task is for; the one of `make e2e-install` leaves those that have it alone.
 const OPERATOR_LABEL: &str = "codegen-operator.dev/operator";
@@ -115,14 +117,34 @@ async fn an_operator_with_rights_in_one_namespace_alone_takes_a_task_to_its_end(
         tasks.for_each(|task| task["metadata"]["labels"] = json!({OPERATOR_LABEL: home.name}));
         team.apply_objects(&objects);
         team.succeeded("multiplication-table").await;
+        its_history_has_one_success(team, &objects).await;
     })
     .await;
+}
+
+/// The operator keeps as many finished tasks as its configuration says.
+async fn its_history_has_one_success(team: &Space, objects: &[Value]) {
+    let mut later = objects.to_vec();
+    for task in later.iter_mut().filter(|object| is_task(object)) {
+        task["metadata"]["name"] = json!("later");
+    }
+    team.apply_objects(&later);
+    team.succeeded("later").await;
+    let first = await_condition(
+        team.api::<CodeGenTask>(),
+        "multiplication-table",
+        |task: Option<&CodeGenTask>| task.is_none(),
+    );
+    let deleted = tokio::time::timeout(SOON, first).await;
+    deleted
+        .expect("the older of two tasks that have succeeded is deleted")
+        .unwrap();
 }
 
 /// The tasks of one namespace that are for the operator of another.
 fn watching(home: &Space, team: &Space) -> Value {
     let selector = format!("{OPERATOR_LABEL}={}", home.name);
-    json!({"watchNamespaces": [team.name], "taskSelector": selector})
+    json!({"watchNamespaces": [team.name], "taskSelector": selector, "history": {"succeededLimit": 1}})
 }
 
 fn may_do_nothing_in_other_namespaces(release: &Release, team: &Space) {

@@ -1,9 +1,12 @@
 //! What takes long: `make e2e-full` runs each of these by itself, with the whole cluster to it.
 
+mod agent_examples;
+mod agent_kills;
+mod agent_protocols;
 mod enforcement;
 mod faults;
 mod kills;
 mod many;
 pub mod operator;
-mod server;
-mod seen;
+pub mod server;
+pub mod seen;
