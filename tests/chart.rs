@@ -154,6 +154,7 @@ fn the_schema_of_the_configuration_is_that_of_the_operator() {
 #[case("limits: {maxConcurrentTasks: many}")]
 #[case("history: {succeededLimit: -1}")]
 #[case("approvals: {required: [Plans]}")]
+#[case("agent: {deniedCommands: [/usr/bin/jq]}")]
 fn helm_refuses_a_configuration_that_the_operator_would_not_start_with(#[case] text: &str) {
     assert!(!is_taken_by_helm(text), "{text}");
     OperatorConfig::parse(Path::new("config.yaml"), text).unwrap_err();
@@ -166,6 +167,7 @@ fn helm_refuses_a_configuration_that_the_operator_would_not_start_with(#[case] t
 #[case(
     "build: {network: {egress: [{to: [{ipBlock: {cidr: 10.0.0.0/8}}], ports: [{port: 443}, {port: https}]}]}}"
 )]
+#[case("agent: {deniedCommands: [jq, awk]}")]
 #[case("model: {allowedEndpoints: ['http://ollama.models:11434']}\ntaskSelector: 'team in (a,b)'")]
 fn helm_takes_a_configuration_that_the_operator_takes(#[case] text: &str) {
     assert!(is_taken_by_helm(text), "{text}");

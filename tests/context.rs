@@ -12,33 +12,20 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::{contains, starts_with};
 use serde_json::Value;
-use support::{examples, expect_code, manifest, program};
+use support::terminal::Terminal;
+use support::{codegen, examples, expect_code, folder, manifest, replayed};
 
-fn context(folder: &Path) -> Command {
-    let mut command = Command::cargo_bin("kubectl-codegen").unwrap();
-    command
-        .current_dir(folder)
-        .arg("context")
-        .env_remove("OPENAI_API_KEY")
-        .env_remove("ANTHROPIC_API_KEY")
-        .env_remove("NO_COLOR");
+fn context(folder: &Path) -> assert_cmd::Command {
+    let mut command = codegen(folder);
+    command.arg("context");
     command
 }
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        fs::write(folder.path().join(name), text).unwrap();
-    }
-    folder
 }
 
 const TASK: &str = "\
@@ -56,13 +43,7 @@ spec:
 fn the_text_is_byte_for_byte_what_a_task_puts_into_its_prompts() {
     let example = examples().join("penguins");
     let run = tempfile::tempdir().unwrap();
-    let done = program(run.path())
-        .args(manifest(&example))
-        .arg("--replay")
-        .arg(example.join("replies.jsonl"))
-        .output()
-        .unwrap();
-    expect_code(&done, 0);
+    expect_code(&replayed(&example, run.path()), 0);
     let elsewhere = folder(&[]);
     let printed = context(elsewhere.path())
         .args(manifest(&example))
@@ -273,8 +254,8 @@ fn the_schema_is_printed_as_one_module() {
     let folder = folder(&[]);
     context(folder.path())
         .args(["-o", "pandera"])
-        .arg(examples().join("multi-input/orders.csv"))
-        .arg(examples().join("multi-input/customers.csv"))
+        .arg(examples().join("multi-input/data/orders.csv"))
+        .arg(examples().join("multi-input/data/customers.csv"))
         .assert()
         .success()
         .stdout(contains("orders_schema = ").and(contains("def read_customers(path):")));
@@ -320,7 +301,7 @@ fn a_wrong_command_line_says_what_to_write() {
 #[test]
 fn joins_are_printed_as_data() {
     let folder = folder(&[]);
-    let samples = examples().join("multi-input");
+    let samples = examples().join("multi-input/data");
     let output = context(folder.path())
         .args(["-o", "json"])
         .args([samples.join("orders.csv"), samples.join("customers.csv")])
@@ -343,7 +324,7 @@ fn joins_are_printed_as_data() {
 #[test]
 fn completion_and_help_know_the_command() {
     let folder = folder(&[]);
-    let mut command = Command::cargo_bin("kubectl-codegen").unwrap();
+    let mut command = assert_cmd::Command::cargo_bin("kubectl-codegen").unwrap();
     command
         .current_dir(folder.path())
         .args(["completion", "bash"])
@@ -359,45 +340,14 @@ fn completion_and_help_know_the_command() {
 
 /// What the program writes to a terminal of this many columns.
 fn on_a_terminal(folder: &Path, columns: u16, environment: &[(&str, &str)], arguments: &[&str]) -> String {
-    const PTY: &str = "
-import fcntl, os, pty, struct, sys, termios
-columns, program, *arguments = sys.argv[1:]
-pid, screen = pty.fork()
-if pid == 0:
-    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 50, int(columns), 0, 0))
-    os.execv(program, [program, *arguments])
-while True:
-    try:
-        written = os.read(screen, 65536)
-    except OSError:
-        break
-    if not written:
-        break
-    sys.stdout.buffer.write(written)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-";
-    let output = std::process::Command::new("python3")
-        .current_dir(folder)
-        .args([
-            "-c",
-            PTY,
-            &columns.to_string(),
-            env!("CARGO_BIN_EXE_kubectl-codegen"),
-            "context",
-        ])
-        .args(arguments)
-        .env_remove("NO_COLOR")
-        .env_remove("LC_ALL")
-        .env_remove("LC_CTYPE")
-        .env("LANG", "C.UTF-8")
-        // Python would hand on another locale than C.
-        .env("PYTHONCOERCECLOCALE", "0")
-        .env("TERM", "xterm-256color")
-        .envs(environment.iter().copied())
-        .output()
-        .unwrap();
-    expect_code(&output, 0);
-    stdout(&output)
+    let terminal = Terminal {
+        columns,
+        environment,
+        ..Terminal::default()
+    };
+    let (seen, code) = terminal.run(folder, &[&["context"], arguments].concat());
+    assert_eq!(code, Some(0), "{seen}");
+    seen
 }
 
 #[test]

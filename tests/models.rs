@@ -8,9 +8,14 @@
 
 mod support;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Output;
+use std::time::Duration;
 
+use codegen_operator::model::ReplyServer;
+use serde_json::Value;
+use support::identity::without_identity;
 use support::{Anthropic, OpenAi, Replies, document, examples, expect_code, manifest, program};
 use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer};
@@ -119,4 +124,50 @@ async fn the_prefix_of_every_call_is_the_same_and_acceptance_tests_are_in_none()
     assert_eq!(systems.len(), 6);
     assert!(systems.windows(2).all(|pair| pair[0] == pair[1]));
     assert!(prefixes.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+/// The replies of an agent, for a model of each protocol under a base address of its own.
+async fn serve(recording: &str) -> SocketAddr {
+    let mut server = ReplyServer::new(Duration::ZERO);
+    for protocol in ["openai", "anthropic"] {
+        server.add(Some(protocol), recording).unwrap();
+    }
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, server.router()).await });
+    address
+}
+
+/// The status at the end of a task, and each file that it leaves whose content has no times in it.
+async fn agent(address: SocketAddr, protocol: &'static str) -> (Value, Vec<String>) {
+    let output = tempfile::tempdir().unwrap();
+    let mut command = program(output.path());
+    command
+        .args(manifest(&examples().join("multi-input-agent")))
+        .args(["--model-url", &format!("http://{address}/{protocol}/v1")])
+        .args(["--provider", protocol, "--model", "some-model"])
+        .args(["--model-key-env", "TEST_MODEL_KEY"])
+        .env("TEST_MODEL_KEY", "sk-test-4711");
+    let done = tokio::task::spawn_blocking(move || command.output().unwrap())
+        .await
+        .unwrap();
+    expect_code(&done, 0);
+    let status = without_identity(&document(&done)["status"], "order-filter-agent");
+    let files = [
+        "solution.py",
+        "test_solution.py",
+        "conversation.jsonl",
+        "outputs/filtered.csv",
+    ];
+    let read = |file| std::fs::read_to_string(output.path().join(file)).unwrap();
+    (status, files.map(read).into())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_leaves_the_same_whichever_protocol_its_model_speaks() {
+    let recording = std::fs::read_to_string(examples().join("multi-input-agent/replies.jsonl")).unwrap();
+    let address = serve(&recording).await;
+    let (openai, anthropic) = tokio::join!(agent(address, "openai"), agent(address, "anthropic"));
+    assert_eq!(openai.0["agent"]["toolCalls"]["Edit"], 2, "{:#}", openai.0);
+    assert_eq!(openai, anthropic);
 }

@@ -69,6 +69,17 @@ fn a_task_that_has_succeeded_is_tried_again_from_where_somebody_says_with_a_hint
     assert!(left("conversation.jsonl").contains(HINT));
     assert!(folder.path().join("out/attempts/1/solution.py").exists());
 
+    let mut events = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"));
+    let story = events
+        .arg("events")
+        .arg(folder.path().join("out"))
+        .output()
+        .unwrap();
+    expect_code(&story, 0);
+    let story = String::from_utf8_lossy(&story.stdout).into_owned();
+    let sentence = format!("Tried again from Tests after Succeeded and 1 attempt; the hint: {HINT}");
+    assert!(story.contains(&sentence), "{story}");
+
     // A replay makes the same tries, and needs nothing but the folder.
     let mut replay = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"));
     let replayed = replay

@@ -20,7 +20,7 @@ use codegen_operator::pipeline::progress::Progress;
 use codegen_operator::pipeline::status::{IsolationShown, StatusContext, status};
 use codegen_operator::pipeline::task::Task;
 use serde_json::Value;
-use support::{examples, expect_code, manifest, program};
+use support::{examples, expect_code, replayed};
 
 /// Most bytes of the status of a task like this one.
 const MOST: usize = 8 * 1024;
@@ -36,13 +36,7 @@ struct Finished {
 /// The penguins on their recorded replies, in `folder`.
 async fn penguins(folder: &Path) -> Finished {
     let example = examples().join("penguins");
-    let done = program(folder)
-        .args(manifest(&example))
-        .arg("--replay")
-        .arg(example.join("replies.jsonl"))
-        .output()
-        .unwrap();
-    expect_code(&done, 0);
+    expect_code(&replayed(&example, folder), 0);
     let runs = folder.join(".runs");
     let run = runs.join(std::fs::read_to_string(runs.join("latest")).unwrap().trim());
     let store = FolderStore::open(&run.join("record")).unwrap();

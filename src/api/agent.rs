@@ -62,7 +62,8 @@ pub struct CodeGenAgentSpec {
     #[schemars(length(max = 4))]
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub approvals: Vec<Gate>,
-    /// Who writes the program: `Pipeline`, the staged way of plan, code, tests, diagnosis and fixes. Default `Pipeline`.
+    /// Who writes the program: `Pipeline`, the staged way of plan, code, tests, diagnosis and fixes, or `Agent`, a model with the
+    /// tools `Bash`, `Read`, `Write` and `Edit` that works until the tests pass. What passed means is the same. Default `Pipeline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<Backend>,
     /// Upper bound of the rows of each sample that the model sees; statistics are always of the whole file. Between 0

@@ -36,7 +36,7 @@ pub struct ConfigMapKeyRef {
 }
 
 /// An object of the same namespace, by name.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LocalRef {
     /// Name of the object, in the namespace of the one that refers to it.
@@ -87,6 +87,8 @@ pub enum Backend {
     /// The staged pipeline: plan, code, tests, diagnosis, fixes.
     #[default]
     Pipeline,
+    /// A model with tools decides what to do next, turn by turn.
+    Agent,
 }
 
 /// Language of the program.

@@ -76,6 +76,20 @@ pub mod run_reason {
     ];
 }
 
+/// Reasons that agents and runs of code mode have besides those of [`reason`] and [`run_reason`].
+pub mod code_mode_reason {
+    /// `Succeeded=True`: a program gave an answer.
+    pub const ANSWERED: &str = "Answered";
+    /// `Reconciling=True`: the agent that is asked, or something that it refers to, is not there or not ready.
+    pub const AWAITING_AGENT: &str = "AwaitingAgent";
+    /// `Ready=True` of an agent: every tool has a signature.
+    pub const TOOLS_RESOLVED: &str = "ToolsResolved";
+    /// `ToolsResolved=False`: a tool waits for what it refers to; the message names it.
+    pub const TOOLS_AWAITED: &str = "ToolsAwaited";
+    /// `ToolsResolved=False`: a tool cannot be used as it is; the message says what to change.
+    pub const TOOLS_REFUSED: &str = "ToolsRefused";
+}
+
 /// Reasons, one word each, equal to `status.reason`.
 pub mod reason {
     /// `Succeeded=True`: every generated and every acceptance test passed, and the rehearsal did not fail.

@@ -5,7 +5,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use kube::CustomResourceExt;
 
-use super::{CodeGenAgent, CodeGenApproval, CodeGenRun, CodeGenTask};
+use super::{CodeGenAgent, CodeGenApproval, CodeGenRun, CodeGenTask, CodeModeAgent, CodeModeRun};
 
 /// Every definition of this project.
 #[must_use]
@@ -31,6 +31,16 @@ pub(super) fn agent_crd() -> CustomResourceDefinition {
 /// The definition of `CodeGenRun`.
 pub(super) fn run_crd() -> CustomResourceDefinition {
     for_the_server(CodeGenRun::crd())
+}
+
+/// The definition of `CodeModeAgent`.
+pub(super) fn code_mode_agent_crd() -> CustomResourceDefinition {
+    for_the_server(CodeModeAgent::crd())
+}
+
+/// The definition of `CodeModeRun`.
+pub(super) fn code_mode_run_crd() -> CustomResourceDefinition {
+    for_the_server(CodeModeRun::crd())
 }
 
 /// [`crds`] as one YAML stream, a document each.

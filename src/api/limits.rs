@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// Test runs of a task that names no `maxIterations`.
 pub const DEFAULT_MAX_ITERATIONS: u32 = 10;
+/// Turns of an agent whose task names no `agentMaxTurns`.
+pub const DEFAULT_AGENT_MAX_TURNS: u32 = 50;
 /// Tokens of a task that names no `maxTokens`.
 pub const DEFAULT_MAX_TOKENS: u64 = 1_000_000;
 /// Model calls of a task that names no `maxModelCalls`: ten iterations of three tries fit.
@@ -31,6 +33,11 @@ pub struct Limits {
     #[x_kube(validation = Rule::new("self >= 1")
         .message("a task needs at least one iteration: write 1 to 100, or leave maxIterations out for 10"))]
     pub max_iterations: Option<i32>,
+    /// Turns of an agent (`backend: Agent`) before the task fails with `IterationsExhausted`; it takes the place of `maxIterations`.
+    /// Between 1 and 1,000, default 50.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub agent_max_turns: Option<i32>,
     /// Input and output tokens of all model calls together, lost ones by estimate. The task fails with `BudgetExceeded`
     /// before a call that would not fit. At least 1, default 1,000,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,6 +8,7 @@
 pub mod agent;
 pub mod approval;
 pub mod case;
+pub mod code_mode;
 pub mod common;
 pub mod conditions;
 pub mod crd;
@@ -32,6 +33,7 @@ pub mod values;
 
 pub use agent::{CodeGenAgent, CodeGenAgentSpec};
 pub use approval::CodeGenApproval;
+pub use code_mode::{CodeModeAgent, CodeModeRun};
 pub use crd::{crds, crds_yaml};
 pub use run::{CodeGenRun, CodeGenRunSpec};
 pub use run_status::CodeGenRunStatus;

@@ -20,7 +20,25 @@ pub enum Provider {
     Anthropic,
 }
 
+/// Short names of Anthropic's models, each with the name that is sent for it.
+pub const ANTHROPIC_ALIASES: [(&str, &str); 3] = [
+    ("sonnet", "claude-sonnet-5"),
+    ("opus", "claude-opus-5"),
+    ("haiku", "claude-haiku-4-5"),
+];
+
 impl Provider {
+    /// The name that a short one stands for today; `None` where `name` is none.
+    #[must_use]
+    pub fn alias(self, name: &str) -> Option<&'static str> {
+        let aliases: &[(&str, &str)] = match self {
+            Self::OpenAI => &[],
+            Self::Anthropic => &ANTHROPIC_ALIASES,
+        };
+        let (_, sent) = aliases.iter().find(|(alias, _)| *alias == name)?;
+        Some(sent)
+    }
+
     /// As it stands in a manifest (`OpenAI`).
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -66,8 +84,9 @@ pub struct Model {
     /// `Anthropic` (Messages). Default `OpenAI`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<Provider>,
-    /// Name of the model as its provider spells it (`gpt-5`, `claude-sonnet-5`). Has no default: the task or the agent
-    /// that `agentRef` names must give it.
+    /// Name of the model as its provider spells it (`gpt-5`, `claude-sonnet-5`), or with `Anthropic` one of `sonnet`, `opus` and
+    /// `haiku`, which stand for the names that docs/models.md lists. Has no default: the task or the agent that `agentRef` names must
+    /// give it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 256))]
     pub name: Option<String>,

@@ -74,3 +74,19 @@ pub struct RetryStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
 }
+
+impl fmt::Display for RetryStatus {
+    /// As Events and `kubectl-codegen events` have it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = if self.attempts == 1 { "" } else { "s" };
+        write!(
+            f,
+            "Tried again from {} after {} and {} attempt{s}",
+            self.from, self.after, self.attempts
+        )?;
+        match &self.hint {
+            Some(hint) => write!(f, "; the hint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}

@@ -12,6 +12,8 @@ use super::common::{SecretKeyRef, UNIQUE_NAMES};
 pub const DEFAULT_CPU: &str = "1";
 /// Memory of a sandbox that names none.
 pub const DEFAULT_MEMORY: &str = "1Gi";
+/// Disk space for the outputs of a sandbox that names none, where they do not fit its report.
+pub const DEFAULT_EPHEMERAL_STORAGE: u64 = 1 << 30;
 /// Wall time of one execution of a sandbox that names none.
 pub const DEFAULT_TIMEOUT: &str = "5m";
 /// Repeats of a failed execution of a sandbox that names none.
@@ -162,6 +164,21 @@ pub struct ResourceLimits {
     #[x_kube(validation = Rule::new("!self.matches('^[0.]+[a-zA-Z]*$')")
         .message("a sandbox needs some memory: write a quantity like 512Mi or 1Gi"))]
     pub memory: Option<String>,
+    /// Disk space for what the program writes to its outputs, as a Kubernetes quantity in bytes with a suffix (`500Mi`, `2Gi`). Where it is
+    /// given the rehearsal writes its outputs to a disk from the first; else it does so once they were larger than what is brought
+    /// back from memory. Default `1Gi`.
+    #[serde(
+        rename = "ephemeral-storage",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(
+        length(min = 1, max = 32),
+        pattern(r"^[0-9]+(\.[0-9]+)?(k|M|G|T|Ki|Mi|Gi|Ti)?$")
+    )]
+    #[x_kube(validation = Rule::new("!self.matches('^[0.]+[a-zA-Z]*$')")
+        .message("outputs need some disk space: write a quantity like 500Mi or 2Gi, or leave ephemeral-storage out for 1Gi"))]
+    pub ephemeral_storage: Option<String>,
 }
 
 /// What tests and programs may reach.

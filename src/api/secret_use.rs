@@ -14,7 +14,7 @@ pub const USE_LABEL: &str = "codegen-operator.dev/use";
 /// Beginning of the types of Secrets that say by their type what they are for (`codegen-operator.dev/model`), where they have no label: such
 /// a Secret is made by one command.
 const USE_TYPE: &str = "codegen-operator.dev/";
-/// Annotation of a Secret of use `model`: where its values may be sent, `host[:port]` divided by commas. The port is 443 where none is named;
+/// Annotation of a Secret of use `model` or `tool`: where its values may be sent, `host[:port]` divided by commas. The port is 443 where none is named;
 /// `*.` at the beginning stands for one or more labels.
 pub const HOSTS_ANNOTATION: &str = "codegen-operator.dev/hosts";
 
@@ -44,6 +44,8 @@ pub enum SecretUse {
     Registry,
     /// Environment of the program and its tests. Whoever may create tasks in the namespace can read it.
     Sandbox,
+    /// Header of a tool of code mode.
+    Tool,
 }
 
 impl SecretUse {
@@ -54,6 +56,7 @@ impl SecretUse {
             Self::Model => "model",
             Self::Registry => "registry",
             Self::Sandbox => "sandbox",
+            Self::Tool => "tool",
         }
     }
 
@@ -97,31 +100,56 @@ impl SecretUse {
 /// # Errors
 /// Its annotation, or the provider's own host where there is none, does not name the host and port.
 pub fn check_host(secret: &ObjectMeta, provider: Provider, base_url: &str) -> Result<(), SecretRefusal> {
+    // Without an annotation the key goes where the provider itself is, so that a task's `baseURL` cannot lead it away.
+    check_address(
+        secret,
+        Some(provider.own_host()),
+        ("spec.model.baseURL", base_url),
+    )
+}
+
+/// Whether the values of a Secret of use `tool` may be sent to `url`, which is that of `field`.
+///
+/// # Errors
+/// Its annotation does not name the host and port, or there is none.
+pub fn check_tool_host(secret: &ObjectMeta, field: &str, url: &str) -> Result<(), SecretRefusal> {
+    check_address(secret, None, (field, url))
+}
+
+/// Whether the values of a Secret may be sent to an address. `own` are the hosts of one without an annotation.
+fn check_address(
+    secret: &ObjectMeta,
+    own: Option<&str>,
+    (field, address): (&str, &str),
+) -> Result<(), SecretRefusal> {
     let (namespace, name) = identity(secret);
     let refused = |reason: String, remedy: String| SecretRefusal {
         secret: format!("{namespace}/{name}"),
         reason,
         remedy,
     };
-    let Some((target, shown)) = target(base_url) else {
+    let Some((target, shown)) = target(address) else {
         return Err(refused(
             "is sent nowhere".to_owned(),
-            "spec.model.baseURL is not an http or https address with a host: correct it".to_owned(),
+            format!("{field} is not an http or https address with a host: correct it"),
         ));
     };
     let annotation = secret
         .annotations
         .as_ref()
         .and_then(|annotations| annotations.get(HOSTS_ANNOTATION));
-    // Without an annotation the key goes where the provider itself is, so that a task's `baseURL` cannot lead it away.
-    let hosts = annotation.map_or_else(|| provider.own_host(), String::as_str);
+    let hosts = annotation.map(String::as_str).or(own).unwrap_or_default();
     if hosts.split(',').any(|entry| is_named_by(&target, entry.trim())) {
         return Ok(());
     }
     let entry = target.to_string();
     let all = annotation.map_or_else(|| entry.clone(), |hosts| format!("{hosts},{entry}"));
+    let allowed = match hosts {
+        "" => "says of no host that it may be sent there".to_owned(),
+        hosts => format!("may be sent to {hosts} only"),
+    };
     Err(refused(
-        format!("may be sent to {hosts} only, and spec.model.baseURL is {shown}"),
+        format!("{allowed}, and {field} is {shown}"),
         format!(
             "correct the address, or run `kubectl -n {namespace} annotate --overwrite secret {name} {HOSTS_ANNOTATION}={all}`"
         ),
@@ -272,6 +300,19 @@ mod tests {
         assert!(!may_go_to(hosts, "http://ollama.models/v1"));
         assert!(!may_go_to(hosts, "https://api.openai.com/v1"));
         assert!(!may_go_to(Some(""), "https://api.openai.com/v1"));
+    }
+
+    #[test]
+    fn a_secret_of_a_tool_goes_nowhere_until_its_annotation_names_the_host() {
+        let check =
+            |hosts, url| check_tool_host(&metadata(Some("tool"), hosts), "spec.tools[0].http.url", url);
+        assert!(check(Some("rates.example"), "https://rates.example/v1/{base}").is_ok());
+        assert!(check(Some("rates.example"), "https://other.example/v1").is_err());
+        assert_eq!(
+            check(None, "https://rates.example/v1").unwrap_err().to_string(),
+            "the Secret team-a/openai says of no host that it may be sent there, and spec.tools[0].http.url is https://rates.example/v1: \
+             correct the address, or run `kubectl -n team-a annotate --overwrite secret openai codegen-operator.dev/hosts=rates.example`"
+        );
     }
 
     #[test]

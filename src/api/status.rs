@@ -1,5 +1,7 @@
 //! What the status of a `CodeGenTask` says.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::KubeSchema;
 use schemars::JsonSchema;
@@ -49,10 +51,10 @@ pub struct CodeGenTaskStatus {
     /// The image (locally the environment) that holds the packages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// pip packages asked for, with the versions that were resolved.
+    /// pip packages asked for, those of `image.basePackages` included; once they are installed, every distribution with its version.
     #[serde(default)]
     pub packages: Vec<String>,
-    /// apt packages asked for.
+    /// apt packages asked for, those of `image.baseSystemPackages` included.
     #[serde(default)]
     pub system_packages: Vec<String>,
     /// What is doubtful about packages that are asked for, such as a name that is almost that of a popular one.
@@ -79,6 +81,9 @@ pub struct CodeGenTaskStatus {
     /// Where the results lie, by name, SHA-256 and size.
     #[serde(default)]
     pub artifacts: Vec<ArtifactRef>,
+    /// Name of the model as it is sent: of `sonnet` what it stood for when the run started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Tokens of all calls that a bill may show.
     #[serde(default)]
     pub tokens: TokenStatus,
@@ -123,6 +128,9 @@ pub struct CodeGenTaskStatus {
     /// Value of the annotation `codegen-operator.dev/retry` that was acted on last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_handled: Option<String>,
+    /// What an agent did, where one writes the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentStatus>,
     /// Further tries after an end, the last six: from where, with which hint, after which end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retries: Vec<RetryStatus>,
@@ -155,6 +163,21 @@ pub struct SnapshotStatus {
     /// SHA-256 over everything in the spec that decides the result, hex: while it stays, so does the run.
     #[serde(default)]
     pub spec_sha256: String,
+}
+
+/// What an agent did, over all tries of a task.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentStatus {
+    /// Turns.
+    pub turns: i32,
+    /// Calls by name of the tool.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tool_calls: BTreeMap<String, i32>,
+    /// Commands that the policy denied.
+    pub denied: i32,
+    /// Calls that failed otherwise.
+    pub failed: i32,
 }
 
 /// The plan.

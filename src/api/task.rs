@@ -55,6 +55,13 @@ use super::{image::Image, limits::Limits, model::Model, packages::PackageRules, 
 #[x_kube(validation = Rule::new("!has(self.samples) || !has(self.inputs) || \
         self.inputs.all(i, !has(i.source) || !self.samples.exists(s, s.name == i.name))")
     .message("an input with the name of a sample has the sample as its content: remove source, or give it another name"))]
+#[x_kube(validation = Rule::new("!has(self.backend) || self.backend != 'Agent' || !has(self.limits) || !has(self.limits.maxIterations)")
+    .message("limits.maxIterations is of the backend Pipeline: an agent is limited by limits.agentMaxTurns"))]
+#[x_kube(validation = Rule::new("!has(self.limits) || !has(self.limits.agentMaxTurns) || !has(self.backend) || self.backend == 'Agent'")
+    .message("limits.agentMaxTurns is of the backend Agent: the pipeline is limited by limits.maxIterations"))]
+#[x_kube(validation = Rule::new("!has(self.backend) || self.backend != 'Agent' || !has(self.testing) || !has(self.testing.mode) \
+        || self.testing.mode != 'Skip'")
+    .message("an agent works until its tests pass, so that they cannot be skipped: write Generate, or leave testing.mode out"))]
 #[serde(rename_all = "camelCase")]
 pub struct CodeGenTaskSpec {
     /// What the program shall do, in plain words, at most 65,536 characters (`Drop rows without a body mass; per species
@@ -168,7 +175,8 @@ pub struct CodeGenTaskSpec {
     /// where it is when this is taken away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publish: Option<Publish>,
-    /// Who writes the program: `Pipeline`, the staged way of plan, code, tests, diagnosis and fixes. Default `Pipeline`.
+    /// Who writes the program: `Pipeline`, the staged way of plan, code, tests, diagnosis and fixes, or `Agent`, a model with the
+    /// tools `Bash`, `Read`, `Write` and `Edit` that works until the tests pass. What passed means is the same. Default `Pipeline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<Backend>,
     /// Language of the program; `Python` is the only one. Default `Python`.

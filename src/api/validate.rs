@@ -18,8 +18,17 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::common::UNIQUE_NAMES;
-use super::crd::{agent_crd, run_crd, task_crd};
-use super::{CodeGenAgent, CodeGenRun, CodeGenTask, GROUP, VERSION};
+use super::crd::{agent_crd, code_mode_agent_crd, code_mode_run_crd, run_crd, task_crd};
+use super::{CodeGenAgent, CodeGenRun, CodeGenTask, CodeModeAgent, CodeModeRun, GROUP, VERSION};
+
+/// The kinds that are read here.
+const KINDS: [&str; 5] = [
+    "CodeGenTask",
+    "CodeGenAgent",
+    "CodeGenRun",
+    "CodeModeAgent",
+    "CodeModeRun",
+];
 
 /// A valid document.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +39,10 @@ pub enum Manifest {
     Agent(Box<CodeGenAgent>),
     /// A `CodeGenRun`.
     Run(Box<CodeGenRun>),
+    /// A `CodeModeAgent`.
+    CodeModeAgent(Box<CodeModeAgent>),
+    /// A `CodeModeRun`.
+    CodeModeRun(Box<CodeModeRun>),
 }
 
 /// One thing that is wrong with a document.
@@ -60,7 +73,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Reads a `CodeGenTask`, `CodeGenAgent` or `CodeGenRun`, or says everything that an API server would say against it.
+/// Reads an object of one of our kinds, or says everything that an API server would say against it.
 ///
 /// As on an API server, a field that is `null` counts as left out, unless it lies in free-form content.
 pub fn manifest(value: &Value) -> Result<Manifest, Vec<Fault>> {
@@ -68,6 +81,8 @@ pub fn manifest(value: &Value) -> Result<Manifest, Vec<Fault>> {
     let schema: &Value = match kind {
         "CodeGenTask" => &TASK_SCHEMA,
         "CodeGenRun" => &RUN_SCHEMA,
+        "CodeModeAgent" => &CODE_MODE_AGENT_SCHEMA,
+        "CodeModeRun" => &CODE_MODE_RUN_SCHEMA,
         _ => &AGENT_SCHEMA,
     };
     let mut object = value.clone();
@@ -86,6 +101,8 @@ pub fn manifest(value: &Value) -> Result<Manifest, Vec<Fault>> {
     match kind {
         "CodeGenTask" => typed(object).map(|task| Manifest::Task(Box::new(task))),
         "CodeGenRun" => typed(object).map(|run| Manifest::Run(Box::new(run))),
+        "CodeModeAgent" => typed(object).map(|agent| Manifest::CodeModeAgent(Box::new(agent))),
+        "CodeModeRun" => typed(object).map(|run| Manifest::CodeModeRun(Box::new(run))),
         _ => typed(object).map(|agent| Manifest::Agent(Box::new(agent))),
     }
     .map_err(|fault| vec![fault])
@@ -106,17 +123,14 @@ pub(crate) fn data_object(value: &Value) -> Vec<Fault> {
 }
 
 fn kind_of(value: &Value) -> Result<&'static str, Fault> {
-    let kind = match value.get("kind").and_then(Value::as_str) {
-        Some("CodeGenTask") => "CodeGenTask",
-        Some("CodeGenAgent") => "CodeGenAgent",
-        Some("CodeGenRun") => "CodeGenRun",
-        Some(other) => return Err(Fault::new("kind", unknown_kind(other))),
-        None => {
-            return Err(Fault::new(
-                "kind",
-                "Required value: write CodeGenTask, CodeGenAgent or CodeGenRun",
-            ));
-        }
+    let Some(named) = value.get("kind").and_then(Value::as_str) else {
+        return Err(Fault::new(
+            "kind",
+            format!("Required value: write {}", any_kind()),
+        ));
+    };
+    let Some(kind) = KINDS.into_iter().find(|kind| *kind == named) else {
+        return Err(Fault::new("kind", unknown_kind(named)));
     };
     let expected = format!("{GROUP}/{VERSION}");
     match value.get("apiVersion").and_then(Value::as_str) {
@@ -134,16 +148,23 @@ fn kind_of(value: &Value) -> Result<&'static str, Fault> {
 
 /// What is said of a kind that is none of ours.
 pub(crate) fn unknown_kind(kind: &str) -> String {
-    let known = ["CodeGenTask", "CodeGenAgent", "CodeGenRun"];
-    match fields::nearest(&known, kind) {
+    match fields::nearest(&KINDS, kind) {
         Some(near) => format!("unknown kind {kind:?}: did you mean {near:?}?"),
-        None => format!("unknown kind {kind:?}: write CodeGenTask, CodeGenAgent or CodeGenRun"),
+        None => format!("unknown kind {kind:?}: write {}", any_kind()),
     }
+}
+
+/// The kinds as one says them: `A, B or C`.
+fn any_kind() -> String {
+    let [first @ .., last] = KINDS;
+    format!("{} or {last}", first.join(", "))
 }
 
 static TASK_SCHEMA: LazyLock<Value> = LazyLock::new(|| schema_of(task_crd()));
 static AGENT_SCHEMA: LazyLock<Value> = LazyLock::new(|| schema_of(agent_crd()));
 static RUN_SCHEMA: LazyLock<Value> = LazyLock::new(|| schema_of(run_crd()));
+static CODE_MODE_AGENT_SCHEMA: LazyLock<Value> = LazyLock::new(|| schema_of(code_mode_agent_crd()));
+static CODE_MODE_RUN_SCHEMA: LazyLock<Value> = LazyLock::new(|| schema_of(code_mode_run_crd()));
 
 static CONFIG_MAP_SCHEMA: LazyLock<Value> = LazyLock::new(open_api::<ConfigMap>);
 static SECRET_SCHEMA: LazyLock<Value> = LazyLock::new(open_api::<Secret>);

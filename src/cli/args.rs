@@ -1,19 +1,23 @@
 //! The command line of `kubectl-codegen`.
 
+mod ask;
 mod cluster;
 mod context;
 mod local;
 mod new;
+mod policy;
 mod run;
 mod values;
 mod verbs;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use ask::AskArgs;
 pub(crate) use cluster::{ClusterArgs, DecideArgs, ExportArgs, FromArg, GateArg, RetryArgs, WatchArgs};
 pub(crate) use context::{ContextArgs, ContextFormat, ExposureArg};
-pub(crate) use local::{Format, LocalArgs, ManifestArgs, ModelArgs};
+pub(crate) use local::{DataArgs, Format, LocalArgs, ManifestArgs, ModelArgs};
 pub(crate) use new::NewArgs;
+pub(crate) use policy::{PolicyArgs, PolicyFormat};
 pub(crate) use run::{LocalCommand, LocalRunArgs, ProgramArgs, RunArgs, RunFormat};
 pub(crate) use values::Color;
 pub(crate) use verbs::{
@@ -39,9 +43,15 @@ pub enum Command {
     /// Run tasks on this machine, without a cluster.
     #[command(after_help = local::EXAMPLES, after_long_help = with_exit_codes(local::EXAMPLES, local::EXIT_CODES))]
     Local(Box<LocalArgs>),
+    /// Ask an agent of code mode: the model writes a short program that calls the agent's tools, and its value is the answer.
+    #[command(after_help = ask::EXAMPLES, after_long_help = with_exit_codes(ask::EXAMPLES, ask::EXIT_CODES))]
+    Ask(Box<AskArgs>),
     /// Print what the model would see of sample data; nothing is sent.
     #[command(after_help = context::EXAMPLES, after_long_help = with_exit_codes(context::EXAMPLES, context::EXIT_CODES))]
     Context(Box<ContextArgs>),
+    /// Print whether an agent may run a command, and what is executed of it; nothing runs.
+    #[command(after_help = policy::EXAMPLES, after_long_help = with_exit_codes(policy::EXAMPLES, policy::EXIT_CODES))]
+    Policy(PolicyArgs),
     /// Run the program of a task that has succeeded in a cluster, on values and files of your own.
     #[command(after_help = run::EXAMPLES, after_long_help = with_exit_codes(run::EXAMPLES, run::EXIT_CODES))]
     Run(Box<RunArgs>),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-use super::args::{Format, ManifestArgs, ModelArgs};
+use super::args::{DataArgs, Format, ManifestArgs, ModelArgs};
 use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::text::{columns, shortened, thousands, wrap};
@@ -45,13 +45,20 @@ fn one(error: impl Display) -> Vec<String> {
 }
 
 /// What stands in the place of the data of `tasks`, or what is wrong with it.
-pub(super) fn given(args: &ManifestArgs, tasks: &[&CodeGenTask]) -> Result<Given, Vec<String>> {
-    let claims = by_name("--claim", &args.claims)?;
-    unclaimed(&claims, tasks).map_err(one)?;
+pub(super) fn given(args: &DataArgs, tasks: &[&CodeGenTask]) -> Result<Given, Vec<String>> {
+    let given = in_place(args)?;
+    if let Claims::Folders(claims) = &given.claims {
+        unclaimed(claims, tasks).map_err(one)?;
+    }
+    Ok(given)
+}
+
+/// What stands in the place of data, each once.
+pub(super) fn in_place(args: &DataArgs) -> Result<Given, Vec<String>> {
     Ok(Given {
         samples: by_name("--sample", &args.samples)?,
         inputs: by_name("--input", &args.inputs)?,
-        claims: Claims::Folders(claims),
+        claims: Claims::Folders(by_name("--claim", &args.claims)?),
     })
 }
 

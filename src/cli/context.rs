@@ -62,7 +62,7 @@ pub(super) fn run(args: &ContextArgs) -> i32 {
     };
     let given = match &of_files {
         Some((_, files)) => Ok(files.clone()),
-        None => given(&args.manifests, &tasks),
+        None => given(&args.manifests.data, &tasks),
     };
     let given = match given {
         Ok(given) => given,

@@ -141,7 +141,7 @@ async fn run_all(
 /// What the command line says about each of its `tasks`.
 fn options(args: &LocalArgs, tasks: &[&CodeGenTask]) -> Result<TaskOptions, Vec<String>> {
     Ok(TaskOptions {
-        given: given(&args.manifests, tasks)?,
+        given: given(&args.manifests.data, tasks)?,
         fresh: args.fresh,
         approvals: Approvals {
             given: args.approve.iter().map(|gate| (*gate).into()).collect(),

@@ -3,6 +3,7 @@
 mod answers;
 mod approve;
 pub mod args;
+mod ask;
 mod cluster;
 mod code;
 mod command;
@@ -19,6 +20,7 @@ mod logs;
 mod new;
 mod paint;
 mod plot;
+mod policy;
 mod prices;
 mod progress;
 mod recorded;
@@ -57,8 +59,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             Some(LocalCommand::Run(args)) => exit_code(run::local::run(args)),
             None => exit_code(local::run(&args)),
         },
+        Command::Ask(args) => exit_code(ask::run(&args)),
         Command::New(args) => exit_code(new::run(&args)),
         Command::Context(args) => exit_code(context::run(&args)),
+        Command::Policy(args) => exit_code(policy::run(&args)),
         Command::Run(args) => exit_code(run::cluster::run(&args)),
         Command::Watch(args) => exit_code(watch::run(&args)),
         Command::List(args) => exit_code(list::run(&args)),

@@ -155,6 +155,7 @@ impl Running {
             | Event::ReplyRejected { .. }
             | Event::PackageDoubtful { .. }
             | Event::ImageReplaced { .. }
+            | Event::AgentMoved { .. }
             | Event::Diagnosed { .. }
             | Event::FixApplied { .. }
             | Event::Decided(_)

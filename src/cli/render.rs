@@ -8,6 +8,7 @@ use crate::api::status::{
     CaseCounts, ErrorType, FailureDiagnosis, MutantCounts, RehearsalResult, TestCounts,
 };
 use crate::engine::event::Event;
+use crate::pipeline::agent::{CallResult, Step};
 use crate::pipeline::call::{CallKind, Usage};
 use crate::pipeline::stage::Stage;
 
@@ -90,6 +91,7 @@ pub fn render(event: &Event) -> Rendered {
             named_paragraph(Mark::Failed, "environment", message, MAX_CAUSE_LINES)
         }
         Event::TestsFinished { .. } => tests_finished(event),
+        Event::AgentMoved { turn, step } => agent_moved(*turn, step),
         Event::Diagnosed { failures, .. } => diagnosed(failures),
         Event::FixApplied { names, .. } => Rendered {
             lines: vec![detail(&format!("changed {}", names.join(", ")))],
@@ -107,6 +109,24 @@ pub fn render(event: &Event) -> Rendered {
         Event::RetryRefused { why } => warned("no retry", why),
         Event::Published { image, .. } => Rendered::line(Mark::Done, "published", image),
         Event::Waiting { message, .. } => named_paragraph(Mark::Warning, "waiting", message, usize::MAX),
+    }
+}
+
+/// One line for each call of an agent.
+fn agent_moved(turn: u32, step: &Step) -> Rendered {
+    let name = format!("turn {turn}");
+    let line = |result: &CallResult| {
+        let mark = if result.is_error {
+            Mark::Warning
+        } else {
+            Mark::Done
+        };
+        let text = cut(&single_line(&result.headline()), text_columns());
+        self::step(mark, &name, &text)
+    };
+    Rendered {
+        lines: step.results.iter().map(line).collect(),
+        running: None,
     }
 }
 
@@ -188,6 +208,7 @@ fn stage_entered(stage: Stage, attempt: u32) -> Rendered {
         // A call or the summary follows at once and says more.
         Stage::ReadingConstraints
         | Stage::Planning
+        | Stage::Working
         | Stage::GeneratingCode
         | Stage::GeneratingTests
         | Stage::Diagnosing
@@ -364,6 +385,8 @@ pub(super) const fn name(kind: CallKind) -> &'static str {
         CallKind::FixEnvironment => "fix packages",
         CallKind::Cases => "cases",
         CallKind::Outputs => "outputs",
+        CallKind::Program => "answer",
+        CallKind::Turn => "turn",
     }
 }
 
@@ -380,6 +403,8 @@ pub(super) const fn doing(kind: CallKind) -> &'static str {
         CallKind::FixEnvironment => "looks for packages that exist",
         CallKind::Cases => "works out the cases again",
         CallKind::Outputs => "proposes outputs",
+        CallKind::Program => "writes a program that answers",
+        CallKind::Turn => "works",
     }
 }
 

@@ -27,6 +27,7 @@ use crate::local::execute::{Executed, execute};
 use crate::local::files;
 use crate::local::folder::{TASK, TaskFolder};
 use crate::local::interrupt::{self, Stop};
+use crate::local::large::LargeResults;
 use crate::local::objects::Objects;
 use crate::local::options::TaskOptions;
 use crate::local::prepare::Prepared;
@@ -193,7 +194,9 @@ async fn publish(prepared: &Prepared, executed: &Executed) -> Result<(), Absent>
     } = executed;
     let collected = results::collect(&prepared.task, progress, store, entries).await;
     let collected = collected.map_err(|error| Absent::new(with_causes(&error), USAGE))?;
-    let published = prepared.folder.publish(&collected.files);
+    let large = LargeResults::find(&prepared.run.stored(), &collected.large)
+        .map_err(|error| Absent::new(error.to_string(), USAGE))?;
+    let published = prepared.folder.publish_with(&collected.files, &large);
     published
         .map(drop)
         .map_err(|error| Absent::new(error.to_string(), USAGE))

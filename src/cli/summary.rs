@@ -1,5 +1,7 @@
 //! The end of a task for people: what came of it, what it cost, where it lies, what to do next.
 
+use std::collections::BTreeMap;
+
 use super::paint::{Line, Mark};
 use super::render::{cases_text, counts_text, mutants_text};
 use super::text::{columns, count, cut, thousands, wrap};
@@ -31,6 +33,7 @@ pub fn summary(ended: &Ended) -> Vec<Line> {
     let last = status.attempts.last();
     field(&mut lines, "attempts", &status.attempts.len().to_string());
     field(&mut lines, "tests", &tests(last));
+    field(&mut lines, "agent", &agent_work(status));
     field(&mut lines, "model", &spent(status));
     places(&mut lines, ended, status);
     for notice in &ended.notices {
@@ -103,6 +106,31 @@ pub(super) fn field(lines: &mut Vec<Line>, name: &str, text: &str) {
         let name = if index == 0 { name } else { "" };
         lines.push(Line::new(Mark::Detail, format!("{name:<10} {part}")));
     }
+}
+
+/// What an agent did; nothing where none writes the program.
+pub(super) fn agent_work(status: &CodeGenTaskStatus) -> String {
+    let Some(agent) = &status.agent else {
+        return String::new();
+    };
+    let turns = count(u64::try_from(agent.turns).unwrap_or_default(), "turn");
+    let calls = calls_by_tool(&agent.tool_calls);
+    format!(
+        "{turns}: {calls}; {} denied, {} failed",
+        agent.denied, agent.failed
+    )
+}
+
+/// `5 Bash, 2 Edit`.
+pub(super) fn calls_by_tool(calls: &BTreeMap<String, i32>) -> String {
+    let calls: Vec<String> = calls
+        .iter()
+        .map(|(tool, calls)| format!("{calls} {tool}"))
+        .collect();
+    if calls.is_empty() {
+        return "no call".to_owned();
+    }
+    calls.join(", ")
 }
 
 /// Test counts of an attempt.

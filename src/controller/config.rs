@@ -19,6 +19,10 @@ use crate::package_index::PYPI;
 use crate::pipeline::package_policy::Rules;
 use crate::sandbox::kubernetes::settings::{BuildSettings, PodSettings, Registries, Settings};
 
+mod agent;
+
+pub use agent::AgentSettings;
+
 /// Everything that whoever installs the operator can say. A field that is left out has its default.
 #[derive(Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -47,6 +51,8 @@ pub struct OperatorConfig {
     pub model: ModelSettings,
     /// Which packages may be installed, whatever a task says.
     pub packages: Rules,
+    /// What agents may do, whatever a task says.
+    pub agent: AgentSettings,
     /// How registries are reached.
     pub registries: Registries,
     /// Image builds.
@@ -69,6 +75,7 @@ impl Default for OperatorConfig {
             egress: EgressSettings::default(),
             model: ModelSettings::default(),
             packages: Rules::default(),
+            agent: AgentSettings::default(),
             registries: Registries::default(),
             build: BuildSettings::default(),
             sandbox: PodSettings::default(),
@@ -350,6 +357,7 @@ impl OperatorConfig {
         if let Some(fault) = self
             .packages
             .unusable()
+            .or_else(|| self.agent.unusable())
             .or_else(|| self.registries.unusable(builds))
         {
             return Some(fault);
@@ -468,6 +476,8 @@ mod tests {
     #[case("build: {cacheClaim: layers}", "build.cacheClaim")]
     #[case("packages: {deny: ['pandas>=2']}", "packages.deny")]
     #[case("packages: {allow: ['']}", "packages.allow")]
+    #[case("agent: {deniedCommands: [jq, /usr/bin/awk]}", "agent.deniedCommands")]
+    #[case("agent: {deniedCommands: ['']}", "agent.deniedCommands")]
     #[case("registries: {allow: ['https://registry.example/*']}", "registries.allow")]
     #[case(
         "registries: {pushSecretRef: {name: a}, pushSecretWithBuilds: true}",

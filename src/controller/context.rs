@@ -19,6 +19,7 @@ use crate::controller::telemetry::metrics::Metrics;
 use crate::data::worker::Client as Worker;
 use crate::egress::EgressGate;
 use crate::package_index::PackageIndex;
+use crate::pipeline::agent::CommandPolicy;
 use crate::pipeline::package_policy::Rules;
 use crate::pipeline::task::Task;
 use crate::sandbox::KubernetesSandbox;
@@ -43,6 +44,8 @@ pub struct Context {
     pub index: PackageIndex,
     /// Which packages may be installed, whatever a task says.
     pub packages: Rules,
+    /// Which commands of agents run.
+    pub commands: CommandPolicy,
     /// Results of the isolation checks.
     pub isolation: Isolation,
     /// Who waits to know more of that.
@@ -108,6 +111,7 @@ impl Context {
             registries,
             index: PackageIndex::new(Some(gates.indexes), config.build.index_authorities.clone()),
             packages: config.packages.clone(),
+            commands: CommandPolicy::denying(&config.agent.denied_commands),
             worker,
             metrics,
             stopping,

@@ -254,9 +254,10 @@ fn standing(context: &Context, task: &Task) -> Standing {
 
 const fn runs_code(decision: &Decision) -> bool {
     match decision {
-        Decision::CallBesideBuild(_) | Decision::Build | Decision::Test => true,
+        Decision::CallBesideBuild(_) | Decision::Build | Decision::Test | Decision::RunCommands => true,
         Decision::ReadSamples
         | Decision::Call(_)
+        | Decision::GoOn
         | Decision::DiagnoseAcceptance
         | Decision::AwaitApproval(_)
         | Decision::Publish

@@ -5,6 +5,7 @@
 //! redirect is judged like the first address.
 
 mod address;
+mod client;
 mod entry;
 mod resolver;
 
@@ -22,6 +23,7 @@ use thiserror::Error;
 
 pub(crate) use self::address::CLOSED;
 use self::address::is_public;
+pub(crate) use self::client::{client_to, within_the_origin};
 pub use self::entry::Entry;
 use self::resolver::Resolver;
 

@@ -15,12 +15,14 @@ use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::python::sentinels;
 use crate::pipeline::sandbox::{Job, OutputReport, PhaseEnd, PhaseName, PhaseReport, Report};
 use crate::pipeline::stage::Category;
+use crate::pipeline::stored_outputs::{RunOnDisk, join_findings};
 use crate::pipeline::verdict::{RehearsalFindings, Verdict, judge};
 use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
 use super::data::DataReader;
 use super::event::Event;
 use super::jobs::Jobs;
+use super::on_disk::take_rehearsal;
 use super::redaction;
 use super::{Engine, EngineError, MAX_LOST_CHILDREN, Performed, damaged};
 
@@ -41,6 +43,12 @@ pub struct AttemptRecord {
     pub failed_cases: BTreeMap<String, PhaseReport>,
     /// The verdict.
     pub verdict: Verdict,
+    /// The program that was tested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub solution: Option<Document>,
+    /// The suite that it was tested with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Document>,
 }
 
 impl AttemptRecord {
@@ -73,35 +81,20 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
         // Only reads, up to the sandboxes.
         let started_at = (self.clock)();
-        let jobs = self.jobs(progress).await?;
+        let mut jobs = self.jobs(progress).await?;
         let image = progress
             .build
             .built
             .as_ref()
             .map(|built| built.image.clone())
             .unwrap_or_default();
-        let reports = match self.execute(progress, &image, &jobs).await {
-            Ok(Progressing::Done(reports)) => reports,
-            Ok(Progressing::Pending) => return Ok(Performed::Pending),
-            Ok(Progressing::Unseen) => return Ok(Performed::Unseen),
-            Ok(Progressing::Queued(why)) => return Ok(Performed::Queued(why)),
-            // The image was built again since, so another build would change nothing.
-            Err(SandboxError::EnvironmentMissing(_)) if progress.build.lost.as_ref() == Some(&image) => {
-                let message = format!(
-                    "the image {image} is in its registry, and a sandbox cannot find it there: nodes may know the registry by \
-                     another name, which image.pullRepository says"
-                );
-                return Ok(Performed::Done(self.blocked(
-                    progress,
-                    Category::Configuration,
-                    &message,
-                )));
-            }
-            Err(SandboxError::EnvironmentMissing(_)) => return Ok(Performed::Done(Outcome::ImageLost)),
-            Err(error) => return Ok(Performed::Done(self.sandbox_failed(progress, &error))),
+        let answer = self.execute(progress, &image, &jobs).await;
+        let reports = match self.reported(progress, &image, answer) {
+            Ok(reports) => reports,
+            Err(performed) => return Ok(*performed),
         };
         // Only decides, then writes the record; the state moves after that.
-        let record = match self.judged(progress, &jobs, reports, started_at).await? {
+        let record = match self.judged(progress, &mut jobs, reports, started_at).await? {
             Ok(record) => record,
             Err(message) => {
                 return Ok(Performed::Done(self.blocked(
@@ -114,6 +107,29 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let bytes = serde_json::to_vec(&record).map_err(|error| damaged(&name, &error.to_string()))?;
         let document = self.put(name, &bytes).await?;
         Ok(Performed::Done(self.ran(document, record)))
+    }
+
+    /// What a sandbox with `image` reported, or what comes of it that it did not.
+    pub(super) fn reported<T>(
+        &self,
+        progress: &Progress,
+        image: &str,
+        answer: Result<Progressing<T>, SandboxError>,
+    ) -> Result<T, Box<Performed>> {
+        let outcome = match answer {
+            Ok(progressing) => return progressing.done().map_err(Box::new),
+            // The image was built again since, so another build would change nothing.
+            Err(SandboxError::EnvironmentMissing(_)) if progress.build.lost.as_deref() == Some(image) => {
+                let message = format!(
+                    "the image {image} is in its registry, and a sandbox cannot find it there: nodes may know the registry by \
+                     another name, which image.pullRepository says"
+                );
+                self.blocked(progress, Category::Configuration, &message)
+            }
+            Err(SandboxError::EnvironmentMissing(_)) => Outcome::ImageLost,
+            Err(error) => self.sandbox_failed(progress, &error),
+        };
+        Err(Box::new(Performed::Done(outcome)))
     }
 
     fn ran(&self, document: Document, record: AttemptRecord) -> Outcome {
@@ -150,23 +166,33 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Ok(main) => main,
             Err(waits) => return Ok(waits),
         };
+        let on_disk = |in_memory| self.execute_on_disk(progress, image, jobs.on_disk.as_ref(), in_memory);
         // The main job has ended, so that these may run.
         let hidden = self.execute_any(progress, image, jobs.hidden.as_ref());
         let acceptance = self.execute_any(progress, image, jobs.acceptance.as_ref());
-        let (hidden, acceptance) = if jobs.is_private {
+        let (hidden, on_disk, acceptance) = if jobs.is_private {
             // Of the rehearsal a little is shown.
-            match hidden.await?.done() {
-                Ok(hidden) => (Progressing::Done(hidden), acceptance.await?),
+            let hidden = match hidden.await?.done() {
+                Ok(hidden) => hidden,
+                Err(waits) => return Ok(waits),
+            };
+            match on_disk(hidden.as_ref().and_then(rehearsal_in)).await?.done() {
+                Ok(on_disk) => (Progressing::Done(hidden), on_disk, acceptance.await?),
                 Err(waits) => return Ok(waits),
             }
         } else {
+            let on_disk = match on_disk(rehearsal_in(&main)).await?.done() {
+                Ok(on_disk) => on_disk,
+                Err(waits) => return Ok(waits),
+            };
             let (hidden, acceptance) = join(hidden, acceptance).await;
-            (hidden?, acceptance?)
+            (hidden?, on_disk, acceptance?)
         };
         Ok(match (hidden, acceptance) {
             (Progressing::Done(hidden), Progressing::Done(acceptance)) => Progressing::Done(Reports {
                 main,
                 hidden,
+                on_disk,
                 acceptance,
             }),
             (Progressing::Queued(why), _) | (_, Progressing::Queued(why)) => Progressing::Queued(why),
@@ -189,7 +215,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     /// One execution, repeated when it failed as an execution (S07: never for a failing test).
-    async fn execute_one(
+    pub(super) async fn execute_one(
         &self,
         progress: &Progress,
         image: &str,
@@ -197,17 +223,28 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     ) -> Result<Progressing<Report>, SandboxError> {
         // An empty job would cost a Pod that has nothing to report.
         if job.phases.is_empty() {
-            return Ok(Progressing::Done(nothing_reported()));
+            return Ok(Progressing::Done(Report::nothing()));
         }
+        let run = |repeat| self.sandbox.run(image, job, repeat);
+        let is_failed = |report: &Report| report.is_failed_execution(job);
+        self.repeated(progress, run, is_failed, Report::nothing).await
+    }
+
+    /// What an execution came to, once it has not failed as an execution or is not to be repeated.
+    pub(super) async fn repeated<T, F: Future<Output = Result<Progressing<T>, SandboxError>>>(
+        &self,
+        progress: &Progress,
+        run: impl Fn(u32) -> F,
+        is_failed: impl Fn(&T) -> bool,
+        nothing: impl Fn() -> T,
+    ) -> Result<Progressing<T>, SandboxError> {
         let retries = self.task.sandbox.retries;
         // Each lost child has its own row of numbers, so that no sandbox has the name of one before it.
         let first = progress.lost_children * (retries + 1);
         let mut repeat = first;
         loop {
-            match self.sandbox.run(image, job, repeat).await {
-                Ok(Progressing::Done(report))
-                    if repeat - first < retries && report.is_failed_execution(job) =>
-                {
+            match run(repeat).await {
+                Ok(Progressing::Done(done)) if repeat - first < retries && is_failed(&done) => {
                     repeat += 1;
                 }
                 Err(error) if repeat - first < retries && error.category() == Category::Infrastructure => {
@@ -215,7 +252,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 }
                 // Code under test can end the harness, so that must not be tried for ever.
                 Err(SandboxError::NoReport(_)) if progress.lost_children >= MAX_LOST_CHILDREN => {
-                    return Ok(Progressing::Done(nothing_reported()));
+                    return Ok(Progressing::Done(nothing()));
                 }
                 other => return other,
             }
@@ -226,48 +263,65 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     async fn judged(
         &self,
         progress: &Progress,
-        jobs: &Jobs,
+        jobs: &mut Jobs,
         reports: Reports,
         started_at: Timestamp,
     ) -> Result<Result<AttemptRecord, String>, EngineError> {
         let redactor = &self.surroundings.redactor;
         let Reports {
-            main,
-            hidden,
+            mut main,
+            mut hidden,
+            on_disk,
             acceptance,
         } = reports;
-        let rehearsal = rehearsal_of(&main, hidden.as_ref());
+        if on_disk.is_some() {
+            // It takes the place of the one in memory.
+            take_rehearsal(&mut jobs.main, &mut main);
+            if let Some((job, report)) = jobs.hidden.as_mut().zip(hidden.as_mut()) {
+                take_rehearsal(job, report);
+            }
+        }
+        let rehearsal = match &on_disk {
+            Some(done) => rehearsal_in(&done.report),
+            None => rehearsal_in(&main).or(hidden.as_ref().and_then(rehearsal_in)),
+        };
         let mut findings = match self.rehearsal_findings(progress, rehearsal).await? {
             Ok(findings) => findings,
             Err(message) => return Ok(Err(message)),
         };
+        let asked = jobs.on_disk.as_ref().map(|on_disk| &on_disk.asked.outputs);
+        if let (Some(asked), Some(done)) = (asked, &on_disk) {
+            let found = asked.iter().zip(done.found.iter().cloned()).collect();
+            join_findings(&mut findings, &self.task.outputs, found);
+        }
         let cases = jobs.judge_cases(self.task, &main, hidden.as_ref());
         let acceptance = jobs.acceptance_sentinels.as_ref().zip(acceptance.as_ref());
         let skipped = jobs.skipped_rehearsal.as_deref();
-        let mut verdict = match jobs
-            .hidden
-            .as_ref()
-            .zip(hidden.as_ref())
-            .filter(|_| jobs.is_private)
-        {
-            None => judge(&[(&jobs.main, &main)], acceptance, &findings, skipped, cases),
-            Some((job, report)) => {
-                // The verdict, which models see, rests on the reduced report alone.
-                let told = self.visible_report(progress, report).await?;
-                let runs = [(&jobs.main, &main), (job, &told)];
-                judge(
-                    &runs,
-                    acceptance,
-                    &findings.without_private_values(),
-                    skipped,
-                    cases,
-                )
+        let on_disk = jobs.on_disk.as_ref().map(|on_disk| &on_disk.job).zip(on_disk);
+        let mut runs = vec![(&jobs.main, &main)];
+        let mut verdict = if jobs.is_private {
+            // The verdict, which models see, rests on the reduced reports alone.
+            let private = jobs.hidden.as_ref().zip(hidden.as_ref());
+            let private = private
+                .into_iter()
+                .chain(on_disk.as_ref().map(|(job, done)| (*job, &done.report)));
+            let mut told = Vec::new();
+            for (job, report) in private {
+                told.push((job, self.visible_report(progress, report).await?));
             }
+            runs.extend(told.iter().map(|(job, report)| (*job, report)));
+            let findings = findings.without_private_values();
+            judge(&runs, acceptance, &findings, skipped, cases)
+        } else {
+            runs.extend(on_disk.as_ref().map(|(job, done)| (*job, &done.report)));
+            judge(&runs, acceptance, &findings, skipped, cases)
         };
+        verdict.is_on_disk = on_disk.is_some();
         let mut failed_cases = jobs.failed_cases(&main, &verdict);
         redaction::phases(redactor, failed_cases.values_mut());
         verdict.acceptance_imports = jobs.acceptance_imports;
-        let mut report = joined(main, hidden);
+        let on_disk = on_disk.map(|(_, done)| done.report);
+        let mut report = joined(joined(main, hidden), on_disk);
         // Cases that passed are compared and forgotten; those that failed are in `failed_cases`.
         report.phases.retain(|phase| phase.name != PhaseName::Case);
         // Whatever is stored: a program can print the values of its Secrets.
@@ -282,6 +336,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             findings,
             failed_cases,
             verdict,
+            solution: progress.documents.solution.clone(),
+            tests: progress.documents.tests.clone(),
         }))
     }
 
@@ -316,16 +372,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 }
 
-fn nothing_reported() -> Report {
-    Report {
-        phases: Vec::new(),
-        seconds: 0.0,
-    }
-}
-
 struct Reports {
     main: Report,
     hidden: Option<Report>,
+    on_disk: Option<RunOnDisk>,
     acceptance: Option<Report>,
 }
 
@@ -337,13 +387,8 @@ fn joined(mut main: Report, further: Option<Report>) -> Report {
     }
     main
 }
-/// The execution of the program on the samples, in whichever job it was.
-fn rehearsal_of<'a>(main: &'a Report, hidden: Option<&'a Report>) -> Option<&'a PhaseReport> {
-    let phases = main
-        .phases
-        .iter()
-        .chain(hidden.into_iter().flat_map(|report| &report.phases));
-    phases
-        .into_iter()
-        .find(|phase| phase.name == PhaseName::Rehearsal)
+/// The execution of the program on the samples.
+fn rehearsal_in(report: &Report) -> Option<&PhaseReport> {
+    let mut phases = report.phases.iter();
+    phases.find(|phase| phase.name == PhaseName::Rehearsal)
 }

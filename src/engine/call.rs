@@ -5,20 +5,19 @@ use std::sync::atomic::Ordering;
 
 use jiff::Timestamp;
 
-use crate::api::case::Case;
 use crate::api::status::CaseEvidence;
 use crate::data::context::estimate_tokens;
 use crate::ledger::{Entry, Ledger, Store};
 use crate::model::{Model, ModelError};
 use crate::pipeline::accept::{Accepted, AcceptedSource, Refusal, accept};
+use crate::pipeline::budget;
 use crate::pipeline::call::{CallKind, Reply, Request, request_hash};
-use crate::pipeline::cases::{CaseSet, Revised, revise};
+use crate::pipeline::cases::CaseSet;
 use crate::pipeline::diagnosis::{Diagnosis, of_acceptance};
-use crate::pipeline::machine::{CasesRevised, Decision, Diagnosed, NewSource, Outcome, decide};
+use crate::pipeline::machine::{Decision, Diagnosed, NewSource, Outcome, decide};
 use crate::pipeline::progress::{Document, Intent, Progress};
 use crate::pipeline::prompts::{self, Material};
 use crate::pipeline::stage::Category;
-use crate::pipeline::{approval, budget};
 use crate::sandbox::Sandbox;
 
 use super::data::DataReader;
@@ -40,7 +39,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let request = prompts::request(self.task, &material, kind)?;
         let (progress, reply) = match self.answered(progress, &request).await? {
             Answered::Reply(progress, reply) => (progress, reply),
-            Answered::Otherwise(progress, outcome) => return Ok((progress, outcome)),
+            Answered::Otherwise(progress, outcome) => return Ok((progress, *outcome)),
         };
         let outcome = self.read_reply(&progress, &material, kind, &reply).await?;
         Ok((progress, outcome))
@@ -103,7 +102,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let size = request_tokens(request);
         let limit = match budget::allow_call(self.task, &progress, size) {
             Ok(limit) => limit,
-            Err(stop) => return Ok(Answered::Otherwise(progress, Outcome::Stopped(stop))),
+            Err(stop) => return Ok(Answered::Otherwise(progress, Box::new(Outcome::Stopped(stop)))),
         };
         self.ask(progress, &limited(request, limit), size + limit).await
     }
@@ -193,7 +192,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         } else {
             progress.with_call_not_made()
         };
-        Answered::Otherwise(progress, outcome)
+        Answered::Otherwise(progress, Box::new(outcome))
     }
 
     async fn read_reply(
@@ -204,6 +203,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         reply: &Reply,
     ) -> Result<Outcome, EngineError> {
         match accept(self.task, progress, material, kind, reply) {
+            Ok(Accepted::Turn) => self.begin_turn(progress, material, reply).await,
             Ok(accepted) => self.accepted(progress, kind, accepted).await,
             Err(refusal) => {
                 let (reason, outcome) = match refusal {
@@ -259,6 +259,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                     wanted,
                 })
             }
+            // Taken before.
+            Accepted::Turn => Outcome::Resumed,
             Accepted::Environment { replaced, wanted } => {
                 let names = replaced
                     .iter()
@@ -268,40 +270,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 Outcome::EnvironmentFixed { replaced, wanted }
             }
         })
-    }
-
-    /// Holds the second answers to blamed cases against the first ones and what the program did.
-    async fn revise_cases(
-        &self,
-        progress: &Progress,
-        number: u32,
-        answers: &[Case],
-    ) -> Result<Outcome, EngineError> {
-        let set = self.case_set(progress).await?;
-        let blamed = self.blamed(progress).await?;
-        // A case that a person has approved of is dropped rather than corrected by a model.
-        let are_approved = approval::has_approved_plan(self.task, progress);
-        let Revised { set, confirmed } = revise(self.task, &set, &blamed, answers, are_approved);
-        let mut diagnosis: Diagnosis = match &progress.documents.diagnosis {
-            Some(document) => self.get_json(document).await?,
-            None => Diagnosis::default(),
-        };
-        diagnosis.settle_cases(&confirmed);
-        // Under the number of this call, beside the diagnosis before it: a document is never changed.
-        let name = format!("documents/diagnosis-{:04}-{number:04}.json", progress.attempt);
-        let bytes =
-            serde_json::to_vec_pretty(&diagnosis).map_err(|error| damaged(&name, &error.to_string()))?;
-        let document = self.put(name, &bytes).await?;
-        let name = format!("documents/cases-{number:04}.json");
-        let bytes = serde_json::to_vec_pretty(&set).map_err(|error| damaged(&name, &error.to_string()))?;
-        let cases = self.put(name, &bytes).await?;
-        Ok(Outcome::CasesRevised(CasesRevised {
-            cases: (cases, set.evidence(self.task)),
-            lines: set.lines(),
-            document,
-            diagnosis,
-            program_is_at_fault: !confirmed.is_empty(),
-        }))
     }
 
     /// Stores cases; nothing where there are none.
@@ -355,7 +323,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             | CallKind::Diagnosis
             | CallKind::FixEnvironment
             | CallKind::Cases
-            | CallKind::Outputs => Outcome::TestsWritten(written),
+            | CallKind::Turn
+            | CallKind::Outputs
+            | CallKind::Program => Outcome::TestsWritten(written),
         })
     }
 
@@ -407,7 +377,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
 enum Answered {
     Reply(Progress, Reply),
-    Otherwise(Progress, Outcome),
+    Otherwise(Progress, Box<Outcome>),
 }
 
 /// The request with the output limit that the budget leaves it.
@@ -434,5 +404,5 @@ fn intent(request: &Request, sequence: u32, estimate: u64, now: Timestamp) -> In
 fn request_tokens(request: &Request) -> u64 {
     estimate_tokens(&request.system)
         + estimate_tokens(&request.user_message())
-        + estimate_tokens(&request.schema.to_string())
+        + estimate_tokens(&request.form())
 }

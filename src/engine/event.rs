@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use crate::api::approval::{ApprovalStatus, AwaitedApproval};
 use crate::api::retry::RetryStatus;
 use crate::api::status::{CaseCounts, FailureDiagnosis, RehearsalStatus, TestCounts};
+use crate::pipeline::agent::Step;
 use crate::pipeline::call::{CallKind, Usage};
 use crate::pipeline::stage::{Category, Stage};
 
@@ -106,6 +107,13 @@ pub enum Event {
         failing: Vec<String>,
         /// How the rehearsal ended.
         rehearsal: RehearsalStatus,
+    },
+    /// An agent's turn went on.
+    AgentMoved {
+        /// Its number.
+        turn: u32,
+        /// What is recorded of it.
+        step: Box<Step>,
     },
     /// The failures have a diagnosis.
     Diagnosed {

@@ -21,6 +21,7 @@ use crate::pipeline::verdict::Verdict;
 use crate::sandbox::Sandbox;
 
 use super::data::DataReader;
+use super::on_disk::OnDisk;
 use super::{Engine, EngineError};
 
 /// How much of the end of a failed case's output streams is kept, bytes.
@@ -33,6 +34,8 @@ pub(super) struct Jobs {
     pub hidden: Option<Job>,
     /// Whether the samples are private.
     pub is_private: bool,
+    /// The rehearsal with its outputs on a disk, where it has any that may be too large for memory.
+    pub on_disk: Option<OnDisk>,
     pub acceptance: Option<Job>,
     pub acceptance_sentinels: Option<Sentinels>,
     /// Whether those tests have the program in their own process.
@@ -59,9 +62,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 &tests,
             ));
         }
+        let on_disk = self.on_disk(&solution, self.checks(progress).await?);
         let skipped_rehearsal = match self.task.rehearsal() {
+            Rehearsal::Run(_) if self.begins_on_disk(progress) && on_disk.is_some() => None,
             Rehearsal::Run(args) => {
-                let rehearsal = self.rehearsal(&solution, args);
+                let rehearsal = Phase::Program(self.rehearsal(&solution, args));
                 if is_private {
                     hidden.push(rehearsal);
                 } else {
@@ -98,6 +103,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             main: self.job(phases, !is_private),
             hidden: (!hidden.is_empty()).then(|| self.job(hidden, true)),
             is_private,
+            on_disk,
             acceptance: acceptance.map(|phase| self.job(vec![Phase::Tests(phase)], true)),
             acceptance_sentinels,
             acceptance_imports,
@@ -171,9 +177,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
     }
 
-    fn rehearsal(&self, solution: &str, args: Vec<String>) -> Phase {
+    pub(super) fn rehearsal(&self, solution: &str, args: Vec<String>) -> ProgramPhase {
         let outputs = self.task.outputs.iter().map(|output| output.name.clone());
-        Phase::Program(ProgramPhase {
+        ProgramPhase {
             name: PhaseName::Rehearsal,
             solution: solution.to_owned(),
             args,
@@ -182,10 +188,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             max_output_bytes: MAX_OUTPUT_BYTES,
             disk_bytes: None,
             in_message: false,
-        })
+        }
     }
 
-    fn job(&self, phases: Vec<Phase>, has_inputs: bool) -> Job {
+    pub(super) fn job(&self, phases: Vec<Phase>, has_inputs: bool) -> Job {
         let sandbox = &self.task.sandbox;
         let sources = &self.surroundings.sources;
         let mut env = sandbox.env.clone();

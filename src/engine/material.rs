@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 
 use crate::ledger::Store;
 use crate::model::Model;
+use crate::pipeline::agent::Session;
 use crate::pipeline::cases::{Blamed, CaseSet, Forms, output_names};
 use crate::pipeline::diagnosis::Diagnosis;
 use crate::pipeline::progress::{Document, Progress};
@@ -49,6 +50,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 self.forms(progress).await?
             } else {
                 Forms::new()
+            },
+            session: if progress.stage == Stage::Working {
+                self.session(progress).await?
+            } else {
+                Session::default()
             },
             rejections: progress.rejections.clone(),
         })

@@ -3,17 +3,21 @@
 //! The same engine serves cluster and laptop. The order is always: write the intent, act, write the result, move on; after a
 //! crash the recorded state alone decides.
 
+pub(crate) mod agent;
 mod build;
 mod call;
+pub mod code_mode;
 pub(crate) mod data;
 pub mod event;
 mod jobs;
 mod material;
+mod on_disk;
 pub(crate) mod program_file;
 mod publish;
 pub(crate) mod reader;
 mod redaction;
 pub mod results;
+mod revision;
 pub(crate) mod attempt;
 pub(crate) mod run_data;
 mod samples;
@@ -28,6 +32,7 @@ use tokio::sync::watch;
 use crate::api::approval::AwaitedApproval;
 use crate::ledger::{Store, StoreError};
 use crate::model::Model;
+use crate::pipeline::agent::CommandPolicy;
 use crate::pipeline::approval;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::diagnosis::name;
@@ -88,6 +93,8 @@ pub(crate) struct Surroundings {
     pub redactor: Redactor,
     /// A secret of the run, from which follows what code under test must not guess.
     pub seed: String,
+    /// Which commands of an agent run.
+    pub commands: CommandPolicy,
 }
 
 impl Surroundings {
@@ -233,6 +240,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 let outcome = self.run(&progress).await?;
                 (progress, outcome)
             }
+            Decision::RunCommands => {
+                let outcome = self.run_commands(&progress).await?;
+                (progress, outcome)
+            }
+            Decision::GoOn => {
+                let outcome = self.go_on(&progress).await?;
+                (progress, Performed::Done(outcome))
+            }
             Decision::DiagnoseAcceptance => {
                 let outcome = self.diagnose_acceptance(&progress).await?;
                 (progress, Performed::Done(outcome))
@@ -334,7 +349,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         error_types.dedup();
         self.emit(&Event::IterationFinished {
             attempt: progress.attempt,
-            passed: progress.stage.has_passed(),
+            passed: progress.stage.has_passed()
+                || progress
+                    .agent
+                    .as_ref()
+                    .is_some_and(|agent| agent.passed.is_some()),
             error_types,
             packages_added: attempt.packages_added.clone(),
         });

@@ -16,12 +16,14 @@ use crate::data::profile::SampleProfile;
 use crate::data::schema::infer_all;
 use crate::data::schema::pandera::to_pandera;
 use crate::ledger::{Entry, Ledger, Store, export_replies};
+use crate::pipeline::agent::Step;
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::sandbox::{OutputContent, OutputReport, PhaseReport};
 use crate::pipeline::task::Task;
 
+mod agent;
 mod attempts;
 mod standalone;
 
@@ -48,6 +50,19 @@ pub struct Results {
     pub artifacts: Vec<ArtifactRef>,
     /// Outputs on the samples: name and value, of files and folders their size.
     pub outputs: Vec<(String, String)>,
+    /// Outputs that are not among the files, for they were checked where they lay.
+    pub large: Vec<LargeOutput>,
+}
+
+/// An output that lies, if anywhere, where it was checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LargeOutput {
+    /// Its name.
+    pub name: String,
+    /// Its path among the results.
+    pub path: String,
+    /// SHA-256 of the file, or of the folder as a whole, hex.
+    pub sha256: String,
 }
 
 impl Results {
@@ -79,11 +94,15 @@ pub async fn collect<S: Store>(
             test_output(record).into_bytes(),
         );
     }
+    let steps = agent::steps(progress, store).await?;
     results.add(
         "conversation",
         "conversation.jsonl",
-        conversation(store, entries).await?,
+        conversation(store, entries, &steps).await?,
     );
+    if !steps.is_empty() {
+        results.add("agent-trace", agent::TRACE, agent::trace(&steps, entries));
+    }
     results.artifacts.push(samples_artifact(task));
     let files = &mut results.files;
     for output in record.iter().flat_map(AttemptRecord::outputs) {
@@ -97,7 +116,20 @@ pub async fn collect<S: Store>(
             .into_iter()
             .map(|(path, text)| (path.to_owned(), text.into_bytes())),
     );
-    results.outputs = record.map(|record| record.findings.values).unwrap_or_default();
+    if let Some(AttemptRecord { findings, .. }) = record {
+        results.large = findings
+            .stored
+            .into_iter()
+            .filter_map(|stored| {
+                Some(LargeOutput {
+                    path: output_path(&stored.output, &task.outputs),
+                    name: stored.output,
+                    sha256: stored.sha256?,
+                })
+            })
+            .collect();
+        results.outputs = findings.values;
+    }
     Ok(results)
 }
 
@@ -189,8 +221,12 @@ fn schemas(profiles: &[u8], checks: Option<&[u8]>) -> Option<String> {
 }
 
 /// One line a message, in order.
-async fn conversation<S: Store>(store: &S, entries: &[Entry]) -> Result<Vec<u8>, EngineError> {
-    let messages = Ledger::new(store).conversation(entries).await?;
+async fn conversation<S: Store>(
+    store: &S,
+    entries: &[Entry],
+    steps: &BTreeMap<u32, Vec<Step>>,
+) -> Result<Vec<u8>, EngineError> {
+    let messages = agent::said(Ledger::new(store).conversation(entries).await?, steps);
     let mut lines = Vec::new();
     for message in messages {
         // Plain data with string keys: writing it to memory cannot fail.
@@ -245,17 +281,16 @@ fn write_phase(text: &mut String, phase: &PhaseReport) {
     }
 }
 
-/// An output under `outputs/`, a file with the ending of its format.
+/// Path of an output: under `outputs/`, a file with the ending of its format.
+fn output_path(name: &str, declared: &[Output]) -> String {
+    let declared = declared.iter().find(|one| one.name == name);
+    let format = declared.and_then(|one| one.format);
+    format!("{OUTPUTS}/{name}{}", format.map_or("", FileFormat::ending))
+}
+
+/// An output under its path.
 fn publish_output(output: &OutputReport, declared: &[Output], files: &mut Files) {
-    let format = declared
-        .iter()
-        .find(|one| one.name == output.name)
-        .and_then(|one| one.format);
-    let base = format!(
-        "{OUTPUTS}/{}{}",
-        output.name,
-        format.map_or("", FileFormat::ending)
-    );
+    let base = output_path(&output.name, declared);
     match &output.content {
         OutputContent::File(text) => {
             if let Ok(bytes) = STANDARD.decode(text) {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::RecordedReply;
 use crate::pipeline::call::{CallKind, Reply, Request};
+use crate::pipeline::conversation::ToolCall;
 use crate::pipeline::digest::sha256_hex_of_parts;
 
 /// One model call with its reply.
@@ -19,7 +20,7 @@ pub struct Entry {
     pub request_hash: String,
     /// Id of the fixed prefix that the request began with.
     pub prefix: String,
-    /// What the request said after the prefix.
+    /// What the request said after the prefix; empty for a later turn of an agent, which repeats what its first turn said.
     pub instruction: String,
     /// What came back.
     pub reply: Reply,
@@ -36,6 +37,19 @@ impl Entry {
         format!("calls/{sequence:04}-{kind}.json")
     }
 
+    /// What is recorded of what `request` says after the prefix.
+    pub(super) fn instruction_of(request: &Request) -> String {
+        let is_later_turn = request
+            .conversation
+            .as_ref()
+            .is_some_and(|conversation| !conversation.exchanges.is_empty());
+        if is_later_turn {
+            String::new()
+        } else {
+            request.instruction.clone()
+        }
+    }
+
     /// The messages of this call, whose fixed part is `prefix`.
     pub(super) fn messages(&self, prefix: &Prefix) -> [Message; 3] {
         let user = format!("{}\n\n{}", prefix.prefix, self.instruction);
@@ -49,6 +63,11 @@ impl Entry {
             kind: self.kind,
             role,
             content,
+            calls: if role == Role::Assistant {
+                self.reply.calls.clone()
+            } else {
+                Vec::new()
+            },
         })
     }
 }
@@ -100,6 +119,9 @@ pub struct Message {
     pub role: Role,
     /// What is said.
     pub content: String,
+    /// Tools that are called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<ToolCall>,
 }
 
 /// Who speaks.
@@ -112,6 +134,8 @@ pub enum Role {
     User,
     /// The reply.
     Assistant,
+    /// What a tool answers.
+    Tool,
 }
 
 /// The calls as JSON Lines that a recorded model replays.

@@ -8,7 +8,7 @@ mod folder;
 mod memory;
 mod store;
 
-pub(crate) use entry::{Entry, Message, Prefix, export_replies};
+pub(crate) use entry::{Entry, Message, Prefix, Role, export_replies};
 pub use folder::FolderStore;
 pub(crate) use memory::MemoryStore;
 #[cfg(test)]
@@ -60,7 +60,7 @@ impl<'a, S: Store> Ledger<'a, S> {
             kind: request.kind,
             request_hash: request_hash(request),
             prefix: prefix.id(),
-            instruction: request.instruction.clone(),
+            instruction: Entry::instruction_of(request),
             reply,
             started_at,
             finished_at,
@@ -82,9 +82,14 @@ impl<'a, S: Store> Ledger<'a, S> {
 
     /// The recorded calls from the first to `last`, in order. A place without a reply (a call that was lost) is left out.
     pub async fn entries(&self, last: u32) -> Result<Vec<Entry>, StoreError> {
+        self.entries_of(CallKind::of_a_task(), last).await
+    }
+
+    /// The recorded calls of these kinds, from the first to `last`, in order.
+    pub async fn entries_of(&self, kinds: &[CallKind], last: u32) -> Result<Vec<Entry>, StoreError> {
         let mut entries = Vec::new();
         for sequence in 1..=last {
-            for kind in CallKind::of_a_task() {
+            for kind in kinds {
                 entries.extend(self.find(sequence, *kind).await?);
             }
         }

@@ -4,6 +4,7 @@ use super::entry::Role;
 use super::*;
 use crate::model::{Model as _, Recorded};
 use crate::pipeline::call::{FinishReason, Usage};
+use crate::pipeline::conversation::{Conversation, Exchange};
 
 fn request(kind: CallKind, instruction: &str) -> Request {
     Request {
@@ -13,6 +14,7 @@ fn request(kind: CallKind, instruction: &str) -> Request {
         instruction: instruction.to_owned(),
         schema: json!({"type": "object"}),
         max_output_tokens: 800,
+        conversation: None,
     }
 }
 
@@ -21,6 +23,7 @@ fn reply(text: &str) -> Reply {
         text: text.to_owned(),
         finish: FinishReason::Complete,
         usage: Usage { input: 12, output: 3 },
+        ..Reply::default()
     }
 }
 
@@ -137,4 +140,28 @@ async fn an_entry_that_is_no_json_is_reported_by_name() {
             .starts_with("`calls/0001-plan.json` is damaged: EOF while parsing"),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn what_every_turn_of_an_agent_begins_with_is_recorded_with_its_first() {
+    let store = MemoryStore::new();
+    let said = Exchange {
+        text: "I look around.".to_owned(),
+        calls: Vec::new(),
+        echo: None,
+        results: Vec::new(),
+        note: String::new(),
+    };
+    let turn = |exchanges: Vec<Exchange>| Request {
+        conversation: Some(Conversation {
+            tools: Vec::new(),
+            exchanges,
+        }),
+        ..request(CallKind::Turn, "Work with the tools.")
+    };
+    let first = record(&store, 1, &turn(Vec::new()), "I look around.").await;
+    let later = record(&store, 2, &turn(vec![said]), "I am done.").await;
+    assert_eq!(first.instruction, "Work with the tools.");
+    assert_eq!(later.instruction, "");
+    assert_ne!(first.request_hash, later.request_hash);
 }

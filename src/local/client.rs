@@ -7,11 +7,12 @@ use super::error::TaskError;
 use super::objects::Objects;
 use super::options::TaskOptions;
 use crate::model::{AnyModel, ModelOptions, Recorded};
-use crate::pipeline::task::{ModelSettings, Task};
+use crate::pipeline::task::ModelSettings;
 
 /// What is sent to the model beside requests. A replay sends nothing, so it asks for nothing.
 pub(super) fn credentials(
-    task: &Task,
+    model: &ModelSettings,
+    namespace: &str,
     objects: &Objects,
     options: &TaskOptions,
 ) -> Result<ModelCredentials, TaskError> {
@@ -24,9 +25,9 @@ pub(super) fn credentials(
     };
     let variable = |name: &str| std::env::var(name).ok();
     Ok(model_credentials(
-        &task.model,
+        model,
         key_options,
-        &task.namespace,
+        namespace,
         objects,
         &variable,
     )?)

@@ -191,6 +191,16 @@ pub fn sandbox_variables(
     Ok(values)
 }
 
+/// The value of a header of a tool.
+pub(super) fn tool_header(
+    reference: &SecretKeyRef,
+    field: &str,
+    namespace: &str,
+    objects: &Objects,
+) -> Result<Secret, CredentialError> {
+    Ok(Secret::new(&secret(reference, field, "", namespace, objects)?))
+}
+
 fn header_value(
     index: usize,
     header: &Header,

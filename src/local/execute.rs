@@ -14,6 +14,7 @@ use super::adopt::adopt;
 use super::client;
 use super::error::{TaskError, stopped};
 use super::interrupt::Stop;
+use super::on_disk::StoredFiles;
 use super::options::TaskOptions;
 use super::prepare::Prepared;
 use crate::api::approval::AwaitedApproval;
@@ -25,6 +26,7 @@ use crate::engine::reader::WorkerReader;
 use crate::engine::{Engine, EngineError, Step, Surroundings};
 use crate::ledger::{Entry, FolderStore, Ledger, Store};
 use crate::model::AnyModel;
+use crate::pipeline::agent::CommandPolicy;
 use crate::pipeline::budget;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::causes::with_causes;
@@ -35,7 +37,7 @@ use crate::pipeline::redact::Redactor;
 use crate::pipeline::retry::Retry;
 use crate::pipeline::sandbox::{Job, Packages, Report};
 use crate::pipeline::stage::Category;
-use crate::pipeline::task::Task;
+use crate::pipeline::stored_outputs::{OutputsAsked, RunOnDisk};
 use crate::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox, SandboxError};
 
 /// Failures of infrastructure in a row after which the command ends; the same command goes on.
@@ -69,7 +71,7 @@ pub async fn execute(
 ) -> Result<Executed, TaskError> {
     let store = FolderStore::open(&prepared.run.record()).map_err(stopped)?;
     // Before a call is paid for: without isolation nothing of it could be run.
-    let sandbox = Isolated::new(&prepared.task)?;
+    let sandbox = Isolated::new(prepared)?;
     sandbox.check_builds(prepared, options.replay.is_none()).await?;
     let Earlier { recorded, active } = earlier(&store).await?;
     let model = model(prepared, options, *replayed + recorded, active)?;
@@ -142,7 +144,7 @@ async fn begin(
         None
     };
     let asked = options.retry.as_ref().filter(|_| !prepared.is_suspended);
-    let progress = resume(engine, asked, recorded).await.map_err(stopped)?;
+    let progress = Box::pin(resume(engine, asked, recorded)).await.map_err(stopped)?;
     Ok((Box::pin(retry(engine, asked, progress)).await?, adopted))
 }
 
@@ -398,6 +400,7 @@ fn surroundings(prepared: &Prepared, sources: &BTreeMap<String, PathBuf>) -> Res
         secret_env,
         // The children of a local run end with it, so that no later one needs the same.
         seed: std::iter::repeat_with(fastrand::alphanumeric).take(32).collect(),
+        commands: CommandPolicy::default(),
     })
 }
 
@@ -415,11 +418,16 @@ pub(super) fn check_acceptance_tests(text: &str) -> Result<(), String> {
 /// The local sandbox, which remembers that this machine cannot isolate.
 struct Isolated {
     sandbox: LocalSandbox,
+    /// Where outputs go that are too large for a report.
+    stored: StoredFiles,
+    /// Starts the child that reads them.
+    worker: Client,
     refusal: OnceLock<String>,
 }
 
 impl Isolated {
-    fn new(task: &Task) -> Result<Self, TaskError> {
+    fn new(prepared: &Prepared) -> Result<Self, TaskError> {
+        let task = &prepared.task;
         let sandbox = LocalSandbox::for_user().map_err(|error| TaskError::NoIsolation(error.to_string()))?;
         let sandbox = match task.cache {
             CacheMode::Auto => sandbox,
@@ -431,6 +439,8 @@ impl Isolated {
             .map_err(|error| TaskError::NoIsolation(error.to_string()))?;
         Ok(Self {
             sandbox,
+            stored: prepared.run.stored(),
+            worker: worker()?,
             refusal: OnceLock::new(),
         })
     }
@@ -462,5 +472,19 @@ impl Sandbox for Isolated {
 
     async fn run(&self, image: &str, job: &Job, repeat: u32) -> Result<Progressing<Report>, SandboxError> {
         self.note(self.sandbox.run(image, job, repeat).await)
+    }
+
+    async fn run_on_disk(
+        &self,
+        image: &str,
+        job: &Job,
+        asked: &OutputsAsked,
+        _repeat: u32,
+    ) -> Result<Progressing<RunOnDisk>, SandboxError> {
+        let done = self
+            .stored
+            .run(&self.sandbox, &self.worker, image, job, asked)
+            .await;
+        self.note(done.map(Progressing::Done))
     }
 }

@@ -9,7 +9,7 @@
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
@@ -17,8 +17,10 @@ use std::path::{Component, Path, PathBuf};
 use thiserror::Error;
 
 use super::freeze::{ACCEPTANCE, INPUTS};
+use super::large::LargeResults;
 use super::lock::{FolderLock, LockError};
-use crate::pipeline::digest::sha256_hex;
+use super::on_disk::StoredFiles;
+use crate::pipeline::digest::{sha256_hex, sha256_of};
 
 /// Where results go when `--output` says nothing, relative to the working folder.
 pub const DEFAULT_OUTPUT: &str = "codegen-out";
@@ -33,6 +35,8 @@ const LATEST: &str = "latest";
 pub const TASK: &str = "task.json";
 /// Progress, calls and documents of a revision, in its folder.
 const RECORD: &str = "record";
+/// Outputs that are too large for the record, in the folder of the revision.
+const STORED: &str = "stored";
 
 /// Digests of published results by name: two while a publication replaces another.
 type Published = BTreeMap<String, BTreeSet<String>>;
@@ -154,38 +158,73 @@ impl TaskFolder {
     /// among them. What is not as it was published belongs to the user: it is moved aside, and the result says where
     /// to.
     pub fn publish(&self, results: &BTreeMap<String, Vec<u8>>) -> Result<Vec<PathBuf>, FolderError> {
+        self.publish_with(results, &LargeResults::default())
+    }
+
+    /// [`Self::publish`] with results that lie in files, which are moved.
+    pub fn publish_with(
+        &self,
+        results: &BTreeMap<String, Vec<u8>>,
+        large: &LargeResults,
+    ) -> Result<Vec<PathBuf>, FolderError> {
         let mut digests = Published::new();
         // Only decides: all names are judged before anything is written.
         for (name, bytes) in results {
             self.inside(name)?;
             digests.insert(name.clone(), BTreeSet::from([sha256_hex(bytes)]));
         }
+        for (name, file) in &large.files {
+            self.inside(name)?;
+            digests.insert(name.clone(), BTreeSet::from([file.sha256.clone()]));
+        }
         let mut ours = self.published();
+        digests.extend(large.published_before(&ours));
         for (name, digest) in &digests {
             ours.entry(name.clone()).or_default().extend(digest.clone());
         }
         // A kill from here on leaves files of either publication, and both are ours.
         self.record(&ours)?;
         // First, because a file may now be where a folder was, or the other way.
-        for (name, known) in ours.iter().filter(|(name, _)| !results.contains_key(*name)) {
+        for (name, known) in ours.iter().filter(|(name, _)| !digests.contains_key(*name)) {
             self.remove_stale(name, known)?;
         }
         let mut aside = Vec::new();
         for (name, bytes) in results {
-            let path = self.inside(name)?;
-            aside.extend(self.clear_parents(&path)?);
-            let present = digest_of(&path)?;
-            if present.is_some() && present.as_ref() == digests[name].first() {
-                continue;
+            if let Some(path) = self.clear(name, &digests[name], &ours[name], &mut aside)? {
+                write_whole_with(&path, bytes, mode_of(name))?;
             }
-            if present.is_some_and(|present| !ours[name].contains(&present)) {
-                aside.push(move_aside(&path)?);
+        }
+        for (name, file) in &large.files {
+            if let Some(path) = self.clear(name, &digests[name], &ours[name], &mut aside)? {
+                create(path.parent().unwrap_or(&self.root))?;
+                file.put(&path).map_err(io_error("write", &path))?;
             }
-            write_whole_with(&path, bytes, mode_of(name))?;
         }
         // The publication is complete: from here on these alone are ours.
         self.record(&digests)?;
+        // Only now, for a kill before would have left one half here and one half there.
+        large.forget_sources();
         Ok(aside)
+    }
+
+    /// Clears the place of a result: what is not ours is moved aside. `None` where the result is there already.
+    fn clear(
+        &self,
+        name: &str,
+        wanted: &BTreeSet<String>,
+        ours: &BTreeSet<String>,
+        aside: &mut Vec<PathBuf>,
+    ) -> Result<Option<PathBuf>, FolderError> {
+        let path = self.inside(name)?;
+        aside.extend(self.clear_parents(&path)?);
+        let present = digest_of(&path)?;
+        if present.is_some() && present.as_ref() == wanted.first() {
+            return Ok(None);
+        }
+        if present.is_some_and(|present| !ours.contains(&present)) {
+            aside.push(move_aside(&path)?);
+        }
+        Ok(Some(path))
     }
 
     fn record_path(&self) -> PathBuf {
@@ -275,6 +314,12 @@ impl RevisionFolder {
     #[must_use]
     pub fn record(&self) -> PathBuf {
         self.root.join(RECORD)
+    }
+
+    /// Outputs that are too large for the record, until they are published.
+    #[must_use]
+    pub fn stored(&self) -> StoredFiles {
+        StoredFiles::of(self.root.join(STORED))
     }
 
     /// A frozen sample or input.
@@ -369,8 +414,8 @@ pub(super) fn write_whole_with(path: &Path, bytes: &[u8], mode: u32) -> Result<(
 
 /// `None` when there is nothing; empty, which is no digest, for a folder.
 fn digest_of(path: &Path) -> Result<Option<String>, FolderError> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(sha256_hex(&bytes))),
+    match File::open(path).and_then(|mut file| sha256_of(&mut file)) {
+        Ok(sha256) => Ok(Some(sha256)),
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
             io::ErrorKind::IsADirectory => Ok(Some(String::new())),

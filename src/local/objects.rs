@@ -1,14 +1,15 @@
-//! Documents to objects: tasks, agents, `ConfigMap`s and `Secret`s by namespace and name.
+//! Documents to objects: tasks, agents, questions, `ConfigMap`s and `Secret`s by namespace and name.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use k8s_openapi::api::core::v1::Secret;
 use thiserror::Error;
 
 use super::manifest::{Document, Origin};
 use crate::api::validate::{self, Manifest};
-use crate::api::{CodeGenAgent, CodeGenTask, GROUP, VERSION};
+use crate::api::{CodeGenAgent, CodeGenTask, CodeModeAgent, CodeModeRun, GROUP, VERSION};
 use crate::sources::{Keys, ObjectKey};
 
 /// What is wrong with one field.
@@ -43,10 +44,16 @@ pub struct Objects {
     pub tasks: Vec<CodeGenTask>,
     /// Agents.
     pub agents: BTreeMap<ObjectKey, CodeGenAgent>,
+    /// Agents of code mode.
+    pub code_mode_agents: BTreeMap<ObjectKey, CodeModeAgent>,
+    /// Questions to them, in the order of the documents.
+    pub code_mode_runs: Vec<CodeModeRun>,
     /// `ConfigMap`s.
     pub config_maps: BTreeMap<ObjectKey, Keys>,
     /// Secrets.
     pub secrets: BTreeMap<ObjectKey, Keys>,
+    /// What their owners say of them: metadata and type, without values.
+    pub secret_labels: BTreeMap<ObjectKey, Secret>,
     /// One sentence for each document that no local run uses.
     pub notices: Vec<String>,
 }
@@ -128,12 +135,25 @@ impl Objects {
                     self.agents.insert(key, *agent);
                 }
             }
+            "CodeModeAgent" => {
+                if let Manifest::CodeModeAgent(agent) = understand(document)? {
+                    self.code_mode_agents.insert(key, *agent);
+                }
+            }
+            "CodeModeRun" => {
+                if let Manifest::CodeModeRun(mut run) = understand(document)? {
+                    run.metadata.namespace = Some(key.0);
+                    self.code_mode_runs.push(*run);
+                }
+            }
             "ConfigMap" => {
                 self.config_maps
                     .insert(key, keys(document, ("data", "binaryData"))?);
             }
             _ => {
-                self.secrets.insert(key, keys(document, ("stringData", "data"))?);
+                self.secrets
+                    .insert(key.clone(), keys(document, ("stringData", "data"))?);
+                self.secret_labels.insert(key, labels(document));
             }
         }
         Ok(())
@@ -165,6 +185,8 @@ fn used_kind(document: &Document) -> Option<&'static str> {
     match document.kind() {
         "CodeGenTask" if ours => Some("CodeGenTask"),
         "CodeGenAgent" if ours => Some("CodeGenAgent"),
+        "CodeModeAgent" if ours => Some("CodeModeAgent"),
+        "CodeModeRun" if ours => Some("CodeModeRun"),
         "ConfigMap" if document.api_version() == "v1" => Some("ConfigMap"),
         "Secret" if document.api_version() == "v1" => Some("Secret"),
         _ => None,
@@ -192,7 +214,7 @@ fn unused(document: &Document) -> Result<String, Fault> {
             let message = "Required value: say what the document is, like kind: CodeGenTask".to_owned();
             Err(fault("kind", message))
         }
-        "CodeGenTask" | "CodeGenAgent" => {
+        "CodeGenTask" | "CodeGenAgent" | "CodeModeAgent" | "CodeModeRun" => {
             Err(fault("apiVersion", wrong_version(&format!("{GROUP}/{VERSION}"))))
         }
         "ConfigMap" | "Secret" => Err(fault("apiVersion", wrong_version("v1"))),
@@ -299,6 +321,19 @@ fn keys(document: &Document, (first, second): (&str, &str)) -> Result<Keys, Vec<
     }
     refused(document, faults)?;
     Ok(Keys(keys))
+}
+
+/// Metadata and type of a Secret that was found to be one.
+fn labels(document: &Document) -> Secret {
+    let metadata = serde_json::from_value(document.value["metadata"].clone());
+    let mut secret = Secret {
+        metadata: metadata.unwrap_or_default(),
+        type_: document.value["type"].as_str().map(str::to_owned),
+        ..Secret::default()
+    };
+    // A manifest without one means `default`.
+    secret.metadata.namespace = Some(document.namespace().to_owned());
+    secret
 }
 
 /// Whether an API server takes a key.

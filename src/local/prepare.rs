@@ -71,7 +71,7 @@ pub async fn prepare(
     let credentials = if sends_nothing {
         ModelCredentials::default()
     } else {
-        client::credentials(&task, objects, options)?
+        client::credentials(&task.model, &task.namespace, objects, options)?
     };
     let secret_variables = sandbox_variables(&task.sandbox.secrets, &task.namespace, objects)?;
     // Writes, after everything that may be refused.
@@ -141,7 +141,11 @@ impl ModelOverrides {
         }
         // The override goes into the task, whose fields take precedence over its agent's.
         let own = task.spec.model.get_or_insert_default();
-        let shared = agent.and_then(|agent| agent.spec.model.as_mut());
+        self.apply_to(own, agent.and_then(|agent| agent.spec.model.as_mut()));
+    }
+
+    /// Puts them in the place of the fields of `own`, which go before those of `shared`.
+    pub(super) fn apply_to(&self, own: &mut Model, shared: Option<&mut Model>) {
         if let Some(provider) = self.provider {
             let before = own
                 .provider

@@ -39,7 +39,12 @@ pub async fn propose(
     let task = &context.task;
     let model = match recorded(options)? {
         Some(recorded) => AnyModel::Recorded(recorded.only(|kind| kind == KIND)),
-        None => client(&task.model, &credentials(task, objects, options)?, options, None)?,
+        None => client(
+            &task.model,
+            &credentials(&task.model, &task.namespace, objects, options)?,
+            options,
+            None,
+        )?,
     };
     let mut material = Material {
         context: context.context.text.clone(),

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::error::{TaskError, stopped};
 use super::execute::Executed;
+use super::large::LargeResults;
 use super::prepare::Prepared;
 use crate::api::CodeGenTask;
 use crate::engine::results;
@@ -15,6 +16,8 @@ use crate::pipeline::status::{Hold, StatusContext, status};
 pub struct Results {
     /// Files by path below the output folder.
     pub files: BTreeMap<String, Vec<u8>>,
+    /// Those that lie in files already.
+    pub large: LargeResults,
     /// The task with its status.
     pub task: CodeGenTask,
     /// Outputs on the samples: name and value, of files and folders their size.
@@ -31,6 +34,7 @@ pub async fn collect(
         mut files,
         artifacts,
         outputs,
+        large,
     } = results::collect(
         &prepared.task,
         &executed.progress,
@@ -62,5 +66,11 @@ pub async fn collect(
     let text =
         serde_saphyr::to_string(&task.status).map_err(|error| TaskError::Stopped(error.to_string()))?;
     files.insert("status.yaml".into(), text.into_bytes());
-    Ok(Results { files, task, outputs })
+    let large = LargeResults::find(&prepared.run.stored(), &large);
+    Ok(Results {
+        files,
+        large: large.map_err(|error| TaskError::Stopped(error.to_string()))?,
+        task,
+        outputs,
+    })
 }

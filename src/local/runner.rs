@@ -89,7 +89,8 @@ pub async fn run_task(
     let prepared = prepare(object, objects, options, output).await?;
     let executed = Box::pin(execute(&prepared, options, replayed, observer, stop)).await?;
     let results = collect(&prepared, &executed, object).await?;
-    let (moved, stopped) = match (prepared.folder.publish(&results.files), executed.stopped) {
+    let published = prepared.folder.publish_with(&results.files, &results.large);
+    let (moved, stopped) = match (published, executed.stopped) {
         (Ok(moved), stopped) => (moved, stopped),
         // What stopped the task (a full disk) often keeps its results from being written too, and says more.
         (Err(_), Some(stopped)) => (Vec::new(), Some(stopped)),

@@ -6,9 +6,12 @@ use serde_json::{Map, Value, json};
 
 use super::endpoint::Endpoint;
 use super::http::{Answer, Http};
-use super::{Model, ModelError, ModelOptions, Secret};
+use super::{Model, ModelError, ModelOptions, Secret, estimated_input};
 use crate::data::context::estimate_tokens;
 use crate::pipeline::call::{FinishReason, Reply, Request, Usage};
+use crate::pipeline::conversation::Conversation;
+
+mod conversation;
 
 const VERSION: &str = "2023-06-01";
 
@@ -38,9 +41,40 @@ impl Anthropic {
     }
 
     fn body(&self, request: &Request, tool_is_a_request: bool) -> Value {
-        let name = request.kind.as_str();
+        match &request.conversation {
+            Some(conversation) => self.conversation_body(request, conversation),
+            None => self.schema_body(request, tool_is_a_request),
+        }
+    }
+
+    fn conversation_body(&self, request: &Request, conversation: &Conversation) -> Value {
+        let mut body = self.common_body(request, None);
+        body.insert(
+            "messages".to_owned(),
+            conversation::messages(request, conversation).into(),
+        );
+        body.insert("tools".to_owned(), conversation::tools(conversation).into());
+        Value::Object(body)
+    }
+
+    /// What the user's parameters may replace, these, and what they may not.
+    fn common_body(&self, request: &Request, tool_choice: Option<Value>) -> Map<String, Value> {
+        let mut body = Map::new();
+        body.insert("max_tokens".to_owned(), request.max_output_tokens.into());
+        body.extend(tool_choice.map(|choice| ("tool_choice".to_owned(), choice)));
+        body.extend(self.parameters.clone());
+        // These make the call what it is: a reply is read whole, for this model, these messages and these tools.
+        body.remove("stream");
+        body.insert("model".to_owned(), self.model.clone().into());
         // Marks the end of what every call of a run begins with, so that the server may cache it.
-        let cached = json!({"type": "ephemeral"});
+        let system =
+            json!([{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}]);
+        body.insert("system".to_owned(), system);
+        body
+    }
+
+    fn schema_body(&self, request: &Request, tool_is_a_request: bool) -> Value {
+        let name = request.kind.as_str();
         let mut instruction = request.instruction.clone();
         let tool_choice = if tool_is_a_request {
             instruction.push_str("\n\nAnswer by calling the tool `");
@@ -50,20 +84,9 @@ impl Anthropic {
         } else {
             json!({"type": "tool", "name": name, "disable_parallel_tool_use": true})
         };
-        let mut body = Map::new();
-        // Before the user's parameters, which may replace these two.
-        body.insert("max_tokens".to_owned(), request.max_output_tokens.into());
-        body.insert("tool_choice".to_owned(), tool_choice);
-        body.extend(self.parameters.clone());
-        // These make the call what it is: a reply is read whole, for this model, these messages and this schema.
-        body.remove("stream");
-        body.insert("model".to_owned(), self.model.clone().into());
-        body.insert(
-            "system".to_owned(),
-            json!([{"type": "text", "text": request.system, "cache_control": cached}]),
-        );
+        let mut body = self.common_body(request, Some(tool_choice));
         let content = json!([
-            {"type": "text", "text": request.prefix, "cache_control": cached},
+            {"type": "text", "text": request.prefix, "cache_control": {"type": "ephemeral"}},
             {"type": "text", "text": instruction},
         ]);
         body.insert(
@@ -95,7 +118,7 @@ impl Model for Anthropic {
                 .http
                 .post(&self.body(request, tool_is_a_request), deadline)
                 .await?;
-            if !tool_is_a_request && self.refuses_forced_tool(&answer) {
+            if !tool_is_a_request && request.conversation.is_none() && self.refuses_forced_tool(&answer) {
                 tool_is_a_request = true;
                 continue;
             }
@@ -113,6 +136,18 @@ impl Model for Anthropic {
 
 fn reply(json: &Value, request: &Request) -> Option<Reply> {
     let blocks = json.get("content")?.as_array()?;
+    let finish = finish_reason(json.get("stop_reason").and_then(Value::as_str));
+    if request.conversation.is_some() {
+        let (text, calls, echo) = conversation::read(blocks);
+        let written = serde_json::to_string(&calls).unwrap_or_default();
+        return Some(Reply {
+            usage: usage(json.get("usage"), request, &format!("{text}{written}")),
+            text,
+            finish,
+            calls,
+            echo,
+        });
+    }
     let called = |block: &&Value| {
         block.get("type").and_then(Value::as_str) == Some("tool_use")
             && block.get("name").and_then(Value::as_str) == Some(request.kind.as_str())
@@ -125,9 +160,13 @@ fn reply(json: &Value, request: &Request) -> Option<Reply> {
             .filter_map(|block| block.get("text")?.as_str())
             .collect(),
     };
-    let finish = finish_reason(json.get("stop_reason").and_then(Value::as_str));
     let usage = usage(json.get("usage"), request, &text);
-    Some(Reply { text, finish, usage })
+    Some(Reply {
+        text,
+        finish,
+        usage,
+        ..Reply::default()
+    })
 }
 
 fn finish_reason(name: Option<&str>) -> FinishReason {
@@ -144,7 +183,7 @@ fn usage(usage: Option<&Value>, request: &Request, text: &str) -> Usage {
     let count = |name: &str| usage.and_then(|usage| usage.get(name)?.as_u64());
     let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
     let input = count("input_tokens").map_or_else(
-        || estimate_tokens(&request.system) + estimate_tokens(&request.user_message()),
+        || estimated_input(request),
         |fresh| fresh + cached.iter().filter_map(|name| count(name)).sum::<u64>(),
     );
     Usage {

@@ -1,5 +1,6 @@
 //! Whether a connection is being made: a request that ends meanwhile was not sent.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
@@ -7,14 +8,21 @@ use std::task::{Context, Poll};
 use futures::future::BoxFuture;
 use tower::{Layer, Service};
 
-/// Says of one client whether its connection is still being made, name look-up and TLS included.
+tokio::task_local! {
+    /// The try that a connection is made for.
+    static TRY: Connecting;
+}
+
+/// Says of one try at a time whether its connection is still being made, name look-up and TLS included. Its client has
+/// [`ObserveConnections`] around its connector.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Connecting(Arc<AtomicBool>);
+pub(crate) struct Connecting(Arc<AtomicBool>);
 
 impl Connecting {
-    /// The next try begins: it may find a connection that is there.
-    pub fn begin_try(&self) {
+    /// Runs the next try, which may find a connection that is there.
+    pub async fn observe<F: Future>(&self, attempt: F) -> F::Output {
         self.0.store(false, Ordering::Relaxed);
+        TRY.scope(self.clone(), attempt).await
     }
 
     /// Whether a connection was begun and is not there yet.
@@ -23,22 +31,22 @@ impl Connecting {
     }
 }
 
-impl<S> Layer<S> for Connecting {
+/// Makes the connections of a client visible to the try that they are made for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ObserveConnections;
+
+impl<S> Layer<S> for ObserveConnections {
     type Service = Observed<S>;
 
     fn layer(&self, inner: S) -> Observed<S> {
-        Observed {
-            inner,
-            connecting: self.clone(),
-        }
+        Observed { inner }
     }
 }
 
 /// A connector whose connections are observed.
 #[derive(Clone, Debug)]
-pub(super) struct Observed<S> {
+pub(crate) struct Observed<S> {
     inner: S,
-    connecting: Connecting,
 }
 
 impl<S, R> Service<R> for Observed<S>
@@ -55,13 +63,13 @@ where
     }
 
     fn call(&mut self, target: R) -> Self::Future {
-        let under_way = Arc::clone(&self.connecting.0);
-        under_way.store(true, Ordering::Relaxed);
+        let connecting = TRY.try_with(Clone::clone).unwrap_or_default();
+        connecting.0.store(true, Ordering::Relaxed);
         let connection = self.inner.call(target);
         Box::pin(async move {
             let connection = connection.await?;
             // Not where it failed: nothing was sent then either.
-            under_way.store(false, Ordering::Relaxed);
+            connecting.0.store(false, Ordering::Relaxed);
             Ok(connection)
         })
     }

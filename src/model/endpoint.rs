@@ -1,9 +1,7 @@
 //! One address of a model server: how it is reached, how it is named in messages, what its refusals mean.
 
-use std::net::IpAddr;
-
 use reqwest::Url;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::HeaderMap;
 
 use super::options::{ModelOptions, NamedIn};
 use super::{ModelError, Secret};
@@ -72,25 +70,11 @@ impl Endpoint {
         })
     }
 
-    /// Whether the server runs on this machine, where no proxy can reach it.
-    pub fn is_loopback(&self) -> bool {
-        let host = self.url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-    }
-
     /// The beginning of a server's text on one line, without secrets.
     pub fn excerpt(&self, text: &str) -> String {
-        let clean = self.redactor.redact(text);
-        let line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
-        if line.is_empty() {
-            return "an empty answer".to_owned();
-        }
-        match line
-            .char_indices()
-            .find(|(at, character)| at + character.len_utf8() > LONGEST_EXCERPT)
-        {
-            Some((end, _)) => format!("{} ...", &line[..end]),
-            None => line,
+        match self.redactor.excerpt(text, LONGEST_EXCERPT) {
+            empty if empty.is_empty() => "an empty answer".to_owned(),
+            excerpt => excerpt,
         }
     }
 
@@ -219,17 +203,11 @@ fn error_message(body: &str) -> Option<String> {
 }
 
 fn insert_header(headers: &mut HeaderMap, name: &str, value: &Secret) -> Result<(), ModelError> {
-    let invalid = |detail: &str| ModelError::InvalidSettings {
+    let (name, value) = value.header(name).map_err(|detail| ModelError::InvalidSettings {
         field: format!("the request header `{name}`"),
         detail: detail.to_owned(),
-    };
-    let key =
-        HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid("its name is not a header name"))?;
-    let mut value = HeaderValue::from_str(value.expose())
-        .map_err(|_| invalid("its value has a line break or another control character"))?;
-    // Debug output of the client leaves out what is marked so.
-    value.set_sensitive(true);
-    headers.insert(key, value);
+    })?;
+    headers.insert(name, value);
     Ok(())
 }
 
@@ -250,14 +228,9 @@ fn redactor(options: &ModelOptions, url: &Url) -> Redactor {
         .api_key
         .iter()
         .map(|key| ("API key".to_owned(), key.expose().to_owned()));
-    let headers = options
-        .headers
-        .iter()
-        .map(|(name, value)| (name.clone(), value.expose().to_owned()));
-    // Of `Bearer abc` a server may repeat the token alone.
-    let tokens = options.headers.iter().filter_map(|(name, value)| {
-        let (_, token) = value.expose().split_once(' ')?;
-        Some((name.clone(), token.to_owned()))
+    let headers = options.headers.iter().flat_map(|(name, value)| {
+        let echoes = value.echoes();
+        echoes.map(|value| (name.clone(), value.to_owned()))
     });
     let query = options
         .settings
@@ -268,5 +241,5 @@ fn redactor(options: &ModelOptions, url: &Url) -> Redactor {
     let password = url
         .password()
         .map(|password| ("password".to_owned(), password.to_owned()));
-    Redactor::new(key.chain(headers).chain(tokens).chain(query).chain(password))
+    Redactor::new(key.chain(headers).chain(query).chain(password))
 }

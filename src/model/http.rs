@@ -1,25 +1,23 @@
 //! One HTTP client for all providers: tries, pauses, deadlines, size limits.
 
-use std::error::Error as _;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use futures::future::BoxFuture;
 use reqwest::header::{HeaderMap, LOCATION};
-use reqwest::redirect::{Attempt, Policy};
-use reqwest::{Client, StatusCode};
+use reqwest::{Client, Method, StatusCode};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use super::ModelError;
-use super::connecting::Connecting;
+use super::connecting::{Connecting, ObserveConnections};
 use super::endpoint::{Endpoint, is_quota_exhausted};
 use super::retry::{RetryPolicy, is_transient, may_be_billed, retry_after};
-use crate::egress::Refused;
+use crate::egress::{Refused, client_to, within_the_origin};
+use crate::pipeline::causes::with_causes;
 
 /// Largest answer that is read, bytes after decompression.
 pub(super) const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
-const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: usize = 5;
 
 /// Waits that long: a field, so that tests need not wait.
@@ -100,8 +98,8 @@ impl Http {
         let mut before = None;
         loop {
             tries += 1;
-            self.connecting.begin_try();
-            let Ok(outcome) = timeout_at(deadline, self.try_once(client, body)).await else {
+            let attempt = self.connecting.observe(self.try_once(client, body));
+            let Ok(outcome) = timeout_at(deadline, attempt).await else {
                 return Err(self.deadline_exceeded(tries, deadline - begun, before));
             };
             let failure = match outcome? {
@@ -152,29 +150,14 @@ impl Http {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
-        // Fails only when a provider is installed already, and then that one serves as well.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = match &self.endpoint.gate {
-            Some(gate) => gate.client_builder(),
-            // No proxy can reach it.
-            None if self.endpoint.is_loopback() => Client::builder().no_proxy(),
-            None => Client::builder(),
-        };
-        let builder = match self.endpoint.url.scheme() {
-            // Without TLS no certificate is needed, and reading the system's takes 30 ms: it is never redirected to https.
-            "http" => builder.tls_certs_only([]),
-            _ => builder,
-        };
-        let client = builder
-            .connect_timeout(CONNECT_DEADLINE)
-            .connector_layer(self.connecting.clone())
+        let client = client_to(self.endpoint.gate.as_ref(), &self.endpoint.url)
+            .connector_layer(ObserveConnections)
             // A connection that the server has closed meanwhile looks like one that ended after the request was sent.
             .pool_max_idle_per_host(0)
-            .redirect(Policy::custom(follow_on_the_same_host))
-            .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
+            .redirect(within_the_origin(&Method::POST, MOST_REDIRECTS))
             .build()
             .map_err(|error| ModelError::Client {
-                detail: causes(&error),
+                detail: with_causes(&error),
             })?;
         Ok(self.client.get_or_init(|| client))
     }
@@ -252,7 +235,7 @@ impl Http {
 
     fn connection_detail(&self, error: reqwest::Error) -> String {
         // The address may hold secrets in its query.
-        self.endpoint.excerpt(&causes(&error.without_url()))
+        self.endpoint.excerpt(&with_causes(&error.without_url()))
     }
 
     /// The request was sent, and no whole reply came back.
@@ -310,34 +293,6 @@ impl Http {
             detail,
         }
     }
-}
-
-/// Follows 307 and 308 (the others would turn the POST into a GET) and never to another scheme, host or port.
-fn follow_on_the_same_host(attempt: Attempt<'_>) -> reqwest::redirect::Action {
-    let keeps_method = matches!(
-        attempt.status(),
-        StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT
-    );
-    let same_host = attempt
-        .previous()
-        .iter()
-        .all(|previous| previous.origin() == attempt.url().origin());
-    if keeps_method && same_host && attempt.previous().len() <= MOST_REDIRECTS {
-        attempt.follow()
-    } else {
-        attempt.stop()
-    }
-}
-
-/// An error with its causes: the outermost alone says little ("error sending request").
-fn causes(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -20,20 +20,35 @@ mod test_support;
 use std::future::Future;
 
 pub(crate) use anthropic::Anthropic;
+pub(crate) use connecting::{Connecting, ObserveConnections};
 pub(crate) use error::ModelError;
 pub(crate) use openai::OpenAi;
 pub(crate) use options::{ModelOptions, NamedIn};
 pub(crate) use recorded::{Recorded, RecordedReply};
 pub use reply_server::{ReplyServer, ReplyServerError};
+pub(crate) use retry::{RetryPolicy, retry_after};
 pub(crate) use secret::Secret;
 
 use crate::api::model::Provider;
+use crate::data::context::estimate_tokens;
 use crate::pipeline::call::{Reply, Request};
 
 /// A language model.
 pub(crate) trait Model: Send + Sync {
     /// Sends one request and returns the reply, or says why there is none.
     fn call(&self, request: &Request) -> impl Future<Output = Result<Reply, ModelError>> + Send;
+}
+
+/// Tokens of a request whose server does not count them.
+fn estimated_input(request: &Request) -> u64 {
+    let conversation = match request.conversation {
+        Some(_) => request.form(),
+        None => String::new(),
+    };
+    [request.system.clone(), request.user_message(), conversation]
+        .iter()
+        .map(|text| estimate_tokens(text))
+        .sum()
 }
 
 /// Any of the models that this crate knows, so that a caller can hold one without naming its type.

@@ -6,9 +6,11 @@ use serde_json::{Map, Value, json};
 
 use super::endpoint::Endpoint;
 use super::http::{Answer, Http};
-use super::{Model, ModelError, ModelOptions, Secret};
+use super::{Model, ModelError, ModelOptions, Secret, estimated_input};
 use crate::data::context::estimate_tokens;
 use crate::pipeline::call::{FinishReason, Reply, Request, Usage};
+
+mod conversation;
 
 /// A model behind `POST {baseURL}/chat/completions`.
 ///
@@ -103,7 +105,7 @@ impl OpenAi {
 
     fn body(&self, request: &Request, dialect: Dialect) -> Value {
         let mut user = request.user_message();
-        if dialect.format != Format::JsonSchema {
+        if request.conversation.is_none() && dialect.format != Format::JsonSchema {
             user.push_str(
                 "\n\nAnswer with one JSON object that is valid under this JSON Schema, and with nothing else:\n",
             );
@@ -128,6 +130,12 @@ impl OpenAi {
         // These three make the call what it is: a reply is read whole, for this model and these messages.
         body.remove("stream");
         body.insert("model".to_owned(), self.model.clone().into());
+        if let Some(conversation) = &request.conversation {
+            let messages = conversation::messages(request, conversation);
+            body.insert("messages".to_owned(), messages.into());
+            body.insert("tools".to_owned(), conversation::tools(conversation).into());
+            return Value::Object(body);
+        }
         let system = json!({"role": "system", "content": request.system});
         body.insert(
             "messages".to_owned(),
@@ -180,6 +188,9 @@ fn simpler_dialect(used: Dialect, answer: &Answer) -> Option<Dialect> {
 }
 
 fn response_format(request: &Request, format: Format) -> Option<Value> {
+    if request.conversation.is_some() {
+        return None;
+    }
     match format {
         Format::JsonSchema => Some(json!({
             "type": "json_schema",
@@ -205,8 +216,15 @@ fn reply(json: &Value, request: &Request) -> Option<Reply> {
             finish_reason(choice.get("finish_reason").and_then(Value::as_str)),
         ),
     };
+    let (calls, echo) = conversation::read(message);
     let usage = usage(json.get("usage"), request, &text);
-    Some(Reply { text, finish, usage })
+    Some(Reply {
+        text,
+        finish,
+        usage,
+        calls,
+        echo,
+    })
 }
 
 /// The text of a message: a string, or parts of which the text ones count.
@@ -223,7 +241,7 @@ fn text_of(content: Option<&Value>) -> String {
 
 fn finish_reason(name: Option<&str>) -> FinishReason {
     match name {
-        None | Some("stop") => FinishReason::Complete,
+        None | Some("stop" | "tool_calls") => FinishReason::Complete,
         Some("length") => FinishReason::Length,
         Some("content_filter") => FinishReason::Refused,
         Some(other) => FinishReason::Other(other.to_owned()),
@@ -233,8 +251,7 @@ fn finish_reason(name: Option<&str>) -> FinishReason {
 /// Tokens as the server counted them. Some leave reasoning out of `completion_tokens` but not out of the total.
 fn usage(usage: Option<&Value>, request: &Request, text: &str) -> Usage {
     let count = |name: &str| usage.and_then(|usage| usage.get(name)?.as_u64());
-    let input = count("prompt_tokens")
-        .unwrap_or_else(|| estimate_tokens(&request.system) + estimate_tokens(&request.user_message()));
+    let input = count("prompt_tokens").unwrap_or_else(|| estimated_input(request));
     let counted = count("completion_tokens").unwrap_or_else(|| estimate_tokens(text));
     let rest = count("total_tokens").map_or(0, |total| total.saturating_sub(input));
     Usage {

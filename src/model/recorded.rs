@@ -5,9 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Model, ModelError};
+use super::{Model, ModelError, estimated_input};
 use crate::data::context::estimate_tokens;
 use crate::pipeline::call::{CallKind, FinishReason, Reply, Request, Usage, request_hash};
+use crate::pipeline::conversation::ToolCall;
 
 /// One line of a recording.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -18,12 +19,15 @@ pub struct RecordedReply {
     /// Hash of the request; a recording written by hand may leave it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_hash: Option<String>,
-    /// The reply, where it is a JSON object. Exactly one of `reply` and `text` is given.
+    /// The reply, where it is a JSON object. Exactly one of `reply` and `text` is given, where there are no `calls`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<Value>,
     /// The reply as raw text, where it is anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Tools that it calls, `text` being what it says besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<RecordedToolCall>,
     /// `complete` (when left out), `length`, `refused`, or what a provider called it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<String>,
@@ -32,12 +36,31 @@ pub struct RecordedReply {
     pub usage: Option<Usage>,
 }
 
+/// A call of a tool.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RecordedToolCall {
+    /// By which its result is known; a recording written by hand may leave it out.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
+    /// Name of the tool.
+    pub name: String,
+    /// Its input.
+    pub input: Value,
+}
+
 impl RecordedReply {
     /// The line that replays `reply`.
     #[must_use]
     pub fn new(kind: CallKind, request_hash: &str, reply: &Reply) -> Self {
         let object = serde_json::from_str(&reply.text).ok().filter(Value::is_object);
+        let call = |call: &ToolCall| RecordedToolCall {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            input: call.input.clone(),
+        };
         Self {
+            calls: reply.calls.iter().map(call).collect(),
             kind,
             request_hash: Some(request_hash.to_owned()),
             text: object.is_none().then(|| reply.text.clone()),
@@ -64,11 +87,27 @@ impl RecordedReply {
             Some("refused") => FinishReason::Refused,
             Some(other) => FinishReason::Other(other.to_owned()),
         };
+        let call = |call: &RecordedToolCall| ToolCall {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            input: call.input.clone(),
+        };
+        let calls: Vec<ToolCall> = self.calls.iter().map(call).collect();
         let usage = self.usage.unwrap_or_else(|| Usage {
             input: estimated_input(),
-            output: estimate_tokens(&text),
+            output: estimate_tokens(&text)
+                + calls
+                    .iter()
+                    .map(|call| estimate_tokens(&call.input.to_string()))
+                    .sum::<u64>(),
         });
-        Reply { text, finish, usage }
+        Reply {
+            text,
+            finish,
+            usage,
+            calls,
+            echo: None,
+        }
     }
 }
 
@@ -157,7 +196,7 @@ impl Recorded {
         self.check_hash(*line, recorded, request)?;
         // Counted only now: a reply of another kind is not used up.
         *next += 1;
-        Ok(recorded.to_reply(|| estimate_tokens(&request.system) + estimate_tokens(&request.user_message())))
+        Ok(recorded.to_reply(|| estimated_input(request)))
     }
 
     fn check_hash(&self, line: usize, recorded: &RecordedReply, request: &Request) -> Result<(), ModelError> {
@@ -208,7 +247,7 @@ fn parse_line(recording: &str, line: usize, text: &str) -> Result<RecordedReply,
         detail,
     };
     let reply: RecordedReply = serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))?;
-    if reply.reply.is_some() == reply.text.is_some() {
+    if reply.calls.is_empty() && reply.reply.is_some() == reply.text.is_some() {
         return Err(unreadable("give exactly one of `reply` and `text`".to_owned()));
     }
     Ok(reply)

@@ -1,4 +1,5 @@
-//! An OpenAI-compatible server that answers from recordings: for demonstrations, tests and measurements on a cluster.
+//! A server that answers from recordings, as OpenAI-compatible servers and as Anthropic's do: for demonstrations, tests and measurements
+//! on a cluster.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,15 +11,18 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use self::dialect::Dialect;
 use super::ModelError;
 use super::recorded::{RecordedReply, parse_lines};
 use crate::data::context::estimate_tokens;
-use crate::pipeline::call::{CallKind, FinishReason, Reply};
+use crate::pipeline::call::CallKind;
 use crate::pipeline::digest::sha256_hex_of_parts;
+
+mod dialect;
 
 /// Recordings, each under a base address of its own.
 ///
-/// What a request asks for is the name of its JSON Schema. The first distinct request of a kind gets the first reply of this
+/// What a request asks for is the name of its JSON Schema (of the tool that it forces), or a turn where it offers tools. The first distinct request of a kind gets the first reply of this
 /// kind, the next distinct one the second, and after the last the first again; a request that was seen before gets the reply
 /// that it got then. So any number of equal tasks may run at once, and a call that is repeated after a crash changes nothing.
 #[derive(Debug, Default)]
@@ -91,7 +95,7 @@ impl ReplyServer {
         self.scripts.keys().map(String::as_str)
     }
 
-    /// The routes: `POST {base}/chat/completions` for each recording, `GET /requests` (how many requests of each kind came, and
+    /// The routes: `POST {base}/chat/completions` and `POST {base}/messages` for each recording, `GET /requests` (how many requests of each kind came, and
     /// how many of them were distinct), `GET /healthz`.
     pub fn router(self) -> Router {
         let server = Arc::new(self);
@@ -99,13 +103,15 @@ impl ReplyServer {
         let counted = Arc::clone(&server);
         router = router.route("/requests", get(async move || Json(counted.counts())));
         for base in server.scripts.keys() {
-            let server = Arc::clone(&server);
-            let path = format!("{base}/chat/completions");
-            let base = base.clone();
-            router = router.route(
-                &path,
-                post(async move |Json(body): Json<Value>| server.answer(&base, &body).await),
-            );
+            for dialect in Dialect::ALL {
+                let server = Arc::clone(&server);
+                let path = format!("{base}/{}", dialect.path());
+                let base = base.clone();
+                router = router.route(
+                    &path,
+                    post(async move |Json(body): Json<Value>| server.answer(&base, dialect, &body).await),
+                );
+            }
         }
         router.fallback(async move |uri: Uri| {
             let bases: Vec<&str> = server.base_paths().collect();
@@ -118,17 +124,17 @@ impl ReplyServer {
         })
     }
 
-    async fn answer(&self, base: &str, body: &Value) -> (StatusCode, Json<Value>) {
+    async fn answer(&self, base: &str, dialect: Dialect, body: &Value) -> (StatusCode, Json<Value>) {
         let Some(script) = self.scripts.get(base) else {
             return refusal(StatusCode::NOT_FOUND, "there is no such recording");
         };
-        let Some((kind, recorded)) = script.reply_to(body) else {
-            return refusal(StatusCode::BAD_REQUEST, &script.unknown(base, body));
+        let Some((kind, recorded)) = script.reply_to(dialect, body) else {
+            return refusal(StatusCode::BAD_REQUEST, &script.unknown(base, dialect, body));
         };
         tokio::time::sleep(self.latency).await;
         let reply = recorded.to_reply(|| estimate_tokens(&body["messages"].to_string()));
         tracing::info!(base, kind = kind.as_str(), "answered");
-        (StatusCode::OK, Json(completion(body, &reply)))
+        (StatusCode::OK, Json(dialect.answer(body, kind, &reply)))
     }
 
     fn counts(&self) -> Value {
@@ -140,8 +146,8 @@ impl ReplyServer {
 }
 
 impl Script {
-    fn reply_to(&self, body: &Value) -> Option<(CallKind, &RecordedReply)> {
-        let kind: CallKind = serde_json::from_value(kind_name(body)?.clone()).ok()?;
+    fn reply_to(&self, dialect: Dialect, body: &Value) -> Option<(CallKind, &RecordedReply)> {
+        let kind: CallKind = serde_json::from_value(dialect.kind_name(body)?).ok()?;
         let replies = self.replies.get(&kind)?;
         let hash = sha256_hex_of_parts(&[&body["messages"].to_string()]);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,9 +158,10 @@ impl Script {
         Some((kind, replies.get(position % replies.len())?))
     }
 
-    fn unknown(&self, base: &str, body: &Value) -> String {
+    fn unknown(&self, base: &str, dialect: Dialect, body: &Value) -> String {
         let kinds: Vec<&str> = self.replies.keys().map(|kind| kind.as_str()).collect();
-        let asked = kind_name(body).map_or_else(|| "no kind of call".to_owned(), Value::to_string);
+        let asked = dialect.kind_name(body);
+        let asked = asked.map_or_else(|| "no kind of call".to_owned(), |name| name.to_string());
         format!(
             "the recording at {base} has no reply: the request names {asked}, there are replies to {}",
             kinds.join(", ")
@@ -177,36 +184,6 @@ fn is_name(name: &str) -> bool {
         && name
             .bytes()
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-}
-
-fn kind_name(body: &Value) -> Option<&Value> {
-    body.pointer("/response_format/json_schema/name")
-}
-
-fn completion(body: &Value, reply: &Reply) -> Value {
-    let finish = match &reply.finish {
-        FinishReason::Complete => "stop",
-        FinishReason::Length => "length",
-        FinishReason::Refused => "content_filter",
-        FinishReason::Other(name) => name,
-    };
-    let usage = reply.usage;
-    json!({
-        "id": "chatcmpl-recorded",
-        "object": "chat.completion",
-        "created": 0,
-        "model": body["model"],
-        "choices": [{
-            "index": 0,
-            "message": {"role": "assistant", "content": reply.text},
-            "finish_reason": finish,
-        }],
-        "usage": {
-            "prompt_tokens": usage.input,
-            "completion_tokens": usage.output,
-            "total_tokens": usage.input + usage.output,
-        },
-    })
 }
 
 fn refusal(status: StatusCode, message: &str) -> (StatusCode, Json<Value>) {

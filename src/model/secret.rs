@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use reqwest::header::{HeaderName, HeaderValue};
+
 /// An API key or a secret header value: neither `Debug` nor `Display` shows it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -17,6 +19,22 @@ impl Secret {
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
+    }
+
+    /// The value as the request header `name`, or what is wrong with one of the two.
+    pub(crate) fn header(&self, name: &str) -> Result<(HeaderName, HeaderValue), &'static str> {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| "its name is not a header name")?;
+        let mut value = HeaderValue::from_str(&self.0)
+            .map_err(|_| "its value has a line break or another control character")?;
+        // Debug output of the client leaves out what is marked so.
+        value.set_sensitive(true);
+        Ok((name, value))
+    }
+
+    /// What a server may repeat of the value of a header: all of it, and of `Bearer abc` the token alone.
+    pub(crate) fn echoes(&self) -> impl Iterator<Item = &str> {
+        let token = self.0.split_once(' ').map(|(_, token)| token);
+        std::iter::once(self.0.as_str()).chain(token)
     }
 }
 

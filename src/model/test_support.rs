@@ -29,6 +29,7 @@ pub(super) fn request() -> Request {
             "additionalProperties": false,
         }),
         max_output_tokens: 800,
+        conversation: None,
     }
 }
 

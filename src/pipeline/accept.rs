@@ -8,6 +8,7 @@ mod outputs;
 mod packages;
 mod plan;
 mod source;
+mod workspace;
 
 use std::collections::BTreeSet;
 
@@ -25,6 +26,7 @@ use super::sandbox::Packages;
 use super::task::Task;
 
 pub use outputs::proposed_outputs;
+pub use workspace::{AcceptedWorkspace, accept_workspace, workspace_packages};
 
 /// What a usable reply says.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +48,8 @@ pub enum Accepted {
         /// What is wanted then.
         wanted: Packages,
     },
+    /// A turn of an agent.
+    Turn,
     /// Replacements of packages.
     Environment {
         /// What is replaced by what.
@@ -140,8 +144,12 @@ pub fn accept(
         CallKind::FixTests => facts.fix_tests(parse(reply)),
         CallKind::Cases => facts.cases(&parse(reply)?),
         CallKind::FixEnvironment => facts.fix_environment(parse(reply)?),
-        // Asked before there is a task: no stage of one asks for it.
-        CallKind::Outputs => Err(Refusal::Reply("A task has its outputs already.".to_owned())),
+        // Whatever an agent says is an answer: what cannot be used is told to it.
+        CallKind::Turn => Ok(Accepted::Turn),
+        // Asked without a task: no stage of one asks for these.
+        CallKind::Outputs | CallKind::Program => {
+            Err(Refusal::Reply("No stage of a task asks for this.".to_owned()))
+        }
     }
 }
 

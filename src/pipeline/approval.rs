@@ -5,6 +5,7 @@
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval, Gate};
 use crate::api::status::TestCounts;
 
+use super::agent::Next;
 use super::bounds::{cut, first};
 use super::digest::sha256_hex_of_parts;
 use super::progress::Progress;
@@ -20,12 +21,17 @@ const INSTALLED: usize = 2_048;
 /// What a person must approve of before the task goes on; `None` where nobody is waited for.
 #[must_use]
 pub fn awaited(task: &Task, progress: &Progress) -> Option<AwaitedApproval> {
+    let agent = progress.agent.as_ref();
     let gate = match progress.stage {
+        // Before its first turn.
+        Stage::Working if agent.is_none_or(|agent| agent.turns == 0) => Gate::Plan,
+        Stage::Working if agent.is_some_and(|agent| agent.next == Next::Run) => Gate::Image,
         Stage::GeneratingCode => Gate::Plan,
         Stage::AwaitingImage => Gate::Packages,
         Stage::RunningTests => Gate::Image,
         Stage::Passed => Gate::Result,
-        Stage::ReadingSamples
+        Stage::Working
+        | Stage::ReadingSamples
         | Stage::ReadingConstraints
         | Stage::Planning
         | Stage::GeneratingTests

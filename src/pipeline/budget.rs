@@ -80,7 +80,10 @@ pub fn has_room_again(task: &Task, progress: &Progress, now: Timestamp) -> bool 
         && exhausted(task, progress, now).is_none();
     match stopped {
         Some(StopReason::IterationsExhausted) => {
-            room && progress.attempts_of_try() < task.limits.max_iterations
+            room && match &progress.agent {
+                Some(agent) => agent.turns < task.limits.agent_max_turns,
+                None => progress.attempts_of_try() < task.limits.max_iterations,
+            }
         }
         Some(StopReason::BudgetExceeded) => room,
         Some(StopReason::PolicyDenied) => room && denial(task, progress).is_none(),

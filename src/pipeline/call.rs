@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::conversation::{Conversation, ToolCall};
 use super::digest::sha256_hex_of_parts;
 
 /// The kinds of call. The name in each request's JSON Schema is the kind, so that any server can distinguish them.
@@ -28,13 +29,18 @@ pub enum CallKind {
     FixEnvironment,
     /// Cases that were blamed for a failure, worked out again without the program.
     Cases,
+    /// What an agent does next.
+    Turn,
     /// The outputs of a task that does not exist yet.
     Outputs,
+    /// The program that answers a question of code mode.
+    Program,
 }
 
 impl CallKind {
-    /// Every kind: the one that is asked before there is a task, then those of a task in the order in which it first meets them.
-    pub const ALL: [Self; 10] = [
+    /// Every kind: those that are asked without a task, then those of a task in the order in which it first meets them.
+    pub const ALL: [Self; 12] = [
+        Self::Program,
         Self::Outputs,
         Self::Constraints,
         Self::Plan,
@@ -45,12 +51,13 @@ impl CallKind {
         Self::FixTests,
         Self::FixEnvironment,
         Self::Cases,
+        Self::Turn,
     ];
 
     /// The kinds of a task, in the order in which it first meets them.
     #[must_use]
     pub fn of_a_task() -> &'static [Self] {
-        Self::ALL.get(1..).unwrap_or_default()
+        Self::ALL.get(2..).unwrap_or_default()
     }
 
     /// The name on the wire (`fix_code`).
@@ -67,6 +74,8 @@ impl CallKind {
             Self::FixEnvironment => "fix_environment",
             Self::Cases => "cases",
             Self::Outputs => "outputs",
+            Self::Turn => "turn",
+            Self::Program => "program",
         }
     }
 }
@@ -88,8 +97,10 @@ pub struct Request {
     pub prefix: String,
     /// What this call asks for.
     pub instruction: String,
-    /// JSON Schema of the reply: every property required, no further properties.
+    /// JSON Schema of the reply: every property required, no further properties. Of no meaning in a conversation.
     pub schema: serde_json::Value,
+    /// Tools and what was said since the first message; `None` where a reply of the schema is asked for.
+    pub conversation: Option<Conversation>,
     /// Upper bound of the reply's tokens.
     pub max_output_tokens: u32,
 }
@@ -100,24 +111,34 @@ impl Request {
     pub fn user_message(&self) -> String {
         format!("{}\n\n{}", self.prefix, self.instruction)
     }
+
+    /// What goes out besides system text and first message: the schema, or tools and conversation, as JSON.
+    #[must_use]
+    pub fn form(&self) -> String {
+        match &self.conversation {
+            // String keys only: writing to memory cannot fail.
+            Some(conversation) => serde_json::to_string(conversation).unwrap_or_default(),
+            None => self.schema.to_string(),
+        }
+    }
 }
 
 /// SHA-256 (hex) of what decides a reply: kind, system, prefix, instruction and schema. The output limit is left out, for
 /// it depends on what is left of the budget.
 #[must_use]
 pub fn request_hash(request: &Request) -> String {
-    let schema = request.schema.to_string();
+    let form = request.form();
     sha256_hex_of_parts(&[
         request.kind.as_str(),
         &request.system,
         &request.prefix,
         &request.instruction,
-        &schema,
+        &form,
     ])
 }
 
 /// One reply, after a provider's protocol was taken off.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Reply {
     /// The text of the answer; JSON by the request's schema when the model kept to it.
@@ -126,13 +147,20 @@ pub struct Reply {
     pub finish: FinishReason,
     /// Tokens as the provider counted them (or the estimate when it did not say).
     pub usage: Usage,
+    /// Tools that it calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<ToolCall>,
+    /// The message as the provider wrote it, where it holds more than text and calls: the next request repeats it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub echo: Option<serde_json::Value>,
 }
 
 /// Why a model stopped.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum FinishReason {
     /// It had said everything.
+    #[default]
     Complete,
     /// It met the output limit: the text is cut.
     Length,
@@ -163,6 +191,7 @@ mod tests {
             prefix: "prefix".to_owned(),
             instruction: "instruction".to_owned(),
             schema: serde_json::json!({"type": "object"}),
+            conversation: None,
             max_output_tokens: 100,
         }
     }

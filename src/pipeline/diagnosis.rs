@@ -182,6 +182,28 @@ pub fn of_acceptance(check: &FailedCheck) -> DiagnosedFailure {
     }
 }
 
+/// The diagnosis of a case that fails again although its agent takes the program for right: the case may be wrong.
+#[must_use]
+pub fn of_doubtful_case(check: &FailedCheck) -> DiagnosedFailure {
+    DiagnosedFailure {
+        signature: check.signature(),
+        diagnosis: FailureDiagnosis {
+            test: check.detail.id.clone(),
+            error: check.headline(),
+            expected: "The result that the case states.".into(),
+            actual: check.detail.message.clone(),
+            root_cause: "Nothing but cases fails, and this one failed before.".into(),
+            suggested_fix: "Work the case out again from the task alone.".into(),
+            error_type: ErrorType::TestError,
+            reclassified_from: None,
+        },
+        functions: Vec::new(),
+        blames_case: true,
+        packages: Vec::new(),
+        system_packages: Vec::new(),
+    }
+}
+
 /// Whether nothing fails but what no model may see: acceptance tests and the user's examples.
 #[must_use]
 pub fn only_acceptance(failed: &[FailedCheck]) -> bool {

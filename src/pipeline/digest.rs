@@ -1,13 +1,31 @@
 //! SHA-256 as the lower-case hexadecimal text that names, statuses and records hold.
 
 use std::fmt::Write as _;
+use std::io::{self, Read};
 
 use sha2::{Digest, Sha256};
+
+/// Bytes of a stream that are hashed at a time.
+const BUFFER_BYTES: usize = 256 * 1024;
 
 /// SHA-256 of `bytes`, 64 lower-case hexadecimal digits.
 #[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
+}
+
+/// SHA-256 of all that `input` gives, which is never held as a whole.
+pub fn sha256_of(input: &mut impl Read) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; BUFFER_BYTES];
+    loop {
+        match input.read(&mut buffer) {
+            Ok(0) => return Ok(hex(&hasher.finalize())),
+            Ok(read) => hasher.update(&buffer[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// SHA-256 of a sequence of texts, 64 lower-case hexadecimal digits. Each text counts with its length, so that moving

@@ -61,6 +61,12 @@ impl CheckSource {
     pub const fn is_hidden(self) -> bool {
         matches!(self, Self::Acceptance | Self::Example)
     }
+
+    /// Whether it is a case of the plan, or one that follows from it.
+    #[must_use]
+    pub const fn is_case(self) -> bool {
+        matches!(self, Self::Case | Self::SettledCase)
+    }
 }
 
 impl FailedCheck {

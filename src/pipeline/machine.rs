@@ -11,6 +11,7 @@ use strum::{EnumDiscriminants, IntoStaticStr};
 use crate::api::approval::{ApprovalStatus, AwaitedApproval};
 use crate::api::status::{CaseEvidence, ConstraintStatus, PlanStatus};
 
+use super::agent::Next;
 use super::approval;
 use super::budget;
 use super::call::CallKind;
@@ -23,13 +24,17 @@ use super::sandbox::Packages;
 use super::stage::{Stage, Stop};
 use super::task::Task;
 
+mod agent;
 mod effects;
+mod ends;
+mod fixes;
 mod outcome;
 mod retry;
 
 pub use effects::{MAX_FIX_TRIES, MAX_REJECTIONS};
 pub use outcome::{
-    Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, NewSource, SamplesRead, Tested,
+    AgentMoved, AgentSources, Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, NewSource,
+    SamplesRead, Tested,
 };
 
 /// What happened.
@@ -56,6 +61,8 @@ pub enum Outcome {
     CodeWritten(NewSource),
     /// There is a suite.
     TestsWritten(NewSource),
+    /// An agent's turn went on.
+    AgentMoved(AgentMoved),
     /// There is an image.
     ImageReady(ImageReady),
     /// The image cannot be built for want of a package.
@@ -133,7 +140,20 @@ pub const TRANSITIONS: &[Transition] = {
             &[At::ReadingConstraints, At::Planning],
         ),
         Transition::new(&[At::ReadingConstraints], On::ConstraintsRead, &[At::Planning]),
-        Transition::new(&[At::Planning], On::Planned, &[At::GeneratingCode]),
+        Transition::new(&[At::Planning], On::Planned, &[At::GeneratingCode, At::Working]),
+        Transition::new(
+            &[At::Working],
+            On::AgentMoved,
+            &[
+                At::AwaitingImage,
+                At::RunningTests,
+                At::RecheckingCases,
+                At::Failed,
+            ],
+        )
+        .or_stays(),
+        Transition::new(&[At::Working], On::AgentMoved, PASSED),
+        Transition::new(&[At::Working], On::ImageLost, &[At::AwaitingImage]),
         Transition::new(
             &[At::GeneratingCode],
             On::CodeWritten,
@@ -147,11 +167,15 @@ pub const TRANSITIONS: &[Transition] = {
         // While the suite is on its way, the image only has to be there when it arrives.
         Transition::new(&[At::GeneratingTests], On::ImageReady, &[]).or_stays(),
         Transition::new(&[At::GeneratingTests], On::BuildFailed, &[]).or_stays(),
-        Transition::new(&[At::AwaitingImage], On::ImageReady, &[At::RunningTests]),
+        Transition::new(
+            &[At::AwaitingImage],
+            On::ImageReady,
+            &[At::RunningTests, At::Working],
+        ),
         Transition::new(
             &[At::AwaitingImage],
             On::BuildFailed,
-            &[At::FixingEnvironment, At::Failed],
+            &[At::FixingEnvironment, At::Working, At::Failed],
         ),
         Transition::new(
             &[At::FixingEnvironment],
@@ -163,7 +187,7 @@ pub const TRANSITIONS: &[Transition] = {
         Transition::new(
             &[At::RunningTests],
             On::Tested,
-            &[At::Diagnosing, At::GeneratingTests, At::Failed],
+            &[At::Diagnosing, At::GeneratingTests, At::Working, At::Failed],
         )
         .or_stays(),
         Transition::new(
@@ -175,7 +199,7 @@ pub const TRANSITIONS: &[Transition] = {
         Transition::new(
             &[At::RecheckingCases],
             On::CasesRevised,
-            &[At::FixingCode, At::FixingTests],
+            &[At::FixingCode, At::FixingTests, At::Working],
         ),
         Transition::new(&[At::RecheckingCases], On::CasesRevised, AFTER_FIX),
         Transition::new(&[At::FixingCode], On::CodeFixed, &[At::FixingTests]),
@@ -210,7 +234,7 @@ pub const TRANSITIONS: &[Transition] = {
         Transition::new(
             &[At::Failed, At::Succeeded],
             On::Retried,
-            &[At::Planning, At::GeneratingCode, At::GeneratingTests],
+            &[At::Planning, At::GeneratingCode, At::GeneratingTests, At::Working],
         )
         .or_stays(),
         Transition::new(&[At::Failed], On::Retried, &[At::Diagnosing]),
@@ -266,6 +290,10 @@ pub enum Decision {
     Call(CallKind),
     /// Ask the model for the suite while the image builds.
     CallBesideBuild(CallKind),
+    /// Run the commands of an agent's turn.
+    RunCommands,
+    /// Go on with an agent's turn, what it waited for being there.
+    GoOn,
     /// Diagnose failing acceptance tests without a model.
     DiagnoseAcceptance,
     /// Build the image, or see how far it is.
@@ -318,6 +346,19 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
         Stage::ReadingSamples => Decision::ReadSamples,
         Stage::ReadingConstraints => call(task, progress, CallKind::Constraints),
         Stage::Planning => call(task, progress, CallKind::Plan),
+        Stage::Working => match progress
+            .agent
+            .as_ref()
+            .map(|agent| agent.next)
+            .unwrap_or_default()
+        {
+            Next::Ask => match agent::turns_exhausted(task, progress) {
+                Some(stop) => Decision::Stop(stop),
+                None => call(task, progress, CallKind::Turn),
+            },
+            Next::Run => Decision::RunCommands,
+            Next::Test | Next::Continue | Next::Done => Decision::GoOn,
+        },
         Stage::GeneratingCode => call(task, progress, CallKind::Code),
         Stage::GeneratingTests => {
             let decision = call(task, progress, CallKind::Tests);
@@ -381,7 +422,8 @@ pub fn advance(
     match outcome {
         Outcome::SamplesRead(read) => next.take_samples(task, read),
         Outcome::ConstraintsRead { checks, constraints } => next.take_constraints(checks, constraints),
-        Outcome::Planned { plan, cases } => next.take_plan(plan, cases),
+        Outcome::Planned { plan, cases } => next.take_plan(task, plan, cases),
+        Outcome::AgentMoved(moved) => next.take_agent_move(task, moved, now),
         Outcome::CodeWritten(source) => next.take_first_solution(task, source, now),
         Outcome::TestsWritten(source) => next.take_suite(source, now),
         Outcome::ImageReady(ready) => next.take_image(ready, now),

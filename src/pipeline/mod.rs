@@ -4,6 +4,7 @@
 
 pub mod accept;
 pub mod active;
+pub mod agent;
 pub mod approval;
 pub mod bounds;
 pub mod budget;
@@ -11,6 +12,8 @@ pub mod call;
 pub mod cases;
 pub mod causes;
 pub mod checks;
+pub mod code_mode;
+pub mod conversation;
 mod repetition;
 pub mod diagnosis;
 pub mod evidence;
@@ -37,6 +40,7 @@ pub mod run;
 pub mod sandbox;
 pub mod stage;
 pub mod status;
+pub mod stored_outputs;
 pub mod task;
 #[cfg(test)]
 pub(crate) mod test_support;

@@ -45,6 +45,7 @@ pub fn visible_report(report: &Report, solution: &str, columns: &BTreeSet<String
             outputs: _,
             not_writable: _,
             mutants: _,
+            commands: _,
         } = phase;
         PhaseReport {
             name: *name,
@@ -58,6 +59,7 @@ pub fn visible_report(report: &Report, solution: &str, columns: &BTreeSet<String
             outputs: Vec::new(),
             not_writable: None,
             mutants: None,
+            commands: None,
         }
     });
     Report {
@@ -398,6 +400,7 @@ mod tests {
             outputs: Vec::new(),
             not_writable: None,
             mutants: None,
+            commands: None,
         };
         let report = Report {
             phases: vec![phase],

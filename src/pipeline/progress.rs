@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::api::approval::ApprovalStatus;
@@ -15,10 +15,19 @@ use crate::api::status::{
     SampleStatus,
 };
 
+use super::agent::AgentProgress;
 use super::call::{CallKind, Usage};
-use super::sandbox::Packages;
-use super::stage::{Category, Stage, Stop};
+use super::stage::{Stage, Stop};
 use super::task::Task;
+
+mod build;
+mod documents;
+mod waiting;
+
+use build::is_none;
+pub use build::{Build, BuildFault, BuiltImage, RecordedLock};
+pub use documents::{Document, Documents};
+pub use waiting::{LONGEST_PAUSE, LONGEST_PAUSE_FOR_A_PERSON, WaitReason, Waiting};
 
 /// Version of the serialised form. A newer one is left alone.
 pub const PROGRESS_VERSION: u32 = 3;
@@ -64,6 +73,9 @@ pub struct Progress {
     /// Why there was no further try when somebody asked for one last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_refused: Option<String>,
+    /// How far the agent has come; `None` where none writes the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentProgress>,
     /// The image.
     #[serde(default)]
     pub build: Build,
@@ -104,6 +116,9 @@ pub struct Progress {
     /// The program as an image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedImage>,
+    /// Whether the rehearsal writes to a disk, as what it wrote to memory was too large once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub writes_to_disk: bool,
     /// How the last rehearsal ended.
     pub rehearsal: Option<RehearsalStatus>,
     /// Exit code of the last run.
@@ -138,102 +153,6 @@ pub struct Intent {
     pub deadline: Timestamp,
 }
 
-/// Longest pause before infrastructure that failed is tried again.
-pub const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
-/// Longest pause before it is checked again whether a person has acted.
-pub const LONGEST_PAUSE_FOR_A_PERSON: SignedDuration = SignedDuration::from_hours(1);
-
-/// What a task waits for.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct Waiting {
-    /// Infrastructure (tried again by itself) or configuration (a person must act).
-    pub category: Category,
-    /// What happened, to which object, and what to do.
-    pub message: String,
-    /// How often in a row.
-    pub times: u32,
-    /// When it is tried again.
-    pub retry_at: Timestamp,
-    /// What a person must change, where that has a name of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<WaitReason>,
-}
-
-impl Waiting {
-    /// Whether it is time for another try. A moment further away than any pause is one of a clock that was set back since.
-    #[must_use]
-    pub fn is_over(&self, now: Timestamp) -> bool {
-        let longest = match self.category {
-            Category::Infrastructure => LONGEST_PAUSE,
-            Category::Configuration => LONGEST_PAUSE_FOR_A_PERSON,
-        };
-        let left = self.retry_at.duration_since(now);
-        left <= SignedDuration::ZERO || left > longest
-    }
-}
-
-/// What a person must change.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub enum WaitReason {
-    /// An output is too large to be checked.
-    OutputTooLarge,
-}
-
-/// The image and what it must hold.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Build {
-    /// What program and suite need.
-    pub wanted: Packages,
-    /// What replies and diagnoses declared, besides what the syntax trees show.
-    pub declared: Packages,
-    /// Names that could not be installed, after `pip:` or `apt:`, and what took their place (empty: nothing).
-    pub replaced: BTreeMap<String, String>,
-    /// The last image that was built.
-    pub built: Option<BuiltImage>,
-    /// Why the last build failed for want of a package.
-    pub fault: Option<BuildFault>,
-    /// The image that a sandbox could not find although it was built.
-    pub lost: Option<String>,
-    /// What the last image held, archive by archive, where that is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lock: Option<RecordedLock>,
-}
-
-/// What an environment held: whoever makes the same one again makes it of the same archives.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct RecordedLock {
-    /// Hash of everything that the environment was asked to be.
-    pub environment: String,
-    /// A requirements file.
-    pub document: Document,
-}
-
-/// An image that was built.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase", default)]
-pub struct BuiltImage {
-    /// Its reference (locally the environment's name).
-    pub image: String,
-    /// What was asked of it.
-    pub packages: Packages,
-    /// What was installed (`pandas==2.3.1`).
-    pub resolved: Vec<String>,
-    /// The interpreter inside (`3.12.4`).
-    pub python: String,
-    /// Days that every release in it had been there when it was asked for.
-    #[serde(skip_serializing_if = "is_none")]
-    pub min_release_age_days: u32,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it this way")]
-const fn is_none(count: &u32) -> bool {
-    *count == 0
-}
-
 /// A program that is an image in a registry.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
@@ -245,72 +164,6 @@ pub struct PublishedImage {
     /// What was asked for.
     #[serde(default)]
     pub asked: Publish,
-}
-
-/// A build that failed for want of a package.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase", default)]
-pub struct BuildFault {
-    /// What was wanted.
-    pub packages: Packages,
-    /// What the package manager said.
-    pub message: String,
-}
-
-impl Build {
-    /// The image, when it holds everything that is wanted.
-    #[must_use]
-    pub fn ready(&self) -> Option<&BuiltImage> {
-        self.built
-            .as_ref()
-            .filter(|built| covers(&built.packages, &self.wanted))
-    }
-
-    /// The fault, when it is about what is wanted now.
-    #[must_use]
-    pub fn present_fault(&self) -> Option<&BuildFault> {
-        self.fault.as_ref().filter(|fault| fault.packages == self.wanted)
-    }
-}
-
-/// Whether `have` holds all of `want`.
-fn covers(have: &Packages, want: &Packages) -> bool {
-    want.pip.iter().all(|p| have.pip.contains(p)) && want.apt.iter().all(|p| have.apt.contains(p))
-}
-
-/// A content in the store.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct Document {
-    /// Its name in the store.
-    pub name: String,
-    /// SHA-256 of its bytes, hex.
-    pub sha256: String,
-    /// Its size.
-    pub bytes: u64,
-}
-
-/// Where the contents lie.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Documents {
-    /// The data context as it goes into prompts.
-    pub context: Option<Document>,
-    /// The samples' profiles and inferred schemas.
-    pub profiles: Option<Document>,
-    /// The constraints as checks.
-    pub checks: Option<Document>,
-    /// The cases.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cases: Option<Document>,
-    /// The present program.
-    pub solution: Option<Document>,
-    /// The present suite.
-    pub tests: Option<Document>,
-    /// The last run.
-    pub run: Option<Document>,
-    /// The last diagnosis.
-    pub diagnosis: Option<Document>,
 }
 
 /// What the loop remembers to notice that it repeats itself.
@@ -406,6 +259,7 @@ impl Progress {
             ended_in: None,
             retries: Vec::new(),
             retry_refused: None,
+            agent: None,
             build: Build::default(),
             documents: Documents::default(),
             plan: None,
@@ -420,6 +274,7 @@ impl Progress {
             adopted_from: None,
             approvals: Vec::new(),
             published: None,
+            writes_to_disk: false,
             rehearsal: None,
             exit_code: None,
             last_error: None,

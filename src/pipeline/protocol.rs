@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+use serde_json::json;
+
+use super::agent::TOOLS;
 use super::call::CallKind;
 use super::reply::schema;
 
@@ -22,6 +25,7 @@ asks for comes last. A reply that is cut, fenced, not JSON or of another shape i
 
 The order of a task that passes at once: `constraints` (only when the task has constraints), `plan`, `code`, `tests`. A failed attempt adds \
 `diagnosis`, then `fix_code` and `fix_tests` as the diagnosis says; missing packages are added without a call. \
+An agent (`backend: Agent`) makes one call `turn` after another once there is a plan. \
 `kubectl-codegen new` makes one call before there is a task, `outputs`, when the command line names no outputs.
 ";
 
@@ -30,7 +34,11 @@ The order of a task that passes at once: `constraints` (only when the task has c
 pub fn page() -> String {
     let mut page = HEAD.to_owned();
     for kind in CallKind::ALL {
-        let json = serde_json::to_string_pretty(&schema(kind)).unwrap_or_default();
+        let form = match kind {
+            CallKind::Turn => json!({"tools": *TOOLS}),
+            kind => schema(kind),
+        };
+        let json = serde_json::to_string_pretty(&form).unwrap_or_default();
         // Writing to a string cannot fail.
         let _ = write!(
             page,
@@ -67,6 +75,14 @@ const fn purpose(kind: CallKind) -> &'static str {
         CallKind::Outputs => {
             "The outputs of a task that is written from a prompt alone. The request shows the prompt, constraints, options and data as those \
              of the task will."
+        }
+        CallKind::Program => {
+            "The program that answers a question of code mode. The request shows the tools as Python declares them, the conversation and the \
+             question; after a program that failed, that program and what was wrong with it."
+        }
+        CallKind::Turn => {
+            "What an agent does next: any number of calls of these tools, or a sentence without one when it is done. The request offers them \
+             as the protocol's own tools, without a `response_format` and without `tool_choice`, and repeats everything that was said."
         }
         CallKind::FixEnvironment => {
             "Names for packages that cannot be installed. An empty replacement leaves the package out."

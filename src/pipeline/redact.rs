@@ -66,6 +66,36 @@ impl Redactor {
         clean
     }
 
+    /// `value` without the values in its texts, those of its keys included.
+    #[must_use]
+    pub fn redact_json(&self, value: Value) -> Value {
+        match value {
+            value if self.replacements.is_empty() => value,
+            Value::String(text) => Value::String(self.redact(&text)),
+            Value::Array(items) => items.into_iter().map(|item| self.redact_json(item)).collect(),
+            Value::Object(fields) => {
+                let fields = fields.into_iter();
+                let clean = fields.map(|(key, value)| (self.redact(&key), self.redact_json(value)));
+                Value::Object(clean.collect())
+            }
+            value => value,
+        }
+    }
+
+    /// The beginning of `text` on one line of at most `longest` bytes, without the values.
+    #[must_use]
+    pub fn excerpt(&self, text: &str, longest: usize) -> String {
+        let clean = self.redact(text);
+        let line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
+        match line
+            .char_indices()
+            .find(|(at, character)| at + character.len_utf8() > longest)
+        {
+            Some((end, _)) => format!("{} ...", &line[..end]),
+            None => line,
+        }
+    }
+
     /// Where the next value begins at or after `from`, and which it is: the longest of those that begin there.
     fn earliest(&self, text: &str, from: usize, next: &mut [Option<usize>]) -> Option<(usize, usize)> {
         for (position, (spelling, _)) in next.iter_mut().zip(&self.replacements) {
@@ -110,6 +140,8 @@ fn python_spellings(text: &str) -> [String; 2] {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -192,6 +224,20 @@ mod tests {
         let text = "aaaa ".repeat(200_000);
         let redactor = Redactor::new([("A", "aaaa"), ("B", "never there")]);
         assert_eq!(redactor.redact(&text).len(), "[redacted:A] ".len() * 200_000);
+    }
+
+    #[test]
+    fn the_texts_and_keys_of_json_are_redacted() {
+        let value = json!({"headers": [{"hunter22": "Bearer hunter22"}, 7, null]});
+        let clean = json!({"headers": [{"[redacted:KEY]": "Bearer [redacted:KEY]"}, 7, null]});
+        assert_eq!(Redactor::new([("KEY", "hunter22")]).redact_json(value), clean);
+    }
+
+    #[test]
+    fn an_excerpt_is_one_line_cut_after_the_values_are_gone() {
+        let redactor = Redactor::new([("KEY", "hunter22")]);
+        assert_eq!(redactor.excerpt("a\n hunter22\tb", 100), "a [redacted:KEY] b");
+        assert_eq!(redactor.excerpt("ää hunter22", 3), "ä ...");
     }
 
     #[test]

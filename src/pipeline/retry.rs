@@ -7,7 +7,7 @@ use super::progress::Progress;
 use super::stage::{Stage, StopReason};
 use super::task::Task;
 use crate::api::approval::{ApprovalDecision, Gate};
-use crate::api::common::TestingMode;
+use crate::api::common::{Backend, TestingMode};
 use crate::api::retry::RetryFrom;
 
 /// Bytes of the longest hint: it is part of the state, and of every prompt.
@@ -114,7 +114,8 @@ const fn of_stage(stage: Stage) -> RetryFrom {
     match stage {
         Stage::ReadingSamples | Stage::ReadingConstraints | Stage::Planning => RetryFrom::Plan,
         Stage::GeneratingTests => RetryFrom::Tests,
-        Stage::Diagnosing
+        Stage::Working
+        | Stage::Diagnosing
         | Stage::RecheckingCases
         | Stage::FixingEnvironment
         | Stage::FixingCode
@@ -142,6 +143,9 @@ fn missing(task: &Task, progress: &Progress, from: RetryFrom) -> Option<String> 
     if from != RetryFrom::Plan && rejected_at(progress) == Some(Gate::Plan) {
         return Some("its plan was rejected: go on from Plan".to_owned());
     }
+    if task.backend == Backend::Agent {
+        return missing_of_agent(progress, from).map(str::to_owned);
+    }
     let is_of_the_suite = progress.ended_in == Some(Stage::GeneratingTests);
     let why = match from {
         RetryFrom::Code if progress.plan.is_none() => "there is no plan yet: go on from Plan",
@@ -162,4 +166,23 @@ fn missing(task: &Task, progress: &Progress, from: RetryFrom) -> Option<String> 
         RetryFrom::Plan | RetryFrom::Code | RetryFrom::Tests | RetryFrom::Diagnosis => return None,
     };
     Some(why.to_owned())
+}
+
+/// The same where an agent writes the program.
+fn missing_of_agent(progress: &Progress, from: RetryFrom) -> Option<&'static str> {
+    let has_turns = progress
+        .agent
+        .as_ref()
+        .is_some_and(|agent| agent.next_step > agent.first_step);
+    match from {
+        RetryFrom::Code if progress.plan.is_none() => Some("there is no plan yet: go on from Plan"),
+        RetryFrom::Tests => Some(
+            "its agent writes program and tests together: go on from Diagnosis (the same session) or Code (a new one)",
+        ),
+        RetryFrom::Diagnosis if progress.stage == Stage::Succeeded => {
+            Some("nothing failed in its last tests: go on from Code")
+        }
+        RetryFrom::Diagnosis if !has_turns => Some("its agent has done nothing yet: go on from Code or Plan"),
+        RetryFrom::Plan | RetryFrom::Code | RetryFrom::Diagnosis => None,
+    }
 }

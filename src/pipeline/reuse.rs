@@ -130,10 +130,13 @@ pub fn adopted(task: &Task, origin: &Progress, from: &str, run: &str, now: Times
 mod tests {
     use super::*;
     use crate::api::approval::Gate;
+    use crate::api::common::Backend;
     use crate::api::publish::Publish;
+    use crate::pipeline::call::CallKind;
     use crate::pipeline::machine::{Decision, Outcome, Tested, advance, decide};
     use crate::pipeline::progress::PublishedImage;
-    use crate::pipeline::test_support::{at, document, image, start, task, verdict};
+    use crate::pipeline::test_support::{at, document, failed, image, start, task, verdict};
+    use crate::pipeline::verdict::CheckSource;
 
     fn origin() -> Progress {
         let mut origin = start();
@@ -164,6 +167,24 @@ mod tests {
             (end.stage, end.adopted_from.as_deref()),
             (Stage::Succeeded, Some("first"))
         );
+    }
+
+    #[test]
+    fn an_adopted_program_that_fails_is_left_and_an_agent_begins_with_its_own() {
+        let task = Task {
+            backend: Backend::Agent,
+            ..task()
+        };
+        let taken = adopted(&task, &origin(), "first", "run", at(7));
+        let ran = Outcome::Tested(Tested {
+            record: document("documents/run-0001.json"),
+            verdict: Box::new(verdict(vec![failed(CheckSource::Test, "t::a", "1")])),
+            started_at: at(8),
+        });
+        let next = advance(&task, &taken, ran, at(9)).unwrap();
+        assert_eq!((next.stage, next.adopted_from.as_deref()), (Stage::Working, None));
+        assert_eq!(decide(&task, &next, at(9)), Decision::Call(CallKind::Turn));
+        assert_eq!(next.documents.solution, None);
     }
 
     #[test]

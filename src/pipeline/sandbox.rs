@@ -5,8 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
+use super::agent::{Command, CommandRun, MAX_BYTES, MAX_FILES, Workspace};
 use super::mutants::{MutantPhase, MutantReport};
 
 pub use crate::data::outputs::OutputContent;
@@ -107,6 +110,8 @@ pub enum Phase {
     Program(ProgramPhase),
     /// The generated suite against mutants of the program.
     Mutants(MutantPhase),
+    /// Commands of an agent.
+    Commands(CommandsPhase),
 }
 
 /// Which step of a job.
@@ -127,6 +132,8 @@ pub enum PhaseName {
     Run,
     /// The program on the inputs of one case.
     Case,
+    /// Commands of an agent.
+    Commands,
 }
 
 /// A pytest session.
@@ -145,6 +152,55 @@ pub struct TestPhase {
     /// By what the tests see the program when it does not lie beside them; `None` where they import it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<ProgramChannel>,
+}
+
+/// Commands of an agent, in its workspace.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandsPhase {
+    /// Which phase this is.
+    pub name: PhaseName,
+    /// The files of the workspace.
+    pub files: Vec<PhaseFile>,
+    /// The commands, in order.
+    pub commands: Vec<PhaseCommand>,
+    /// Most files and most bytes of the workspace afterwards.
+    pub most_files: usize,
+    /// Most bytes of them together.
+    pub most_bytes: usize,
+}
+
+/// One command line.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseCommand {
+    /// As the policy read it: argument vectors and how they are joined. No shell ever sees it.
+    pub script: serde_json::Value,
+    /// Seconds that it may take, where that is less than the phase may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+}
+
+impl CommandsPhase {
+    /// These commands on those files.
+    #[must_use]
+    pub fn new(workspace: &Workspace, commands: &[Command]) -> Self {
+        let file = |(path, content): (&str, &[u8])| PhaseFile {
+            path: path.to_owned(),
+            content: STANDARD.encode(content),
+        };
+        let command = |command: &Command| PhaseCommand {
+            script: command.script.clone(),
+            seconds: command.timeout.map(|milliseconds| milliseconds / 1_000.0),
+        };
+        Self {
+            name: PhaseName::Commands,
+            files: workspace.files().map(file).collect(),
+            commands: commands.iter().map(command).collect(),
+            most_files: MAX_FILES,
+            most_bytes: MAX_BYTES,
+        }
+    }
 }
 
 /// How tests see a program that is never there while they are: it runs for their calls, alone, and they get what it came to.
@@ -242,9 +298,21 @@ pub struct PhaseReport {
     /// What the suite made of mutants of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutants: Option<MutantReport>,
+    /// What commands of an agent came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands: Option<CommandRun>,
 }
 
 impl Report {
+    /// The report of a job that had no phase, or of which nothing came back.
+    #[must_use]
+    pub const fn nothing() -> Self {
+        Self {
+            phases: Vec::new(),
+            seconds: 0.0,
+        }
+    }
+
     /// Whether the execution of `job` as such failed: a limit, a signal, a phase that never started. How the program without
     /// bodies and its mutants fare is no matter of the execution.
     #[must_use]
@@ -252,7 +320,8 @@ impl Report {
         // These runs are about the suite: a program without bodies may well hang.
         let of_the_suite = |phase: &Phase| match phase {
             Phase::Tests(asked) => asked.name == PhaseName::Vacuity,
-            Phase::Mutants(_) => true,
+            // What commands come to is told, whatever it is.
+            Phase::Mutants(_) | Phase::Commands(_) => true,
             Phase::Program(_) => false,
         };
         job.phases

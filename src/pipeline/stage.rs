@@ -27,6 +27,8 @@ pub enum Stage {
     ReadingConstraints,
     /// There is no plan yet.
     Planning,
+    /// There is a plan; an agent writes program and suite.
+    Working,
     /// There is a plan and no program.
     GeneratingCode,
     /// There is a program and no suite for it; the image builds beside.
@@ -60,9 +62,10 @@ impl Stage {
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Stages that ask a model.
-    pub const CALLING: [Self; 9] = [
+    pub const CALLING: [Self; 10] = [
         Self::ReadingConstraints,
         Self::Planning,
+        Self::Working,
         Self::GeneratingCode,
         Self::GeneratingTests,
         Self::Diagnosing,
@@ -73,7 +76,8 @@ impl Stage {
     ];
 
     /// Stages that a person may have to let a task out of.
-    pub const GATED: [Self; 4] = [
+    pub const GATED: [Self; 5] = [
+        Self::Working,
         Self::GeneratingCode,
         Self::AwaitingImage,
         Self::RunningTests,
@@ -118,7 +122,7 @@ pub enum Category {
 /// Why a task was stopped without success.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
 pub enum StopReason {
-    /// `limits.maxIterations` test runs, none passed.
+    /// `limits.maxIterations` test runs, none passed; of an agent, `limits.agentMaxTurns` turns.
     IterationsExhausted,
     /// Tokens, calls, builds or active time are spent.
     BudgetExceeded,

@@ -5,9 +5,12 @@ mod hold;
 mod image;
 mod state;
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
+use super::agent::AgentProgress;
 use super::approval;
 use super::evidence::evidence;
 use super::package_policy;
@@ -17,7 +20,7 @@ use super::stage::Stage;
 use super::task::Task;
 use crate::api::CodeGenTaskStatus;
 use crate::api::conditions::{IMAGE_READY, ISOLATION_VERIFIED, PUBLISHED, reason};
-use crate::api::status::{ArtifactRef, TokenStatus};
+use crate::api::status::{AgentStatus, ArtifactRef, TokenStatus};
 
 use self::conditions::Stamp;
 pub use self::conditions::{IsolationShown, Kind, conditions};
@@ -119,8 +122,8 @@ pub fn status(
         attempts: progress.attempts.clone(),
         tests: tests(progress),
         image: progress.build.built.as_ref().map(|built| built.image.clone()),
-        packages: packages(progress),
-        system_packages: progress.build.wanted.apt.clone(),
+        packages: packages(task, progress),
+        system_packages: with_base(task, &progress.build.wanted.apt, &task.image.base_system_packages),
         package_warnings: package_warnings(task, progress),
         evidence: evidence(task, progress),
         rehearsal: progress.rehearsal.clone(),
@@ -133,6 +136,7 @@ pub fn status(
             lost: long(spent.lost_tokens),
             ..TokenStatus::new(long(spent.tokens.input), long(spent.tokens.output))
         },
+        model: Some(task.model.name.clone()),
         model_calls: int(spent.model_calls),
         lost_calls: int(spent.lost_calls),
         builds: int(spent.builds),
@@ -143,11 +147,26 @@ pub fn status(
         adopted_from: progress.adopted_from.clone(),
         approval: approval::awaited(task, progress),
         approvals: progress.approvals.clone(),
+        agent: progress.agent.as_ref().map(agent),
         retries: progress.retries.clone(),
         retry_refused: progress.retry_refused.clone(),
         program_image: published_as.map(|published| published.image.clone()),
         program_tag: published_as.map(|published| published.tag.clone()),
         ..CodeGenTaskStatus::default()
+    }
+}
+
+fn agent(agent: &AgentProgress) -> AgentStatus {
+    let counts = &agent.counts;
+    let calls = counts
+        .by_tool
+        .iter()
+        .map(|(tool, calls)| (tool.clone(), int(*calls)));
+    AgentStatus {
+        turns: int(counts.turns),
+        tool_calls: calls.collect(),
+        denied: int(counts.denied),
+        failed: int(counts.failed),
     }
 }
 
@@ -173,12 +192,21 @@ fn tests(progress: &Progress) -> Option<String> {
 }
 
 /// Those of the image with what they brought along; before there is one, those that are wanted.
-fn packages(progress: &Progress) -> Vec<String> {
+fn packages(task: &Task, progress: &Progress) -> Vec<String> {
     let built = progress.build.built.as_ref();
     let resolved = built
         .map(|built| &built.resolved)
         .filter(|names| !names.is_empty());
-    resolved.unwrap_or(&progress.build.wanted.pip).clone()
+    resolved
+        .cloned()
+        .unwrap_or_else(|| with_base(task, &progress.build.wanted.pip, &task.image.base_packages))
+}
+
+/// What is asked for, with what is always installed. In an image that is given nothing is.
+fn with_base(task: &Task, asked: &[String], base: &[String]) -> Vec<String> {
+    let installed = if task.image.reference.is_none() { base } else { &[] };
+    let all: BTreeSet<&String> = asked.iter().chain(installed).collect();
+    all.into_iter().cloned().collect()
 }
 
 fn package_warnings(task: &Task, progress: &Progress) -> Vec<String> {

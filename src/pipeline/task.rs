@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::api::approval::Gate;
 use crate::api::case::{Case, CaseMode};
 use crate::api::common::SecretKeyRef;
-use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
+use crate::api::common::{Backend, CacheMode, Exposure, Language, TestingMode};
+use crate::api::limits::DEFAULT_AGENT_MAX_TURNS;
 use crate::api::model::{Header, Provider};
 use crate::api::publish::Publish;
-use crate::api::sandbox::{SecretVariable, Toleration};
+use crate::api::sandbox::{DEFAULT_EPHEMERAL_STORAGE, SecretVariable, Toleration};
 use crate::api::values::{Input, Output};
 
 use super::package_policy::rules::PackagePolicy;
@@ -19,7 +20,7 @@ use super::sandbox::{JobLimits, NetworkAccess};
 mod hash;
 mod resolve;
 
-pub use resolve::{FrozenFiles, Problem, ResolveError, options, resolve, sandbox_over};
+pub use resolve::{FrozenFiles, Problem, ResolveError, model_settings, options, resolve, sandbox_over};
 
 /// Processes and threads of one sandbox.
 const MAX_PROCESSES: u32 = 128;
@@ -60,6 +61,9 @@ pub struct Task {
     /// The user's examples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Case>,
+    /// Who writes the program. Snapshots of earlier versions have the pipeline.
+    #[serde(default)]
+    pub backend: Backend,
     /// Language of the program.
     pub language: Language,
     /// Upper bound of sample rows shown to the model.
@@ -92,6 +96,10 @@ pub struct Task {
 
 const fn without_cases() -> CaseMode {
     CaseMode::Off
+}
+
+const fn default_turns() -> u32 {
+    DEFAULT_AGENT_MAX_TURNS
 }
 
 const fn is_true() -> bool {
@@ -171,6 +179,9 @@ pub struct SandboxSettings {
     pub cpus: f64,
     /// Memory of the tree, bytes.
     pub memory_bytes: u64,
+    /// Disk space for outputs, bytes, where the task says it: then the rehearsal writes to a disk from the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_bytes: Option<u64>,
     /// Wall time of one execution, seconds.
     pub timeout_seconds: f64,
     /// Repeats of a failed execution.
@@ -187,6 +198,12 @@ pub struct SandboxSettings {
 }
 
 impl SandboxSettings {
+    /// Disk space for outputs that are not kept in memory, bytes.
+    #[must_use]
+    pub fn output_bytes(&self) -> u64 {
+        self.disk_bytes.unwrap_or(DEFAULT_EPHEMERAL_STORAGE)
+    }
+
     /// The limits of one job in it.
     #[must_use]
     pub const fn job_limits(&self) -> JobLimits {
@@ -220,6 +237,9 @@ pub struct Placement {
 pub struct LimitSettings {
     /// Test runs.
     pub max_iterations: u32,
+    /// Turns of an agent.
+    #[serde(default = "default_turns")]
+    pub agent_max_turns: u32,
     /// Tokens.
     pub max_tokens: u64,
     /// Model calls.

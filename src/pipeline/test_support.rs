@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::api::case::CaseMode;
-use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
+use crate::api::common::{Backend, CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::Provider;
 use crate::api::status::{RehearsalResult, RehearsalStatus, TestCounts};
 
@@ -35,6 +35,7 @@ pub fn task() -> Task {
         testing: TestingMode::Generate,
         cases: CaseMode::Require,
         examples: Vec::new(),
+        backend: Backend::Pipeline,
         language: Language::Python,
         max_sample_rows: 100,
         exposure: Exposure::Rows,
@@ -82,6 +83,7 @@ fn sandbox_settings() -> SandboxSettings {
     SandboxSettings {
         cpus: 1.0,
         memory_bytes: 1 << 30,
+        disk_bytes: None,
         timeout_seconds: 300.0,
         retries: 0,
         network: NetworkAccess::Denied,
@@ -94,6 +96,7 @@ fn sandbox_settings() -> SandboxSettings {
 fn limit_settings() -> LimitSettings {
     LimitSettings {
         max_iterations: 10,
+        agent_max_turns: 50,
         max_tokens: 1_000_000,
         max_model_calls: 100,
         max_builds: 20,
@@ -163,6 +166,7 @@ pub fn verdict(failed: Vec<FailedCheck>) -> Verdict {
         exit_code: Some(0),
         failed,
         too_large: Vec::new(),
+        is_on_disk: false,
     }
 }
 
@@ -242,6 +246,7 @@ pub fn phase(name: PhaseName, code: i32) -> PhaseReport {
         outputs: Vec::new(),
         not_writable: None,
         mutants: None,
+        commands: None,
     }
 }
 

@@ -13,11 +13,13 @@ use crate::api::status::{CaseCounts, MutantCounts, RehearsalResult, RehearsalSta
 use super::cases::CasesJudged;
 pub use super::failed_check::{CheckSource, FailedCheck};
 use super::sandbox::{
-    Job, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, Report, Sentinels,
-    TestFailure,
+    Job, MAX_OUTPUT_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, Report, Sentinels, TestFailure,
 };
 use rehearsal::{judge_program, rehearsal_status};
 use session::{doubt, judge_session};
+
+/// Digits of a digest that people are shown.
+const SHOWN_DIGITS: usize = 12;
 
 /// What a run of tests and rehearsal showed.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -48,9 +50,12 @@ pub struct Verdict {
     /// Outputs that could not be checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub too_large: Vec<TooLarge>,
+    /// Whether the rehearsal wrote to a disk.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_on_disk: bool,
 }
 
-/// An output that is too large to be brought back from its sandbox, so that it could not be checked.
+/// An output that is too large to be checked.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct TooLarge {
@@ -58,6 +63,35 @@ pub struct TooLarge {
     pub output: String,
     /// Its size; not shown where the samples are private, for a program may write as many bytes as a value says.
     pub bytes: Option<u64>,
+}
+
+/// An output that was checked on the disk that the program wrote it to, for it is larger than what is brought back.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredOutput {
+    /// Its name.
+    pub output: String,
+    /// Its size; not shown where the samples are private, for a program may write as many bytes as a value says.
+    pub bytes: Option<u64>,
+    /// SHA-256 of the file, or of the folder as a whole, hex; not shown where the samples are private.
+    pub sha256: Option<String>,
+    /// Files of a folder; 1 for a file.
+    pub files: u64,
+}
+
+impl StoredOutput {
+    /// How large it is and which content it has, in words.
+    #[must_use]
+    pub fn size(&self) -> String {
+        let bytes = self.bytes.unwrap_or_default();
+        let digest = self.sha256.as_deref().unwrap_or_default();
+        let digest = &digest[..digest.floor_char_boundary(SHOWN_DIGITS)];
+        let files = match self.files {
+            1 => String::new(),
+            files => format!("{files} files, "),
+        };
+        format!("{files}{bytes} bytes, sha256 {digest}")
+    }
 }
 
 impl Verdict {
@@ -71,6 +105,14 @@ impl Verdict {
     #[must_use]
     pub fn unchecked(&self) -> Option<String> {
         self.failed.is_empty().then(|| explain(&self.too_large)).flatten()
+    }
+
+    /// Whether the suite was found too weak because it notices no mutant: that is asked once.
+    #[must_use]
+    pub fn asks_for_a_stronger_suite(&self) -> bool {
+        self.failed
+            .iter()
+            .any(|check| check.source == CheckSource::Mutants)
     }
 
     /// The failing set by signature.
@@ -135,8 +177,8 @@ fn explain(too_large: &[TooLarge]) -> Option<String> {
         more => format!(" (and {more} more are too large)"),
     };
     Some(format!(
-        "the output {output} {size}{more}, and at most {MAX_OUTPUT_BYTES} bytes of one output and {MAX_OUTPUTS_BYTES} of all \
-         together are brought back and checked: give smaller samples, or ask in the prompt for less to be written"
+        "the output {output} {size}{more}: a File or a Dir is checked up to 1 GiB and 10,000 files, an output of another type up to \
+         {MAX_OUTPUT_BYTES} bytes; declare a long text as a File, give smaller samples, or ask in the prompt for less to be written"
     ))
 }
 
@@ -152,6 +194,9 @@ pub struct RehearsalFindings {
     /// Files and folders that could not be checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub too_large: Vec<TooLarge>,
+    /// Files and folders that were checked where they lay.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stored: Vec<StoredOutput>,
 }
 
 /// What is wrong with an output.
@@ -184,6 +229,15 @@ impl RehearsalFindings {
                     // A program can write as many bytes as a private value says.
                     bytes: None,
                     ..large.clone()
+                })
+                .collect(),
+            stored: self
+                .stored
+                .iter()
+                .map(|stored| StoredOutput {
+                    bytes: None,
+                    sha256: None,
+                    ..stored.clone()
                 })
                 .collect(),
         }
@@ -228,7 +282,7 @@ pub fn judge(
     let skipped =
         skipped_rehearsal.or(was_cut_off.then_some("not reached: the tests used up the time of the run"));
     let too_large = findings.too_large.clone();
-    let rehearsal = rehearsal_status(&failed, &too_large, skipped);
+    let rehearsal = rehearsal_status(&failed, findings, skipped);
     // A session of tests always ends with 1: one sentinel must fail.
     let exit_code = if failed.is_empty() {
         Some(0)
@@ -247,6 +301,7 @@ pub fn judge(
         exit_code,
         failed,
         too_large,
+        is_on_disk: false,
     }
 }
 
@@ -295,6 +350,7 @@ impl PhasesJudged {
                 self.mutants = mutants::count(done);
                 self.weakness = mutants::doubt(asked, done);
             }
+            Phase::Commands(_) => {}
             // Cases are judged by what they wrote, apart from the phases.
             Phase::Program(program) if program.name == PhaseName::Case => {}
             // What came before has ended the job, and its own failure says so.

@@ -6,13 +6,17 @@ use super::image::sha256_hex;
 pub(crate) const FOLDER: &str = "/harness";
 
 /// Its files by name.
-pub(crate) const FILES: [(&str, &str); 15] = [
+pub(crate) const FILES: [(&str, &str); 19] = [
     ("acceptance.py", include_str!("harness/acceptance.py")),
     (
         "acceptance_session.py",
         include_str!("harness/acceptance_session.py"),
     ),
     ("channel.py", include_str!("harness/channel.py")),
+    ("command_phase.py", include_str!("harness/command_phase.py")),
+    ("command_session.py", include_str!("harness/command_session.py")),
+    ("commands.py", include_str!("harness/commands.py")),
+    ("confined.py", include_str!("harness/confined.py")),
     ("files.py", include_str!("harness/files.py")),
     ("main.py", include_str!("harness/main.py")),
     ("mutants.py", include_str!("harness/mutants.py")),

@@ -20,6 +20,7 @@ pub use publication::{Publication, Published};
 
 use crate::pipeline::lock::Lock;
 use crate::pipeline::sandbox::{Job, Report};
+use crate::pipeline::stored_outputs::{OutputsAsked, RunOnDisk};
 
 /// The state of something that may take longer than one step of the engine.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,6 +84,25 @@ pub trait Sandbox {
         job: &Job,
         repeat: u32,
     ) -> impl Future<Output = Result<Progressing<Report>, SandboxError>> + Send;
+
+    /// Run a job of one program whose outputs go to a disk, and check there what `asked` names; otherwise as [`Self::run`]. Small outputs
+    /// are in the report as well.
+    fn run_on_disk(
+        &self,
+        _image: &str,
+        _job: &Job,
+        _asked: &OutputsAsked,
+        _repeat: u32,
+    ) -> impl Future<Output = Result<Progressing<RunOnDisk>, SandboxError>> + Send {
+        async {
+            Err(SandboxError::Refused {
+                object: "the outputs of the rehearsal".to_owned(),
+                reason: "they are larger than what is brought back, and this sandbox has no disk for them"
+                    .to_owned(),
+                remedy: "give smaller samples".to_owned(),
+            })
+        }
+    }
 
     /// Push a finished program as an image. Doing it twice pushes once.
     fn publish(

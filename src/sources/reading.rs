@@ -3,7 +3,7 @@
 //! A claim is somebody's disk, with links that may lead anywhere. A link on the way to a source may lead to another place of the
 //! same claim; inside of a folder there are none, as in a local run.
 
-mod claim_outputs;
+pub mod claim_outputs;
 
 use std::collections::HashMap;
 use std::fs::File;

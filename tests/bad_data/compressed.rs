@@ -1,30 +1,15 @@
 //! Compressed files that take much to unpack, under the real limits.
 
-use std::fs;
+use codegen_operator::data::source::Compression;
 
-use codegen_operator::data::source::{Compression, Source};
-use codegen_operator::data::worker::Limits;
-
-use crate::reading::{client, context_of_bytes, context_or_error};
+use crate::reading::{context_of_bomb, context_of_bytes};
 
 #[test]
 fn a_zstd_bomb_is_reported_and_not_unpacked() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("file");
     let frame = Compression::Zstd.pack(&vec![b'1'; 64 << 20], "x").unwrap();
     let packed = frame.repeat(17);
     assert!(packed.len() < 1 << 20, "{}", packed.len());
-    fs::write(&path, &packed).unwrap();
-    // The real limit of memory; a build without optimization may need more than the real limit of time.
-    let patient = client().with_limits(Limits {
-        seconds: 600,
-        ..Limits::default()
-    });
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let told = runtime.block_on(context_or_error(&patient, Source::path(&path), "x.csv.zst"));
+    let told = context_of_bomb(&packed, "x.csv.zst");
     assert!(
         told.starts_with("## sample (x.csv.zst): zstd data that unpacks to more than 1 GiB, "),
         "{told}"

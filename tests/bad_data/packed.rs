@@ -5,11 +5,10 @@ use std::fs;
 use std::io::Write as _;
 
 use codegen_operator::data::source::Source;
-use codegen_operator::data::worker::Limits;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::reading::{client, context_or_error, noise, parquet, request, rows, table, wide};
+use crate::reading::{client, context_of_bomb, noise, parquet, request, rows, run, table, wide};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
@@ -86,21 +85,9 @@ fn odd_gzip() {
 
 #[test]
 fn a_gzip_bomb_is_reported_and_not_unpacked() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("file");
     let packed = bomb(10);
-    fs::write(&path, &packed).unwrap();
-    // The real limit of memory; a build without optimization may need more than the real limit of time.
-    let patient = client().with_limits(Limits {
-        seconds: 600,
-        ..Limits::default()
-    });
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
     assert_eq!(
-        runtime.block_on(context_or_error(&patient, Source::path(&path), "x.csv.gz")),
+        context_of_bomb(&packed, "x.csv.gz"),
         format!(
             "## sample (x.csv.gz): gzip data that unpacks to more than 1 GiB, {} bytes\n\
              Remark: it unpacks to more than 1 GiB and is not read; give a part of it as the sample.",
@@ -129,11 +116,7 @@ fn damaged_parquet_never_ends_its_reader() {
     let requests: Vec<_> = damaged
         .map(|bytes| request(Source::bytes(&bytes), "x.parquet"))
         .collect();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let replies = runtime.block_on(client().run(&requests)).unwrap();
+    let replies = run(client().run(&requests)).unwrap();
     assert_eq!(replies.len(), requests.len());
     assert!(replies.iter().filter(|reply| reply.is_ok()).count() > 300);
 }

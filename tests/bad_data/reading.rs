@@ -10,7 +10,7 @@ use codegen_operator::data::context::render;
 use codegen_operator::data::describe::Options;
 use codegen_operator::data::exposure::{Exposed, ExposedJoins};
 use codegen_operator::data::source::Source;
-use codegen_operator::data::worker::{Client, Request, Response};
+use codegen_operator::data::worker::{Client, Limits, Request, Response};
 
 pub fn client() -> Client {
     Client::new(Path::new(env!("CARGO_BIN_EXE_kubectl-codegen")), ["worker"])
@@ -45,12 +45,28 @@ pub async fn context_or_error(client: &Client, source: Source, file_name: &str) 
     }
 }
 
-pub fn context_of_path(path: &Path, file_name: &str) -> String {
+pub fn run<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
-    runtime.block_on(context_or_error(&client(), Source::path(path), file_name))
+    runtime.block_on(future)
+}
+
+pub fn context_of_path(path: &Path, file_name: &str) -> String {
+    run(context_or_error(&client(), Source::path(path), file_name))
+}
+
+/// [`context_of_bytes`] of what unpacks to more than may be read: with the real limit of memory, and with time for a build without optimization.
+pub fn context_of_bomb(bytes: &[u8], file_name: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    fs::write(&path, bytes).unwrap();
+    let patient = client().with_limits(Limits {
+        seconds: 600,
+        ..Limits::default()
+    });
+    run(context_or_error(&patient, Source::path(&path), file_name))
 }
 
 /// What is told of some bytes that stand in a file of that name.

@@ -9,6 +9,7 @@
 
 mod completion;
 mod new;
+mod policy;
 #[path = "../support/mod.rs"]
 mod support;
 mod terminal;
@@ -19,11 +20,12 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use assert_cmd::Command;
 use clap::CommandFactory as _;
 use codegen_operator::cli::args::Cli;
 use predicates::prelude::*;
 use predicates::str::{contains, starts_with};
+
+use crate::support::{codegen, folder};
 
 const TASK: &str = "\
 apiVersion: codegen-operator.dev/v1alpha1
@@ -37,33 +39,25 @@ spec:
 const NUMBERS: &str =
     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: numbers}\ndata: {a.csv: \"x\\n1\\n\"}\n";
 
-fn program(folder: &Path) -> Command {
-    let mut command = Command::cargo_bin("kubectl-codegen").unwrap();
-    command
-        .current_dir(folder)
-        .env_remove("OPENAI_API_KEY")
-        .env_remove("ANTHROPIC_API_KEY")
-        .env_remove("NO_COLOR");
-    command
-}
-
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        fs::write(folder.path().join(name), text).unwrap();
-    }
-    folder
+/// Ends with code 2, and says why on stderr alone.
+fn refused(folder: &Path, arguments: &[&str], why: impl Predicate<str>) {
+    codegen(folder)
+        .args(arguments)
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(why);
 }
 
 #[test]
 fn the_short_help_has_examples_and_the_long_one_exit_codes() {
     let folder = folder(&[]);
-    program(folder.path())
+    codegen(folder.path())
         .args(["local", "-h"])
         .assert()
         .success()
         .stdout(contains("--replay"));
-    program(folder.path())
+    codegen(folder.path())
         .args(["local", "--help"])
         .assert()
         .success()
@@ -73,28 +67,23 @@ fn the_short_help_has_examples_and_the_long_one_exit_codes() {
 #[test]
 fn a_command_line_without_a_manifest_is_wrong_usage() {
     let folder = folder(&[]);
-    program(folder.path())
-        .arg("local")
-        .assert()
-        .code(2)
-        .stdout("")
-        .stderr(contains("--filename"));
-    program(folder.path())
-        .args(["local", "-f", "a", "--sample", "x"])
-        .assert()
-        .code(2)
-        .stderr(contains("name=path"));
-    program(folder.path())
-        .args(["local", "-f", "a", "--replay-strict"])
-        .assert()
-        .code(2)
-        .stderr(contains("--replay"));
+    refused(folder.path(), &["local"], contains("--filename"));
+    refused(
+        folder.path(),
+        &["local", "-f", "a", "--sample", "x"],
+        contains("name=path"),
+    );
+    refused(
+        folder.path(),
+        &["local", "-f", "a", "--replay-strict"],
+        contains("--replay"),
+    );
 }
 
 #[test]
 fn the_manual_page_is_printed() {
     let folder = folder(&[]);
-    program(folder.path())
+    codegen(folder.path())
         .arg("man")
         .assert()
         .success()
@@ -105,7 +94,7 @@ fn the_manual_page_is_printed() {
 fn help_says_of_each_command_what_its_own_help_says() {
     let folder = folder(&[]);
     let said = |arguments: &[&str]| {
-        let output = program(folder.path()).args(arguments).output().unwrap();
+        let output = codegen(folder.path()).args(arguments).output().unwrap();
         support::expect_code(&output, 0);
         String::from_utf8(output.stdout).unwrap()
     };
@@ -137,12 +126,11 @@ fn a_reader_that_stops_reading_is_no_error() {
 #[test]
 fn a_missing_file_is_named() {
     let folder = folder(&[]);
-    program(folder.path())
-        .args(["local", "-f", "absent.yaml"])
-        .assert()
-        .code(2)
-        .stdout("")
-        .stderr(starts_with("error: cannot read absent.yaml: "));
+    refused(
+        folder.path(),
+        &["local", "-f", "absent.yaml"],
+        starts_with("error: cannot read absent.yaml: "),
+    );
 }
 
 #[test]
@@ -174,7 +162,7 @@ fn what_an_option_names_wrongly_is_refused_and_not_passed_over() {
             if command == "context" && words == "Secret openai" {
                 continue;
             }
-            program(folder.path())
+            codegen(folder.path())
                 .arg(command)
                 .args(arguments.split(' '))
                 .assert()
@@ -198,7 +186,7 @@ fn what_keeps_environments_from_being_built_is_found_before_a_call() {
             "the package index does not answer: http://127.0.0.1:1/simple",
         ),
     ] {
-        program(folder.path())
+        codegen(folder.path())
             .env("CODEGEN_CACHE_DIR", folder.path().join(cache))
             .args(["local", "-f", "task.yaml", "--model-url", "http://127.0.0.1:1/v1"])
             .assert()
@@ -209,7 +197,7 @@ fn what_keeps_environments_from_being_built_is_found_before_a_call() {
     let environment = folder.path().join("cache/environments/any");
     fs::create_dir_all(&environment).unwrap();
     fs::write(environment.join("environment.json"), "{}").unwrap();
-    program(folder.path())
+    codegen(folder.path())
         .env("CODEGEN_CACHE_DIR", folder.path().join("cache"))
         .args(["local", "-f", "task.yaml", "--model-url", "http://127.0.0.1:1/v1"])
         .args(["--model-timeout", "1s"])
@@ -223,7 +211,7 @@ fn what_keeps_environments_from_being_built_is_found_before_a_call() {
 fn a_key_that_stands_twice_is_warned_of() {
     let text = format!("{NUMBERS}---\n{TASK}").replace("  prompt:", "  prompt: x\n  prompt:");
     let folder = folder(&[("task.yaml", &text)]);
-    program(folder.path())
+    codegen(folder.path())
         .args(["context", "-f", "task.yaml"])
         .assert()
         .success()
@@ -239,15 +227,12 @@ fn every_unknown_field_is_named_with_its_document() {
         TASK.replace("prompt:", "promt: x\n  modle: y\n  prompt:")
     );
     let folder = folder(&[("task.yaml", &text)]);
-    program(folder.path())
-        .args(["local", "-f", "task.yaml"])
-        .assert()
-        .code(2)
-        .stdout("")
-        .stderr(
-            contains("error: task.yaml (document 2) spec.promt: ")
-                .and(contains("error: task.yaml (document 2) spec.modle: ")),
-        );
+    refused(
+        folder.path(),
+        &["local", "-f", "task.yaml"],
+        contains("error: task.yaml (document 2) spec.promt: ")
+            .and(contains("error: task.yaml (document 2) spec.modle: ")),
+    );
 }
 
 #[test]
@@ -258,7 +243,7 @@ fn a_document_that_unfolds_without_end_is_refused_at_once() {
         writeln!(text, "a{level}: &a{level} [{aliases}]").unwrap();
     }
     let folder = folder(&[("bomb.yaml", &text)]);
-    program(folder.path())
+    codegen(folder.path())
         .args(["local", "-f", "bomb.yaml"])
         .timeout(std::time::Duration::from_mins(1))
         .assert()
@@ -269,54 +254,50 @@ fn a_document_that_unfolds_without_end_is_refused_at_once() {
 #[test]
 fn a_missing_config_map_names_both_ways_to_give_it() {
     let folder = folder(&[("task.yaml", TASK)]);
-    program(folder.path())
-        .args(["local", "-f", "task.yaml"])
-        .assert()
-        .code(2)
-        .stdout("")
-        .stderr(contains("ConfigMap numbers").and(contains("--sample a=PATH")));
+    refused(
+        folder.path(),
+        &["local", "-f", "task.yaml"],
+        contains("ConfigMap numbers").and(contains("--sample a=PATH")),
+    );
 }
 
 #[test]
 fn a_missing_secret_names_every_way_to_give_the_key() {
     let folder = folder(&[("task.yaml", &format!("{NUMBERS}---\n{TASK}"))]);
-    program(folder.path())
-        .args(["local", "-f", "task.yaml"])
-        .assert()
-        .code(2)
-        .stdout("")
-        .stderr(
-            contains("Secret openai")
-                .and(contains("OPENAI_API_KEY"))
-                .and(contains("--model-key-env")),
-        );
+    refused(
+        folder.path(),
+        &["local", "-f", "task.yaml"],
+        contains("Secret openai")
+            .and(contains("OPENAI_API_KEY"))
+            .and(contains("--model-key-env")),
+    );
 }
 
 #[test]
 fn a_value_of_a_secret_is_never_shown() {
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: openai}\nstringData: {other: hunter2}\n";
     let folder = folder(&[("task.yaml", &format!("{NUMBERS}---\n{secret}---\n{TASK}"))]);
-    program(folder.path())
-        .args(["local", "-vv", "-f", "task.yaml"])
-        .assert()
-        .code(2)
-        .stderr(contains("which has other").and(contains("hunter2").not()));
+    refused(
+        folder.path(),
+        &["local", "-vv", "-f", "task.yaml"],
+        contains("which has other").and(contains("hunter2").not()),
+    );
 }
 
 #[test]
 fn a_task_that_is_not_there_lists_those_that_are() {
     let folder = folder(&[("task.yaml", TASK)]);
-    program(folder.path())
-        .args(["local", "-f", "task.yaml", "--task", "mean"])
-        .assert()
-        .code(2)
-        .stderr(contains("no CodeGenTask named mean: there is sum"));
+    refused(
+        folder.path(),
+        &["local", "-f", "task.yaml", "--task", "mean"],
+        contains("no CodeGenTask named mean: there is sum"),
+    );
 }
 
 #[test]
 fn a_manifest_may_come_from_standard_input() {
     let folder = folder(&[]);
-    program(folder.path())
+    codegen(folder.path())
         .args(["local", "-f", "-"])
         .write_stdin("kind: [\n")
         .assert()
@@ -337,23 +318,32 @@ fn the_second_process_on_a_task_learns_who_holds_it() {
         br#"{"pid": 4711, "host": "laptop", "command": "kubectl-codegen local, task sum,", "since": "2026-01-02T03:04:05Z"}"#,
     )
     .unwrap();
-    program(folder.path())
-        .args(["local", "-f", "task.yaml", "--output", "out", "--replay", "replies.jsonl"])
-        .assert()
-        .code(2)
-        .stdout("")
-        .stderr(contains("out is in use: kubectl-codegen local, task sum, (process 4711 on laptop) holds it since 2026-01-02T03:04:05Z"));
+    refused(
+        folder.path(),
+        &[
+            "local",
+            "-f",
+            "task.yaml",
+            "--output",
+            "out",
+            "--replay",
+            "replies.jsonl",
+        ],
+        contains(
+            "out is in use: kubectl-codegen local, task sum, (process 4711 on laptop) holds it since 2026-01-02T03:04:05Z",
+        ),
+    );
 }
 
 #[test]
 fn documents_that_the_local_command_does_not_use_are_reported_and_ignored() {
     let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n";
     let folder = folder(&[("task.yaml", &format!("{service}---\n{TASK}"))]);
-    program(folder.path())
-        .args(["local", "-f", "task.yaml", "--color", "never"])
-        .assert()
-        .code(2)
-        .stderr(starts_with("! task.yaml (document 1): Service is ignored"));
+    refused(
+        folder.path(),
+        &["local", "-f", "task.yaml", "--color", "never"],
+        starts_with("! task.yaml (document 1): Service is ignored"),
+    );
 }
 
 #[test]
@@ -366,35 +356,29 @@ fn a_kustomization_is_read_with_k() {
         ("task.yaml", TASK),
         ("b.csv", "x\n1\n"),
     ]);
-    program(folder.path())
-        .args(["local", "-k", "."])
-        .assert()
-        .code(2)
-        .stderr(contains(
-            "refers to key a.csv of ConfigMap numbers, which has b.csv",
-        ));
+    refused(
+        folder.path(),
+        &["local", "-k", "."],
+        contains("refers to key a.csv of ConfigMap numbers, which has b.csv"),
+    );
 }
 
 #[test]
 fn a_folder_that_holds_no_result_says_what_to_name() {
     let folder = folder(&[]);
     for verb in ["tests", "logs", "diff", "events", "cost", "code", "replay"] {
-        program(folder.path())
-            .args([verb, "./nothing"])
-            .assert()
-            .code(2)
-            .stdout("")
-            .stderr(
-                contains("./nothing holds no result of kubectl-codegen local")
-                    .and(contains("codegen-out/NAME")),
-            );
+        refused(
+            folder.path(),
+            &[verb, "./nothing"],
+            contains("./nothing holds no result of kubectl-codegen local").and(contains("codegen-out/NAME")),
+        );
     }
-    program(folder.path())
-        .args(["list", "nothing"])
-        .assert()
-        .code(2)
-        .stderr(contains("cannot read nothing"));
-    program(folder.path())
+    refused(
+        folder.path(),
+        &["list", "nothing"],
+        contains("cannot read nothing"),
+    );
+    codegen(folder.path())
         .args(["list", "."])
         .assert()
         .success()
@@ -404,34 +388,34 @@ fn a_folder_that_holds_no_result_says_what_to_name() {
 #[test]
 fn a_local_result_is_not_followed_and_prices_are_read_before_anything_is_asked() {
     let folder = folder(&[("prices.yaml", "models: {a: 1}")]);
-    program(folder.path())
-        .args(["logs", "-f", "./sum"])
-        .assert()
-        .code(2)
-        .stderr(contains("a local run shows what it does itself"));
+    refused(
+        folder.path(),
+        &["logs", "-f", "./sum"],
+        contains("a local run shows what it does itself"),
+    );
     for (prices, message) in [
         ("absent.yaml", "cannot read absent.yaml"),
         ("prices.yaml", "no table of prices"),
     ] {
-        program(folder.path())
-            .args(["cost", "./sum", "--prices", prices])
-            .assert()
-            .code(2)
-            .stderr(contains(message));
+        refused(
+            folder.path(),
+            &["cost", "./sum", "--prices", prices],
+            contains(message),
+        );
     }
-    program(folder.path())
-        .args(["cost", "--price", "free"])
-        .assert()
-        .code(2)
-        .stderr(contains("some-model=2.50/10"));
+    refused(
+        folder.path(),
+        &["cost", "--price", "free"],
+        contains("some-model=2.50/10"),
+    );
 }
 
 #[test]
 fn a_stage_that_is_none_is_refused_with_those_that_there_are() {
     let folder = folder(&[]);
-    program(folder.path())
-        .args(["list", ".", "--stage", "Runing"])
-        .assert()
-        .code(2)
-        .stderr(contains("RunningTests"));
+    refused(
+        folder.path(),
+        &["list", ".", "--stage", "Runing"],
+        contains("RunningTests"),
+    );
 }

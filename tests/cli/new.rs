@@ -8,12 +8,10 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use wiremock::matchers::method;
 use wiremock::{Mock, MockServer};
 
-use crate::program;
-use crate::support::{OpenAi, Replies, document, examples, expect_code};
+use crate::support::{OpenAi, Replies, codegen, document, examples, expect_code, folder};
 
 const PROMPT: &str = "Drop rows without a body mass; per species write count and mean body mass in grams, one decimal, \
     sorted by species.";
@@ -24,7 +22,7 @@ fn example(file: &str) -> String {
 
 /// The task of the example in words of the command line, but for its outputs.
 fn penguins(folder: &Path) -> Command {
-    let mut command = program(folder);
+    let mut command = codegen(folder);
     command
         .args(["new", PROMPT, "--name", "penguin-masses", "-o", "penguins"])
         .args(["--sample", &format!("measurements={}", example("penguins.csv"))])
@@ -54,14 +52,6 @@ pub fn usable() -> String {
     ]))
 }
 
-pub fn scratch(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        fs::write(folder.path().join(name), text).unwrap();
-    }
-    folder
-}
-
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> = entries
@@ -81,7 +71,7 @@ pub fn stderr(output: &Output) -> String {
 
 #[test]
 fn a_sentence_and_a_file_become_a_tested_program_by_one_command() {
-    let folder = scratch(&[]);
+    let folder = folder(&[]);
     let done = penguins(folder.path())
         .args(OUTPUTS)
         .args(["--run", "--format", "json", "--replay", &example("replies.jsonl")])
@@ -111,7 +101,7 @@ fn a_sentence_and_a_file_become_a_tested_program_by_one_command() {
     );
 
     // The same task by its folder is at its end already.
-    program(folder.path())
+    codegen(folder.path())
         .args(["local", "-k", "penguins", "--replay", "/dev/null"])
         .assert()
         .success()
@@ -121,7 +111,7 @@ fn a_sentence_and_a_file_become_a_tested_program_by_one_command() {
 #[test]
 fn the_model_proposes_outputs_by_one_call_that_is_recorded_with_the_others() {
     let replies = usable() + &fs::read_to_string(example("replies.jsonl")).unwrap();
-    let folder = scratch(&[("replies.jsonl", &replies)]);
+    let folder = folder(&[("replies.jsonl", &replies)]);
     let done = penguins(folder.path())
         .args([
             "--yes",
@@ -159,7 +149,7 @@ fn the_model_proposes_outputs_by_one_call_that_is_recorded_with_the_others() {
 #[test]
 fn a_proposal_that_no_manifest_could_have_is_asked_for_again_with_the_reason() {
     let path = proposal(&json!([{"name": "../x", "type": "CSV", "description": ""}]));
-    let folder = scratch(&[
+    let folder = folder(&[
         ("replies.jsonl", &(path.clone() + &usable())),
         ("bad.jsonl", &path.repeat(3)),
     ]);
@@ -169,7 +159,7 @@ fn a_proposal_that_no_manifest_could_have_is_asked_for_again_with_the_reason() {
         .success()
         .stderr(contains("cannot be used: outputs[0].name: "))
         .stdout(contains("kubectl-codegen local -k penguins"));
-    program(folder.path())
+    codegen(folder.path())
         .args([
             "new",
             "mean mass",
@@ -188,7 +178,7 @@ fn a_proposal_that_no_manifest_could_have_is_asked_for_again_with_the_reason() {
 
 #[test]
 fn nobody_is_asked_where_there_is_no_terminal_and_nothing_is_spent() {
-    let folder = scratch(&[("replies.jsonl", &usable())]);
+    let folder = folder(&[("replies.jsonl", &usable())]);
     penguins(folder.path())
         .args(["--replay", "replies.jsonl"])
         .assert()
@@ -204,7 +194,7 @@ fn nobody_is_asked_where_there_is_no_terminal_and_nothing_is_spent() {
 
 #[tokio::test]
 async fn a_model_is_asked_once_with_the_data_and_its_address_stands_in_the_manifest() {
-    let folder = scratch(&[
+    let folder = folder(&[
         ("replies.jsonl", &usable()),
         ("a.csv", "species,mass\nAdelie,3700\n"),
     ]);
@@ -214,7 +204,7 @@ async fn a_model_is_asked_once_with_the_data_and_its_address_stands_in_the_manif
         .mount(&server)
         .await;
     let address = format!("{}/v1", server.uri());
-    let mut command = program(folder.path());
+    let mut command = codegen(folder.path());
     command.args([
         "new",
         "mean mass",
@@ -246,7 +236,7 @@ async fn a_model_is_asked_once_with_the_data_and_its_address_stands_in_the_manif
 
 #[test]
 fn a_folder_with_such_files_is_left_as_it_is_without_force() {
-    let folder = scratch(&[("a.csv", "a\n1\n")]);
+    let folder = folder(&[("a.csv", "a\n1\n")]);
     let arguments = [
         "new",
         "count the rows",
@@ -257,7 +247,7 @@ fn a_folder_with_such_files_is_left_as_it_is_without_force() {
         "-o",
         ".",
     ];
-    program(folder.path())
+    codegen(folder.path())
         .args(arguments)
         .assert()
         .code(2)
@@ -265,7 +255,7 @@ fn a_folder_with_such_files_is_left_as_it_is_without_force() {
         .stderr(contains("./a.csv is there already").and(contains("--force")));
     assert_eq!(names(folder.path()), ["a.csv"]);
     fs::write(folder.path().join("task.yaml"), "mine").unwrap();
-    program(folder.path())
+    codegen(folder.path())
         .args(arguments)
         .assert()
         .code(2)
@@ -274,7 +264,7 @@ fn a_folder_with_such_files_is_left_as_it_is_without_force() {
         fs::read_to_string(folder.path().join("task.yaml")).unwrap(),
         "mine"
     );
-    program(folder.path())
+    codegen(folder.path())
         .args(arguments)
         .arg("--force")
         .assert()
@@ -285,12 +275,12 @@ fn a_folder_with_such_files_is_left_as_it_is_without_force() {
 
 #[test]
 fn the_commands_that_come_next_can_be_copied_whatever_the_folder_is_called() {
-    let folder = scratch(&[("a.csv", "a\n1\n")]);
+    let folder = folder(&[("a.csv", "a\n1\n")]);
     for (name, shown) in [
         ("plain", "-k plain\n"),
         ("my task; rm -r x", "-k 'my task; rm -r x'\n"),
     ] {
-        program(folder.path())
+        codegen(folder.path())
             .args([
                 "new",
                 "count the rows",
@@ -313,7 +303,7 @@ fn the_commands_that_come_next_can_be_copied_whatever_the_folder_is_called() {
 
 #[test]
 fn texts_with_marks_of_yaml_shells_and_templates_are_what_the_task_says() {
-    let folder = scratch(&[("a.csv", "a\n1\n")]);
+    let folder = folder(&[("a.csv", "a\n1\n")]);
     let texts = [
         "say \"hello\" and 'bye': # not a comment",
         "first line\n\n  - second: {{ template }}\n---\n%YAML",
@@ -324,7 +314,7 @@ fn texts_with_marks_of_yaml_shells_and_templates_are_what_the_task_says() {
     ];
     for (index, text) in texts.iter().enumerate() {
         let place = format!("t{index}");
-        program(folder.path())
+        codegen(folder.path())
             .args([
                 "new", text, "--sample", "a.csv", "--output", "rows:Int", "-o", &place,
             ])
@@ -335,7 +325,7 @@ fn texts_with_marks_of_yaml_shells_and_templates_are_what_the_task_says() {
         assert_eq!(spec["prompt"], *text);
         assert_eq!(spec["constraints"][0], *text);
         assert_eq!(spec["inputs"][0]["default"], *text);
-        program(folder.path())
+        codegen(folder.path())
             .args(["context", "-k", &place])
             .assert()
             .success();
@@ -345,7 +335,7 @@ fn texts_with_marks_of_yaml_shells_and_templates_are_what_the_task_says() {
 
 #[test]
 fn what_is_wrong_is_reported_before_there_is_a_folder() {
-    let folder = scratch(&[("empty.csv", ""), ("a.csv", "a\n1\n")]);
+    let folder = folder(&[("empty.csv", ""), ("a.csv", "a\n1\n")]);
     fs::create_dir(folder.path().join("data")).unwrap();
     let before = names(folder.path());
     let wrong: [(&[&str], i32, &str); 7] = [
@@ -366,7 +356,7 @@ fn what_is_wrong_is_reported_before_there_is_a_folder() {
         (&["--name", "My Task"], 2, "--name: Invalid value"),
     ];
     for (arguments, code, said) in wrong {
-        program(folder.path())
+        codegen(folder.path())
             .args(["new", "count the rows", "--output", "rows:Int", "-o", "task"])
             .args(arguments)
             .assert()
@@ -379,7 +369,7 @@ fn what_is_wrong_is_reported_before_there_is_a_folder() {
 
 #[test]
 fn a_pipe_is_a_sample_as_a_file_is() {
-    let folder = scratch(&[]);
+    let folder = folder(&[]);
     let done = std::process::Command::new("bash")
         .current_dir(folder.path())
         .args([

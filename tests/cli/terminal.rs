@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::new::{names, scratch, stderr, usable};
-use crate::program;
-use crate::support::expect_code;
+use crate::new::{names, stderr, usable};
+use crate::support::terminal::Terminal;
+use crate::support::{codegen, expect_code, folder};
 
 /// What the program writes to a terminal on which `typed` is the answer to its question, and its exit code.
 fn at_a_terminal(
@@ -13,45 +13,18 @@ fn at_a_terminal(
     arguments: &[&str],
     environment: Option<(&str, &str)>,
 ) -> (String, Option<i32>) {
-    const PTY: &str = "
-import os, pty, sys
-typed, program, *arguments = sys.argv[1:]
-pid, screen = pty.fork()
-if pid == 0:
-    os.execv(program, [program, *arguments])
-seen, is_asked = b'', False
-while True:
-    try:
-        written = os.read(screen, 65536)
-    except OSError:
-        break
-    if not written:
-        break
-    seen += written
-    if not is_asked and b'[y/N]' in seen:
-        is_asked = True
-        os.write(screen, typed.encode() + b'\\n')
-sys.stdout.buffer.write(seen)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-";
-    let output = std::process::Command::new("python3")
-        .current_dir(folder)
-        .args(["-c", PTY, typed, env!("CARGO_BIN_EXE_kubectl-codegen")])
-        .args(arguments)
-        .env_remove("NO_COLOR")
-        .env("TERM", "xterm-256color")
-        .envs(environment)
-        .output()
-        .unwrap();
-    (
-        String::from_utf8_lossy(&output.stdout).into_owned(),
-        output.status.code(),
-    )
+    let environment: Vec<_> = environment.into_iter().collect();
+    let terminal = Terminal {
+        typed,
+        environment: &environment,
+        ..Terminal::default()
+    };
+    terminal.run(folder, arguments)
 }
 
 #[test]
 fn there_is_a_folder_when_somebody_says_yes_and_not_before() {
-    let folder = scratch(&[("replies.jsonl", &usable()), ("a.csv", "species,mass\nx,1\n")]);
+    let folder = folder(&[("replies.jsonl", &usable()), ("a.csv", "species,mass\nx,1\n")]);
     let arguments = [
         "new",
         "mean mass",
@@ -84,7 +57,7 @@ fn there_is_a_folder_when_somebody_says_yes_and_not_before() {
 fn log_records_have_colours_where_other_lines_have_them() {
     // A reply to another request is a record of the log.
     let recorded = usable().replacen('{', "{\"requestHash\": \"0\", ", 1);
-    let folder = scratch(&[("replies.jsonl", &recorded)]);
+    let folder = folder(&[("replies.jsonl", &recorded)]);
     let arguments = [
         "new",
         "mean mass",
@@ -95,7 +68,7 @@ fn log_records_have_colours_where_other_lines_have_them() {
         "-v",
     ];
     for (color, is_coloured) in [("auto", false), ("never", false), ("always", true)] {
-        let done = program(folder.path())
+        let done = codegen(folder.path())
             .args(arguments)
             .args(["--color", color])
             .output()

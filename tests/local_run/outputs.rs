@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::Stdio;
 
+use codegen_operator::pipeline::digest::sha256_of;
 use serde_json::json;
 
 use crate::support::{document, examples, expect_code};
@@ -169,6 +172,67 @@ fn the_limit_that_a_program_met_is_named() {
     assert_eq!(status["limit"], "Memory");
     assert!(
         stderr(&done).contains("sandbox.resources.limits.memory"),
+        "{}",
+        stderr(&done)
+    );
+}
+
+/// Sales whose totals have more bytes than are brought back from a sandbox.
+fn many_sales(folder: &Path) -> String {
+    let rows: Vec<String> = (0..200_000)
+        .map(|number| format!("item-{number:06},1\n"))
+        .collect();
+    let file = folder.join("many.csv");
+    fs::write(&file, format!("item,amount\n{}", rows.concat())).unwrap();
+    format!("sales=@{}", file.display())
+}
+
+#[test]
+fn a_large_output_is_moved_to_its_folder_and_shown_by_size_and_digest() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let sales = many_sales(folder.path());
+    let args = [
+        "--input",
+        "title=a",
+        "--input",
+        &sales,
+        "--output-dir",
+        out.to_str().unwrap(),
+    ];
+    let done = total(&[&args[..], &["-o", "json"]].concat());
+    expect_code(&done, 0);
+    let output = document(&done)["status"]["outputs"][0].clone();
+    let file = out.join("totals.csv");
+    // The header, and a line of 17 bytes with its line end for each.
+    assert_eq!(output["bytes"], 12 + 200_000 * 17);
+    assert_eq!(fs::metadata(&file).unwrap().len(), 12 + 200_000 * 17);
+    let digest = sha256_of(&mut fs::File::open(&file).unwrap()).unwrap();
+    assert_eq!(output["sha256"], digest);
+    let mode = |name: &str| fs::metadata(out.join(name)).unwrap().permissions().mode();
+    assert_eq!(
+        mode("totals.csv"),
+        mode("parts/a.txt"),
+        "as that of what is small"
+    );
+    let mut names: Vec<_> = fs::read_dir(&out)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["parts", "totals.csv"], "nothing else is left there");
+}
+
+#[test]
+fn a_large_output_that_breaks_a_constraint_fails_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let sales = many_sales(folder.path());
+    let done = total(&["--input", "title=a", "--input", "factor=-1", "--input", &sales]);
+    expect_code(&done, 1);
+    assert!(
+        stderr(&done).contains(
+            "output totals: 200000 values break total greater than or equal to 0 (line 2: \"-1.0\""
+        ),
         "{}",
         stderr(&done)
     );

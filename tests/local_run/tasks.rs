@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{examples, expect_code, manifest, program};
+use crate::support::{examples, expect_code, program, replayed};
 
 /// Adds up amounts; what it writes breaks its constraint where an item's amounts are below nothing together.
 pub const TOTALS: &str = r#"apiVersion: codegen-operator.dev/v1alpha1
@@ -109,13 +109,7 @@ pub fn penguins() -> PathBuf {
     let made = MADE.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
         let example = examples().join("penguins");
-        let done = program(folder.path())
-            .args(manifest(&example))
-            .arg("--replay")
-            .arg(example.join("replies.jsonl"))
-            .output()
-            .unwrap();
-        expect_code(&done, 0);
+        expect_code(&replayed(&example, folder.path()), 0);
         folder
     });
     made.path().to_owned()

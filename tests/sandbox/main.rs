@@ -12,6 +12,7 @@ mod acceptance;
 mod archives;
 mod authorities;
 mod cases;
+mod commands;
 mod environments;
 #[path = "../support/python_index.rs"]
 mod index;

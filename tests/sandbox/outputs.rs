@@ -5,7 +5,7 @@ use base64::prelude::BASE64_STANDARD;
 use codegen_operator::pipeline::sandbox::{LimitKind, OutputContent, Phase, PhaseEnd};
 use rstest::rstest;
 
-use crate::support::{program, run_one};
+use crate::support::{environment, job, program, run_one, sandbox};
 
 async fn output(code: &str) -> OutputContent {
     let report = run_one(program(
@@ -84,7 +84,7 @@ fn on_disk(code: &str, disk_bytes: u64) -> Phase {
             disk_bytes: Some(disk_bytes),
             ..program
         }),
-        other @ (Phase::Tests(_) | Phase::Mutants(_)) => other,
+        other @ (Phase::Tests(_) | Phase::Mutants(_) | Phase::Commands(_)) => other,
     }
 }
 
@@ -123,4 +123,42 @@ async fn a_program_that_fails_leaves_nothing_on_a_disk() {
     .await;
     assert_eq!(report.end, PhaseEnd::Exited(3), "{}", report.stderr);
     assert_eq!(report.outputs[0].content, OutputContent::Missing);
+}
+
+#[tokio::test]
+async fn what_goes_to_a_disk_lies_in_the_folder_that_is_given_and_every_process_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let code = "open('out', 'wb').write(bytes(3 << 20))\nif os.fork() == 0:\n    os.setsid()\n    while True: open('out', 'ab').write(b'x')";
+    let job = job(vec![on_disk(code, 1 << 30)]);
+    let report = sandbox()
+        .run_in(&environment().await, &job, folder.path())
+        .await
+        .unwrap();
+    let phase = &report.phases[0];
+    assert_eq!(phase.end, PhaseEnd::Exited(0), "{}", phase.stderr);
+    let bytes = || std::fs::metadata(folder.path().join("out")).unwrap().len();
+    let before = bytes();
+    assert!(before >= 3 << 20);
+    // The report was written after the last process had ended.
+    assert_eq!(phase.outputs[0].content, OutputContent::TooLarge(before));
+    assert_eq!(bytes(), before);
+}
+
+#[tokio::test]
+async fn no_device_can_be_made_on_a_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let code = "import stat\ntry:\n    os.mknod('out', 0o666 | stat.S_IFBLK, os.makedev(8, 0))\nexcept PermissionError:\n    open('out', 'w').write('refused')";
+    let job = job(vec![on_disk(code, 1 << 20)]);
+    let report = sandbox()
+        .run_in(&environment().await, &job, folder.path())
+        .await
+        .unwrap();
+    assert_eq!(
+        report.phases[0].end,
+        PhaseEnd::Exited(0),
+        "{}",
+        report.phases[0].stderr
+    );
+    let written = std::fs::read_to_string(folder.path().join("out")).unwrap();
+    assert_eq!(written, "refused");
 }

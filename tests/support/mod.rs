@@ -3,7 +3,9 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod gate;
+pub mod identity;
 pub mod task;
+pub mod terminal;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,6 +31,36 @@ pub fn program(output: &Path) -> Command {
         .env_remove("OPENAI_API_KEY")
         .env_remove("ANTHROPIC_API_KEY");
     command
+}
+
+/// The program in a folder, with no key and no choice of colours of the environment.
+pub fn codegen(folder: &Path) -> assert_cmd::Command {
+    let mut command = assert_cmd::Command::cargo_bin("kubectl-codegen").unwrap();
+    command
+        .current_dir(folder)
+        .env_remove("OPENAI_API_KEY")
+        .env_remove("ANTHROPIC_API_KEY")
+        .env_remove("NO_COLOR");
+    command
+}
+
+/// A folder with these files.
+pub fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+/// An example, run on its recorded replies.
+pub fn replayed(example: &Path, output: &Path) -> Output {
+    program(output)
+        .args(manifest(example))
+        .arg("--replay")
+        .arg(example.join("replies.jsonl"))
+        .output()
+        .unwrap()
 }
 
 /// The arguments that name an example's manifest.

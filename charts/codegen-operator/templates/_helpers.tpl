@@ -66,6 +66,13 @@ variables.spec.?securityContext.?runAsNonRoot.orValue(false) && variables.spec.?
         && container.?securityContext.?runAsUser.orValue(1) != 0)
 {{- end }}
 
+{{- /* A sandbox whose outputs are checked in its Pod: the program's container, and when it has ended the operator's. */}}
+{{- define "codegen-operator.checks-outputs" -}}
+(object.metadata.?labels[?'codegen-operator.dev/component'].orValue('') == 'sandbox'
+        && variables.spec.?initContainers.orValue([]).size() == 1 && variables.spec.initContainers[0].name == 'sandbox'
+        && !has(variables.spec.initContainers[0].restartPolicy) && variables.spec.containers[0].name == 'checker')
+{{- end }}
+
 {{- /* The operator, as the API server knows it. */}}
 {{- define "codegen-operator.user" -}}
 system:serviceaccount:{{ .Release.Namespace }}:{{ include "codegen-operator.serviceAccount" . }}

@@ -285,7 +285,7 @@ fn every_fault_is_reported_and_not_only_the_first() {
     "metadata.labels.a: Invalid value: \"integer\": must be of type string: write it in quotes, as it stands in the file")]
 #[case(json!({"prompt": "x"}), "prompt: unknown field \"prompt\": write it under spec")]
 #[case(json!({"kind": "CodegenTask"}), "kind: unknown kind \"CodegenTask\": did you mean \"CodeGenTask\"?")]
-#[case(json!({"kind": null}), "kind: Required value: write CodeGenTask, CodeGenAgent or CodeGenRun")]
+#[case(json!({"kind": null}), "kind: Required value: write CodeGenTask, CodeGenAgent, CodeGenRun, CodeModeAgent or CodeModeRun")]
 #[case(json!({"apiVersion": "codegen-operator.dev/v1"}),
     "apiVersion: unknown version \"codegen-operator.dev/v1\" of CodeGenTask: write codegen-operator.dev/v1alpha1")]
 #[case(json!({"apiVersion": null}), "apiVersion: Required value: write codegen-operator.dev/v1alpha1")]
@@ -304,7 +304,7 @@ fn faults_outside_the_spec_are_refused(#[case] change: Value, #[case] fault: &st
 fn a_document_that_is_no_object_is_refused() {
     assert_eq!(
         faults(&json!(["x"])),
-        ["kind: Required value: write CodeGenTask, CodeGenAgent or CodeGenRun"]
+        ["kind: Required value: write CodeGenTask, CodeGenAgent, CodeGenRun, CodeModeAgent or CodeModeRun"]
     );
 }
 

@@ -23,7 +23,7 @@ Examples:
   kubectl-codegen context -k examples/penguins
 
   # Some files, with small distributions
-  kubectl-codegen context --plot examples/multi-input/orders.csv examples/multi-input/customers.csv
+  kubectl-codegen context --plot examples/multi-input/data/orders.csv examples/multi-input/data/customers.csv
 
   # What another program writes
   zcat orders.csv.gz | kubectl-codegen context -

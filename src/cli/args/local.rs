@@ -55,6 +55,14 @@ pub struct ManifestArgs {
     /// The one task that is meant. Default: every task of the manifests, one after another.
     #[arg(long, value_name = "NAME")]
     pub task: Option<String>,
+    /// What stands in the place of their data.
+    #[command(flatten)]
+    pub data: DataArgs,
+}
+
+/// Files and folders in the place of data that a task names.
+#[derive(Args, Debug, Default, Clone)]
+pub struct DataArgs {
     /// A file in the place of a sample. May be repeated.
     #[arg(long = "sample", value_name = "NAME=PATH", value_parser = name_and_path)]
     pub samples: Vec<(String, PathBuf)>,

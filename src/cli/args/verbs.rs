@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::cluster::ClusterArgs;
-use super::values::{Color, name_and_path};
+use super::local::DataArgs;
+use super::values::Color;
 use crate::cli::prices::{NamedPrice, named_price};
 use crate::pipeline::stage::Stage;
 
@@ -318,15 +319,9 @@ pub struct ReplayArgs {
     /// Manifests with the Secrets of the sandbox, and with each ConfigMap that the cluster does not give (any more).
     #[arg(short = 'f', long = "filename", value_name = "FILE|FOLDER|-", value_hint = ValueHint::AnyPath)]
     pub files: Vec<String>,
-    /// A file in the place of a sample. May be repeated.
-    #[arg(long = "sample", value_name = "NAME=PATH", value_parser = name_and_path)]
-    pub samples: Vec<(String, PathBuf)>,
-    /// The content of a File or Dir input. May be repeated.
-    #[arg(long = "input", value_name = "NAME=PATH", value_parser = name_and_path)]
-    pub inputs: Vec<(String, PathBuf)>,
-    /// A folder in the place of a PersistentVolumeClaim. May be repeated.
-    #[arg(long = "claim", value_name = "NAME=FOLDER", value_parser = name_and_path)]
-    pub claims: Vec<(String, PathBuf)>,
+    /// What stands in the place of its data.
+    #[command(flatten)]
+    pub data: DataArgs,
     /// Colours on stderr. `auto`: on a terminal, unless `NO_COLOR` is set.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Color,

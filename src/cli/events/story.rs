@@ -161,6 +161,14 @@ pub(super) fn of_record(task: &RecordedTask) -> Result<Vec<Happening>, Absent> {
             ..Happening::of_task(at.0, reason, message)
         });
     }
+    let retries = status.retries.iter();
+    all.extend(retries.filter_map(|retry| {
+        Some(Happening::of_task(
+            retry.at.as_ref()?.0,
+            "Retried",
+            retry.to_string(),
+        ))
+    }));
     all.extend(status.approvals.iter().map(|decided| {
         let (reason, verb) = match decided.decision {
             ApprovalDecision::Approve => ("Approved", "approved"),
@@ -209,8 +217,11 @@ pub(super) fn story(recorded: Vec<Happening>, events: Vec<Happening>) -> Vec<Hap
     all
 }
 
-/// What distinguishes attempts and gates in messages: `Attempt 2 `, `Gate Plan:`.
+/// What distinguishes attempts, gates and retries in messages: `Attempt 2 `, `Gate Plan:`, the whole of `Tried again from ...`.
 fn beginning(message: &str) -> Option<&str> {
+    if message.starts_with("Tried again ") {
+        return Some(message);
+    }
     let end = match message.strip_prefix("Attempt ") {
         Some(rest) => message.len() - rest.len() + rest.find(' ')?,
         None if message.starts_with("Gate ") => message.find(':')?,
@@ -221,9 +232,11 @@ fn beginning(message: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::api::retry::{RetryFrom, RetryStatus};
 
     fn event(kind: &str, name: &str, uid: &str, reason: &str, message: &str, at: &str) -> Event {
         serde_json::from_value(json!({
@@ -288,6 +301,35 @@ mod tests {
         let story = story(recorded, events);
         let seconds: Vec<i64> = story.iter().map(|one| one.at.as_second()).collect();
         assert_eq!(seconds, [10, 21, 31]);
+    }
+
+    #[test]
+    fn each_retry_is_said_once_whether_its_event_is_still_there_or_not() {
+        let retry = |attempts, hint: Option<&str>| RetryStatus {
+            from: RetryFrom::Code,
+            hint: hint.map(str::to_owned),
+            after: "IterationsExhausted".to_owned(),
+            attempts,
+            at: Timestamp::from_second(100 * i64::from(attempts)).ok().map(Time),
+        };
+        let retries = vec![retry(1, Some("dates are day first")), retry(2, None)];
+        let mut task = crate::cli::recorded::fixture::recorded();
+        task.status.retries.clone_from(&retries);
+        let at = Timestamp::from_second(201).unwrap();
+        let event = Happening::of_task(at, "Retried", retries[1].to_string());
+        let mut story = story(of_record(&task).unwrap(), vec![event]);
+        story.retain(|one| one.reason == "Retried");
+        let lines: Vec<String> = story
+            .iter()
+            .map(|one| format!("{} {}", one.at.as_second(), one.message))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                "100 Tried again from Code after IterationsExhausted and 1 attempt; the hint: dates are day first",
+                "201 Tried again from Code after IterationsExhausted and 2 attempts",
+            ]
+        );
     }
 
     #[test]

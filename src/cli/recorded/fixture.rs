@@ -138,6 +138,7 @@ pub fn entries() -> Vec<Entry> {
                     input: 1_000,
                     output: 100,
                 },
+                ..Reply::default()
             },
             started_at: at(second - 2),
             finished_at: at(second),
@@ -177,6 +178,8 @@ fn attempt(number: u32, second: i64, results: Vec<TestResult>, failed: Vec<Faile
         findings: RehearsalFindings::default(),
         failed_cases: BTreeMap::new(),
         verdict: judged,
+        solution: None,
+        tests: None,
     }
 }
 

@@ -9,7 +9,7 @@ use kube::Api;
 use crate::api::CodeGenTask;
 use crate::cli::args::ReplayArgs;
 use crate::cli::cluster::Cluster;
-use crate::cli::command::USAGE;
+use crate::cli::command::{USAGE, in_place};
 use crate::cli::ended::Absent;
 use crate::cli::recorded::{Place, RecordedTask};
 use crate::controller::sources::read::{config_maps, keys};
@@ -18,7 +18,7 @@ use crate::local::freeze::freeze;
 use crate::local::objects::Objects;
 use crate::local::prepare::download_cache;
 use crate::pipeline::task::{FrozenFile, FrozenFiles, Task};
-use crate::sources::{Claims, Given, Keys, ObjectKey, Plan, Source, Wanted, plan};
+use crate::sources::{Given, Keys, ObjectKey, Plan, Source, Wanted, plan};
 
 /// Freezes what the task had into `staging`; an error where it cannot be had as it was.
 pub(super) async fn freeze_inputs(
@@ -29,11 +29,7 @@ pub(super) async fn freeze_inputs(
     staging: &Path,
 ) -> Result<(), Absent> {
     let wrong = |error: &dyn std::fmt::Display| Absent::new(error.to_string(), USAGE);
-    let given = Given {
-        samples: args.samples.iter().cloned().collect(),
-        inputs: args.inputs.iter().cloned().collect(),
-        claims: Claims::Folders(args.claims.iter().cloned().collect()),
-    };
+    let given = in_place(&args.data).map_err(|faults| wrong(&faults.join("\n")))?;
     let plan = match &recorded.place {
         Place::Folder(_) if given != Given::default() => {
             return Err(wrong(

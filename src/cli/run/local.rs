@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::print::{Outputs, ended};
+use super::print::{Only, Outputs, ended};
 use crate::api::values::ValueType;
 use crate::cli::args::{LocalRunArgs, ManifestArgs};
 use crate::cli::command::{TASK_FAILED, USAGE, fail, fail_each, read, runtime, warning};
@@ -104,8 +104,14 @@ async fn run_and_write(
         inputs: args.program.inputs.clone(),
         validation: args.program.validation.map(Into::into),
         timeout: args.program.timeout.clone(),
+        output_dir: args.program.output_dir.clone(),
     };
-    let Ran { object, end, notices } = Box::pin(run_program(&finished, &options, objects, &|label| {
+    let Ran {
+        object,
+        end,
+        notices,
+        disk,
+    } = Box::pin(run_program(&finished, &options, objects, &|label| {
         progress.run(label);
     }))
     .await?;
@@ -117,10 +123,13 @@ async fn run_and_write(
         match (target, outputs.as_slice()) {
             (Some(target), outputs) => shown.places = write::write(target, outputs)?,
             (None, [only]) if only.type_ == ValueType::File => {
-                shown.only = only.files.first().map(|file| file.bytes.clone());
+                shown.only = Only::of(only);
             }
             (None, _) => {}
         }
     }
-    Ok(ended(progress, args.program.format, &object, &shown))
+    let code = ended(progress, args.program.format, &object, &shown);
+    // Large outputs that were not written lie there until now.
+    drop(disk);
+    Ok(code)
 }

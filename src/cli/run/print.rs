@@ -1,6 +1,8 @@
 //! What a run leaves on the terminal: outputs on stdout, everything for people on stderr.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
 
 use crate::api::CodeGenRun;
 use crate::api::run::Validation;
@@ -10,6 +12,7 @@ use crate::cli::command::{TASK_FAILED, document, fail, warning};
 use crate::cli::paint::{Line, Mark};
 use crate::cli::progress::Progress;
 use crate::cli::text::{MAX_COLUMNS, count, cut};
+use crate::pipeline::run::{OutputPlace, Stored, TypedOutput};
 
 /// Widest column of names and types.
 const WIDEST_NAME: usize = 40;
@@ -19,8 +22,30 @@ const WIDEST_NAME: usize = 40;
 pub(super) struct Outputs {
     /// Files and folders that were written, by name.
     pub places: Vec<(String, PathBuf)>,
-    /// The bytes of an only output that is a file and was not written.
-    pub only: Option<Vec<u8>>,
+    /// An only output that is a file and was not written.
+    pub only: Option<Only>,
+}
+
+/// The content of an output.
+pub(super) enum Only {
+    /// Its bytes.
+    Bytes(Vec<u8>),
+    /// Where they lie.
+    File(PathBuf),
+}
+
+impl Only {
+    /// The content of an output that is a file.
+    pub(super) fn of(output: &TypedOutput) -> Option<Self> {
+        match &output.stored {
+            Some(Stored {
+                place: OutputPlace::Disk(path),
+                ..
+            }) => Some(Self::File(path.clone())),
+            Some(_) => None,
+            None => output.files.first().map(|file| Self::Bytes(file.bytes.clone())),
+        }
+    }
 }
 
 /// Says how a run ended and prints what is asked for; gives the exit code.
@@ -44,6 +69,17 @@ pub(super) fn ended(progress: &Progress, format: RunFormat, run: &CodeGenRun, ou
         }
     }
     let has_succeeded = status.stage.as_deref() == Some("Succeeded");
+    if let (RunFormat::Value, true, [only], Some(Only::File(path))) =
+        (format, has_succeeded, status.outputs.as_slice(), &outputs.only)
+        && only.value.is_none()
+        // A screen of a million lines helps nobody: there its digest is printed.
+        && !io::stdout().is_terminal()
+    {
+        return match print_file(path) {
+            Ok(()) => 0,
+            Err(error) => fail(progress, &format!("cannot write to stdout: {error}"), TASK_FAILED),
+        };
+    }
     let text = match format {
         RunFormat::Table if has_succeeded => table(&status.outputs, outputs).into_bytes(),
         RunFormat::Value if has_succeeded => values(&status.outputs, outputs),
@@ -69,6 +105,12 @@ pub(super) fn ended(progress: &Progress, format: RunFormat, run: &CodeGenRun, ou
         .collect();
     progress.lines(&lines);
     TASK_FAILED
+}
+
+/// Prints a file of any size as it is.
+fn print_file(path: &Path) -> io::Result<()> {
+    io::copy(&mut File::open(path)?, &mut io::stdout().lock())?;
+    io::stdout().flush()
 }
 
 /// A line as it stands, but for what would move the cursor and for what is too wide.
@@ -123,7 +165,7 @@ fn values(written: &[RunOutputStatus], outputs: &Outputs) -> Vec<u8> {
         if let Some(value) = &only.value {
             return with_line_end(value.clone()).into_bytes();
         }
-        if let Some(bytes) = bytes {
+        if let Some(Only::Bytes(bytes)) = bytes {
             return bytes.clone();
         }
     }
@@ -222,7 +264,7 @@ mod tests {
         let file = [output("summary", ValueType::File, None)];
         let bytes = Outputs {
             places: Vec::new(),
-            only: Some(b"a,b".to_vec()),
+            only: Some(Only::Bytes(b"a,b".to_vec())),
         };
         assert_eq!(printed(&file, &bytes), "a,b");
         assert_eq!(printed(&file, &in_folder()), "out/summary.csv\n");

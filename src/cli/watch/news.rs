@@ -1,13 +1,15 @@
 //! What is new in a status, as lines. Pure.
 
+use std::fmt::Write as _;
+
 use crate::api::CodeGenTask;
 use crate::api::conditions::reason;
-use crate::api::status::{AttemptStatus, CodeGenTaskStatus};
+use crate::api::status::{AgentStatus, AttemptStatus, CodeGenTaskStatus};
 use crate::cli::paint::{Line, Mark};
 use crate::cli::render::{
     cases_text, counts_text, detail, doing, mutants_text, name, named_paragraph, render, step,
 };
-use crate::cli::summary::{field, spent, tests};
+use crate::cli::summary::{agent_work, calls_by_tool, field, spent, tests};
 use crate::cli::text::{count, thousands};
 use crate::engine::event::Event;
 use crate::pipeline::call::CallKind;
@@ -43,6 +45,7 @@ const fn call(stage: Stage) -> Option<CallKind> {
     Some(match stage {
         Stage::ReadingConstraints => CallKind::Constraints,
         Stage::Planning => CallKind::Plan,
+        Stage::Working => CallKind::Turn,
         Stage::GeneratingCode => CallKind::Code,
         Stage::GeneratingTests => CallKind::Tests,
         Stage::Diagnosing => CallKind::Diagnosis,
@@ -116,6 +119,7 @@ pub(super) fn news(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<L
         let packages = count(now.packages.len() as u64, "package");
         lines.push(step(Mark::Done, "image", &format!("{packages}   {image}")));
     }
+    lines.extend(turns(before, now));
     lines.extend(attempts(before, now));
     lines.extend(finished_call(before, now));
     lines.extend(diagnosis(before, now));
@@ -130,6 +134,35 @@ pub(super) fn news(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<L
         lines.extend(named_paragraph(mark, "waiting", message, usize::MAX).lines);
     }
     lines
+}
+
+/// What an agent did since.
+fn turns(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Option<Line> {
+    let agent = now.agent.as_ref()?;
+    let nothing = AgentStatus::default();
+    let earlier = before.agent.as_ref().unwrap_or(&nothing);
+    if agent == earlier {
+        return None;
+    }
+    let more = |(tool, calls): (&String, &i32)| {
+        let calls = calls - earlier.tool_calls.get(tool).unwrap_or(&0);
+        (calls > 0).then(|| (tool.clone(), calls))
+    };
+    let mut text = calls_by_tool(&agent.tool_calls.iter().filter_map(more).collect());
+    let troubles = [
+        (agent.denied - earlier.denied, "denied"),
+        (agent.failed - earlier.failed, "failed"),
+    ];
+    for (calls, what) in troubles.into_iter().filter(|(calls, _)| *calls > 0) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "; {calls} {what}");
+    }
+    let mark = if troubles.iter().any(|(calls, _)| *calls > 0) {
+        Mark::Warning
+    } else {
+        Mark::Done
+    };
+    Some(step(mark, &format!("turn {}", agent.turns), &text))
 }
 
 /// The call of the stage that was left.
@@ -170,8 +203,9 @@ fn attempt_lines(attempt: &AttemptStatus, now: &CodeGenTaskStatus) -> Vec<Line> 
         .attempts
         .last()
         .is_some_and(|last| last.number == attempt.number);
-    // An attempt that passes is the last one.
-    let passed = is_last && stage(now).is_some_and(Stage::has_passed);
+    // An attempt that passes is the last one; an agent says afterwards that it is done.
+    let is_of_agent = stage(now) == Some(Stage::Working) && now.last_error.is_none();
+    let passed = is_last && (is_of_agent || stage(now).is_some_and(Stage::has_passed));
     let mark = if passed { Mark::Done } else { Mark::Failed };
     let counts = [
         (attempt.tests, "test"),
@@ -239,6 +273,7 @@ pub(super) fn summary(task: &CodeGenTask) -> Vec<Line> {
     }
     field(&mut lines, "attempts", &status.attempts.len().to_string());
     field(&mut lines, "tests", &tests(status.attempts.last()));
+    field(&mut lines, "agent", &agent_work(status));
     field(&mut lines, "model", &spent(status));
     field(&mut lines, "image", status.image.as_deref().unwrap_or_default());
     field(

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use kube::Resource as _;
+use kube::runtime::reflector::ObjectRef;
 
 use super::{Controlled as _, Pass};
 use crate::controller::api;
@@ -22,6 +23,11 @@ pub trait Finish: Pass {
     /// Whether more objects than are to stay have ended after it.
     fn is_surplus(&self) -> bool {
         false
+    }
+
+    /// Those that have ended and are to stay no longer, now that the object has: each is looked at.
+    fn surplus(&self) -> Vec<ObjectRef<Self::Of>> {
+        Vec::new()
     }
 
     /// Announces an end whose write had no answer, so that nobody has announced it.
@@ -50,6 +56,10 @@ pub async fn finish<P: Finish>(pass: &mut P) -> Result<Option<Duration>, Reconci
     let Some(ended) = pass.ended_at() else {
         return Ok(None);
     };
+    // Nothing else leads to a pass over an object that ended long ago.
+    for surplus in pass.surplus() {
+        P::Of::shared(context).wake(surplus);
+    }
     // The operator before this one may have been killed between the end and clearing up.
     if has_missed || may_be_uncleared(ended, context.since) {
         // It is never closed; without a place there are more requests at once, and nothing else is different.

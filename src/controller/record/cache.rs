@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use kube::ResourceExt as _;
 
 use crate::api::conditions::{PUBLISHED, reason};
@@ -91,19 +92,36 @@ pub fn retry_asked(task: &CodeGenTask) -> Option<&String> {
 /// How many ended tasks of the namespace and stage of `task` ended after it.
 #[must_use]
 pub fn later_ends(task: &CodeGenTask, all: &[Arc<CodeGenTask>]) -> usize {
-    let key = |task: &CodeGenTask| {
-        let ended = task
-            .status
-            .as_ref()
-            .and_then(|status| status.completed_at.as_ref());
-        // Times have whole seconds: the uid decides between two ends of the same one.
-        (ended.map(|time| time.0), task.uid())
-    };
-    let own = key(task);
+    alike(task, all).filter(|other| end(other) > end(task)).count()
+}
+
+/// The tasks at rest, of the namespace and stage of `task`, after which `limit` others ended.
+pub fn surplus<'a>(
+    task: &CodeGenTask,
+    limit: usize,
+    all: &'a [Arc<CodeGenTask>],
+) -> impl Iterator<Item = &'a CodeGenTask> {
+    let mut latest_first: Vec<&CodeGenTask> = alike(task, all).collect();
+    latest_first.sort_unstable_by(|one, other| end(other).cmp(&end(one)));
+    // What is not at rest gets a pass of its own when it is.
+    latest_first
+        .into_iter()
+        .skip(limit)
+        .filter(|other| is_at_rest(other))
+}
+
+fn alike<'a>(task: &CodeGenTask, all: &'a [Arc<CodeGenTask>]) -> impl Iterator<Item = &'a CodeGenTask> {
+    let (namespace, stage) = (task.metadata.namespace.as_ref(), ended_in(task));
     all.iter()
-        .filter(|other| other.namespace() == task.namespace() && ended_in(other) == ended_in(task))
-        .filter(|other| key(other) > own)
-        .count()
+        .map(Arc::as_ref)
+        .filter(move |other| other.metadata.namespace.as_ref() == namespace && ended_in(other) == stage)
+}
+
+/// When a task ended. Times have whole seconds: the uid decides between two ends of the same one.
+fn end(task: &CodeGenTask) -> (Option<Timestamp>, Option<&str>) {
+    let status = task.status.as_ref();
+    let ended = status.and_then(|status| status.completed_at.as_ref());
+    (ended.map(|time| time.0), task.metadata.uid.as_deref())
 }
 
 /// How many tasks there are of each stage and reason.
@@ -129,7 +147,6 @@ pub fn counts(all: &[Arc<CodeGenTask>]) -> Vec<(&'static str, &'static str, i64)
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
     use super::*;
@@ -210,5 +227,31 @@ mod tests {
         ]
         .map(Arc::new);
         assert_eq!(later_ends(&first, &all), 1);
+    }
+
+    #[test]
+    fn of_the_tasks_that_are_too_many_those_are_surplus_for_which_nothing_is_left_to_do() {
+        let latest = task("a", Stage::Succeeded, 9);
+        let mut changed = task("b", Stage::Succeeded, 2);
+        changed.metadata.generation = Some(3);
+        let mut elsewhere = task("c", Stage::Succeeded, 1);
+        elsewhere.metadata.namespace = Some("other".to_owned());
+        let all = vec![
+            task("d", Stage::Succeeded, 1),
+            task("e", Stage::Succeeded, 3),
+            task("f", Stage::Failed, 1),
+            latest.clone(),
+            changed,
+            elsewhere,
+        ];
+        let all = all.into_iter().map(Arc::new).collect::<Vec<_>>();
+        let surplus = |limit| {
+            surplus(&latest, limit, &all)
+                .map(kube::ResourceExt::name_any)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(surplus(1), ["e", "d"]);
+        assert_eq!(surplus(2), ["d"]);
+        assert_eq!(surplus(4), Vec::<String>::new());
     }
 }

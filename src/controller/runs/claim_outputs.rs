@@ -14,14 +14,12 @@ use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::unavailable;
 use crate::pipeline::run::checks::Severities;
-use crate::pipeline::run::{OnClaim, OutputsRead, Room, TypedOutput};
+use crate::pipeline::run::{OutputPlace, OutputsRead, Room};
 use crate::pipeline::sandbox::{OutputContent, PhaseReport};
 use crate::pipeline::status::{Hold, Until};
-use crate::pipeline::verdict::{Fault, TooLarge};
+use crate::pipeline::stored_outputs::{FoundOutput, OutputsAsked};
 use crate::sandbox::Progressing;
-use crate::sandbox::kubernetes::{
-    ClaimOutput, ClaimOutputs, OutputFolder, Owner, ReadReport, ReadRequest, SourceReader,
-};
+use crate::sandbox::kubernetes::{ClaimOutputs, OutputFolder, Owner, ReadReport, ReadRequest, SourceReader};
 
 /// Longest part of a run's name that a folder repeats: with a uid it is a file name still.
 const LONGEST_NAME: usize = 200;
@@ -74,13 +72,13 @@ pub async fn read(
     frozen: &FrozenRun,
     folder: &OutputFolder,
     outputs: &[&Output],
-) -> Result<Progressing<Vec<ClaimOutput>>, ReconcileError> {
-    let request = ReadRequest::of_outputs(ClaimOutputs::of(
-        folder.clone(),
-        outputs.iter().map(|output| (*output).clone()).collect(),
-        frozen.checks.clone(),
-        Severities::from(frozen.run.validation).outputs,
-    ));
+) -> Result<Progressing<Vec<FoundOutput>>, ReconcileError> {
+    let asked = OutputsAsked {
+        outputs: outputs.iter().map(|output| (*output).clone()).collect(),
+        checks: frozen.checks.clone(),
+        severity: Severities::from(frozen.run.validation).outputs,
+    };
+    let request = ReadRequest::of_outputs(ClaimOutputs::of(folder.clone(), asked));
     // What is read lies on the claim alone.
     let none = BTreeMap::new();
     let sandbox = context.sandbox(&frozen.task, owner, &none);
@@ -110,43 +108,16 @@ pub fn join(
     read: &mut OutputsRead,
     declared: &[Output],
     folder: &OutputFolder,
-    found: Vec<(&Output, ClaimOutput)>,
+    found: Vec<(&Output, FoundOutput)>,
 ) {
-    for (output, found) in found {
-        read.too_large.retain(|large| large.output != output.name);
-        read.outputs.retain(|one| one.name != output.name);
-        match found {
-            ClaimOutput::Read {
-                sha256,
-                bytes,
-                files,
-                value,
-                findings,
-            } => {
-                let place = OutputOnClaim {
-                    claim_name: folder.claim.clone(),
-                    path: format!("{}/{}", folder.path, output.name),
-                    files: i64::try_from(files).unwrap_or(i64::MAX),
-                };
-                let found = OnClaim { place, sha256, bytes };
-                read.outputs.push(TypedOutput::on_claim(output, value, found));
-                read.findings.extend(findings);
-            }
-            ClaimOutput::Wrong(problem) => read.faults.push(Fault {
-                output: output.name.clone(),
-                problem,
-                without_values: "it is not what it is declared to be".to_owned(),
-            }),
-            ClaimOutput::TooLarge(bytes) => read.too_large.push(TooLarge {
-                output: output.name.clone(),
-                bytes,
-            }),
-        }
-    }
+    read.join(declared, found, |output, files| {
+        OutputPlace::Claim(OutputOnClaim {
+            claim_name: folder.claim.clone(),
+            path: format!("{}/{}", folder.path, output.name),
+            files: i64::try_from(files).unwrap_or(i64::MAX),
+        })
+    });
     read.room = Room::Claim;
-    // Outputs are shown in declared order, wherever they lie.
-    let place = |output: &TypedOutput| declared.iter().position(|one| one.name == output.name);
-    read.outputs.sort_by_key(place);
 }
 
 #[cfg(test)]
@@ -154,6 +125,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::pipeline::run::TypedOutput;
+    use crate::pipeline::verdict::TooLarge;
 
     #[test]
     fn each_execution_of_each_run_has_a_folder_of_its_own_below_the_one_that_is_named() {
@@ -205,14 +178,14 @@ mod tests {
             path: "2027/run".to_owned(),
             fs_group: None,
         };
-        let found = ClaimOutput::Read {
+        let found = FoundOutput::Read {
             sha256: "00".to_owned(),
             bytes: 5_000_000,
             files: 1,
             value: None,
             findings: Vec::new(),
         };
-        let wrong = ClaimOutput::Wrong("it is a link or a socket".to_owned());
+        let wrong = FoundOutput::Wrong("it is a link or a socket".to_owned());
         join(
             &mut read,
             &declared,
@@ -222,7 +195,7 @@ mod tests {
         assert!(read.too_large.is_empty());
         let names: Vec<&str> = read.outputs.iter().map(|output| output.name.as_str()).collect();
         assert_eq!(names, ["cleaned", "rows"]);
-        let place = &read.outputs[0].on_claim.as_ref().unwrap().place;
+        let place = read.outputs[0].claim().unwrap();
         assert_eq!(place.path, "2027/run/cleaned");
         assert_eq!(read.outputs[0].file_name, "cleaned.csv");
         assert_eq!(read.faults[0].output, "pages");

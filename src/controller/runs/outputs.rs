@@ -46,6 +46,7 @@ pub async fn store(
 
 fn stored(parts: &mut Parts<'_>, output: TypedOutput) -> RunOutputStatus {
     let (sha256, bytes) = (output.sha256(), output.bytes());
+    let claim = output.claim().cloned();
     let files = output.files.into_iter().map(|file| {
         let place = parts.add(file.path, file.bytes);
         StoredFile {
@@ -62,7 +63,7 @@ fn stored(parts: &mut Parts<'_>, output: TypedOutput) -> RunOutputStatus {
         sha256,
         bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
         file_name: output.file_name,
-        claim: output.on_claim.map(|found| found.place),
+        claim,
     }
 }
 
@@ -117,7 +118,7 @@ mod tests {
                 path: String::new(),
                 bytes: vec![b'x'; bytes],
             }],
-            on_claim: None,
+            stored: None,
         }
     }
 

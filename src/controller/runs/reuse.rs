@@ -95,7 +95,7 @@ fn if_unchanged(
         value,
         file_name: status.file_name.clone(),
         files,
-        on_claim: None,
+        stored: None,
     };
     (output.sha256() == status.sha256).then_some(output)
 }

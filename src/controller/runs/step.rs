@@ -26,7 +26,8 @@ use crate::pipeline::run::{
 use crate::pipeline::sandbox::{Job, Report};
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until};
-use crate::sandbox::kubernetes::{ClaimOutput, KubernetesSandbox, OutputFolder, Owner};
+use crate::pipeline::stored_outputs::FoundOutput;
+use crate::sandbox::kubernetes::{KubernetesSandbox, OutputFolder, Owner};
 use crate::sandbox::{Progressing, Sandbox as _, SandboxError};
 
 /// How soon to ask again for what no watch reports: the end of a log that a node still writes.
@@ -182,7 +183,7 @@ impl RunPass<'_> {
         &self,
         frozen: &'a FrozenRun,
         report: &Report,
-    ) -> Result<Progressing<Vec<(&'a Output, ClaimOutput)>>, ReconcileError> {
+    ) -> Result<Progressing<Vec<(&'a Output, FoundOutput)>>, ReconcileError> {
         let (Some(folder), Ok(phase)) = (self.folder(frozen), program_end(report)) else {
             return Ok(Progressing::Done(Vec::new()));
         };
@@ -324,7 +325,7 @@ mod tests {
                     bytes: Vec::new(),
                 })
                 .collect(),
-            on_claim: None,
+            stored: None,
         }])
     }
 

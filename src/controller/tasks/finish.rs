@@ -2,14 +2,27 @@
 
 use jiff::Timestamp;
 use kube::ResourceExt as _;
+use kube::runtime::reflector::ObjectRef;
 
 use super::reconcile::TaskPass;
 use crate::api::CodeGenTask;
 use crate::controller::control::Pass as _;
 use crate::controller::control::finish::Finish;
-use crate::controller::record::cache::{ended_in, later_ends};
+use crate::controller::record::cache::{ended_in, later_ends, surplus};
 use crate::controller::record::cleanup::{Ended, clear_components, superfluous};
 use crate::pipeline::stage::Stage;
+
+impl TaskPass<'_> {
+    /// How many tasks that ended as this one did are to stay in its namespace.
+    fn limit(&self) -> Option<usize> {
+        let history = &self.context().history;
+        let limit = match ended_in(self.object()) {
+            Some(Stage::Succeeded) => history.succeeded_limit,
+            _ => history.failed_limit,
+        };
+        limit.map(|limit| limit as usize)
+    }
+}
 
 impl Finish for TaskPass<'_> {
     fn ended_at(&self) -> Option<Timestamp> {
@@ -24,12 +37,21 @@ impl Finish for TaskPass<'_> {
     }
 
     fn is_surplus(&self) -> bool {
-        let history = &self.context().history;
-        let limit = match ended_in(self.object()) {
-            Some(Stage::Succeeded) => history.succeeded_limit,
-            _ => history.failed_limit,
-        };
-        limit.is_some_and(|limit| later_ends(self.object(), &self.context().tasks.all()) >= limit as usize)
+        self.limit()
+            .is_some_and(|limit| later_ends(self.object(), &self.context().tasks.all()) >= limit)
+    }
+
+    fn surplus(&self) -> Vec<ObjectRef<CodeGenTask>> {
+        match self.limit() {
+            // One that goes itself leaves this to those that stay.
+            Some(limit) if !self.is_surplus() => {
+                let all = self.context().tasks.all();
+                surplus(self.object(), limit, &all)
+                    .map(ObjectRef::from_obj)
+                    .collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn announce(&mut self, whole: CodeGenTask) {

@@ -103,6 +103,7 @@ impl Revision {
         let decides = decides(&object.spec);
         // A spec with a fault starts no Pod.
         let task = resolved(context, object, agent.as_ref(), sources.files.clone())?;
+        sources.files.model = Some(task.model.name.clone());
         let reading = owner(object, decides.clone(), 0);
         match claims::read(context, &reading, &task, &mut sources).await? {
             Progressing::Done(()) => {}
@@ -216,6 +217,7 @@ impl Revision {
             redactor: Redactor::new(secret_env.iter()),
             secret_env,
             seed: self.snapshot.seed.clone(),
+            commands: context.commands.clone(),
         })
     }
 

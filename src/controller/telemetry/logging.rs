@@ -29,9 +29,12 @@ impl LogFormat {
     }
 }
 
+/// What is logged where nobody says otherwise. The MCP client would quote its servers; what goes wrong there is in the error of a call.
+const USUAL: &str = "info,rmcp=off";
+
 /// Starts the log. `filter` as in `RUST_LOG`; what of it cannot be understood is an error.
 pub fn init(format: LogFormat, filter: Option<&str>) -> Result<(), String> {
-    let filter = EnvFilter::try_new(filter.filter(|text| !text.trim().is_empty()).unwrap_or("info"))
+    let filter = EnvFilter::try_new(filter.filter(|text| !text.trim().is_empty()).unwrap_or(USUAL))
         .map_err(|error| format!("RUST_LOG cannot be understood: {error}; write for example info"))?;
     let is_terminal = std::io::stderr().is_terminal();
     let log = tracing_subscriber::fmt()

@@ -320,6 +320,7 @@ impl Metrics {
             | Event::ImageReplaced { .. }
             | Event::TestsFinished { .. }
             | Event::FixApplied { .. }
+            | Event::AgentMoved { .. }
             | Event::ApprovalAwaited(_)
             | Event::Decided(_)
             | Event::Retried { .. }

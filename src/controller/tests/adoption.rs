@@ -64,6 +64,39 @@ async fn a_snapshot_of_an_earlier_try_with_another_agent_stands_in_nobodys_way()
 }
 
 #[tokio::test]
+async fn a_short_name_of_a_model_stands_for_what_it_did_when_its_task_began() {
+    let mut world = World::new().await;
+    let base_url = format!("{}/v1", world.provider.origin());
+    let model = json!({"provider": "Anthropic", "name": "sonnet", "baseURL": base_url});
+    world.apply_task("words", &json!({"model": model}));
+    world
+        .until::<CodeGenTask>("words", "ReadingSamples Progressing")
+        .await;
+    let sent = |world: &World| {
+        world
+            .server
+            .get::<CodeGenTask>("words")
+            .unwrap()
+            .status
+            .unwrap()
+            .model
+    };
+    assert_eq!(sent(&world).as_deref(), Some("claude-sonnet-5"));
+    // An earlier version of the operator knew another one.
+    let name = only(&world, "secrets", "snapshot");
+    world.server.edit("secrets", &name, |secret| {
+        let index = BASE64.decode(secret["data"]["snapshot.json"].as_str().unwrap());
+        let index = String::from_utf8(index.unwrap()).unwrap();
+        assert!(index.contains("claude-sonnet-5"), "{index}");
+        let earlier = BASE64.encode(index.replace("claude-sonnet-5", "claude-sonnet-4"));
+        secret["data"]["snapshot.json"] = earlier.into();
+    });
+    world.restart().await;
+    world.until::<CodeGenTask>("words", "Planning Progressing").await;
+    assert_eq!(sent(&world).as_deref(), Some("claude-sonnet-4"));
+}
+
+#[tokio::test]
 async fn a_snapshot_that_somebody_has_planted_is_named_and_no_model_is_asked() {
     let changes: [fn(&mut Value); 3] = [
         |secret| secret["immutable"] = false.into(),

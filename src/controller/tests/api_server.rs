@@ -115,9 +115,9 @@ impl ApiServer {
         found.map(|object| serde_json::from_value(object).unwrap())
     }
 
-    /// What a container wrote.
-    pub fn log(&self, pod: &str, log: String) {
-        self.state().logs.insert(pod.to_owned(), log);
+    /// What a container wrote; containers of a Pod find their lines among those of the others.
+    pub fn log(&self, pod: &str, log: &str) {
+        self.state().logs.entry(pod.to_owned()).or_default().push_str(log);
     }
 
     /// The first call from now on whose line begins like `call` meets this.

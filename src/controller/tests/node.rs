@@ -14,7 +14,8 @@ use crate::pipeline::python::sentinels::plant;
 use crate::pipeline::sandbox::{
     Job, OutputContent, OutputReport, Phase, PhaseEnd, PhaseName, Report, TestPhase,
 };
-use crate::sandbox::kubernetes::{JOB_KEY, JOB_SHA256, NONCE, decrypt_job, send};
+use crate::pipeline::stored_outputs::FoundOutput;
+use crate::sandbox::kubernetes::{JOB_KEY, JOB_SHA256, NONCE, ReadReport, decrypt_job, send};
 use crate::sandbox::{Progressing, Sandbox as _};
 
 /// The only file of a suite.
@@ -26,6 +27,10 @@ pub struct Node {
     pub sandbox: Fake,
     /// Texts of the outputs that a program writes.
     pub outputs: BTreeMap<String, String>,
+    /// Bytes of the outputs of a rehearsal that are too large for its report.
+    pub large: BTreeMap<String, u64>,
+    /// What a checker finds at outputs, in their order.
+    pub found: Vec<FoundOutput>,
     /// What a run of a program ends with.
     pub exit_code: i32,
 }
@@ -35,6 +40,8 @@ impl Default for Node {
         Self {
             sandbox: Fake::new(splits),
             outputs: BTreeMap::new(),
+            large: BTreeMap::new(),
+            found: Vec::new(),
             exit_code: 0,
         }
     }
@@ -44,22 +51,37 @@ impl Node {
     /// Ends what runs; says how many Pods that were.
     pub async fn end_pods(&self, server: &ApiServer) -> usize {
         let mut pods = server.of_component("pods", "sandbox");
-        pods.retain(|pod| pod["status"]["containerStatuses"].is_null());
+        pods.retain(|pod| pod["status"]["phase"].is_null() || pod["status"]["phase"] == "Running");
         for pod in &pods {
-            let report = self.report(server, pod).await;
-            let sent = send(&serde_json::to_vec(&report).unwrap(), variable(pod, NONCE)).unwrap();
             let name = pod["metadata"]["name"].as_str().unwrap();
-            server.log(name, sent.log);
-            let ended = json!({"exitCode": 0, "reason": "Completed", "message": sent.message, "finishedAt": Timestamp::now()});
-            let container = json!({
-                "name": "sandbox", "image": "", "imageID": "", "ready": false, "restartCount": 0,
-                "state": {"terminated": ended},
-            });
-            server.edit("pods", name, |pod| {
-                pod["status"] = json!({"phase": "Succeeded", "containerStatuses": [container]});
-            });
+            if pod["status"]["phase"] == "Running" {
+                self.end_checker(server, pod);
+                continue;
+            }
+            let report = self.report(server, pod).await;
+            let (log, ended) = terminated(&serde_json::to_vec(&report).unwrap(), pod, "sandbox");
+            server.log(name, &log);
+            let status = if has_checker(pod) {
+                let checker = status_of("checker", &json!({"running": {}}));
+                json!({"phase": "Running", "initContainerStatuses": [ended], "containerStatuses": [checker]})
+            } else {
+                json!({"phase": "Succeeded", "containerStatuses": [ended]})
+            };
+            server.edit("pods", name, |pod| pod["status"] = status);
         }
         pods.len()
+    }
+
+    /// Ends what checks the outputs of a program that has ended.
+    fn end_checker(&self, server: &ApiServer, pod: &Value) {
+        let report = ReadReport::Outputs(self.found.clone());
+        let (log, ended) = terminated(&serde_json::to_vec(&report).unwrap(), pod, "checker");
+        let name = pod["metadata"]["name"].as_str().unwrap();
+        server.log(name, &log);
+        server.edit("pods", name, |pod| {
+            pod["status"]["phase"] = json!("Succeeded");
+            pod["status"]["containerStatuses"] = json!([ended]);
+        });
     }
 
     async fn report(&self, server: &ApiServer, pod: &Value) -> Report {
@@ -69,7 +91,7 @@ impl Node {
                 name_sentinels(server, phase);
             }
         }
-        let image = pod["spec"]["containers"][0]["image"].as_str().unwrap();
+        let image = program_of(pod)["image"].as_str().unwrap();
         let Ok(Progressing::Done(mut report)) = self.sandbox.run(image, &job, 0).await else {
             panic!("nothing in this world is pending");
         };
@@ -84,13 +106,46 @@ impl Node {
                 });
                 phase.outputs = outputs.collect();
             }
+            if phase.name == PhaseName::Rehearsal {
+                phase
+                    .outputs
+                    .extend(self.large.iter().map(|(name, bytes)| OutputReport {
+                        name: name.clone(),
+                        content: OutputContent::TooLarge(*bytes),
+                    }));
+            }
         }
         report
     }
 }
 
+fn has_checker(pod: &Value) -> bool {
+    !pod["spec"]["initContainers"].is_null()
+}
+
+/// The container of the program, which comes before a checker.
+fn program_of(pod: &Value) -> &Value {
+    if has_checker(pod) {
+        &pod["spec"]["initContainers"][0]
+    } else {
+        &pod["spec"]["containers"][0]
+    }
+}
+
+/// What is said of a container in this state.
+fn status_of(container: &str, state: &Value) -> Value {
+    json!({"name": container, "image": "", "imageID": "", "ready": false, "restartCount": 0, "state": state})
+}
+
+/// The log of a container that reports this, and what is said of its end.
+fn terminated(report: &[u8], pod: &Value, container: &str) -> (String, Value) {
+    let sent = send(report, variable(pod, NONCE)).unwrap();
+    let ended = json!({"exitCode": 0, "reason": "Completed", "message": sent.message, "finishedAt": Timestamp::now()});
+    (sent.log, status_of(container, &json!({"terminated": ended})))
+}
+
 fn variable<'a>(pod: &'a Value, name: &str) -> &'a str {
-    let variables = pod["spec"]["containers"][0]["env"].as_array().unwrap();
+    let variables = program_of(pod)["env"].as_array().unwrap();
     let found = variables.iter().find(|variable| variable["name"] == name);
     found.unwrap()["value"].as_str().unwrap()
 }

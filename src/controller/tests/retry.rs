@@ -148,5 +148,18 @@ async fn a_task_that_has_succeeded_is_not_tried_again_by_a_bare_wish_or_with_oth
     ask(&world, "2", Some("Code"), None);
     let why = refused(&mut world).await;
     assert!(why.contains("are not what they were"), "{why}");
+    world.server.edit("configmaps", "text", |map: &mut Value| {
+        map["data"]["a.txt"] = "a b".into();
+    });
+    ask(&world, "3", Some("Diagnosis"), None);
+    let why = refused(&mut world).await;
+    assert!(!why.is_empty());
     assert_eq!(world.provider.calls().await, ALL);
+    // The defaults of its runs are what they were.
+    let snapshots = world.server.of_component("secrets", "snapshot");
+    let names: Vec<&Value> = snapshots
+        .iter()
+        .map(|secret| &secret["metadata"]["name"])
+        .collect();
+    assert_eq!(names, [&json!(world.status_of("words").snapshot.unwrap().name)]);
 }

@@ -55,8 +55,8 @@ fn table(header: &str, numbers: std::ops::Range<u64>, line: impl Fn(u64) -> Stri
 
 #[test]
 fn the_samples_of_the_example_join_on_the_customer() {
-    let orders = include_str!("../../../examples/multi-input/orders.csv").to_owned();
-    let customers = include_str!("../../../examples/multi-input/customers.csv").to_owned();
+    let orders = include_str!("../../../examples/multi-input/data/orders.csv").to_owned();
+    let customers = include_str!("../../../examples/multi-input/data/customers.csv").to_owned();
     let found = found(&[("orders", orders), ("customers", customers)]);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(

@@ -24,7 +24,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
         ("sensor.csv", SENSOR.to_vec()),
         (
             "readings.csv",
-            include_bytes!("../../../examples/sensor-analysis/readings.csv").to_vec(),
+            include_bytes!("../../../examples/sensor-analysis/data/readings.csv").to_vec(),
         ),
         ("dutch.csv", dutch),
         ("tabs.tsv", tabs.into()),

@@ -67,6 +67,16 @@ pub(crate) async fn source_of<S: Store>(
     store: &S,
     entries: &[Entry],
 ) -> Result<Option<String>, EngineError> {
+    let named = match what {
+        "solution" => record.solution.as_ref(),
+        _ => record.tests.as_ref(),
+    };
+    if let Some(document) = named
+        && let Some(bytes) = store.read(&document.name).await?
+    {
+        return Ok(Some(String::from_utf8_lossy(&bytes).into_owned()));
+    }
+    // Records of earlier versions name neither.
     let is_source = |kind| match kind {
         CallKind::Code | CallKind::FixCode => what == "solution",
         CallKind::Tests | CallKind::FixTests => what == "tests",
@@ -75,7 +85,9 @@ pub(crate) async fn source_of<S: Store>(
         | CallKind::Diagnosis
         | CallKind::FixEnvironment
         | CallKind::Cases
-        | CallKind::Outputs => false,
+        | CallKind::Turn
+        | CallKind::Outputs
+        | CallKind::Program => false,
     };
     let written = entries
         .iter()

@@ -102,25 +102,25 @@ async fn with_one_death(gates: &[Gate], fault: Fault) -> (Progress, World, Memor
 }
 
 /// The script counts calls; a call whose reply never reached the ledger is answered the same again.
-async fn forget_lost(world: &World, store: &MemoryStore) {
+pub(super) async fn forget_lost(world: &World, store: &MemoryStore) {
     let store = store.restarted(None);
     let Some(bytes) = store.load().await.unwrap() else {
         return;
     };
     let progress: Progress = serde_json::from_slice(&bytes).unwrap();
     if let Some(intent) = progress.intent {
+        let ending = format!("-{}.json", intent.kind);
         let recorded = store
             .names()
             .iter()
-            .any(|name| name.starts_with(&format!("calls/{:04}-", intent.sequence)));
-        let asked = world
-            .script
-            .requests
-            .lock()
-            .unwrap()
-            .last()
-            .map(|request| request.kind);
-        if !recorded && asked == Some(intent.kind) {
+            .filter(|name| name.ends_with(&ending))
+            .count();
+        let requests = world.script.requests.lock().unwrap();
+        let asked = requests
+            .iter()
+            .filter(|request| request.kind == intent.kind)
+            .count();
+        if asked > recorded {
             world.script.forget_lost(intent.kind);
         }
     }

@@ -1,5 +1,6 @@
 //! The engine over a world in memory: whole tasks, a kill after every write, and the figures of calls and tokens.
 
+mod agent;
 mod cases;
 mod clock;
 mod crash;
@@ -10,4 +11,5 @@ mod packages;
 mod paths;
 mod retry;
 mod run_data;
+mod session_figures;
 pub(crate) mod world;

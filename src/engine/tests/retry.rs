@@ -1,12 +1,10 @@
 //! Another try of a task: fresh replies, and what came before as evidence.
 
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::Timestamp;
-use tokio::sync::watch;
 
 use super::world::{Script, World, code, diagnosis, fixed_count, plan, splits, tests};
-use crate::engine::Engine;
 use crate::engine::event::Event;
 use crate::engine::results;
 use crate::ledger::{Fault, FaultMoment, Ledger, MemoryStore, Store as _};
@@ -27,29 +25,11 @@ fn clock() -> Timestamp {
 
 /// Somebody asks for another try.
 async fn retry(world: &World, store: &MemoryStore, from: &str, hint: Option<&str>) -> Progress {
-    let (in_call, _) = watch::channel(false);
-    let engine = Engine {
-        task: &world.task,
-        model: &world.script,
-        store,
-        sandbox: &world.sandbox,
-        data: &world.data,
-        surroundings: &world.surroundings,
-        observer: &world.watcher,
-        clock,
-        in_call: &in_call,
-        announced: &AtomicU32::new(0),
-    };
-    let progress = engine.load("run").await.unwrap();
     let wish = Retry {
         from: Some(from.to_owned()),
         hint: hint.map(str::to_owned),
     };
-    let begun = Box::pin(engine.apply(progress, Outcome::Retried(wish)))
-        .await
-        .unwrap();
-    // Another process goes on.
-    engine.withdraw(begun).await.unwrap()
+    world.apply(store, Outcome::Retried(wish)).await
 }
 
 /// One attempt, which fails.

@@ -61,10 +61,13 @@ impl World {
         }
     }
 
-    /// Steps until the task ends, waits, or the store stops.
-    pub async fn live<S: Store>(&self, store: &S) -> Result<Progress, EngineError> {
-        let (in_call, _) = watch::channel(false);
-        let engine = Engine {
+    fn engine<'a, S: Store>(
+        &'a self,
+        store: &'a S,
+        in_call: &'a watch::Sender<bool>,
+        announced: &'a AtomicU32,
+    ) -> Engine<'a, Script, S, Fake, FixedData> {
+        Engine {
             task: &self.task,
             model: &self.script,
             store,
@@ -73,9 +76,16 @@ impl World {
             surroundings: &self.surroundings,
             observer: &self.watcher,
             clock: self.clock,
-            in_call: &in_call,
-            announced: &AtomicU32::new(0),
-        };
+            in_call,
+            announced,
+        }
+    }
+
+    /// Steps until the task ends, waits, or the store stops.
+    pub async fn live<S: Store>(&self, store: &S) -> Result<Progress, EngineError> {
+        let (in_call, _) = watch::channel(false);
+        let announced = AtomicU32::new(0);
+        let engine = self.engine(store, &in_call, &announced);
         let mut progress = engine.load("run").await?;
         for _ in 0..500 {
             let (next, step) = Box::pin(engine.step(progress)).await?;
@@ -88,6 +98,18 @@ impl World {
             }
         }
         panic!("the task neither ends nor waits: {:?}", progress.stage);
+    }
+}
+
+impl World {
+    /// What comes from outside a step, in a process of its own.
+    pub async fn apply<S: Store>(&self, store: &S, outcome: Outcome) -> Progress {
+        let (in_call, _) = watch::channel(false);
+        let announced = AtomicU32::new(0);
+        let engine = self.engine(store, &in_call, &announced);
+        let progress = engine.load("run").await.unwrap();
+        let progress = Box::pin(engine.apply(progress, outcome)).await.unwrap();
+        engine.withdraw(progress).await.unwrap()
     }
 }
 

@@ -18,19 +18,23 @@ pub use finished::Finished;
 use super::credentials::sandbox_variables;
 use super::execute::worker;
 use super::objects::Objects;
+use super::on_disk::check;
 use crate::api::common::LocalRef;
 use crate::api::run::{CodeGenRun, CodeGenRunSpec, RunInput, Validation};
 use crate::api::run_status::{CodeGenRunStatus, Finding, InputOrigin, RunInputStatus};
 use crate::api::sandbox::Sandbox as SandboxSpec;
+use crate::api::values::Output;
 use crate::data::source::Source;
 use crate::engine::run_data::RunData;
 use crate::pipeline::redact::Redactor;
+use crate::pipeline::run::checks::Severities;
 use crate::pipeline::run::{
-    Options, OutputsRead, ResolvedInput, ResolvedRun, RunEnd, RunSettings, conclude, duration, program_end,
-    refused, resolve,
+    Options, OutputPlace, OutputsRead, ResolvedInput, ResolvedRun, Room, RunEnd, RunSettings, conclude,
+    duration, program_end, refused, resolve,
 };
-use crate::pipeline::sandbox::{Job, NetworkAccess, Report};
+use crate::pipeline::sandbox::{Job, NetworkAccess, Phase, Report};
 use crate::pipeline::stage::Category;
+use crate::pipeline::stored_outputs::OutputsAsked;
 use crate::pipeline::task::FrozenFile;
 use crate::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
 use given::{GivenInputs, freeze_given};
@@ -44,6 +48,8 @@ pub struct LocalRunOptions {
     pub validation: Option<Validation>,
     /// Wall time of the program, in the place of the task's.
     pub timeout: Option<String>,
+    /// The folder that outputs go to: the program writes to the same disk, so that large ones are moved and not copied.
+    pub output_dir: Option<PathBuf>,
 }
 
 /// What a run came to.
@@ -55,6 +61,8 @@ pub struct Ran {
     pub end: RunEnd,
     /// What a person should know besides.
     pub notices: Vec<String>,
+    /// Where large outputs lie, as long as this is there.
+    pub disk: TempDir,
 }
 
 /// Runs the program of a finished task. `objects` hold its Secrets, where it has any. `doing` receives what goes on; dropping
@@ -88,16 +96,29 @@ pub async fn run(
     let secret_env = secrets
         .iter()
         .map(|(name, value)| (name.clone(), value.expose().to_owned()));
+    let disk = match &options.output_dir {
+        Some(folder) => tempfile::Builder::new().prefix(".writing-").tempdir_in(folder),
+        None => tempfile::tempdir(),
+    };
+    let disk = disk.map_err(LocalRunError::NoTemporaryFolder)?;
+    let written = disk.path().join("outputs");
+    std::fs::create_dir(&written).map_err(LocalRunError::NoTemporaryFolder)?;
     let running = Running {
         finished,
+        written,
         run: &resolved,
         given: folder,
         secret_env: secret_env.collect(),
         doing,
     };
-    let mut ran = Box::pin(running.to_its_end()).await?;
-    ran.object.spec.inputs = text_inputs(&given);
-    Ok(ran)
+    let (mut object, end, notices) = Box::pin(running.to_its_end()).await?;
+    object.spec.inputs = text_inputs(&given);
+    Ok(Ran {
+        object,
+        end,
+        notices,
+        disk,
+    })
 }
 
 /// What the program came to.
@@ -113,12 +134,14 @@ struct Running<'a> {
     finished: &'a Finished,
     run: &'a ResolvedRun,
     given: TempDir,
+    /// The folder that the program writes to.
+    written: PathBuf,
     secret_env: BTreeMap<String, String>,
     doing: &'a (dyn Fn(&str) + Send + Sync),
 }
 
 impl Running<'_> {
-    async fn to_its_end(&self) -> Result<Ran, LocalRunError> {
+    async fn to_its_end(&self) -> Result<(CodeGenRun, RunEnd, Vec<String>), LocalRunError> {
         let started = Timestamp::now();
         let redactor = Redactor::new(self.secret_env.iter());
         let worker = worker().map_err(|error| LocalRunError::Stopped(error.to_string()))?;
@@ -157,11 +180,7 @@ impl Running<'_> {
             ..CodeGenRunStatus::default()
         };
         end.describe(&mut status);
-        Ok(Ran {
-            object: self.object(status),
-            end,
-            notices: ended.notices,
-        })
+        Ok((self.object(status), end, ended.notices))
     }
 
     /// Runs the program and reads what it wrote.
@@ -171,7 +190,11 @@ impl Running<'_> {
         (self.doing)("the program runs");
         let report = self.execute(&sandbox, &image).await?;
         let read = match program_end(&report) {
-            Ok(phase) => data.outputs(self.run, &phase.outputs).await?,
+            Ok(phase) => {
+                let mut read = data.outputs(self.run, &phase.outputs).await?;
+                self.read_large(&mut read, data).await?;
+                read
+            }
             Err(_) => OutputsRead::default(),
         };
         Ok(Ended {
@@ -180,6 +203,27 @@ impl Running<'_> {
             end: conclude(report, read, redactor),
             notices,
         })
+    }
+
+    /// Reads where they lie what was too large for the report.
+    async fn read_large(&self, read: &mut OutputsRead, data: &RunData<'_>) -> Result<(), LocalRunError> {
+        read.room = Room::Disk;
+        let is_large = |output: &&Output| read.too_large.iter().any(|large| large.output == output.name);
+        let outputs: Vec<Output> = self.run.outputs.iter().filter(is_large).cloned().collect();
+        if outputs.is_empty() {
+            return Ok(());
+        }
+        let asked = OutputsAsked {
+            outputs,
+            checks: data.checks.to_vec(),
+            severity: Severities::from(self.run.validation).outputs,
+        };
+        let found = check(&self.written, &asked, data.client).await?;
+        let found = asked.outputs.iter().zip(found).collect();
+        read.join(&self.run.outputs, found, |output, _| {
+            OutputPlace::Disk(self.written.join(&output.name))
+        });
+        Ok(())
     }
 
     /// Where a file lies: what the run was given beside its other files, what is the task's in the record of the task.
@@ -216,19 +260,22 @@ impl Running<'_> {
     }
 
     async fn execute(&self, sandbox: &LocalSandbox, image: &str) -> Result<Report, LocalRunError> {
-        let job: Job = self
+        let mut job: Job = self
             .run
             .job(&self.finished.program, &self.secret_env, |input, file| {
                 self.path(input, file).display().to_string()
             });
+        for phase in &mut job.phases {
+            if let Phase::Program(program) = phase {
+                program.disk_bytes = Some(self.run.sandbox.output_bytes());
+            }
+        }
         let mut repeat = 0;
         loop {
             // The run's own retries count: those of the task were for its tests.
             let is_last = repeat >= self.run.sandbox.retries;
-            match sandbox.run(image, &job, repeat).await {
-                Ok(Progressing::Done(report)) if is_last || !may_be_repeated(&report) => {
-                    return Ok(report);
-                }
+            match sandbox.run_in(image, &job, &self.written).await {
+                Ok(report) if is_last || !may_be_repeated(&report) => return Ok(report),
                 Err(error) if is_last || error.category() != Category::Infrastructure => {
                     return Err(error.into());
                 }

@@ -1,12 +1,15 @@
 //! The files of a run's outputs, in a folder of the user's.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Permissions, TryLockError};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::error::LocalRunError;
 use crate::api::values::{Output, ValueType};
 use crate::local::folder::{FolderError, write_whole_with};
-use crate::pipeline::run::TypedOutput;
+use crate::local::on_disk::make_own;
+use crate::pipeline::run::{OutputPlace, Stored, TypedOutput};
 
 /// A folder that outputs go to, held against other runs as long as this lives.
 #[derive(Debug)]
@@ -77,6 +80,17 @@ pub fn write(folder: &Path, outputs: &[TypedOutput]) -> Result<Vec<(String, Path
                 source,
             })?;
         }
+        if let Some(Stored {
+            place: OutputPlace::Disk(written),
+            ..
+        }) = &output.stored
+        {
+            hand_over(written, &place).map_err(|source| FolderError::Io {
+                action: "write",
+                path: place.clone(),
+                source,
+            })?;
+        }
         for file in &output.files {
             let path = if is_dir {
                 inside(&place, &file.path)?
@@ -89,6 +103,32 @@ pub fn write(folder: &Path, outputs: &[TypedOutput]) -> Result<Vec<(String, Path
         places.push((output.name.clone(), place));
     }
     Ok(places)
+}
+
+/// Moves what a sandbox wrote, the place of a folder being there. On the disk of another folder it is copied.
+fn hand_over(written: &Path, place: &Path) -> io::Result<()> {
+    make_own(written)?;
+    if !written.symlink_metadata()?.is_dir() {
+        let folder = place.parent().unwrap_or(Path::new("."));
+        let mode = tempfile::Builder::new()
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(folder)?
+            .as_file()
+            .metadata()?
+            .permissions();
+        // For everybody whom the umask allows, as all outputs.
+        fs::set_permissions(written, mode)?;
+        return fs::rename(written, place).or_else(|_| fs::copy(written, place).map(drop));
+    }
+    for entry in fs::read_dir(written)? {
+        let entry = entry?;
+        let inner = place.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            fs::create_dir_all(&inner)?;
+        }
+        hand_over(&entry.path(), &inner)?;
+    }
+    Ok(())
 }
 
 /// A program names the files of a folder.
@@ -117,7 +157,7 @@ mod tests {
                 path: path.into(),
                 bytes: b"x".to_vec(),
             }],
-            on_claim: None,
+            stored: None,
         }
     }
 

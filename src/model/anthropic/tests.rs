@@ -73,6 +73,7 @@ async fn the_tools_input_is_the_text_and_cached_tokens_are_input() {
                 input: 1112,
                 output: 9
             },
+            ..Reply::default()
         }
     );
 }

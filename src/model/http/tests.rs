@@ -397,26 +397,3 @@ fn settings_that_make_no_request_are_named() {
 fn no_client_is_built_before_the_first_request() {
     assert!(http_with("https://127.0.0.1/v1", |_| {}).0.client.get().is_none());
 }
-
-#[test]
-fn a_server_on_this_machine_is_reached_without_a_proxy() {
-    let is_loopback = |base: &str| http_with(base, |_| {}).0.endpoint.is_loopback();
-    assert!(
-        [
-            "http://localhost:1/v1",
-            "http://127.0.0.1/v1",
-            "http://[::1]:8000/v1"
-        ]
-        .into_iter()
-        .all(is_loopback)
-    );
-    assert!(
-        ![
-            "https://api.openai.com/v1",
-            "http://10.0.0.1/v1",
-            "http://127.0.0.1.example.com"
-        ]
-        .into_iter()
-        .any(is_loopback)
-    );
-}

@@ -67,6 +67,7 @@ async fn a_reply_has_its_text_finish_and_usage() {
             text: r#"{"description":"x"}"#.to_owned(),
             finish: FinishReason::Complete,
             usage: Usage { input: 41, output: 9 },
+            ..Reply::default()
         }
     );
 }

@@ -144,6 +144,7 @@ async fn every_reply_survives_recording_and_replay() {
                 text: text.to_owned(),
                 finish: finish.clone(),
                 usage,
+                ..Reply::default()
             };
             let line = serde_json::to_string(&RecordedReply::new(CallKind::Plan, "h", &reply)).unwrap();
             let model = Recorded::parse("r", &line).unwrap();

@@ -3,8 +3,9 @@ use tokio::net::TcpListener;
 use super::*;
 use crate::api::model::Provider;
 use crate::model::test_support::{options, request};
-use crate::model::{Model as _, OpenAi};
-use crate::pipeline::call::{Request, Usage};
+use crate::model::{Anthropic, Model, OpenAi};
+use crate::pipeline::call::{FinishReason, Reply, Request, Usage};
+use crate::pipeline::conversation::{Conversation, Exchange, ToolCall, ToolResult};
 
 const TWO_PLANS: &str = r#"
 {"kind":"plan","text":"I would rather talk.","finish":"length","usage":{"input":5,"output":2}}
@@ -48,6 +49,7 @@ async fn a_reply_has_the_recorded_text_finish_and_usage() {
             text: "I would rather talk.".to_owned(),
             finish: FinishReason::Length,
             usage: Usage { input: 5, output: 2 },
+            ..Reply::default()
         }
     );
 }
@@ -167,4 +169,64 @@ fn a_name_that_cannot_stand_in_an_address_and_a_second_recording_for_one_are_ref
     );
     let error = server.add(Some("b"), "{\"kind\":\"plan\"}").unwrap_err();
     assert!(error.to_string().contains("line 1"), "{error}");
+}
+
+const TURNS: &str = r#"
+{"kind":"turn","text":"I look.","calls":[{"id":"a","name":"Bash","input":{"command":"ls"}},{"id":"b","name":"Read","input":{"file_path":"x"}}]}
+{"kind":"turn","text":"Done."}
+{"kind":"plan","reply":{"description":"first"}}
+"#;
+
+fn turn(exchanges: Vec<Exchange>) -> Request {
+    Request {
+        kind: CallKind::Turn,
+        conversation: Some(Conversation {
+            tools: crate::pipeline::agent::TOOLS.clone(),
+            exchanges,
+        }),
+        ..request()
+    }
+}
+
+/// What was said and answered in the first turn.
+fn first_turn(reply: &Reply) -> Exchange {
+    let result = |call: &ToolCall| ToolResult {
+        id: call.id.clone(),
+        text: "nothing".to_owned(),
+        is_error: call.name == "Read",
+    };
+    Exchange {
+        text: reply.text.clone(),
+        calls: reply.calls.clone(),
+        echo: None,
+        results: reply.calls.iter().map(result).collect(),
+        note: "Go on.".to_owned(),
+    }
+}
+
+async fn converse(model: &impl Model) -> [Reply; 3] {
+    let first = model.call(&turn(Vec::new())).await.unwrap();
+    let second = model.call(&turn(vec![first_turn(&first)])).await.unwrap();
+    [first, second, model.call(&request()).await.unwrap()]
+}
+
+#[tokio::test]
+async fn tools_are_called_and_answered_in_both_protocols_alike() {
+    let (one, other) = (serve_one(TURNS).await, serve_one(TURNS).await);
+    let openai = converse(&client(&one, "/one/v1")).await;
+    let anthropic = Anthropic::new(&options(Provider::Anthropic, &format!("{other}/one/v1"))).unwrap();
+    let anthropic = converse(&anthropic).await;
+    let without_usage = |replies: [Reply; 3]| {
+        replies.map(|reply| Reply {
+            usage: Usage::default(),
+            ..reply
+        })
+    };
+    assert_eq!(without_usage(openai.clone()), without_usage(anthropic));
+    let names: Vec<&str> = openai[0].calls.iter().map(|call| call.name.as_str()).collect();
+    assert_eq!(
+        (openai[0].text.as_str(), names),
+        ("I look.", vec!["Bash", "Read"])
+    );
+    assert_eq!((openai[1].text.as_str(), openai[1].calls.len()), ("Done.", 0));
 }

@@ -47,6 +47,7 @@ mod tests {
             text: json!({"outputs": outputs}).to_string(),
             finish: FinishReason::Complete,
             usage: Usage::default(),
+            ..Reply::default()
         })
     }
 

@@ -90,7 +90,7 @@ impl Facts<'_> {
         Ok(self.accepted_suite(&after, changed.into_iter().collect())?)
     }
 
-    fn check_solution(&self, module: &Module) -> Result<(), Refusal> {
+    pub(super) fn check_solution(&self, module: &Module) -> Result<(), Refusal> {
         let mut found = violations(module, &self.task.inputs, &self.task.outputs);
         found.extend(solution_findings(module));
         if found.is_empty() {
@@ -100,7 +100,7 @@ impl Facts<'_> {
         }
     }
 
-    fn check_suite(suite: &Module) -> Result<(), Refusal> {
+    pub(super) fn check_suite(suite: &Module) -> Result<(), Refusal> {
         if !suite::may_have_tests(suite) {
             return Err(Refusal::Reply(
                 "The suite has no test: write functions whose names start with test_.".into(),
@@ -137,7 +137,7 @@ impl Facts<'_> {
     }
 }
 
-fn parse_source(what: &str, source: &str) -> Result<Module, String> {
+pub(super) fn parse_source(what: &str, source: &str) -> Result<Module, String> {
     // Some models fence code although the schema asks for it bare.
     if source.trim_start().starts_with("```") {
         return Err("The code stands inside a fence of backticks; give the bare source.".into());

@@ -18,6 +18,7 @@ fn reply(value: &Value) -> Reply {
         text: value.to_string(),
         finish: FinishReason::Complete,
         usage: Usage::default(),
+        ..Reply::default()
     }
 }
 

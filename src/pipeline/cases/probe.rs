@@ -128,6 +128,7 @@ impl Probe {
                 .collect(),
             not_writable: None,
             mutants: None,
+            commands: None,
         }
     }
 }

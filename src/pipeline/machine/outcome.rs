@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::api::status::{CaseEvidence, SampleStatus};
+use crate::pipeline::agent::{Next, ToolCounts};
 use crate::pipeline::diagnosis::Diagnosis;
 use crate::pipeline::progress::{BuildFault, BuiltImage, Document, RecordedLock};
 use crate::pipeline::sandbox::Packages;
@@ -31,6 +32,42 @@ pub struct NewSource {
     pub declared: Packages,
     /// What program and suite need now.
     pub wanted: Packages,
+}
+
+/// An agent's turn went on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentMoved {
+    /// Number of the call in the ledger with which a turn began.
+    pub began: Option<u32>,
+    /// Steps that were recorded.
+    pub steps: u32,
+    /// What they hold.
+    pub counts: ToolCounts,
+    /// What comes next.
+    pub next: Next,
+    /// What is listed, and what is needed now, where a sandbox is waited for.
+    pub packages: Option<(Packages, Packages)>,
+    /// What is to be tested.
+    pub sources: Option<AgentSources>,
+    /// Cases to be worked out again before the turn goes on.
+    pub doubtful_cases: Vec<String>,
+    /// Why going on would repeat itself.
+    pub stuck: Option<String>,
+}
+
+/// Program and suite of an agent, as they are to be tested.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentSources {
+    /// The program.
+    pub solution: Document,
+    /// Hash of its syntax tree.
+    pub solution_tree: String,
+    /// The suite.
+    pub tests: Document,
+    /// Hash of its syntax tree.
+    pub tests_tree: String,
+    /// What makes them and their packages the same as at another time.
+    pub state: String,
 }
 
 /// There is an image.
@@ -90,6 +127,8 @@ pub struct CasesRevised {
     pub diagnosis: Diagnosis,
     /// Whether any was confirmed.
     pub program_is_at_fault: bool,
+    /// Whether all of them were, so that the cases are as they were.
+    pub are_all_confirmed: bool,
 }
 
 /// Something must change before the task can go on.

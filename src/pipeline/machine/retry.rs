@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use crate::api::common::Backend;
 use crate::api::retry::{RetryFrom, RetryStatus};
 use crate::pipeline::progress::{Memory, Progress};
 use crate::pipeline::retry::Retry;
@@ -57,6 +58,8 @@ impl Progress {
         self.pending_fixes.clear();
         self.blamed_cases.clear();
         self.published = None;
+        // An index may have changed since.
+        self.build.fault = None;
         let stage = match from {
             RetryFrom::Plan => {
                 self.plan = None;
@@ -65,6 +68,10 @@ impl Progress {
                 self.forget_program();
                 self.before_planning(task)
             }
+            RetryFrom::Code if task.backend == Backend::Agent => {
+                self.forget_program();
+                return self.begin_agent();
+            }
             RetryFrom::Code => {
                 self.forget_program();
                 Stage::GeneratingCode
@@ -72,6 +79,16 @@ impl Progress {
             RetryFrom::Tests => {
                 self.forget_suite();
                 Stage::GeneratingTests
+            }
+            RetryFrom::Diagnosis if task.backend == Backend::Agent => {
+                // The session goes on, with all its turns to come.
+                if let Some(agent) = &mut self.agent {
+                    agent.turns = 0;
+                    agent.same_failures = 0;
+                    agent.passed = None;
+                    agent.tested = None;
+                }
+                Stage::Working
             }
             RetryFrom::Diagnosis => {
                 // The failures stay; what was tried against them is not held against this try.
@@ -99,7 +116,7 @@ impl Progress {
         }
     }
 
-    fn forget_program(&mut self) {
+    pub(super) fn forget_program(&mut self) {
         self.documents.solution = None;
         self.adopted_from = None;
         self.build.declared = Packages::default();

@@ -158,6 +158,7 @@ fn revised(program_is_at_fault: bool) -> Outcome {
         document: document("g2"),
         diagnosis: Diagnosis::default(),
         program_is_at_fault,
+        are_all_confirmed: program_is_at_fault,
     })
 }
 

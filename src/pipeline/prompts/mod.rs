@@ -10,10 +10,12 @@ use minijinja::{Environment, Value, context};
 use serde::Serialize;
 
 use crate::api::case::CaseMode;
+use crate::api::common::Backend;
 use crate::api::status::{ErrorType, PlanStatus};
 use crate::api::values::ValueType;
 use crate::data::escape::one_line;
 
+use super::agent::{PACKAGES, SOLUTION, Session, TESTS, WORKSPACE, conversation};
 use super::call::{CallKind, Request};
 use super::cases::{Blamed, Forms, OutputNames};
 use super::diagnosis::{DiagnosedFailure, Diagnosis};
@@ -62,6 +64,8 @@ pub struct Material {
     pub output_names: Vec<OutputNames>,
     /// The formats of the samples, for the cases of a plan.
     pub forms: Forms,
+    /// An agent's session so far.
+    pub session: Session,
     /// Why the last replies to this call were refused, oldest first.
     pub rejections: Vec<String>,
 }
@@ -91,6 +95,7 @@ pub fn request(task: &Task, material: &Material, kind: CallKind) -> Result<Reque
         instruction,
         schema: reply::schema(kind),
         max_output_tokens: u32::try_from(super::budget::MAX_OUTPUT_TOKENS).unwrap_or(u32::MAX),
+        conversation: (kind == CallKind::Turn).then(|| conversation(material.session.exchanges())),
     })
 }
 
@@ -102,6 +107,7 @@ fn system(task: &Task) -> Result<String, PromptError> {
     let contract = render(
         "contract",
         context! {
+            is_agent => task.backend == Backend::Agent,
             python_version => task.image.python_version,
             network => task.sandbox.network != NetworkAccess::Denied,
             allowed => task.packages.allowed(),
@@ -161,6 +167,16 @@ fn instruction(task: &Task, material: &Material, kind: CallKind) -> Result<Strin
             render("cases", context! { cases })
         }
         CallKind::Outputs => render("outputs", ()),
+        // Written without a task, by `code_mode::request`.
+        CallKind::Program => Ok(String::new()),
+        CallKind::Turn => render(
+            "agent",
+            context! {
+                plan, names => names(material), workspace => WORKSPACE, solution => SOLUTION, tests => TESTS, packages => PACKAGES,
+                has_cases => !plan.cases.is_empty(), has_acceptance => task.acceptance_tests.is_some(),
+                turns => task.limits.agent_max_turns,
+            },
+        ),
         CallKind::FixEnvironment => {
             let (packages, fault) = material.fault.clone().unwrap_or_default();
             render(
@@ -369,6 +385,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
         ("prefix", include_str!("templates/prefix.md.j2")),
         ("constraints", include_str!("templates/constraints.md.j2")),
         ("plan", include_str!("templates/plan.md.j2")),
+        ("agent", include_str!("templates/agent.md.j2")),
         ("code", include_str!("templates/code.md.j2")),
         ("tests", include_str!("templates/tests.md.j2")),
         ("diagnosis", include_str!("templates/diagnosis.md.j2")),

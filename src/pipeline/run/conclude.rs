@@ -239,6 +239,7 @@ fn end(report: &Report, read: OutputsRead) -> RunEnd {
             Room::Unnamed => format!(
                 "{kept}: name a volume for them in spec.outputs.persistentVolumeClaim, or run the program on less data at a time"
             ),
+            Room::Disk => "an output may have 1 GiB and 10,000 files, a text 1 MiB: run the program on less data at a time".to_owned(),
             Room::Claim => {
                 "an output on a claim may have 1 GiB and 10,000 files: run the program on less data at a time"
                     .into()

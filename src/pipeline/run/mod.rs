@@ -23,6 +23,6 @@ mod tests;
 
 pub use conclude::{FailureReason, RunEnd, RunFailure, conclude, program_end, refused};
 pub use inputs::{Given, InputFault, Options, faults};
-pub use outputs::{OnClaim, OutputFile, OutputsRead, Room, TypedOutput};
+pub use outputs::{OutputFile, OutputPlace, OutputsRead, Room, Stored, TypedOutput};
 pub use resolve::{ResolvedInput, ResolvedRun, ResolvedValue, RunFault, RunSettings, resolve};
 pub use status::duration;

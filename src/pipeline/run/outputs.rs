@@ -1,5 +1,7 @@
 //! What a run wrote, as the types that the task declares.
 
+use std::path::PathBuf;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -7,6 +9,7 @@ use crate::api::run_status::{Finding, OutputOnClaim};
 use crate::api::values::{FileFormat, Output, ValueType};
 use crate::pipeline::digest::{of_folder, sha256_hex};
 use crate::pipeline::sandbox::OutputContent;
+use crate::pipeline::stored_outputs::FoundOutput;
 use crate::pipeline::verdict::{Fault, TooLarge};
 
 /// An output of its declared type.
@@ -20,18 +23,26 @@ pub struct TypedOutput {
     pub value: Option<String>,
     /// File name with the ending of its declared format (`summary.csv`); of a folder its name.
     pub file_name: String,
-    /// What the program wrote: one file with an empty path, or those of a folder in the order of their paths. None of what lies
-    /// on a claim.
+    /// What the program wrote: one file with an empty path, or those of a folder in the order of their paths. None of what is stored.
     pub files: Vec<OutputFile>,
-    /// Where it lies, where that is a claim.
-    pub on_claim: Option<OnClaim>,
+    /// What was found where it lies, where it was not brought back.
+    pub stored: Option<Stored>,
 }
 
-/// An output on a claim, as it was found there.
+/// Where an output lies that was not brought back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OnClaim {
+pub enum OutputPlace {
+    /// On a claim.
+    Claim(OutputOnClaim),
+    /// On this machine.
+    Disk(PathBuf),
+}
+
+/// An output as it was found where it lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
     /// Where.
-    pub place: OutputOnClaim,
+    pub place: OutputPlace,
     /// SHA-256 of the bytes, of a folder of its paths and contents, hex.
     pub sha256: String,
     /// Size in bytes.
@@ -72,6 +83,50 @@ pub enum Room {
     Unnamed,
     /// To the claim that the run names.
     Claim,
+    /// To a disk of this machine.
+    Disk,
+}
+
+impl OutputsRead {
+    /// Puts what was found where it lies in the place of what was too large for the report. `place` says where, and is given the
+    /// number of files.
+    pub fn join(
+        &mut self,
+        declared: &[Output],
+        found: Vec<(&Output, FoundOutput)>,
+        place: impl Fn(&Output, u64) -> OutputPlace,
+    ) {
+        for (output, found) in found {
+            self.too_large.retain(|large| large.output != output.name);
+            self.outputs.retain(|one| one.name != output.name);
+            match found {
+                FoundOutput::Read {
+                    sha256,
+                    bytes,
+                    files,
+                    value,
+                    findings,
+                } => {
+                    let place = place(output, files);
+                    let stored = Stored { place, sha256, bytes };
+                    self.outputs.push(TypedOutput::stored(output, value, stored));
+                    self.findings.extend(findings);
+                }
+                FoundOutput::Wrong(problem) => self.faults.push(Fault {
+                    output: output.name.clone(),
+                    problem,
+                    without_values: "it is not what it is declared to be".to_owned(),
+                }),
+                FoundOutput::TooLarge(bytes) => self.too_large.push(TooLarge {
+                    output: output.name.clone(),
+                    bytes,
+                }),
+            }
+        }
+        // Outputs are shown in declared order, wherever they lie.
+        let place = |output: &TypedOutput| declared.iter().position(|one| one.name == output.name);
+        self.outputs.sort_by_key(place);
+    }
 }
 
 impl TypedOutput {
@@ -100,27 +155,39 @@ impl TypedOutput {
             value,
             file_name: file_name(declared),
             files,
-            on_claim: None,
+            stored: None,
         })
     }
 
-    /// A declared output that lies on a claim.
+    /// A declared output that was not brought back.
     #[must_use]
-    pub fn on_claim(declared: &Output, value: Option<String>, found: OnClaim) -> Self {
+    pub fn stored(declared: &Output, value: Option<String>, found: Stored) -> Self {
         Self {
             name: declared.name.clone(),
             type_: declared.type_,
             value,
             file_name: file_name(declared),
             files: Vec::new(),
-            on_claim: Some(found),
+            stored: Some(found),
+        }
+    }
+
+    /// The claim that it lies on.
+    #[must_use]
+    pub const fn claim(&self) -> Option<&OutputOnClaim> {
+        match &self.stored {
+            Some(Stored {
+                place: OutputPlace::Claim(claim),
+                ..
+            }) => Some(claim),
+            _ => None,
         }
     }
 
     /// SHA-256 of the bytes, of a folder of its paths and contents, hex.
     #[must_use]
     pub fn sha256(&self) -> String {
-        if let Some(found) = &self.on_claim {
+        if let Some(found) = &self.stored {
             return found.sha256.clone();
         }
         match self.files.as_slice() {
@@ -137,7 +204,7 @@ impl TypedOutput {
     /// Size in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        if let Some(found) = &self.on_claim {
+        if let Some(found) = &self.stored {
             return found.bytes;
         }
         self.files.iter().map(|file| file.bytes.len() as u64).sum()

@@ -61,7 +61,7 @@ impl TypedOutput {
             bytes: i64::try_from(self.bytes()).unwrap_or(i64::MAX),
             file_name: self.file_name.clone(),
             files: Vec::new(),
-            claim: self.on_claim.as_ref().map(|found| found.place.clone()),
+            claim: self.claim().cloned(),
         }
     }
 }

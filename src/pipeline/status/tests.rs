@@ -4,7 +4,7 @@ use super::*;
 use crate::api::conditions::{READY, RECONCILING, STALLED, SUCCEEDED};
 use crate::api::status::{AttemptStatus, TestCounts};
 use crate::pipeline::machine::{Outcome, advance};
-use crate::pipeline::progress::Waiting;
+use crate::pipeline::progress::{BuiltImage, Waiting};
 use crate::pipeline::stage::{Category, Stop, StopReason};
 use crate::pipeline::test_support::{at, start, task};
 
@@ -235,4 +235,36 @@ fn a_message_stands_where_kstatus_reads_it() {
         "Current"
     );
     assert_eq!(waits(&ended(Stage::Failed)), [true, true, false, true], "Failed");
+}
+
+fn with_packages(progress: &Progress, reference: Option<&str>) -> (Vec<String>, Vec<String>) {
+    let mut task = task();
+    task.image.reference = reference.map(str::to_owned);
+    task.image.base_packages = vec!["numpy".into(), "pandas".into()];
+    task.image.base_system_packages = vec!["libgomp1".into()];
+    let status = status(&task, progress, StatusContext::default(), at(5));
+    (status.packages, status.system_packages)
+}
+
+#[test]
+fn what_is_always_installed_is_among_the_packages_before_and_after_they_are() {
+    let mut progress = start();
+    progress.build.wanted.pip = vec!["pandas".into(), "six".into()];
+    progress.build.wanted.apt = vec!["ghostscript".into()];
+    let (pip, apt) = with_packages(&progress, None);
+    assert_eq!(pip, ["numpy", "pandas", "six"]);
+    assert_eq!(apt, ["ghostscript", "libgomp1"]);
+    progress.build.built = Some(BuiltImage {
+        resolved: vec!["numpy==2.3.1".into(), "six==1.17.0".into()],
+        ..BuiltImage::default()
+    });
+    let (pip, apt) = with_packages(&progress, None);
+    assert_eq!(pip, ["numpy==2.3.1", "six==1.17.0"]);
+    assert_eq!(apt, ["ghostscript", "libgomp1"]);
+}
+
+#[test]
+fn nothing_is_installed_in_an_image_that_is_given() {
+    let (pip, apt) = with_packages(&start(), Some("registry.example.com/own:1"));
+    assert_eq!((pip, apt), (Vec::new(), Vec::new()));
 }

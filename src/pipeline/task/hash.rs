@@ -7,7 +7,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::api::case::{Case, CaseMode};
-use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
+use crate::api::common::{Backend, CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::Provider;
 use crate::api::values::{Input, Output};
 
@@ -43,6 +43,8 @@ struct Decisive<'a> {
     testing: TestingMode,
     cases: CaseMode,
     examples: &'a [Case],
+    #[serde(skip_serializing_if = "is_pipeline")]
+    backend: Backend,
     language: Language,
     provider: Provider,
     model: &'a str,
@@ -52,6 +54,11 @@ struct Decisive<'a> {
     base_system_packages: Vec<&'a str>,
     python_version: &'a str,
     env: &'a BTreeMap<String, String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it this way")]
+fn is_pipeline(backend: &Backend) -> bool {
+    *backend == Backend::Pipeline
 }
 
 /// A file as the program meets it: where it came from does not matter.
@@ -95,6 +102,7 @@ impl Task {
             testing: self.testing,
             cases: self.cases,
             examples: &self.examples,
+            backend: self.backend,
             language: self.language,
             provider: self.model.provider,
             model: &self.model.name,

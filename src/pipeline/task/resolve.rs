@@ -5,10 +5,12 @@
 mod errors;
 mod files;
 mod layers;
+mod model;
 mod settings;
 
 use serde::{Deserialize, Serialize};
 
+use crate::api::common::{Backend, TestingMode};
 use crate::api::values::Input;
 use crate::api::{CodeGenAgent, CodeGenTask, CodeGenTaskSpec};
 
@@ -16,6 +18,7 @@ use super::{FrozenFile, Task};
 use errors::Faults;
 pub use errors::{Problem, ResolveError};
 use layers::Layers;
+pub use model::model_settings;
 pub use settings::sandbox_over;
 
 /// The sources of a task as they were read.
@@ -28,6 +31,9 @@ pub struct FrozenFiles {
     pub input_files: Vec<FrozenFile>,
     /// The acceptance tests.
     pub acceptance_tests: Option<FrozenFile>,
+    /// Name of the model when they were read: a later version of this program may know another by the same short name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// Applies the agent's settings and every default to a task, and joins it with its frozen sources.
@@ -62,10 +68,11 @@ pub fn resolve(
         testing: layers.first(|layer| layer.testing?.mode).unwrap_or_default(),
         cases: layers.first(|layer| layer.testing?.cases).unwrap_or_default(),
         examples: spec.examples.clone(),
+        backend: layers.first(|layer| layer.backend).unwrap_or_default(),
         language: spec.language.unwrap_or_default(),
         max_sample_rows: settings::max_sample_rows(&layers, &mut faults),
         exposure: layers.first(|layer| layer.exposure).unwrap_or_default(),
-        model: settings::model(&layers, &mut faults),
+        model: settings::model(&layers, frozen.model, &mut faults),
         image: settings::image(&layers),
         packages: settings::packages(&layers, &mut faults),
         sandbox: settings::sandbox(&layers, &mut faults),
@@ -83,6 +90,9 @@ pub fn resolve(
         input_files: files::input_files(spec, frozen.input_files, &mut faults),
         acceptance_tests: files::acceptance_tests(spec, frozen.acceptance_tests, &mut faults),
     };
+    if resolved.backend == Backend::Agent && resolved.testing == TestingMode::Skip {
+        faults.add("spec.testing.mode", Problem::AgentWithoutTests);
+    }
     // Once everything is joined: these compare samples, inputs and examples with each other.
     files::paths_differ(&resolved, &mut faults);
     faults.examples(&resolved);

@@ -4,7 +4,7 @@ use crate::api::status::{RehearsalResult, RehearsalStatus};
 use crate::pipeline::failed_check::{last_exception, limit_name, tail};
 use crate::pipeline::sandbox::{PhaseEnd, PhaseReport, TestFailure};
 
-use super::{CheckSource, FailedCheck, RehearsalFindings, TooLarge, explain};
+use super::{CheckSource, FailedCheck, RehearsalFindings, StoredOutput, explain};
 
 pub(super) fn judge_program(phase: Option<&PhaseReport>, findings: &RehearsalFindings) -> Vec<FailedCheck> {
     let failure = |exception: &str, message: String, text: &str| FailedCheck {
@@ -70,7 +70,7 @@ pub(super) fn judge_program(phase: Option<&PhaseReport>, findings: &RehearsalFin
 
 pub(super) fn rehearsal_status(
     failed: &[FailedCheck],
-    too_large: &[TooLarge],
+    findings: &RehearsalFindings,
     skipped: Option<&str>,
 ) -> RehearsalStatus {
     // Skipped before failed: what never ran has no result.
@@ -83,13 +83,33 @@ pub(super) fn rehearsal_status(
     let fault = failed.iter().find(|check| check.source == CheckSource::Rehearsal);
     let message = fault
         .map(|check| check.detail.message.clone())
-        .or_else(|| explain(too_large));
-    RehearsalStatus {
-        result: if message.is_some() {
-            RehearsalResult::Failed
-        } else {
-            RehearsalResult::Passed
+        .or_else(|| explain(&findings.too_large));
+    match message {
+        Some(message) => RehearsalStatus {
+            result: RehearsalResult::Failed,
+            message: Some(message),
         },
-        message,
+        None => RehearsalStatus {
+            result: RehearsalResult::Passed,
+            message: where_they_lay(&findings.stored),
+        },
     }
+}
+
+/// What is said of outputs that were checked on a disk.
+fn where_they_lay(stored: &[StoredOutput]) -> Option<String> {
+    let first = stored.first()?;
+    let size = match first.bytes {
+        Some(_) => format!(" has {}, and", first.size()),
+        // Of private samples a size may tell a value.
+        None => String::new(),
+    };
+    let more = match stored.len() - 1 {
+        0 => String::new(),
+        more => format!("; so were {more} more"),
+    };
+    Some(format!(
+        "the output {}{size} was checked on the disk that the program wrote it to{more}",
+        first.output
+    ))
 }

@@ -349,7 +349,7 @@ fn an_output_that_could_not_be_checked_neither_passes_nor_fails() {
     assert!(!verdict.passed() && verdict.failed.is_empty());
     let message = verdict.unchecked().unwrap();
     assert!(
-        message.starts_with("the output summary has 2000000 bytes, and at most 1048576 bytes of one output")
+        message.starts_with("the output summary has 2000000 bytes: a File or a Dir is checked up to 1 GiB")
     );
     assert!(message.ends_with("give smaller samples, or ask in the prompt for less to be written"));
     assert_eq!(verdict.rehearsal.result, RehearsalResult::Failed);
@@ -378,8 +378,33 @@ fn the_size_of_an_output_of_private_samples_is_not_shown() {
     let verdict = rehearsed_with(&too_large(&[("summary", 4_711_000)]).without_private_values());
     let message = verdict.unchecked().unwrap();
     assert!(
-        message.starts_with("the output summary is too large, and at most"),
+        message.starts_with("the output summary is too large: a File"),
         "{message}"
+    );
+}
+
+#[test]
+fn a_large_output_that_was_checked_passes_and_its_size_is_shown_unless_it_is_private() {
+    let findings = RehearsalFindings {
+        stored: vec![StoredOutput {
+            output: "summary".into(),
+            bytes: Some(4_711_000),
+            sha256: Some("0123456789abcdef".repeat(4)),
+            files: 1,
+        }],
+        ..RehearsalFindings::default()
+    };
+    let verdict = rehearsed_with(&findings);
+    assert!(verdict.passed());
+    assert_eq!(verdict.rehearsal.result, RehearsalResult::Passed);
+    let told = |verdict: Verdict| verdict.rehearsal.message.unwrap();
+    assert_eq!(
+        told(verdict),
+        "the output summary has 4711000 bytes, sha256 0123456789ab, and was checked on the disk that the program wrote it to"
+    );
+    assert_eq!(
+        told(rehearsed_with(&findings.without_private_values())),
+        "the output summary was checked on the disk that the program wrote it to"
     );
 }
 

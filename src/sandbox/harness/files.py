@@ -95,7 +95,7 @@ def changed_sources(sources: dict[str, str]) -> list[str]:
     changed = []
     for name, text in sources.items():
         expected = text.encode()
-        content = _read_at(None, f"{WORK}/{name}", len(expected) + 1)
+        content = read_file(None, f"{WORK}/{name}", len(expected) + 1)
         if not isinstance(content, bytes) or content != expected:
             changed.append(name)
     return changed
@@ -178,7 +178,7 @@ def read_outputs(names: list[str], most_bytes: int, on_disk: bool = False) -> li
 def _read_output(name: str, most: int, on_disk: bool) -> tuple[object, int]:
     if not name or "/" in name or name in (".", ".."):
         return {"notAFile": "a name with a slash"}, 0
-    content = _read_at(None, f"{OUTPUTS}/{name}", most)
+    content = read_file(None, f"{OUTPUTS}/{name}", most)
     if isinstance(content, bytes):
         return {"file": _base64(content)}, len(content)
     if content == {"notAFile": "a folder"}:
@@ -186,7 +186,7 @@ def _read_output(name: str, most: int, on_disk: bool) -> tuple[object, int]:
     return content, 0
 
 
-def _read_at(folder: int | None, path: str, most: int) -> bytes | object:
+def read_file(folder: int | None, path: str, most: int) -> bytes | object:
     """A regular file's bytes, or the `OutputContent` that says why not."""
     try:
         found = os.lstat(path, dir_fd=folder)
@@ -220,7 +220,7 @@ def _read_folder(path: str, most: int, on_disk: bool) -> tuple[object, int]:
         try:
             for name in os.listdir(folder):
                 relative = os.path.join(inner, name)
-                content = _read_at(folder, name, most)
+                content = read_file(folder, name, most)
                 if content == {"notAFile": "a folder"}:
                     pending.append(relative)
                 elif isinstance(content, bytes):

@@ -131,6 +131,8 @@ def _run(job: dict, python: str, started: float, gate: Callable[[], None]) -> di
             else:
                 done = mutants.run_vacuity(body, sessions, limits)
         run = run_tests if kind == "tests" else run_program
+        if kind == "commands":
+            from command_phase import run_commands as run
         if body.get("channel"):
             from acceptance import run_acceptance as run
         report, go_on = done or run(body, python, job["env"], limits, gate)

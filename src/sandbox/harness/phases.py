@@ -54,7 +54,7 @@ def run_tests(
         # What pytest saw may not be what was asked for: such a session proves nothing.
         tests["sessionExit"] = None
         ended.stderr += f"\nchanged while the tests ran: {', '.join(changed)}\n"
-    return report_of(phase, ended, tests=tests), _may_go_on(ended)
+    return report_of(phase, ended, tests=tests), may_go_on(ended)
 
 
 def run_program(
@@ -82,7 +82,7 @@ def run_program(
             empty(OUTPUTS)
         make_readable(OUTPUTS)
     outputs = read_outputs(phase["outputs"], phase["maxOutputBytes"], on_disk is not None)
-    return report_of(phase, ended, outputs=outputs), _may_go_on(ended)
+    return report_of(phase, ended, outputs=outputs), may_go_on(ended)
 
 
 def environment(python: str, env: dict[str, str]) -> dict[str, str]:
@@ -96,7 +96,7 @@ def test_environment(python: str, env: dict[str, str]) -> dict[str, str]:
     return {**environment(python, env), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
-def _may_go_on(ended: Ended) -> bool:
+def may_go_on(ended: Ended) -> bool:
     """A program that hangs would take as long each time."""
     return ended.end != "timedOut"
 

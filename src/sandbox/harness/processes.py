@@ -27,7 +27,7 @@ class Limits:
 
     def __init__(self, limits: dict[str, float], started: float) -> None:
         """The limits of a job whose first phase started at `started` (monotonic seconds)."""
-        self._seconds = seconds = limits["timeoutSeconds"]
+        self.seconds = seconds = limits["timeoutSeconds"]
         self.deadline = started + seconds
         self.cpus = limits["cpus"]
         # One process cannot use more than this within the wall time, unless it dodges the CPU quota.
@@ -39,7 +39,7 @@ class Limits:
 
     def begin(self) -> None:
         """Give the next phase its time."""
-        self.deadline = monotonic() + self._seconds
+        self.deadline = monotonic() + self.seconds
 
 
 class Ended:

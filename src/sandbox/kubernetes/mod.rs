@@ -23,8 +23,9 @@ pub use self::build::{
     Destination, InImage, ProgramImage, PublishedProgram, RegistryCache, Signing, push_artifact,
 };
 pub use self::pod::channel::{Sent, send};
+use self::pod::reader::operator_image;
 pub use self::pod::reader::{
-    ClaimOutput, ClaimOutputs, ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader,
+    ClaimOutputs, ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader,
 };
 pub use self::pod::{JOB_FILE, JOB_KEY, JOB_SHA256, NONCE, decrypt_job, folder_sha256};
 use self::settings::Settings;
@@ -32,6 +33,7 @@ use super::image::ImageSpec;
 use super::{Built, Progressing, Publication, Published, Sandbox, SandboxError};
 use crate::package_index::PackageIndex;
 use crate::pipeline::sandbox::{Job, Report};
+use crate::pipeline::stored_outputs::{OutputsAsked, RunOnDisk};
 use crate::pipeline::task::Task;
 
 /// Where the code of one task runs in a cluster.
@@ -156,7 +158,7 @@ impl KubernetesSandbox<'_> {
 
     /// Removes the Pods of the task and their jobs: for when a run is recorded, and when the task ends.
     pub async fn clear_sandboxes(&self) -> Result<(), SandboxError> {
-        pod::clear(self).await
+        pod::clear::clear(self).await
     }
 }
 
@@ -167,6 +169,16 @@ impl Sandbox for KubernetesSandbox<'_> {
 
     async fn run(&self, image: &str, job: &Job, repeat: u32) -> Result<Progressing<Report>, SandboxError> {
         Box::pin(pod::run(self, image, job, repeat)).await
+    }
+
+    async fn run_on_disk(
+        &self,
+        image: &str,
+        job: &Job,
+        asked: &OutputsAsked,
+        repeat: u32,
+    ) -> Result<Progressing<RunOnDisk>, SandboxError> {
+        Box::pin(pod::on_disk::run(self, image, job, asked, repeat)).await
     }
 
     async fn publish(&self, publication: &Publication) -> Result<Published, SandboxError> {

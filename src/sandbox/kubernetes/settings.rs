@@ -14,6 +14,7 @@ use serde_json::json;
 
 pub use self::isolation::{IsolationSettings, NodePool, Target};
 use crate::api::common::LocalRef;
+use crate::api::quantity;
 use crate::egress::Entry;
 use crate::pipeline::task::ImageSettings;
 
@@ -281,7 +282,7 @@ pub struct PodSettings {
     pub unique_users: bool,
     /// CPU time that is kept free for a sandbox, thousandths of a CPU; never more than its limit.
     pub cpu_request_millis: u32,
-    /// Disk of a sandbox: its log and nothing else, what it writes lies in memory.
+    /// Disk of a sandbox besides large outputs: its log and nothing else, what it writes lies in memory.
     pub ephemeral_storage: String,
     /// Seconds that pulling the image and starting may take.
     pub start_allowance_seconds: u32,
@@ -305,6 +306,14 @@ pub struct AllowedPlacement {
     pub node_labels: Vec<String>,
     /// Keys of taints (`gpu`).
     pub taints: Vec<String>,
+}
+
+impl PodSettings {
+    /// Disk of a sandbox, bytes. What is no amount in the forms that manifests need the API server refuses in any other Pod.
+    #[must_use]
+    pub fn ephemeral_storage_bytes(&self) -> u64 {
+        quantity::bytes(&self.ephemeral_storage).unwrap_or_default()
+    }
 }
 
 impl Default for PodSettings {

@@ -47,6 +47,9 @@ pub(super) const FILTER: u8 = 9;
 /// What stands for a file of the machine: an empty one beside the sandbox's own `passwd`.
 pub(super) const NOTHING: &str = "nothing";
 
+/// Where programs write their outputs.
+const OUTPUTS: &str = "/var/outputs";
+
 /// Who the sandbox starts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Starter {
@@ -120,6 +123,8 @@ pub(super) struct Layout<'a> {
     pub identity: &'a Path,
     /// Inputs and the counters of a control group.
     pub mounts: &'a [Mount],
+    /// The folder that outputs go to, where they do not go to memory.
+    pub outputs: Option<&'a Path>,
     /// Whether the network of this machine is shared.
     pub network: bool,
 }
@@ -192,8 +197,13 @@ fn files_of_the_job(layout: &Layout, line: &mut Line) {
         line.bind(&mount.source, &mount.target);
     }
     // Sticky and open to all, since the harness may become another user than the one who mounts.
-    for scratch in ["/tmp", "/sandbox", "/var/outputs", "/dev/shm"] {
+    for scratch in ["/tmp", "/sandbox", "/dev/shm"] {
         line.add(["--perms", "1777", "--tmpfs", scratch]);
+    }
+    match layout.outputs {
+        // bubblewrap lets nothing on it be a device or take another user's rights.
+        Some(folder) => line.add([OsString::from("--bind"), folder.into(), OUTPUTS.into()]),
+        None => line.add(["--perms", "1777", "--tmpfs", OUTPUTS]),
     }
     line.add(["--dir", "/var/inputs"]);
 }
@@ -283,6 +293,7 @@ mod tests {
             harness: Path::new("/cache/harness/def"),
             identity: Path::new("/tmp/session"),
             mounts: &mounts,
+            outputs: None,
             network: false,
         };
         change(&mut layout);
@@ -326,6 +337,17 @@ mod tests {
     fn a_sandbox_of_a_user_has_no(#[case] words: &str) {
         let line = line(|_| ());
         assert!(!line.split_whitespace().any(|word| word == words), "{line}");
+    }
+
+    #[test]
+    fn outputs_on_a_disk_are_the_only_folder_of_this_machine_that_is_writable() {
+        let line = line(|layout| layout.outputs = Some(Path::new("/runs/1/outputs")));
+        assert!(line.contains("--bind /runs/1/outputs /var/outputs"), "{line}");
+        assert!(!line.contains("--tmpfs /var/outputs"), "{line}");
+        assert_eq!(
+            line.split_whitespace().filter(|word| *word == "--bind").count(),
+            1
+        );
     }
 
     #[test]

@@ -82,6 +82,12 @@ impl LocalSandbox {
         Ok(())
     }
 
+    /// Run a job whose programs write their outputs to this folder, which is empty and the job's alone. What they leave there may be of
+    /// any kind: no link in it is to be followed.
+    pub async fn run_in(&self, image: &str, job: &Job, outputs: &Path) -> Result<Report, SandboxError> {
+        runner::run(&self.cache, image, job, Some(outputs)).await
+    }
+
     /// Refuse a machine that cannot isolate, as far as this can be seen without starting anything.
     pub fn probe(&self) -> Result<(), SandboxError> {
         isolation::find_bubblewrap().map(drop)
@@ -97,6 +103,8 @@ impl Sandbox for LocalSandbox {
     }
 
     async fn run(&self, image: &str, job: &Job, _repeat: u32) -> Result<Progressing<Report>, SandboxError> {
-        runner::run(&self.cache, image, job).await.map(Progressing::Done)
+        runner::run(&self.cache, image, job, None)
+            .await
+            .map(Progressing::Done)
     }
 }

@@ -37,8 +37,13 @@ const START: &str = r#"IFS=:; for group in $0; do echo $$ > "$group" || exit 125
 /// The filter of system calls, in the folder of the job.
 const FILTER: &str = "filter";
 
-/// Run a job in an environment.
-pub(super) async fn run(cache: &Path, image: &str, job: &Job) -> Result<Report, SandboxError> {
+/// Run a job in an environment. What programs write to their outputs goes to the folder `outputs`, else to memory.
+pub(super) async fn run(
+    cache: &Path,
+    image: &str,
+    job: &Job,
+    outputs: Option<&Path>,
+) -> Result<Report, SandboxError> {
     let network = match job.network {
         NetworkAccess::Denied => false,
         NetworkAccess::Internet => true,
@@ -56,6 +61,11 @@ pub(super) async fn run(cache: &Path, image: &str, job: &Job) -> Result<Report, 
     // Without a group the harness measures the tree itself, and CPU time is bounded for each process alone.
     let group = ControlGroup::create(&job.limits);
     mounts.extend(group.iter().flat_map(counters));
+    if let Some(outputs) = outputs {
+        // The sandbox may have a user of its own. Nobody else comes that far: the folders above are closed.
+        fs::set_permissions(outputs, fs::Permissions::from_mode(0o1777))
+            .map_err(SandboxError::io("open to the sandbox", outputs))?;
+    }
     let arguments = bwrap::arguments(&Layout {
         starter,
         system: &bwrap::system_folders(),
@@ -66,6 +76,7 @@ pub(super) async fn run(cache: &Path, image: &str, job: &Job) -> Result<Report, 
         harness: &harness,
         identity: session.path(),
         mounts: &mounts,
+        outputs,
         network,
     });
     let mut command = command(&bubblewrap, group.as_ref(), session.path());

@@ -1,4 +1,5 @@
-//! What a program wrote to a claim: hashed, and held to its declared type and the constraints, like what a sandbox brings back.
+//! What a program wrote to a disk: hashed, and held to its declared type and the constraints, like what a sandbox brings back. No link is
+//! followed, and nothing is read into memory as a whole.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
@@ -11,7 +12,8 @@ use crate::data::source::Source;
 use crate::data::worker::{Client, Limits};
 use crate::engine::run_data::{Columns, RunData};
 use crate::pipeline::sandbox::MAX_OUTPUT_BYTES;
-use crate::sandbox::kubernetes::{ClaimOutput, ClaimOutputs, ClaimSource, ReadReport, ReadSource};
+use crate::pipeline::stored_outputs::{FoundOutput, OutputsAsked};
+use crate::sandbox::kubernetes::{ClaimOutputs, ClaimSource, ReadReport, ReadSource};
 
 /// Time to check one of the largest files.
 const SECONDS: u64 = 600;
@@ -30,8 +32,16 @@ impl From<DataError> for Failed {
     }
 }
 
-/// Checks every output that `asked` names.
+/// Checks every output that `asked` names, on its claim.
 pub(super) async fn read(asked: &ClaimOutputs, worker: &Client) -> ReadReport {
+    match check(Path::new(&asked.folder), &asked.asked, worker).await {
+        Ok(found) => ReadReport::Outputs(found),
+        Err(words) => ReadReport::Failed(words),
+    }
+}
+
+/// Checks every output that `asked` names, in the folder that the program wrote to. The error is that it cannot be done now.
+pub async fn check(folder: &Path, asked: &OutputsAsked, worker: &Client) -> Result<Vec<FoundOutput>, String> {
     let worker = worker.clone().with_limits(Limits {
         seconds: SECONDS,
         ..Limits::default()
@@ -43,17 +53,22 @@ pub(super) async fn read(asked: &ClaimOutputs, worker: &Client) -> ReadReport {
     };
     let mut found = Vec::new();
     for declared in &asked.outputs {
-        match output(asked, declared, &data).await {
+        match output(folder, asked, declared, &data).await {
             Ok(output) => found.push(output),
-            Err(Failed::Read(error)) => return ReadReport::Failed(error.to_string()),
-            Err(Failed::Data(error)) => return ReadReport::Failed(error.to_string()),
+            Err(Failed::Read(error)) => return Err(error.to_string()),
+            Err(Failed::Data(error)) => return Err(error.to_string()),
         }
     }
-    ReadReport::Outputs(found)
+    Ok(found)
 }
 
-async fn output(asked: &ClaimOutputs, declared: &Output, data: &RunData<'_>) -> Result<ClaimOutput, Failed> {
-    let Found { what, files, file } = match find(asked, declared) {
+async fn output(
+    folder: &Path,
+    asked: &OutputsAsked,
+    declared: &Output,
+    data: &RunData<'_>,
+) -> Result<FoundOutput, Failed> {
+    let Found { what, files, file } = match find(folder, declared) {
         Ok(found) => found,
         Err(error) => return not_found(error, declared),
     };
@@ -65,22 +80,22 @@ async fn output(asked: &ClaimOutputs, declared: &Output, data: &RunData<'_>) -> 
             let held = data.file(declared, asked.severity, || Source::path(&path_of(&file)));
             match held.await? {
                 Ok(broken) => findings = broken,
-                Err(problem) => return Ok(ClaimOutput::Wrong(problem)),
+                Err(problem) => return Ok(FoundOutput::Wrong(problem)),
             }
         }
         // Such a value is read into memory whole.
         (Some(_), type_) if bytes > MAX_OUTPUT_BYTES => {
-            return Ok(ClaimOutput::Wrong(format!(
+            return Ok(FoundOutput::Wrong(format!(
                 "a value of type {type_} has at most {MAX_OUTPUT_BYTES} bytes, this one has {bytes}: declare it as a File"
             )));
         }
         (Some(file), _) => match data.value(declared, &content(file)).await? {
             Ok(text) => value = text,
-            Err(problem) => return Ok(ClaimOutput::Wrong(problem)),
+            Err(problem) => return Ok(FoundOutput::Wrong(problem)),
         },
         (None, _) => {}
     }
-    Ok(ClaimOutput::Read {
+    Ok(FoundOutput::Read {
         sha256,
         bytes,
         files,
@@ -91,33 +106,38 @@ async fn output(asked: &ClaimOutputs, declared: &Output, data: &RunData<'_>) -> 
 
 /// Reads an output where the program was to write it. No link is followed: a name of an output has no slash, so its place is the
 /// folder that is mounted.
-fn find(asked: &ClaimOutputs, declared: &Output) -> Result<Found, ReadError> {
+fn find(folder: &Path, declared: &Output) -> Result<Found, ReadError> {
     let source = ClaimSource {
         name: declared.name.clone(),
-        claim: asked.written_to.claim.clone(),
-        folder: asked.folder.clone(),
+        folder: folder.to_string_lossy().into_owned(),
         path: declared.name.clone(),
         is_dir: declared.type_ == ValueType::Dir,
-        sha256: None,
+        ..ClaimSource::default()
     };
     (ClaimReader { source: &source }).read_at(Path::new(&declared.name))
 }
 
 /// What is said of an output that cannot be read; the error is that it may be at another time.
-fn not_found(error: ReadError, declared: &Output) -> Result<ClaimOutput, Failed> {
+fn not_found(error: ReadError, declared: &Output) -> Result<FoundOutput, Failed> {
+    if error.is_passing() && !matches!(&error, ReadError::Read { source, .. } if is_link_or_socket(source)) {
+        return Err(Failed::Read(error));
+    }
     Ok(match error {
-        ReadError::TooLarge { .. } => ClaimOutput::TooLarge(None),
+        ReadError::TooLarge { .. } => FoundOutput::TooLarge(None),
         ReadError::Read { source, .. } if is_link_or_socket(&source) => {
-            ClaimOutput::Wrong("it is a link or a socket".to_owned())
+            FoundOutput::Wrong("it is a link or a socket".to_owned())
         }
         ReadError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            ClaimOutput::Wrong("it is not on the claim any more".to_owned())
+            FoundOutput::Wrong("it is not there any more".to_owned())
         }
-        error if error.is_passing() => return Err(Failed::Read(error)),
-        error => {
+        ReadError::Read { path, source, .. } => {
+            FoundOutput::Wrong(format!("{path} cannot be read: {source}"))
+        }
+        ReadError::WrongKind { path, wanted, .. } => FoundOutput::Wrong(format!("{path} is not a {wanted}")),
+        error @ (ReadError::Outside { .. } | ReadError::Digest { .. }) => {
             let words = error.to_string();
             let name = format!("{}: ", declared.name);
-            ClaimOutput::Wrong(words.strip_prefix(&name).unwrap_or(&words).to_owned())
+            FoundOutput::Wrong(words.strip_prefix(&name).unwrap_or(&words).to_owned())
         }
     })
 }

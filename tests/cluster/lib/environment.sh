@@ -11,6 +11,7 @@ load_environment() {
   . "$RUN/environment"
   set +a
   PYTHON_IMAGE="${CODEGEN_E2E_PYTHON_IMAGE:-docker.io/library/python:3.11-slim}"
+  NEXT_PYTHON_IMAGE="${CODEGEN_E2E_NEXT_PYTHON_IMAGE:-docker.io/library/python:3.13-slim}"
   KANIKO_IMAGE="${CODEGEN_E2E_KANIKO_IMAGE:-gcr.io/kaniko-project/executor:v1.24.0}"
   if [ -x "$RUN/bin/kubectl" ]; then PATH="$RUN/bin:$PATH"; else ensure_program kubectl kubernetes k8s.io/kubernetes/cmd/kubectl; fi
 }
@@ -24,7 +25,8 @@ load_test_environment() {
   set -a
   # shellcheck source=/dev/null
   . "$RUN/installed"
-  CODEGEN_E2E_PYTHON_IMAGE="$PYTHON_IMAGE" CODEGEN_E2E_KANIKO_IMAGE="$KANIKO_IMAGE" CODEGEN_E2E_INSTALLED_VALUES="$RUN/values.yaml"
+  CODEGEN_E2E_PYTHON_IMAGE="$PYTHON_IMAGE" CODEGEN_E2E_NEXT_PYTHON_IMAGE="$NEXT_PYTHON_IMAGE" CODEGEN_E2E_KANIKO_IMAGE="$KANIKO_IMAGE"
+  CODEGEN_E2E_INSTALLED_VALUES="$RUN/values.yaml"
   index="$(index_url)"
   [ -z "$index" ] || CODEGEN_E2E_INDEX_URL="$index"
   set +a

@@ -84,7 +84,7 @@ build() {
 # What was not used for a month goes.
 prune_cache() {
   local folder
-  for folder in $(tool_folders) "$(debian_folder)" "$(rootfs_archive)" "$(registry_store)"; do touch "$folder"; done
+  for folder in $(tool_folders) "$(debian_folder)" "$(rootfs_archive "$PYTHON_SUITE")" "$(rootfs_archive "$NEXT_PYTHON_SUITE")" "$(registry_store)"; do touch "$folder"; done
   find "$CACHE"/{bin,debian,rootfs,images} -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +
 }
 

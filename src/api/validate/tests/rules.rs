@@ -5,6 +5,21 @@ use super::*;
 /// Of each rule: lines that meet it, lines that break it and nothing else, and the message then.
 const RULES: &[(&str, &str, &str)] = &[
     (
+        "backend: Agent\nlimits: {agentMaxTurns: 20}",
+        "backend: Agent\nlimits: {maxIterations: 5}",
+        "spec: limits.maxIterations is of the backend Pipeline: an agent is limited by limits.agentMaxTurns",
+    ),
+    (
+        "backend: Pipeline\nlimits: {maxIterations: 5}",
+        "backend: Pipeline\nlimits: {agentMaxTurns: 20}",
+        "spec: limits.agentMaxTurns is of the backend Agent: the pipeline is limited by limits.maxIterations",
+    ),
+    (
+        "backend: Agent\ntesting: {mode: Generate}",
+        "backend: Agent\ntesting: {mode: Skip}",
+        "spec: an agent works until its tests pass, so that they cannot be skipped: write Generate, or leave testing.mode out",
+    ),
+    (
         "samples: [{name: a, persistentVolumeClaim: {claimName: c, path: 2026/a..b.csv}}]",
         "samples: [{name: a, persistentVolumeClaim: {claimName: c, path: 2026/../a.csv}}]",
         "spec.samples[0].persistentVolumeClaim.path: write the path from the volume's root, without a leading / and \
@@ -178,6 +193,12 @@ const RULES: &[(&str, &str, &str)] = &[
         "sandbox: {resources: {limits: {memory: 0.5Gi}}}",
         "sandbox: {resources: {limits: {memory: 0Gi}}}",
         "spec.sandbox.resources.limits.memory: a sandbox needs some memory: write a quantity like 512Mi or 1Gi",
+    ),
+    (
+        "sandbox: {resources: {limits: {ephemeral-storage: 0.5Gi}}}",
+        "sandbox: {resources: {limits: {ephemeral-storage: 0Gi}}}",
+        "spec.sandbox.resources.limits.ephemeral-storage: outputs need some disk space: write a quantity like 500Mi or 2Gi, or leave \
+         ephemeral-storage out for 1Gi",
     ),
     (
         "sandbox: {network: {egress: List, allow: [{cidr: 203.0.113.0/24, ports: [443]}, {cidr: '2001:db8::/32'}]}}",

@@ -9,7 +9,7 @@ use crate::api::values::ValueType;
 use crate::api::{CodeGenRun, CodeGenRunStatus};
 use crate::cli::args::{ProgramArgs, RunArgs, RunFormat};
 use crate::cli::cluster::Cluster;
-use crate::cli::run::print::Outputs;
+use crate::cli::run::print::{Only, Outputs};
 use crate::controller::runs::outputs::{MOST_FILES, read};
 use crate::local::run::write;
 use crate::pipeline::causes::with_causes;
@@ -49,14 +49,14 @@ pub(super) async fn fetch(
         let files = files_of(&secrets, &name, output).await?;
         match wanted {
             Wanted::Value => output.value = text(&files),
-            Wanted::Bytes => outputs.only = files.into_iter().next().map(|file| file.bytes),
+            Wanted::Bytes => outputs.only = files.into_iter().next().map(|file| Only::Bytes(file.bytes)),
             Wanted::Files => written.push(TypedOutput {
                 name: output.name.clone(),
                 type_: output.type_,
                 value: None,
                 file_name: output.file_name.clone(),
                 files,
-                on_claim: None,
+                stored: None,
             }),
         }
     }

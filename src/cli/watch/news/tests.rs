@@ -188,3 +188,35 @@ fn only_an_end_of_the_present_spec_ends_the_watch(
 fn the_moving_line_says_what_runs(#[case] stage: &str, #[case] expected: &str) {
     assert_eq!(label(&status(stage, 0)), expected);
 }
+
+#[test]
+fn the_turns_of_an_agent_are_lines_and_its_calls_are_counted_at_the_end() {
+    let agent = |turns: i32, bash: i32, denied: i32| AgentStatus {
+        turns,
+        tool_calls: [("Bash".to_owned(), bash), ("Write".to_owned(), 2)].into(),
+        denied,
+        failed: 0,
+    };
+    let at = |turns, bash, denied| CodeGenTaskStatus {
+        agent: Some(agent(turns, bash, denied)),
+        ..status("Working", turns)
+    };
+    assert_eq!(
+        text(&news(&status("Working", 0), &at(1, 1, 0))),
+        "✓ turn 1        1 Bash, 2 Write\n"
+    );
+    assert_eq!(
+        text(&news(&at(1, 1, 0), &at(2, 3, 1))),
+        "! turn 2        2 Bash; 1 denied\n"
+    );
+    assert_eq!(text(&news(&at(2, 3, 1), &at(2, 3, 1))), "");
+    let ended = CodeGenTaskStatus {
+        stage: Some("Succeeded".to_owned()),
+        ..at(2, 3, 1)
+    };
+    let shown = text(&summary(&task(ended, 1)));
+    assert!(
+        shown.contains("agent      2 turns: 3 Bash, 2 Write; 1 denied, 0 failed"),
+        "{shown}"
+    );
+}

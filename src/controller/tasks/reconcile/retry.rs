@@ -53,7 +53,7 @@ impl TaskPass<'_> {
         asked_retry(&self.object).filter(|retry| !is_of_image(retry))
     }
 
-    /// Tries a task again that has succeeded. Of its inputs nothing was left, so that they are read once more, and must be what they were.
+    /// Tries a task again that has succeeded. Its sources are read once more, and must be what they were.
     pub(super) async fn retry_succeeded(&self, retry: Retry) -> PassResult {
         let Some(before) = recorded_in(&self.object) else {
             return self.refuse_retry("its state cannot be read").await;
@@ -86,8 +86,7 @@ impl TaskPass<'_> {
             Some(CHANGED.to_owned())
         };
         if let Some(why) = refused {
-            let task = Ended::of(&run.owner);
-            cleanup::clear_components(&self.context.client, task, &[Component::Snapshot], None).await;
+            self.drop_new_snapshot(&run).await;
             return self.refuse_retry(&why).await;
         }
         let (_, documents) = Revision::of_result(self.context, &self.object).await?;
@@ -109,6 +108,17 @@ impl TaskPass<'_> {
             cleanup::clear_readers(&self.context.client, &run).await;
         }
         Ok(advanced())
+    }
+
+    /// Removes what was read for another try that is refused; what runs take their defaults from stays.
+    async fn drop_new_snapshot(&self, run: &Revision) {
+        let status = self.object.status.as_ref();
+        let of_success = status.and_then(|status| status.snapshot.as_ref());
+        let stays = of_success
+            .filter(|_| run.task.frozen_inputs().next().is_some())
+            .map(|snapshot| snapshot.name.as_str());
+        let task = Ended::of(&run.owner);
+        cleanup::clear_components(&self.context.client, task, &[Component::Snapshot], stays).await;
     }
 
     /// Says why there is no other try; the end stays as it is.

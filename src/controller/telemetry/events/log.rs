@@ -2,6 +2,7 @@
 
 use crate::api::approval::ApprovalDecision;
 use crate::engine::event::Event;
+use crate::pipeline::agent::{CallResult, Step};
 use crate::pipeline::stage::Category;
 
 /// A log record.
@@ -40,6 +41,7 @@ fn what(event: &Event) -> &'static str {
         Event::ImageReplaced { .. } => "another image had the place of this one",
         Event::BuildFailed { .. } => "the image cannot be built",
         Event::TestsFinished { .. } => "the tests ran",
+        Event::AgentMoved { .. } => "an agent's turn went on",
         Event::Diagnosed { .. } => "the failures have a diagnosis",
         Event::FixApplied { .. } => "a fix was applied",
         Event::IterationFinished { passed: true, .. } => "the attempt passed",
@@ -85,6 +87,7 @@ fn detail(event: &Event) -> String {
         | Event::BuildFailed { message }
         | Event::Waiting { message, .. } => message.clone(),
         Event::TestsFinished { failing, .. } => format!("{} failures", failing.len()),
+        Event::AgentMoved { turn, step } => turn_line(*turn, step),
         Event::Diagnosed { failures, .. } => format!("{} failures", failures.len()),
         Event::FixApplied { kind, names } => format!("{kind}: {}", names.join(", ")),
         Event::IterationFinished {
@@ -101,6 +104,15 @@ fn detail(event: &Event) -> String {
             ..
         } => format!("{image}, {bytes} bytes uploaded"),
         Event::Decided(decision) => format!("gate {}: {}", decision.gate, decision.decided_by),
+    }
+}
+
+/// What an agent did, in one line. Whoever may see Events need not be one who may see the samples.
+pub(super) fn turn_line(turn: u32, step: &Step) -> String {
+    let calls: Vec<String> = step.results.iter().map(CallResult::outcome).collect();
+    match calls.as_slice() {
+        [] => format!("turn {turn}"),
+        calls => format!("turn {turn}: {}", calls.join("; ")),
     }
 }
 

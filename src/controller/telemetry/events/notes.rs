@@ -1,6 +1,6 @@
 //! What the cluster is told of a task or a run.
 
-use super::log::particulars;
+use super::log::{particulars, turn_line};
 use crate::api::approval::{ApprovalDecision, ApprovalStatus};
 use crate::api::conditions::reason;
 use crate::engine::event::Event;
@@ -62,14 +62,7 @@ pub(super) fn note(event: &Event) -> Option<Note> {
             format!("Gate {} asks for an approval of {}", asked.gate, asked.hash),
         ),
         Event::Decided(decision) => decided(decision),
-        Event::Retried { retry } => Note::normal(
-            "Retried",
-            "Retry",
-            format!(
-                "Tried again from {} after {} and {} attempts",
-                retry.from, retry.after, retry.attempts
-            ),
-        ),
+        Event::Retried { retry } => Note::normal("Retried", "Retry", retry.to_string()),
         Event::RetryRefused { why } => Note::warning("RetryRefused", "Retry", why.clone()),
         Event::Published { image, tag, .. } => Note::normal(
             "Published",
@@ -79,6 +72,9 @@ pub(super) fn note(event: &Event) -> Option<Note> {
         Event::Waiting {
             category, message, ..
         } => waiting_for(*category, message),
+        // A step without a result begins a turn; what it comes to is told.
+        Event::AgentMoved { step, .. } if step.results.is_empty() => return None,
+        Event::AgentMoved { turn, step } => Note::normal("AgentTurn", "Work", turn_line(*turn, step)),
         Event::Resumed { .. }
         | Event::StageEntered { .. }
         | Event::CallStarted { .. }

@@ -5,6 +5,7 @@ use super::send::{LONGEST_NOTE, cut, kube_event};
 use super::*;
 use crate::api::CodeGenTaskSpec;
 use crate::api::status::CodeGenTaskStatus;
+use crate::pipeline::agent::{CallResult, Step};
 use crate::pipeline::call::{CallKind, Usage};
 use crate::pipeline::stage::{Category, Stage};
 
@@ -197,6 +198,37 @@ fn no_row_of_data_goes_to_the_log() {
         (record.what, record.detail.as_str()),
         ("the tests ran", "1 failures")
     );
+}
+
+#[test]
+fn events_and_log_repeat_nothing_that_an_agent_wrote() {
+    let call = |tool: &str, class: &str, is_error| CallResult {
+        what: "echo 'Jane Doe' >> notes.md".to_owned(),
+        class: class.to_owned(),
+        is_error,
+        ..CallResult::at_once(tool, Ok("Jane Doe".to_owned()), Timestamp::UNIX_EPOCH)
+    };
+    let step = Step {
+        turn: 3,
+        sequence: 5,
+        results: vec![
+            call("Bash", "Denied", true),
+            call("Bash", "Safe", false),
+            call("Edit", "", true),
+        ],
+        changes: std::collections::BTreeMap::new(),
+        note: String::new(),
+        reported_cases: Vec::new(),
+    };
+    let event = Event::AgentMoved {
+        turn: 3,
+        step: Box::new(step),
+    };
+    let (events, mut waiting) = place();
+    events.observer(&task()).event(&event);
+    let told = "turn 3: Bash (denied); Bash; Edit (failed)";
+    assert_eq!(received(&mut waiting), [("AgentTurn", told.to_owned())]);
+    assert_eq!(super::log::record(&event).detail, told);
 }
 
 proptest! {

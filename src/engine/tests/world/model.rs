@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::model::{Model, ModelError};
 use crate::pipeline::call::{CallKind, FinishReason, Reply, Request, Usage};
+use crate::pipeline::conversation::ToolCall;
 
 /// A model that answers from a script: replies by kind, the last of a kind repeated for ever.
 #[derive(Default)]
@@ -44,8 +45,32 @@ impl Script {
             text: text.to_owned(),
             finish,
             usage,
+            ..Reply::default()
         };
         self.replies.entry(kind).or_default().push(Scripted::Reply(reply));
+        self
+    }
+
+    /// What an agent says in a turn, and which tools it calls.
+    pub fn with_turn(mut self, text: &str, calls: &[(&str, Value)]) -> Self {
+        let call = |(index, (name, input)): (usize, &(&str, Value))| ToolCall {
+            id: format!("toolu-{index}"),
+            name: (*name).to_owned(),
+            input: input.clone(),
+        };
+        let reply = Reply {
+            text: text.to_owned(),
+            usage: Usage {
+                input: 100,
+                output: 10,
+            },
+            calls: calls.iter().enumerate().map(call).collect(),
+            ..Reply::default()
+        };
+        self.replies
+            .entry(CallKind::Turn)
+            .or_default()
+            .push(Scripted::Reply(reply));
         self
     }
 

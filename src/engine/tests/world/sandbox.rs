@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use crate::pipeline::agent::{CommandResult, CommandRun};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::lock::{Lock, Locked};
 use crate::pipeline::mutants::{MutantOutcome, MutantPhase, MutantReport, MutantResult};
 use crate::pipeline::sandbox::{
-    Job, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramPhase, Report, TestFailure,
-    TestOutcome, TestPhase, TestReport, TestResult,
+    CommandsPhase, Job, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramPhase, Report,
+    TestFailure, TestOutcome, TestPhase, TestReport, TestResult,
 };
 use crate::sandbox::{
     Built, ImageSpec, PackageProblem, PackageProblemKind, Progressing, Publication, Published, Sandbox,
@@ -50,6 +51,10 @@ pub struct Fake {
     pub prints: fn(&str) -> String,
     /// What a program writes in a case.
     pub writes: fn(&ProgramPhase) -> Vec<OutputReport>,
+    /// What an agent's commands come to.
+    pub runs_commands: fn(&CommandsPhase) -> CommandRun,
+    /// How many inputs each sandbox of commands had.
+    pub command_inputs: Mutex<Vec<usize>>,
     /// No program can be published.
     pub refuses_programs: AtomicBool,
     /// What was published; a registry has what is equal once.
@@ -76,8 +81,20 @@ impl Fake {
             installed: Mutex::default(),
             prints: |_| String::new(),
             writes: |_| Vec::new(),
+            command_inputs: Mutex::default(),
+            runs_commands: |phase| CommandRun {
+                results: vec![CommandResult::default(); phase.commands.len()],
+                ..CommandRun::default()
+            },
             refuses_programs: AtomicBool::new(false),
             published: Mutex::default(),
+        }
+    }
+
+    fn commands(&self, phase: &CommandsPhase) -> PhaseReport {
+        PhaseReport {
+            commands: Some((self.runs_commands)(phase)),
+            ..crate::pipeline::test_support::phase(PhaseName::Commands, 0)
         }
     }
 
@@ -99,6 +116,7 @@ impl Fake {
             | PhaseName::Mutants
             | PhaseName::Rehearsal
             | PhaseName::Run
+            | PhaseName::Commands
             | PhaseName::Case => (self.judge)(&phase.solution, &tests, installed),
         };
         let result = |id: &str, outcome, failure| TestResult {
@@ -131,6 +149,7 @@ impl Fake {
             outputs: Vec::new(),
             not_writable: None,
             mutants: None,
+            commands: None,
         }
     }
 }
@@ -162,6 +181,7 @@ impl Fake {
                 results: results.collect(),
                 not_run: 0,
             }),
+            commands: None,
         }
     }
 }
@@ -192,6 +212,7 @@ impl Fake {
             },
             not_writable: None,
             mutants: None,
+            commands: None,
         }
     }
 }
@@ -271,6 +292,9 @@ impl Sandbox for Fake {
             return Err(SandboxError::EnvironmentMissing(image.to_owned()));
         }
         self.runs.fetch_add(1, Ordering::SeqCst);
+        if matches!(job.phases.first(), Some(Phase::Commands(_))) {
+            self.command_inputs.lock().unwrap().push(job.inputs.len());
+        }
         let installed = self
             .installed
             .lock()
@@ -299,6 +323,7 @@ impl Sandbox for Fake {
                 Phase::Tests(phase) => self.session(phase, &installed),
                 Phase::Program(program) => self.program(program, hung(phase)),
                 Phase::Mutants(phase) => self.against_mutants(phase),
+                Phase::Commands(phase) => self.commands(phase),
             })
             .collect();
         Ok(Progressing::Done(Report { phases, seconds: 0.0 }))
@@ -329,5 +354,6 @@ fn name_of(phase: &Phase) -> String {
         Phase::Tests(tests) => format!("{:?}", tests.name),
         Phase::Program(program) => format!("{:?}", program.name),
         Phase::Mutants(_) => "Mutants".to_owned(),
+        Phase::Commands(_) => "Commands".to_owned(),
     }
 }

@@ -3,12 +3,14 @@
 use std::fmt::Write as _;
 
 use super::*;
+use crate::api::common::Backend;
+use crate::pipeline::agent::{Next, ToolCounts};
 use crate::pipeline::approval::awaited;
 
 /// A stage, what happened there, and the stage that followed.
 type Step = (Stage, OutcomeKind, Stage);
 
-const WALKS: u32 = 4_000;
+const WALKS: u32 = 8_000;
 const STEPS: u32 = 60;
 const PACKAGES: [&[&str]; 3] = [&[], &["pandas"], &["pandas", "no-such-package"]];
 const CHECKS: [CheckSource; 7] = [
@@ -39,6 +41,9 @@ impl Random {
         } else {
             TestingMode::Generate
         };
+        if numbers.bool() {
+            task.backend = Backend::Agent;
+        }
         task.publish = numbers.bool().then(Publish::default);
         if numbers.bool() {
             task.approvals = [Gate::Plan, Gate::Packages, Gate::Image, Gate::Result].into();
@@ -62,10 +67,12 @@ impl Random {
     fn step(&mut self) -> Option<Step> {
         let from = self.progress.stage;
         let build = &self.progress.build;
-        let is_built = build.ready().is_some() || build.present_fault().is_some();
+        let has_image = build.ready().is_some();
+        let is_built = has_image || build.present_fault().is_some();
         let is_possible = |row: &&Transition| {
             let is_of_a_build = matches!(row.outcome, OutcomeKind::ImageReady | OutcomeKind::BuildFailed);
-            row.from.contains(&from) && !(is_built && is_of_a_build)
+            let is_of_an_image = row.outcome == OutcomeKind::ImageLost;
+            row.from.contains(&from) && !(is_built && is_of_a_build) && (has_image || !is_of_an_image)
         };
         let rows = TRANSITIONS.iter().filter(is_possible);
         let mut outcomes: Vec<OutcomeKind> = rows.map(|row| row.outcome).collect();
@@ -102,6 +109,25 @@ impl Random {
             declared: Packages::default(),
             wanted: pip(packages),
         }
+    }
+
+    fn agent_moved(&mut self) -> Outcome {
+        let all = [Next::Ask, Next::Run, Next::Test, Next::Done, Next::Continue];
+        let packages = pip(self.one_of(&PACKAGES));
+        Outcome::AgentMoved(AgentMoved {
+            began: self.numbers.bool().then_some(1),
+            steps: 1,
+            counts: ToolCounts::default(),
+            next: self.one_of(&all),
+            packages: self.numbers.bool().then(|| (Packages::default(), packages)),
+            sources: None,
+            doubtful_cases: if self.numbers.u8(..8) == 0 {
+                vec!["case 1 (ties)".to_owned()]
+            } else {
+                Vec::new()
+            },
+            stuck: (self.numbers.u8(..8) == 0).then(|| "nothing changes".to_owned()),
+        })
     }
 
     fn verdict(&mut self) -> Verdict {
@@ -155,6 +181,7 @@ impl Random {
 
     fn outcome(&mut self, kind: OutcomeKind) -> Outcome {
         match kind {
+            OutcomeKind::AgentMoved => self.agent_moved(),
             OutcomeKind::SamplesRead => samples(),
             OutcomeKind::ConstraintsRead => Outcome::ConstraintsRead {
                 checks: document("c"),

@@ -109,6 +109,11 @@ pub enum Problem {
     /// An example that cannot be run or compared.
     #[error("{0}: correct it, or remove it")]
     Example(String),
+    /// An agent without a suite.
+    #[error(
+        "an agent (backend: Agent) works until its tests pass, so that they cannot be skipped: write Generate, or leave mode out"
+    )]
+    AgentWithoutTests,
     /// A variable set twice.
     #[error("the variable {0:?} is also set under env: remove one of the two")]
     VariableTwice(String),

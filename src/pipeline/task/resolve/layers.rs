@@ -1,7 +1,7 @@
 //! The task's settings above its agent's: where both give a field, the task's holds.
 
 use crate::api::approval::Gate;
-use crate::api::common::{CacheMode, Exposure, Testing};
+use crate::api::common::{Backend, CacheMode, Exposure, Testing};
 use crate::api::image::Image;
 use crate::api::limits::Limits;
 use crate::api::model::Model;
@@ -22,6 +22,7 @@ pub(super) struct Layer<'a> {
     pub(super) sandbox: Option<&'a Sandbox>,
     pub(super) limits: Option<&'a Limits>,
     pub(super) testing: Option<&'a Testing>,
+    pub(super) backend: Option<Backend>,
     pub(super) cache: Option<CacheMode>,
     pub(super) approvals: &'a [Gate],
     pub(super) max_sample_rows: Option<i32>,
@@ -39,6 +40,7 @@ impl<'a> Layer<'a> {
             sandbox: spec.sandbox.as_ref(),
             limits: spec.limits.as_ref(),
             testing: spec.testing.as_ref(),
+            backend: spec.backend,
             cache: spec.cache,
             approvals: &spec.approvals,
             max_sample_rows: spec.max_sample_rows,
@@ -57,6 +59,7 @@ impl<'a> Layer<'a> {
             sandbox: spec.sandbox.as_ref(),
             limits: spec.limits.as_ref(),
             testing: spec.testing.as_ref(),
+            backend: spec.backend,
             cache: spec.cache,
             approvals: &spec.approvals,
             max_sample_rows: spec.max_sample_rows,
@@ -96,6 +99,7 @@ impl<'a> Layers<'a> {
             limits: None,
             testing: None,
             packages: None,
+            backend: None,
             cache: None,
             approvals: &[],
             max_sample_rows: None,
@@ -113,6 +117,11 @@ impl<'a> Layers<'a> {
     /// The value that holds.
     pub(super) fn first<T>(&self, field: impl Fn(&Layer<'a>) -> Option<T>) -> Option<T> {
         self.find(field).map(|(_, value)| value)
+    }
+
+    /// The models of all layers, the one that holds first.
+    pub(super) fn models(&self) -> impl Iterator<Item = &'a Model> + Clone {
+        self.0.iter().filter_map(|layer| layer.model)
     }
 
     /// The values of all layers together.

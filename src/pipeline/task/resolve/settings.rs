@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::api::common::LocalRef;
+use crate::api::common::{Backend, LocalRef};
 use crate::api::image::{DEFAULT_PYTHON_VERSION, default_base};
 use crate::api::limits::{
-    DEFAULT_DEADLINE, DEFAULT_MAX_BUILDS, DEFAULT_MAX_CONTEXT_TOKENS, DEFAULT_MAX_ITERATIONS,
-    DEFAULT_MAX_MODEL_CALLS, DEFAULT_MAX_SAMPLE_ROWS, DEFAULT_MAX_TOKENS, DEFAULT_RECLASSIFY_AFTER,
+    DEFAULT_AGENT_MAX_TURNS, DEFAULT_DEADLINE, DEFAULT_MAX_BUILDS, DEFAULT_MAX_CONTEXT_TOKENS,
+    DEFAULT_MAX_ITERATIONS, DEFAULT_MAX_MODEL_CALLS, DEFAULT_MAX_SAMPLE_ROWS, DEFAULT_MAX_TOKENS,
+    DEFAULT_RECLASSIFY_AFTER,
 };
 use crate::api::packages::PackageRules;
 use crate::api::sandbox::{
@@ -20,43 +21,15 @@ use crate::pipeline::task::{ImageSettings, LimitSettings, ModelSettings, Placeme
 
 use super::errors::{Faults, Problem, ResolveError};
 use super::layers::{Layer, Layers};
+use super::model::model_settings;
 
-pub(super) fn model(layers: &Layers, faults: &mut Faults) -> ModelSettings {
-    let provider = layers.first(|layer| layer.model?.provider).unwrap_or_default();
-    let name = layers.first(|layer| layer.model?.name.as_ref()).cloned();
-    if name.is_none() {
+/// `frozen` is the name that was sent so far, for a model that has been asked before.
+pub(super) fn model(layers: &Layers, frozen: Option<String>, faults: &mut Faults) -> ModelSettings {
+    let settings = model_settings(&layers.models(), frozen);
+    if settings.name.is_empty() {
         faults.add("spec.model.name", Problem::NoModel);
     }
-    let base_url = layers.first(|layer| layer.model?.base_url.as_deref());
-    let headers = layers.first(|layer| {
-        layer
-            .model
-            .map(|model| &model.headers)
-            .filter(|headers| !headers.is_empty())
-    });
-    let query = layers.first(|layer| {
-        layer
-            .model
-            .map(|model| &model.query)
-            .filter(|query| !query.is_empty())
-    });
-    ModelSettings {
-        provider,
-        name: name.unwrap_or_default(),
-        base_url: base_url
-            .unwrap_or(provider.default_base_url())
-            .trim_end_matches('/')
-            .to_owned(),
-        api_key_secret_ref: layers
-            .first(|layer| layer.model?.api_key_secret_ref.as_ref())
-            .cloned(),
-        parameters: layers
-            .first(|layer| layer.model?.parameters.as_ref())
-            .cloned()
-            .unwrap_or_default(),
-        headers: headers.cloned().unwrap_or_default(),
-        query: query.cloned().unwrap_or_default(),
-    }
+    settings
 }
 
 pub(super) fn image(layers: &Layers) -> ImageSettings {
@@ -135,6 +108,14 @@ pub(super) fn sandbox(layers: &Layers, faults: &mut Faults) -> SandboxSettings {
             .as_deref()
     });
     let memory_bytes = faults.value(path, quantity::bytes(memory));
+    let disk = layers.find(|layer| {
+        let limits = layer.sandbox?.resources.as_ref()?.limits.as_ref()?;
+        limits.ephemeral_storage.as_deref()
+    });
+    let disk_bytes = disk.map(|(layer, text)| {
+        let path = layer.path("sandbox.resources.limits.ephemeral-storage");
+        faults.value(path, quantity::bytes(text))
+    });
     let (path, timeout) = layers.text("sandbox.timeout", DEFAULT_TIMEOUT, |layer| {
         layer.sandbox?.timeout.as_deref()
     });
@@ -154,6 +135,7 @@ pub(super) fn sandbox(layers: &Layers, faults: &mut Faults) -> SandboxSettings {
     SandboxSettings {
         cpus,
         memory_bytes,
+        disk_bytes,
         timeout_seconds,
         retries: retries.unwrap_or(DEFAULT_RETRIES),
         network,
@@ -247,6 +229,7 @@ fn overlay(merged: &mut SandboxSettings, run: &Sandbox, own: SandboxSettings) {
     if limits.is_some_and(|limits| limits.memory.is_some()) {
         merged.memory_bytes = own.memory_bytes;
     }
+    merged.disk_bytes = own.disk_bytes.or(merged.disk_bytes);
     if run.timeout.is_some() {
         merged.timeout_seconds = own.timeout_seconds;
     }
@@ -331,6 +314,13 @@ pub(super) fn limits(layers: &Layers, faults: &mut Faults) -> LimitSettings {
         |layer| layer.limits?.max_iterations.map(i64::from),
         faults,
     );
+    let turns = layers.number(
+        "limits.agentMaxTurns",
+        1,
+        1_000,
+        |layer| layer.limits?.agent_max_turns.map(i64::from),
+        faults,
+    );
     let tokens = layers.number(
         "limits.maxTokens",
         1,
@@ -366,8 +356,16 @@ pub(super) fn limits(layers: &Layers, faults: &mut Faults) -> LimitSettings {
         |layer| layer.limits?.reclassify_after.map(i64::from),
         faults,
     );
+    let agent_max_turns = turns.unwrap_or(DEFAULT_AGENT_MAX_TURNS);
+    let is_agent = layers.first(|layer| layer.backend) == Some(Backend::Agent);
     LimitSettings {
-        max_iterations: iterations.unwrap_or(DEFAULT_MAX_ITERATIONS),
+        // Of an agent the turns are limited, and no attempt takes none.
+        max_iterations: if is_agent {
+            agent_max_turns
+        } else {
+            iterations.unwrap_or(DEFAULT_MAX_ITERATIONS)
+        },
+        agent_max_turns,
         max_tokens: tokens.unwrap_or(DEFAULT_MAX_TOKENS),
         max_model_calls: calls.unwrap_or(DEFAULT_MAX_MODEL_CALLS),
         max_builds: builds.unwrap_or(DEFAULT_MAX_BUILDS),

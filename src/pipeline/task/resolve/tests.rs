@@ -7,8 +7,8 @@ use rstest::rstest;
 use super::*;
 use crate::api::approval::Gate;
 use crate::api::case::CaseMode;
-use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
-use crate::api::model::Provider;
+use crate::api::common::{Backend, CacheMode, Exposure, Language, TestingMode};
+use crate::api::model::{ANTHROPIC_ALIASES, Provider};
 use crate::api::values::ValueType;
 use crate::pipeline::package_policy::PackagePolicy;
 use crate::pipeline::sandbox::NetworkAccess;
@@ -91,6 +91,7 @@ fn a_prompt_and_a_model_take_every_default() {
         testing: TestingMode::Generate,
         cases: CaseMode::Require,
         examples: Vec::new(),
+        backend: Backend::Pipeline,
         language: Language::Python,
         max_sample_rows: 100,
         exposure: Exposure::Rows,
@@ -108,6 +109,7 @@ fn a_prompt_and_a_model_take_every_default() {
         sandbox: SandboxSettings {
             cpus: 1.0,
             memory_bytes: 1 << 30,
+            disk_bytes: None,
             timeout_seconds: 300.0,
             retries: 0,
             network: NetworkAccess::Denied,
@@ -117,6 +119,7 @@ fn a_prompt_and_a_model_take_every_default() {
         },
         limits: LimitSettings {
             max_iterations: 10,
+            agent_max_turns: 50,
             max_tokens: 1_000_000,
             max_model_calls: 100,
             max_builds: 20,
@@ -160,6 +163,49 @@ fn a_base_address_loses_its_trailing_slash() {
 fn the_base_image_follows_the_python_version() {
     let task = resolved("{prompt: count, model: {name: m}, image: {pythonVersion: '3.11'}}");
     assert_eq!(task.image.base, "docker.io/library/python:3.11-slim");
+}
+
+#[test]
+fn a_short_name_is_sent_as_the_current_name_of_its_provider_alone() {
+    for (alias, sent) in ANTHROPIC_ALIASES {
+        let of = |provider: &str| {
+            let task = format!("{{prompt: count, model: {{provider: {provider}, name: {alias}}}}}");
+            resolved(&task).model.name
+        };
+        assert_eq!(of("Anthropic"), sent);
+        assert_eq!(of("OpenAI"), alias, "a gateway may know a model by this name");
+    }
+}
+
+#[test]
+fn a_short_name_stands_for_what_it_did_when_the_inputs_were_frozen() {
+    let named = |name: &str| {
+        let task = task(&format!(
+            "{{prompt: count, model: {{provider: Anthropic, name: {name}}}}}"
+        ));
+        let frozen = FrozenFiles {
+            model: Some("claude-sonnet-4-5".to_owned()),
+            ..FrozenFiles::default()
+        };
+        resolve(&task, None, frozen).unwrap()
+    };
+    assert_eq!(named("sonnet").model.name, "claude-sonnet-4-5");
+    assert_eq!(named("claude-sonnet-5").model.name, "claude-sonnet-5");
+    assert_eq!(
+        named("sonnet").reuse_key(),
+        resolved("{prompt: count, model: {provider: Anthropic, name: claude-sonnet-4-5}}").reuse_key(),
+        "a result is reused by the name that was sent"
+    );
+}
+
+#[test]
+fn the_documentation_lists_what_short_names_stand_for() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/models.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    for (alias, sent) in ANTHROPIC_ALIASES {
+        let row = format!("| `{alias}` | `{sent}` |");
+        assert!(page.contains(&row), "docs/models.md lacks {row}");
+    }
 }
 
 /// A task that leaves most of it to its agent.
@@ -259,6 +305,7 @@ inputs:
         samples: vec![file("second", "second.csv"), file("first", "first.csv")],
         input_files: vec![folder("templates")],
         acceptance_tests: None,
+        model: None,
     };
     let task = resolve(&task, None, frozen).unwrap();
     let inputs: Vec<(&str, ValueType)> = task
@@ -420,7 +467,8 @@ fn contents_that_do_not_fit_their_inputs_are_refused(
             FrozenFiles {
                 samples,
                 input_files,
-                acceptance_tests: None
+                acceptance_tests: None,
+                model: None,
             }
         ),
         [fault]

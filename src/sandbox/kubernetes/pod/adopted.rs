@@ -27,15 +27,14 @@ pub(super) fn difference(wanted: &Pod, found: &Pod) -> Option<&'static str> {
     let (Some(wants), Some(has)) = (&wanted.spec, &found.spec) else {
         return Some("it has no spec");
     };
-    let ours = &wants.containers;
-    let their = &has.containers;
+    let [ours, their] = [wants, has].map(containers);
+    let before = |spec: &PodSpec| spec.init_containers.as_ref().map_or(0, Vec::len);
     // An init container runs before ours, and an ephemeral one joins its namespaces.
-    let joined = has.init_containers.as_ref().map_or(0, Vec::len)
-        + has.ephemeral_containers.as_ref().map_or(0, Vec::len);
+    let joined = has.ephemeral_containers.as_ref().map_or(0, Vec::len);
     let checks = [
         (marks(wanted) != marks(found), LABELS),
         (
-            joined > 0 || their.len() != ours.len(),
+            joined > 0 || before(has) != before(wants) || their.len() != ours.len(),
             "the number of its containers",
         ),
         (
@@ -47,9 +46,15 @@ pub(super) fn difference(wanted: &Pod, found: &Pod) -> Option<&'static str> {
     ];
     let of_pod = checks.into_iter().find(|(differs, _)| *differs);
     of_pod.map(|(_, what)| what).or_else(|| {
-        let mut pairs = ours.iter().zip(their);
+        let mut pairs = ours.into_iter().zip(their);
         pairs.find_map(|(wants, has)| of_container(wants, has))
     })
+}
+
+/// Its containers in the order in which they start.
+fn containers(spec: &PodSpec) -> Vec<&Container> {
+    let before = spec.init_containers.iter().flatten();
+    before.chain(&spec.containers).collect()
 }
 
 fn of_container(wants: &Container, has: &Container) -> Option<&'static str> {
@@ -61,6 +66,8 @@ fn of_container(wants: &Container, has: &Container) -> Option<&'static str> {
             "its command",
         ),
         (wants.working_dir != has.working_dir, "its working folder"),
+        // One with a policy of its own would run on beside what comes after it.
+        (has.restart_policy.is_some(), "its restart policy"),
         (!has_same_variables(wants, has), "its variables"),
         (mounts(wants) != mounts(has), "what it mounts"),
     ];

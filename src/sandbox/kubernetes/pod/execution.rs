@@ -10,6 +10,13 @@ use super::super::{MountedInput, OutputFolder, Owner};
 use crate::pipeline::sandbox::Job;
 use crate::pipeline::task::Task;
 
+/// Time of a reader for at most the largest files, after its start.
+pub(super) const READER_SECONDS: f64 = 900.0;
+/// Memory of a reader; the child that reads takes half of it.
+pub(super) const READER_MEMORY_BYTES: u64 = 512 << 20;
+/// What a program may write beyond its limit before the harness sees it, bytes.
+const SPARE_BYTES: u64 = 256 << 20;
+
 /// What a Pod runs.
 #[derive(Clone, Copy)]
 pub(super) enum Program<'a> {
@@ -26,6 +33,14 @@ pub(super) struct ClaimMount {
     pub claim: String,
     /// A folder on it; `None` for all of it.
     pub folder: Option<String>,
+}
+
+/// The check of outputs in the Pod of their program.
+pub(super) struct Check {
+    /// The operator's image.
+    pub image: String,
+    /// What is asked, as text.
+    pub body: Vec<u8>,
 }
 
 /// What one execution of a sandbox is made of.
@@ -52,8 +67,18 @@ pub(super) struct Execution<'a> {
     pub inputs: &'a BTreeMap<String, MountedInput>,
     /// The claim that outputs go to, or are read from; `None` where they are memory.
     pub outputs: Option<&'a OutputFolder>,
+    /// What checks the outputs once the program has ended; then they go to a disk.
+    pub check: Option<&'a Check>,
     /// Credentials that nodes pull the image with, besides those of the task and of sandboxes.
     pub pull_secrets: &'a [LocalObjectReference],
+}
+
+impl Execution<'_> {
+    /// Room of the volume that outputs go to, bytes. The harness ends a program that takes more than it may; only one that is faster than
+    /// that is evicted by the node.
+    pub(super) fn volume_bytes(&self) -> u64 {
+        self.task.sandbox.output_bytes().saturating_add(SPARE_BYTES)
+    }
 }
 
 impl Program<'_> {

@@ -15,6 +15,8 @@ use crate::sandbox::SandboxError;
 pub const JOB_KEY: &str = "CODEGEN_JOB_KEY";
 /// Name of the job in its Secret, and as a file.
 pub(super) const JOB_NAME: &str = "job.json";
+/// Name of what is to be checked, in the same Secret.
+pub(super) const CHECK_NAME: &str = "check.json";
 /// Name of the key in that Secret, which no Pod mounts: whoever finds the Secret there makes the Pod with it.
 pub(super) const KEY_NAME: &str = "key";
 
@@ -49,6 +51,16 @@ impl JobKey {
     /// The key of these hexadecimal digits.
     pub(super) fn from_hex(digits: &str) -> Option<Self> {
         from_hex(digits)?.try_into().ok().map(Self)
+    }
+
+    /// A key of its own for what is to be checked beside the job: a stream encrypts one text.
+    pub(super) fn for_check(&self) -> Self {
+        let mut hasher = Shake256::default();
+        hasher.update(b"check");
+        hasher.update(&self.0);
+        let mut key = [0; 32];
+        hasher.finalize_xof().read(&mut key);
+        Self(key)
     }
 
     /// Its hexadecimal digits.

@@ -14,6 +14,8 @@ pub(super) mod reader;
 mod ready;
 mod refusal;
 mod execution;
+pub(super) mod clear;
+pub(super) mod on_disk;
 mod spec;
 mod volumes;
 
@@ -23,14 +25,14 @@ pub(super) use self::spec::{architecture, unprivileged};
 use std::future::Future;
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{Event, Pod, Secret};
+use k8s_openapi::api::core::v1::{Event, Pod};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, LogParams, PostParams, Preconditions};
 use serde::de::DeserializeOwned;
 
 use self::channel::{Announcement, ChannelError, Message};
-use self::execution::{Execution, Program};
+use self::execution::{Check, Execution, Program};
 use self::job_key::Keys;
 pub use self::job_key::{JOB_KEY, decrypt_job};
 use self::observe::{Ended, PodState, observe};
@@ -38,7 +40,6 @@ pub(super) use self::ready::api_servers;
 use self::refusal::{Refusal, classify};
 use self::spec::CONTAINER;
 pub use self::spec::{JOB_FILE, JOB_SHA256, NONCE, folder_sha256};
-use super::names::Component;
 use super::settings::Settings;
 use super::{KubernetesSandbox, names, room};
 use crate::pipeline::digest::sha256_hex;
@@ -61,20 +62,21 @@ pub(super) async fn run(
     job: &Job,
     repeat: u32,
 ) -> Result<Progressing<Report>, SandboxError> {
-    let (name, body) = named(sandbox, image, job, repeat)?;
+    let (name, body) = named(sandbox, image, job, repeat, None)?;
     let pods = Pods::new(sandbox, name);
     let Some(pod) = pods.get().await? else {
         if sandbox.is_under_way {
             return Err(pods.lost("somebody has removed it".to_owned()));
         }
-        return match Box::pin(create(&pods, image, job, &body, async { Ok(()) })).await? {
+        let started = start_harness(&pods, image, job, &body, None, async { Ok(()) });
+        return match Box::pin(started).await? {
             Progressing::Queued(why) => Ok(Progressing::Queued(why)),
             Progressing::Done(_) | Progressing::Pending | Progressing::Unseen => Ok(Progressing::Pending),
         };
     };
     // What is compared does not follow from what the policy opens.
     let policy = network::policy(&job.network, &sandbox.settings.sandbox.network, &[])?;
-    let wanted = execution_of(&pods, image, job, &body, &network::label(&policy)).pod(None)?;
+    let wanted = execution_of(&pods, image, job, &body, &network::label(&policy), None).pod(None)?;
     pods.adopt(&wanted, &pod).await?;
     let looked = pods.progress_of(image, &pod).await;
     looked.map_err(|error| explained(sandbox, error))
@@ -100,9 +102,9 @@ pub(super) async fn begin(
     job: &Job,
     needs: impl Future<Output = Result<(), SandboxError>>,
 ) -> Result<Progressing<bool>, SandboxError> {
-    let (name, body) = named(sandbox, image, job, 0)?;
+    let (name, body) = named(sandbox, image, job, 0, None)?;
     let pods = Pods::new(sandbox, name);
-    Box::pin(create(&pods, image, job, &body, needs)).await
+    Box::pin(start_harness(&pods, image, job, &body, None, needs)).await
 }
 
 /// Name of the Pod of a job, and the job as it finds it.
@@ -111,26 +113,31 @@ fn named(
     image: &str,
     job: &Job,
     repeat: u32,
+    check: Option<&Check>,
 ) -> Result<(String, Vec<u8>), SandboxError> {
     let owner = sandbox.owner;
     let body = serde_json::to_vec(job).map_err(|error| cluster("write the job".to_owned())(error))?;
     let (attempt, repeat, hash) = (owner.attempt.to_string(), repeat.to_string(), sha256_hex(&body));
-    let parts: [&str; 6] = [&owner.uid, &owner.run, &attempt, &repeat, &hash, image];
+    let mut parts: Vec<&str> = vec![&owner.uid, &owner.run, &attempt, &repeat, &hash, image];
+    let asked = check.map(|check| (sha256_hex(&check.body), check.image.as_str()));
+    parts.extend(asked.iter().flat_map(|(body, image)| [body.as_str(), *image]));
     Ok((names::name_of_pod(&owner.name, &parts), body))
 }
 
-async fn create(
+/// Creates the Pod of a job, once what it `needs` is there besides: whether it was not.
+async fn start_harness(
     pods: &Pods<'_>,
     image: &str,
     job: &Job,
     body: &[u8],
+    check: Option<&Check>,
     needs: impl Future<Output = Result<(), SandboxError>>,
 ) -> Result<Progressing<bool>, SandboxError> {
     let sandbox = pods.sandbox;
     let keys = Keys::draw()?;
     let policy = ready::policy(sandbox, &job.network).await?;
     let egress = network::label(&policy);
-    let run = execution_of(pods, image, job, body, &egress);
+    let run = execution_of(pods, image, job, body, &egress, check);
     let labels = run.labels();
     let needs = async {
         let policy = ready::ensure_policy(sandbox, policy, &labels);
@@ -147,6 +154,7 @@ fn execution_of<'a>(
     job: &'a Job,
     body: &'a [u8],
     egress: &'a str,
+    check: Option<&'a Check>,
 ) -> Execution<'a> {
     let sandbox = pods.sandbox;
     Execution {
@@ -161,7 +169,12 @@ fn execution_of<'a>(
         owner: sandbox.owner,
         inputs: sandbox.inputs,
         outputs: sandbox.outputs,
-        pull_secrets: &[],
+        check,
+        pull_secrets: if check.is_some() {
+            &sandbox.settings.build.image_pull_secrets
+        } else {
+            &[]
+        },
     }
 }
 
@@ -182,6 +195,9 @@ pub(super) fn denied(settings: &Settings) -> Result<NetworkPolicy, SandboxError>
 
 /// What a Pod reports.
 trait Reported: DeserializeOwned {
+    /// Which container reports it.
+    const CONTAINER: &'static str = CONTAINER;
+
     /// What can be said where the kernel killed the program for want of memory, and with it the reporter.
     fn out_of_memory() -> Option<Self>;
 }
@@ -194,36 +210,6 @@ impl Reported for Report {
             seconds: 0.0,
         })
     }
-}
-
-/// Removes every Pod and job of the task, whatever run they belong to.
-pub(super) async fn clear(sandbox: &KubernetesSandbox<'_>) -> Result<(), SandboxError> {
-    let owner = sandbox.owner;
-    let selector = format!(
-        "{}={},{} in ({},{})",
-        names::TASK_UID,
-        owner.uid,
-        names::COMPONENT,
-        Component::Sandbox.as_str(),
-        Component::Reader.as_str(),
-    );
-    let all = ListParams::default().labels(&selector);
-    let now = DeleteParams::default();
-    let failed = || {
-        cluster(format!(
-            "delete the sandboxes of {}/{}",
-            owner.namespace, owner.name
-        ))
-    };
-    let pods: Api<Pod> = Api::namespaced(sandbox.client.clone(), &owner.namespace);
-    let jobs: Api<Secret> = Api::namespaced(sandbox.client.clone(), &owner.namespace);
-    let (pods, jobs) = tokio::join!(
-        pods.delete_collection(&now, &all),
-        jobs.delete_collection(&now, &all)
-    );
-    pods.map_err(|error| failed()(error))?;
-    jobs.map_err(|error| failed()(error))?;
-    Ok(())
 }
 
 /// The Pod of one run.
@@ -302,7 +288,7 @@ impl<'a> Pods<'a> {
             return Err(self.refused("it is there and belongs to no run of this task", "delete it"));
         }
         let now = Timestamp::now();
-        match observe(pod, now) {
+        match observe(pod, R::CONTAINER, now) {
             PodState::Starting | PodState::Running => Ok(Progressing::Pending),
             PodState::Stuck => self.explain_start(pod).await,
             PodState::Queued(words) => self.queued(pod, words).await,
@@ -347,7 +333,7 @@ impl<'a> Pods<'a> {
                 "the image must have `/bin/sh`, and `python3` on its PATH",
             ));
         }
-        match channel::verify(&ended.message, &nonce_of(pod)) {
+        match channel::verify(&ended.message, &nonce_of(pod, R::CONTAINER)) {
             Ok(Message::NotIsolated(address)) => {
                 // The next pass tries again.
                 self.delete(pod).await?;
@@ -361,7 +347,7 @@ impl<'a> Pods<'a> {
                 if let Some(report) = R::out_of_memory().filter(|_| ended.out_of_memory) {
                     return Ok(Progressing::Done(report));
                 }
-                let words = self.log(Some(20)).await.unwrap_or_default();
+                let words = self.log(R::CONTAINER, Some(20)).await.unwrap_or_default();
                 let words = words.trim();
                 let words = &words[words.ceil_char_boundary(words.len().saturating_sub(WORDS_BYTES))..];
                 let text = format!("{error}; exit code {}; {words}", ended.exit_code);
@@ -381,7 +367,7 @@ impl<'a> Pods<'a> {
                 .map(Progressing::Done)
                 .map_err(|error| SandboxError::NoReport(error.to_string()));
         }
-        let log = match self.log(None).await {
+        let log = match self.log(R::CONTAINER, None).await {
             Ok(log) => log,
             Err(kube::Error::Api(status)) if status.is_not_found() => {
                 return Err(self.lost(status.message.clone()));
@@ -401,9 +387,9 @@ impl<'a> Pods<'a> {
         }
     }
 
-    async fn log(&self, last_lines: Option<i64>) -> Result<String, kube::Error> {
+    async fn log(&self, container: &str, last_lines: Option<i64>) -> Result<String, kube::Error> {
         let wanted = LogParams {
-            container: Some(CONTAINER.to_owned()),
+            container: Some(container.to_owned()),
             limit_bytes: Some(MOST_LOG_BYTES),
             tail_lines: last_lines,
             ..LogParams::default()
@@ -476,11 +462,12 @@ impl<'a> Pods<'a> {
     }
 }
 
-/// The key that a Pod was created with: the code in it cannot read its own spec.
-fn nonce_of(pod: &Pod) -> Vec<u8> {
-    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+/// The key that a container was created with: the code in it cannot read the spec of its Pod.
+fn nonce_of(pod: &Pod, name: &str) -> Vec<u8> {
+    let specs = pod.spec.iter();
+    let containers = specs.flat_map(|spec| spec.init_containers.iter().flatten().chain(&spec.containers));
     let variable = containers
-        .filter(|container| container.name == CONTAINER)
+        .filter(|container| container.name == name)
         .flat_map(|container| container.env.iter().flatten())
         .find(|variable| variable.name == NONCE);
     let digits = variable.and_then(|variable| variable.value.as_deref());

@@ -1,9 +1,9 @@
 //! What a Pod's status says about the job that it runs. Pure.
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{ContainerStateTerminated, Event, Pod, PodCondition, PodStatus};
-
-use super::spec::CONTAINER;
+use k8s_openapi::api::core::v1::{
+    ContainerStateTerminated, ContainerStatus, Event, Pod, PodCondition, PodStatus,
+};
 
 /// How long a Pod may lie with nothing said of it before it is asked why.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(15);
@@ -46,18 +46,18 @@ pub(super) struct Ended {
     pub disrupted: Option<String>,
 }
 
-/// How far a Pod is, `now`.
-pub(super) fn observe(pod: &Pod, now: Timestamp) -> PodState {
+/// How far a container of a Pod is, `now`.
+pub(super) fn observe(pod: &Pod, container: &str, now: Timestamp) -> PodState {
     let status = pod.status.clone().unwrap_or_default();
     let disrupted = disruption(pod, &status);
     // First: a container that began anew is another program than the one that was compared.
-    if has_begun_again(&status) {
+    if has_begun_again(&status, container) {
         return PodState::Lost(
             "its container was started a second time: somebody has changed its image".to_owned(),
         );
     }
     // An end that is there counts although the Pod is being deleted: the report was complete by then.
-    if let Some(ended) = terminated(&status) {
+    if let Some(ended) = terminated(&status, container) {
         return ended_as(ended, disrupted);
     }
     if let Some(reason) = disrupted {
@@ -72,12 +72,7 @@ pub(super) fn observe(pod: &Pod, now: Timestamp) -> PodState {
     {
         return unscheduled_as(unscheduled);
     }
-    let container = status
-        .container_statuses
-        .iter()
-        .flatten()
-        .find(|status| status.name == CONTAINER);
-    let state = container.and_then(|container| container.state.as_ref());
+    let state = status_of(&status, container).and_then(|container| container.state.as_ref());
     if state.is_some_and(|state| state.running.is_some()) {
         return PodState::Running;
     }
@@ -112,19 +107,19 @@ pub(super) fn complaint(events: &[Event]) -> Option<&str> {
 }
 
 /// A sandbox runs once. A node starts a container again, whatever the Pod says of restarts, when its image is changed.
-fn has_begun_again(status: &PodStatus) -> bool {
-    let mut containers = status.container_statuses.iter().flatten();
-    containers.any(|container| container.name == CONTAINER && container.restart_count > 0)
+fn has_begun_again(status: &PodStatus, container: &str) -> bool {
+    status_of(status, container).is_some_and(|container| container.restart_count > 0)
 }
 
-fn terminated(status: &PodStatus) -> Option<&ContainerStateTerminated> {
-    let mut containers = status.container_statuses.iter().flatten();
-    containers
-        .find(|status| status.name == CONTAINER)?
-        .state
-        .as_ref()?
-        .terminated
-        .as_ref()
+fn terminated<'a>(status: &'a PodStatus, container: &str) -> Option<&'a ContainerStateTerminated> {
+    status_of(status, container)?.state.as_ref()?.terminated.as_ref()
+}
+
+/// What is said of a container, which may be one that others wait for.
+fn status_of<'a>(status: &'a PodStatus, container: &str) -> Option<&'a ContainerStatus> {
+    let lists = [&status.init_container_statuses, &status.container_statuses];
+    let mut containers = lists.into_iter().flatten().flatten();
+    containers.find(|status| status.name == container)
 }
 
 fn ended_as(ended: &ContainerStateTerminated, disrupted: Option<String>) -> PodState {

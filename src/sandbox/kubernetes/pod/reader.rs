@@ -7,23 +7,18 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use serde::{Deserialize, Serialize};
 
+use super::super::settings::Settings;
 use super::super::{KubernetesSandbox, OutputFolder, names};
-use super::execution::{ClaimMount, Execution, Program};
+use super::execution::{ClaimMount, Execution, Program, READER_MEMORY_BYTES, READER_SECONDS};
 use super::job_key::Keys;
 use super::volumes::claim_folder;
 use super::{Pods, Reported, network, ready};
-use crate::api::run_status::{Finding, Severity};
-use crate::api::values::Output;
 use crate::data::profile::Profiles;
-use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::sandbox::{InputMount, Job, JobLimits, NetworkAccess};
+use crate::pipeline::stored_outputs::{FoundOutput, OutputsAsked};
 use crate::sandbox::{Progressing, SandboxError};
 
-/// Time to read at most the largest sources, after the start.
-const SECONDS: f64 = 900.0;
-/// The child that describes samples takes half of it.
-const MEMORY_BYTES: u64 = 512 << 20;
 /// How long an answer that nothing can be done with is valid. Asked later, the Pod is replaced: what it complained of may be fixed.
 const HOLDS: SignedDuration = SignedDuration::from_secs(10);
 
@@ -50,54 +45,20 @@ pub struct ClaimOutputs {
     pub written_to: OutputFolder,
     /// Where the reader finds it.
     pub folder: String,
-    /// Those that are checked.
-    pub outputs: Vec<Output>,
-    /// The constraints on columns.
-    pub checks: Vec<ColumnCheck>,
-    /// What it means when one is broken; `None` where nothing is checked.
-    pub severity: Option<Severity>,
+    /// What is checked there.
+    pub asked: OutputsAsked,
 }
 
 impl ClaimOutputs {
     /// These outputs in this folder.
     #[must_use]
-    pub fn of(
-        written_to: OutputFolder,
-        outputs: Vec<Output>,
-        checks: Vec<ColumnCheck>,
-        severity: Option<Severity>,
-    ) -> Self {
+    pub fn of(written_to: OutputFolder, asked: OutputsAsked) -> Self {
         Self {
             written_to,
             folder: claim_folder(0),
-            outputs,
-            checks,
-            severity,
+            asked,
         }
     }
-}
-
-/// What was found at an output on a claim.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-#[serde(rename_all = "camelCase")]
-pub enum ClaimOutput {
-    /// What the task declares.
-    Read {
-        /// SHA-256 of the file, or of the folder as a whole, hex.
-        sha256: String,
-        /// Its bytes.
-        bytes: u64,
-        /// Files of a folder; 1 for a file.
-        files: u64,
-        /// The value of anything but a file or folder, as text.
-        value: Option<String>,
-        /// Constraints that it breaks.
-        findings: Vec<Finding>,
-    },
-    /// Something else: what is wrong.
-    Wrong(String),
-    /// More than is read, with its bytes where they were counted.
-    TooLarge(Option<u64>),
 }
 
 /// A sample or an input on a claim.
@@ -142,7 +103,7 @@ pub enum ReadReport {
         profiles: Option<Profiles>,
     },
     /// What was found at outputs: one each, in the order of the request.
-    Outputs(Vec<ClaimOutput>),
+    Outputs(Vec<FoundOutput>),
     /// Something that somebody must change.
     Refused(String),
     /// Something that may work at another time.
@@ -243,24 +204,31 @@ impl Reported for ReadReport {
 pub struct SourceReader<'a> {
     pods: Pods<'a>,
     request: &'a ReadRequest,
-    image: &'a str,
+    image: String,
     body: Vec<u8>,
+}
+
+/// The image that reads in Pods.
+pub(in crate::sandbox::kubernetes) fn operator_image(settings: &Settings) -> Result<String, SandboxError> {
+    settings
+        .operator_image
+        .clone()
+        .ok_or_else(|| SandboxError::Refused {
+            object: "operator".to_owned(),
+            reason: "it does not know its own image, which reads what lies on volumes".to_owned(),
+            remedy: "set operatorImage, or the variable OPERATOR_IMAGE of its Pod".to_owned(),
+        })
 }
 
 impl<'a> SourceReader<'a> {
     /// The reader of `request` for the task of `sandbox`.
     pub fn new(sandbox: &'a KubernetesSandbox<'a>, request: &'a ReadRequest) -> Result<Self, SandboxError> {
-        let image = sandbox.settings.operator_image.as_deref();
-        let image = image.ok_or_else(|| SandboxError::Refused {
-            object: "operator".to_owned(),
-            reason: "it does not know its own image, which reads what lies on claims".to_owned(),
-            remedy: "set operatorImage, or the variable OPERATOR_IMAGE of its Pod".to_owned(),
-        })?;
+        let image = operator_image(sandbox.settings)?;
         let owner = sandbox.owner;
         // Plain data with string keys: writing it to memory cannot fail.
         let body = serde_json::to_vec(request).unwrap_or_default();
         // The name has the request in it: another request is another Pod, and the same one is found again after a restart.
-        let parts = [&owner.uid, &owner.run, "reader", &sha256_hex(&body), image];
+        let parts = [&owner.uid, &owner.run, "reader", &sha256_hex(&body), &image];
         Ok(Self {
             pods: Pods::new(sandbox, names::name_of_pod(&owner.name, &parts)),
             request,
@@ -276,7 +244,7 @@ impl<'a> SourceReader<'a> {
         };
         // Before anything that it says is believed.
         self.pods.adopt(&self.wanted()?, &pod).await?;
-        let looked = self.pods.progress_of::<ReadReport>(self.image, &pod).await;
+        let looked = self.pods.progress_of::<ReadReport>(&self.image, &pod).await;
         let is_vain = match &looked {
             Ok(Progressing::Done(ReadReport::Refused(_) | ReadReport::Failed(_))) => true,
             Ok(_) => false,
@@ -299,9 +267,9 @@ impl<'a> SourceReader<'a> {
             inputs: self.request.mounted(),
             env: BTreeMap::new(),
             limits: JobLimits {
-                timeout_seconds: SECONDS,
+                timeout_seconds: READER_SECONDS,
                 cpus: 1.0,
-                memory_bytes: MEMORY_BYTES,
+                memory_bytes: READER_MEMORY_BYTES,
                 // It runs code of the operator alone, and starts no process that a limit of the harness would have to bound.
                 processes: 0,
                 file_bytes: 0,
@@ -315,7 +283,7 @@ impl<'a> SourceReader<'a> {
         Execution {
             program: Program::Reader(claims),
             name: &self.pods.name,
-            image: self.image,
+            image: &self.image,
             job,
             body: &self.body,
             egress,
@@ -324,6 +292,7 @@ impl<'a> SourceReader<'a> {
             owner: sandbox.owner,
             inputs: sandbox.inputs,
             outputs: self.request.outputs.as_ref().map(|outputs| &outputs.written_to),
+            check: None,
             pull_secrets: &sandbox.settings.build.image_pull_secrets,
         }
     }

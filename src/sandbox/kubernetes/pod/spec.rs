@@ -12,12 +12,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 
 use super::super::names::{self, Component};
 use super::super::settings::PodSettings;
-use super::execution::{Execution, Program};
+use super::execution::{Check, Execution, Program, READER_MEMORY_BYTES, READER_SECONDS};
 use super::inputs;
-use super::job_key::{JOB_KEY, JOB_NAME, JobKey, KEY_NAME, Keys};
+use super::job_key::{CHECK_NAME, JOB_KEY, JOB_NAME, JobKey, KEY_NAME, Keys};
 use super::network::EGRESS;
 use super::placement;
-use super::volumes::{bytes, harness_name};
+use super::volumes::{bytes, checker_mounts, harness_name};
 use crate::api::sandbox::{TaintEffect, TolerationOperator};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::sandbox::{JobLimits, NetworkAccess};
@@ -25,6 +25,8 @@ use crate::sandbox::{SandboxError, harness};
 
 /// Name of the container.
 pub(super) const CONTAINER: &str = "sandbox";
+/// Name of the container that checks outputs after it.
+pub(super) const CHECKER: &str = "checker";
 /// Variable with the key of the message's signature.
 pub const NONCE: &str = "CODEGEN_NONCE";
 /// Variable with the address that must not answer.
@@ -89,23 +91,27 @@ pub(super) fn harness_config_map() -> ConfigMap {
 impl Execution<'_> {
     /// The Secret with the job, encrypted with `key`: it holds values of the task's own Secrets.
     pub(super) fn secret(&self, key: &JobKey) -> Secret {
-        let data = [
+        let mut data = vec![
             (JOB_NAME, key.apply(self.body)),
             (KEY_NAME, key.hex().into_bytes()),
         ];
+        let asked = self.check.map(|check| key.for_check().apply(&check.body));
+        data.extend(asked.map(|asked| (CHECK_NAME, asked)));
         Secret {
             metadata: self.metadata(self.own_labels()),
             immutable: Some(true),
             type_: Some(JOB_TYPE.to_owned()),
             data: Some(
-                data.map(|(name, content)| (name.to_owned(), ByteString(content)))
-                    .into(),
+                data.into_iter()
+                    .map(|(name, content)| (name.to_owned(), ByteString(content)))
+                    .collect(),
             ),
             string_data: None,
         }
     }
 
-    /// The Pod: Pod Security level *restricted*, one container, nothing of the cluster's in it. Without `keys` one to compare others with.
+    /// The Pod: Pod Security level *restricted*, one container, nothing of the cluster's in it; where outputs are checked, after that one the
+    /// checker. Without `keys` one to compare others with.
     pub(super) fn pod(&self, keys: Option<&Keys>) -> Result<Pod, SandboxError> {
         let written = match self.program {
             Program::Harness => self.outputs,
@@ -138,8 +144,14 @@ impl Execution<'_> {
             .priority_class_name
             .as_ref()
             .or(settings.priority_class_name.as_ref());
+        let program = self.container(mounts.into_iter().chain(input_mounts).collect(), keys);
+        let (init_containers, containers) = match self.check {
+            None => (None, vec![program]),
+            Some(check) => (Some(vec![program]), vec![self.checker(check, keys)]),
+        };
         let spec = PodSpec {
-            containers: vec![self.container(mounts.into_iter().chain(input_mounts).collect(), keys)],
+            init_containers,
+            containers,
             volumes: Some(volumes.into_iter().chain(input_volumes).collect()),
             restart_policy: Some("Never".to_owned()),
             active_deadline_seconds: Some(self.deadline_seconds()),
@@ -196,11 +208,6 @@ impl Execution<'_> {
     }
 
     fn container(&self, mounts: Vec<VolumeMount>, keys: Option<&Keys>) -> Container {
-        let variable = |name: &str, value: &str| EnvVar {
-            name: name.to_owned(),
-            value: Some(value.to_owned()),
-            value_from: None,
-        };
         let nonce = keys.map_or("", |keys| &keys.nonce);
         let job_key = keys.map(|keys| keys.job.hex()).unwrap_or_default();
         let mut env = vec![variable(NONCE, nonce), variable(JOB_KEY, &job_key)];
@@ -232,10 +239,41 @@ impl Execution<'_> {
             args,
             env: Some(env),
             working_dir,
-            resources: Some(resources(&self.job.limits, self.settings)),
+            resources: Some(resources(
+                &self.job.limits,
+                self.settings,
+                self.check.map(|_| self.volume_bytes()),
+            )),
             security_context: Some(unprivileged()),
             volume_mounts: Some(mounts),
             // `FallbackToLogsOnError` would take the end of the log for a message; what counts is signed.
+            termination_message_policy: Some("File".to_owned()),
+            ..Container::default()
+        }
+    }
+
+    /// What checks the outputs when the program has ended, for which its container comes first.
+    fn checker(&self, check: &Check, keys: Option<&Keys>) -> Container {
+        let nonce = keys.map_or("", |keys| &keys.nonce);
+        let key = keys.map(|keys| keys.job.for_check().hex()).unwrap_or_default();
+        let limits = JobLimits {
+            cpus: 1.0,
+            memory_bytes: READER_MEMORY_BYTES,
+            ..self.job.limits.clone()
+        };
+        Container {
+            name: CHECKER.to_owned(),
+            image: Some(check.image.clone()),
+            image_pull_policy: Some("IfNotPresent".to_owned()),
+            args: Some(vec![READ_SOURCES.to_owned()]),
+            env: Some(vec![
+                variable(NONCE, nonce),
+                variable(JOB_KEY, &key),
+                variable(JOB_SHA256, &sha256_hex(&check.body)),
+            ]),
+            resources: Some(resources(&limits, self.settings, Some(self.volume_bytes()))),
+            security_context: Some(unprivileged()),
+            volume_mounts: Some(checker_mounts()),
             termination_message_policy: Some("File".to_owned()),
             ..Container::default()
         }
@@ -262,11 +300,12 @@ impl Execution<'_> {
 
     /// The time of all phases, and what pulling the image and starting may take.
     fn deadline_seconds(&self) -> i64 {
+        let check = if self.check.is_some() { READER_SECONDS } else { 0.0 };
         #[expect(
             clippy::cast_possible_truncation,
             reason = "the API bounds a timeout to years"
         )]
-        let timeout = self.job.longest_seconds().ceil() as i64;
+        let timeout = (self.job.longest_seconds() + check).ceil() as i64;
         timeout.saturating_add(self.settings.start_allowance_seconds.into())
     }
 
@@ -282,6 +321,14 @@ impl Execution<'_> {
         let mut tolerations = self.settings.tolerations.clone();
         tolerations.extend(self.task.sandbox.placement.tolerations.iter().map(toleration));
         tolerations
+    }
+}
+
+fn variable(name: &str, value: &str) -> EnvVar {
+    EnvVar {
+        name: name.to_owned(),
+        value: Some(value.to_owned()),
+        value_from: None,
     }
 }
 
@@ -325,8 +372,8 @@ fn user_of(name: &str) -> i64 {
     FIRST_USER + i64::from_str_radix(digits, 16).unwrap_or_default() % USERS
 }
 
-/// Memory is kept free for a sandbox, CPU time is shared.
-fn resources(limits: &JobLimits, settings: &PodSettings) -> ResourceRequirements {
+/// Memory is kept free for a sandbox, CPU time is shared. `volume_bytes` is what the volumes on its node's disk may take besides.
+fn resources(limits: &JobLimits, settings: &PodSettings, volume_bytes: Option<u64>) -> ResourceRequirements {
     let memory = bytes(limits.memory_bytes);
     #[expect(
         clippy::cast_possible_truncation,
@@ -335,7 +382,10 @@ fn resources(limits: &JobLimits, settings: &PodSettings) -> ResourceRequirements
     )]
     let limit_millis = (limits.cpus * 1000.0).round() as u64;
     let request_millis = u64::from(settings.cpu_request_millis).min(limit_millis);
-    let disk = Quantity(settings.ephemeral_storage.clone());
+    let disk = match volume_bytes {
+        None => Quantity(settings.ephemeral_storage.clone()),
+        Some(volume) => bytes(volume.saturating_add(settings.ephemeral_storage_bytes())),
+    };
     let list = |cpu: u64| {
         BTreeMap::from([
             ("cpu".to_owned(), Quantity(format!("{cpu}m"))),

@@ -8,9 +8,13 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::execution::{ClaimMount, Execution, Program};
 use super::inputs::OUTPUTS;
-use super::job_key::JOB_NAME;
+use super::job_key::{CHECK_NAME, JOB_NAME};
 use crate::sandbox::harness;
 
+/// Where the checker finds the outputs.
+pub(super) const OUTPUTS_CHECKED: &str = OUTPUTS;
+/// The volume with what it is to check.
+const CHECK_VOLUME: &str = "check";
 /// Where the job lies.
 const JOB_FOLDER: &str = "/job";
 /// Folders that a job writes to; in memory, so that what lies there counts as its memory. `/dev/shm` is the runtime's.
@@ -38,6 +42,19 @@ impl Execution<'_> {
             Program::Reader(claims) => claim_volumes(claims),
         };
         volumes.push(job);
+        volumes.extend(self.check.map(|_| Volume {
+            name: CHECK_VOLUME.to_owned(),
+            secret: Some(SecretVolumeSource {
+                secret_name: Some(self.name.to_owned()),
+                items: Some(vec![KeyToPath {
+                    key: CHECK_NAME.to_owned(),
+                    path: JOB_NAME.to_owned(),
+                    mode: None,
+                }]),
+                ..SecretVolumeSource::default()
+            }),
+            ..Volume::default()
+        }));
         mounts.push(mount("job", JOB_FOLDER, true));
         (volumes, mounts)
     }
@@ -58,19 +75,35 @@ impl Execution<'_> {
             if path == OUTPUTS && self.outputs.is_some() {
                 continue;
             }
-            volumes.push(Volume {
-                name: name.to_owned(),
-                empty_dir: Some(EmptyDirVolumeSource {
+            let empty_dir = if path == OUTPUTS && self.check.is_some() {
+                EmptyDirVolumeSource {
+                    medium: None,
+                    size_limit: Some(bytes(self.volume_bytes())),
+                }
+            } else {
+                EmptyDirVolumeSource {
                     medium: Some("Memory".to_owned()),
                     // Each may fill up to the whole limit; the sum is bounded by the container's memory.
                     size_limit: Some(bytes(self.job.limits.memory_bytes)),
-                }),
+                }
+            };
+            volumes.push(Volume {
+                name: name.to_owned(),
+                empty_dir: Some(empty_dir),
                 ..Volume::default()
             });
             mounts.push(mount(name, path, false));
         }
         (volumes, mounts)
     }
+}
+
+/// What the checker mounts: what it is to check, and where. Nothing of it can be written.
+pub(super) fn checker_mounts() -> Vec<VolumeMount> {
+    vec![
+        mount("outputs", OUTPUTS_CHECKED, true),
+        mount(CHECK_VOLUME, JOB_FOLDER, true),
+    ]
 }
 
 /// Each claim, in the order of their folders.

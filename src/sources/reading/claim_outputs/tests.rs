@@ -5,7 +5,6 @@ use std::os::unix::fs::symlink;
 use tempfile::TempDir;
 
 use super::*;
-use crate::sandbox::kubernetes::OutputFolder;
 
 fn claim() -> TempDir {
     let claim = tempfile::tempdir().unwrap();
@@ -19,29 +18,21 @@ fn claim() -> TempDir {
     claim
 }
 
-async fn found(claim: &TempDir, name: &str, type_: ValueType) -> ClaimOutput {
+async fn found(claim: &TempDir, name: &str, type_: ValueType) -> FoundOutput {
     let declared: Output =
         serde_json::from_value(serde_json::json!({"name": name, "type": type_, "description": "d"})).unwrap();
-    let written_to = OutputFolder {
-        claim: "results".to_owned(),
-        path: "run".to_owned(),
-        fs_group: None,
-    };
-    let asked = ClaimOutputs {
-        folder: claim.path().to_str().unwrap().to_owned(),
-        ..ClaimOutputs::of(written_to, vec![declared], Vec::new(), None)
+    let asked = OutputsAsked {
+        outputs: vec![declared],
+        ..OutputsAsked::default()
     };
     let worker = Client::new(Path::new("/bin/false"), [""; 0]);
-    match read(&asked, &worker).await {
-        ReadReport::Outputs(mut found) => found.remove(0),
-        other => panic!("{other:?}"),
-    }
+    check(claim.path(), &asked, &worker).await.unwrap().remove(0)
 }
 
 #[tokio::test]
 async fn a_large_file_and_a_folder_are_said_by_digest_and_size() {
     let claim = claim();
-    let ClaimOutput::Read {
+    let FoundOutput::Read {
         sha256, bytes, files, ..
     } = found(&claim, "cleaned", ValueType::File).await
     else {
@@ -52,7 +43,7 @@ async fn a_large_file_and_a_folder_are_said_by_digest_and_size() {
         sha256,
         crate::pipeline::digest::sha256_hex("x".repeat(3_000_000).as_bytes())
     );
-    let ClaimOutput::Read { bytes, files, .. } = found(&claim, "pages", ValueType::Dir).await else {
+    let FoundOutput::Read { bytes, files, .. } = found(&claim, "pages", ValueType::Dir).await else {
         panic!("not read");
     };
     assert_eq!((bytes, files), (6, 2));
@@ -65,33 +56,22 @@ async fn no_link_is_followed_wherever_it_leads() {
         let found = found(&claim, name, ValueType::File).await;
         assert_eq!(
             found,
-            ClaimOutput::Wrong("it is a link or a socket".to_owned()),
+            FoundOutput::Wrong("it is a link or a socket".to_owned()),
             "{name}"
         );
     }
     symlink("/etc", claim.path().join("pages/etc")).unwrap();
     let found = found(&claim, "pages", ValueType::Dir).await;
-    assert_eq!(
-        found,
-        ClaimOutput::Wrong("pages/etc on the claim results is not a file".to_owned())
-    );
+    assert_eq!(found, FoundOutput::Wrong("pages/etc is not a file".to_owned()));
 }
 
 #[tokio::test]
 async fn what_is_gone_or_of_another_kind_is_said() {
     let claim = claim();
     for (name, type_, words) in [
-        ("gone", ValueType::File, "it is not on the claim any more"),
-        (
-            "pages",
-            ValueType::File,
-            "pages on the claim results is not a file",
-        ),
-        (
-            "cleaned",
-            ValueType::Dir,
-            "cleaned on the claim results is not a folder",
-        ),
+        ("gone", ValueType::File, "it is not there any more"),
+        ("pages", ValueType::File, "pages is not a file"),
+        ("cleaned", ValueType::Dir, "cleaned is not a folder"),
         (
             "cleaned",
             ValueType::String,
@@ -99,6 +79,6 @@ async fn what_is_gone_or_of_another_kind_is_said() {
         ),
     ] {
         let found = found(&claim, name, type_).await;
-        assert_eq!(found, ClaimOutput::Wrong(words.to_owned()));
+        assert_eq!(found, FoundOutput::Wrong(words.to_owned()));
     }
 }

@@ -18,6 +18,7 @@ fn hash(spec: &str, change: impl FnOnce(&mut FrozenFiles)) -> String {
         samples: vec![file("s", "s.csv")],
         input_files: vec![file("f", "f.json")],
         acceptance_tests: Some(file("acceptanceTests", "test_acceptance.py")),
+        model: None,
     };
     change(&mut frozen);
     resolve(&task(spec), None, frozen).unwrap().decisive_hash()

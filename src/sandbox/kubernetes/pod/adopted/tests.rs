@@ -90,3 +90,53 @@ fn the_pod_itself_with_what_clusters_add_is_taken() {
     });
     assert_eq!(added, None);
 }
+
+/// A Pod whose program comes before the checker of its outputs.
+fn with_checker() -> Value {
+    let mut pod = wanted();
+    pod["spec"]["initContainers"] = pod["spec"]["containers"].clone();
+    pod["spec"]["containers"] = json!([{
+        "name": "checker", "image": "registry.example/operator:1", "args": ["read-sources"],
+        "volumeMounts": [{"name": "outputs", "mountPath": "/var/outputs", "readOnly": true}],
+    }]);
+    pod
+}
+
+fn said_beside_a_checker(change: impl FnOnce(&mut Value)) -> Option<&'static str> {
+    let mut found = with_checker();
+    change(&mut found);
+    let pod = |value: Value| serde_json::from_value::<Pod>(value).unwrap();
+    difference(&pod(with_checker()), &pod(found))
+}
+
+#[rstest]
+#[case::program("/spec/initContainers/0/image", json!("registry.example/a@sha256:11"), "its image")]
+#[case::checker("/spec/containers/0/image", json!("registry.example/other:1"), "its image")]
+#[case::what_it_reads("/spec/containers/0/volumeMounts/0/name", json!("planted"), "what it mounts")]
+#[case::a_program_that_runs_on("/spec/initContainers/0/restartPolicy", json!("Always"), "its restart policy")]
+fn a_program_or_a_checker_of_somebody_elses_is_reported(
+    #[case] pointer: &str,
+    #[case] value: Value,
+    #[case] what: &str,
+) {
+    let found = said_beside_a_checker(|pod| {
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        pod.pointer_mut(parent).unwrap()[key] = value;
+    });
+    assert_eq!(found, Some(what));
+}
+
+#[test]
+fn a_container_before_the_program_or_none_is_reported_and_the_two_of_ours_are_taken() {
+    assert_eq!(said_beside_a_checker(|_| {}), None);
+    let both = said_beside_a_checker(|pod| {
+        let program = pod["spec"]["initContainers"].take();
+        pod["spec"]["containers"] = json!([program[0], pod["spec"]["containers"][0]]);
+    });
+    assert_eq!(both, Some("the number of its containers"));
+    let more = said_beside_a_checker(|pod| {
+        let list = pod["spec"]["initContainers"].as_array_mut().unwrap();
+        list.insert(0, json!({"name": "proxy"}));
+    });
+    assert_eq!(more, Some("the number of its containers"));
+}

@@ -21,6 +21,7 @@ fn report() -> Report {
             outputs: Vec::new(),
             not_writable: None,
             mutants: None,
+            commands: None,
         }],
         seconds: 0.7,
     }

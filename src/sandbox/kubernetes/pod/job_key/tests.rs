@@ -121,6 +121,7 @@ fn with_execution<T>(job: &Job, then: impl FnOnce(&Execution<'_>) -> T) -> T {
     };
     let run = Execution {
         program: Program::Harness,
+        check: None,
         pull_secrets: &[],
         name: "words-0123456789",
         image: "i",
@@ -197,7 +198,7 @@ fn report_of(pod: &Pod, mounted: &Mounted) -> Result<Report, Output> {
     fs::write(&message, "").unwrap();
     let ended = bubblewrap(pod, folder.path()).output().unwrap();
     let message = fs::read_to_string(&message).unwrap();
-    match channel::verify(&message, &super::super::nonce_of(pod)) {
+    match channel::verify(&message, &super::super::nonce_of(pod, super::super::CONTAINER)) {
         Ok(Message::Report(announced)) => {
             Ok(announced.find(&String::from_utf8_lossy(&ended.stdout)).unwrap())
         }

@@ -9,7 +9,7 @@ const NOW: &str = "2026-11-21T12:00:20Z";
 
 fn state(status: Value) -> PodState {
     let pod = serde_json::from_value(json!({"metadata": {"name": "p"}, "status": status})).unwrap();
-    observe(&pod, NOW.parse().unwrap())
+    observe(&pod, "sandbox", NOW.parse().unwrap())
 }
 
 fn scheduled_at(time: &str) -> Value {
@@ -162,7 +162,7 @@ fn a_pod_that_somebody_deletes_is_lost() {
     let pod = json!({"metadata": {"deletionTimestamp": NOW}, "status": {"phase": "Running"}});
     let pod = serde_json::from_value(pod).unwrap();
     assert_eq!(
-        observe(&pod, NOW.parse().unwrap()),
+        observe(&pod, "sandbox", NOW.parse().unwrap()),
         PodState::Lost("it is being deleted".into())
     );
 }
@@ -200,4 +200,41 @@ fn a_warning_is_a_complaint_until_something_follows() {
     );
     assert_eq!(complaint(&[event("Normal", "Pulling image", 9), failed]), None);
     assert_eq!(complaint(&[]), None);
+}
+
+/// A Pod whose program has ended and whose checker is in this state.
+fn checked(checker: Value) -> Value {
+    let mut status = container(json!({}));
+    status["phase"] = json!("Running");
+    status["containerStatuses"] = json!([{"name": "checker", "image": "i", "imageID": "", "ready": false, "restartCount": 0, "state": checker}]);
+    status["initContainerStatuses"] = json!([{"name": "sandbox", "image": "i", "imageID": "", "ready": true, "restartCount": 0,
+        "state": {"terminated": {"exitCode": 0, "message": "the program's"}}}]);
+    status
+}
+
+fn state_of(status: Value, container: &str) -> PodState {
+    let pod = serde_json::from_value(json!({"metadata": {"name": "p"}, "status": status})).unwrap();
+    observe(&pod, container, NOW.parse().unwrap())
+}
+
+#[test]
+fn a_program_and_the_checker_after_it_are_distinguished() {
+    let running = checked(json!({"running": {}}));
+    let message = |state| match state {
+        PodState::Ended(ended) => ended.message,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(message(state_of(running.clone(), "sandbox")), "the program's");
+    assert_eq!(state_of(running, "checker"), PodState::Running);
+    let ended = checked(json!({"terminated": {"exitCode": 0, "message": "the checker's"}}));
+    assert_eq!(message(state_of(ended.clone(), "sandbox")), "the program's");
+    assert_eq!(message(state_of(ended, "checker")), "the checker's");
+}
+
+#[test]
+fn a_checker_that_was_started_a_second_time_is_another_program() {
+    let mut status = checked(json!({"running": {}}));
+    status["containerStatuses"][0]["restartCount"] = json!(1);
+    assert!(matches!(state_of(status.clone(), "checker"), PodState::Lost(_)));
+    assert!(matches!(state_of(status, "sandbox"), PodState::Ended(_)));
 }

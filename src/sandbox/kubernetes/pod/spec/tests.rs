@@ -12,6 +12,7 @@ use crate::pipeline::test_support::task;
 use crate::sandbox::kubernetes::MountedFile;
 
 mod claims;
+mod on_disk;
 
 fn owner() -> Owner {
     Owner {
@@ -89,6 +90,7 @@ fn pod(
     change(&mut settings, &mut task, &mut job, &mut inputs);
     let run = Execution {
         program: Program::Harness,
+        check: None,
         pull_secrets: &[],
         name: "words-0123456789",
         image: "registry.example/codegen@sha256:00",
@@ -319,6 +321,7 @@ fn an_input_that_nobody_froze_is_refused_by_name() {
     let (settings, task, job) = (PodSettings::default(), task(), job());
     let run = Execution {
         program: Program::Harness,
+        check: None,
         pull_secrets: &[],
         name: "words-0123456789",
         image: "i",

@@ -36,6 +36,7 @@ fn a_reader_is_a_sandbox_that_mounts_whole_claims_and_writes_nowhere() {
     });
     let run = Execution {
         program: Program::Reader(&claims),
+        check: None,
         pull_secrets: &[LocalObjectReference {
             name: "operator-registry".to_owned(),
         }],
@@ -103,6 +104,7 @@ fn outputs_on_a_claim_are_one_folder_of_it_beside_inputs_that_lie_there() {
     };
     let run = Execution {
         program: Program::Harness,
+        check: None,
         pull_secrets: &[],
         name: "words-0123456789",
         image: "i",
@@ -163,6 +165,7 @@ fn a_group_for_outputs_leaves_the_claims_of_inputs_as_they_are() {
         };
         let run = Execution {
             program: Program::Harness,
+            check: None,
             pull_secrets: &[],
             name: "words-0123456789",
             image: "i",

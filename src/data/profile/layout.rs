@@ -1,0 +1,135 @@
+//! How records stand in a file, and which of its lines are none.
+
+use serde::{Deserialize, Serialize};
+
+/// Lines of a delimited text that are no records. They are counted as for `skiprows` of pandas: from 0, and a line break inside
+/// quotes ends none.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Lead {
+    /// Records above the header that are none: titles and the like.
+    pub titles: u64,
+    /// Whether the first line names the delimiter for Excel (`sep=;`).
+    pub has_separator_line: bool,
+    /// Lines above the header, or above the first record.
+    pub lines_above: u64,
+    /// Rows of the header: 0, 1, or 2 where groups stand above the names.
+    pub header_rows: u64,
+    /// The line of the names.
+    pub names_row: u64,
+    /// The line of a row of units below them.
+    pub units_row: Option<u64>,
+    /// The sign with which lines begin that are comments.
+    pub comment: Option<char>,
+    /// How many there are.
+    pub comments: u64,
+    /// How many of them stand above the names.
+    pub comments_above: u64,
+    /// Whether the sign stands in names or records too.
+    pub has_sign_in_records: bool,
+}
+
+impl Lead {
+    /// Whether every line is a record but for a header of one row.
+    #[must_use]
+    pub const fn is_plain(&self) -> bool {
+        self.titles == 0
+            && !self.has_separator_line
+            && self.header_rows < 2
+            && self.units_row.is_none()
+            && self.comment.is_none()
+    }
+
+    /// What leaves these lines out in `pandas.read_csv`, nothing in most files; `None` where its arguments cannot.
+    #[must_use]
+    pub fn pandas_arguments(&self) -> Option<Vec<String>> {
+        let mut arguments = Vec::new();
+        let mut above = if self.titles > 0 || self.has_separator_line {
+            self.lines_above
+        } else {
+            0
+        };
+        if let Some(sign) = self.comment {
+            if !self.has_sign_in_records {
+                arguments.push(format!("comment=\"{sign}\""));
+            } else if self.comments == self.comments_above {
+                above = self.lines_above;
+            } else {
+                return None;
+            }
+        }
+        if self.header_rows > 1 {
+            above = self.names_row + 1;
+        }
+        match (above, self.units_row) {
+            (0, None) => {}
+            (lines, None) => arguments.push(format!("skiprows={lines}")),
+            (0, Some(units)) => arguments.push(format!("skiprows=[{units}]")),
+            (lines, Some(units)) => arguments.push(format!("skiprows=[*range({lines}), {units}]")),
+        }
+        Some(arguments)
+    }
+}
+
+/// How records stand in a file.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum Layout {
+    /// Lines of fields.
+    Delimited {
+        /// What separates fields.
+        delimiter: char,
+        /// What stands before the decimals of a number, `.` or `,`.
+        decimal: char,
+        /// The header as it stands in the file; `None` where there is none.
+        header: Option<String>,
+        /// Lines that are no records.
+        #[serde(default)]
+        lead: Lead,
+    },
+    /// One JSON value a line.
+    JsonLines,
+    /// One JSON array.
+    JsonArray,
+    /// One JSON value that is no array.
+    JsonDocument,
+    /// JSON values one after another.
+    JsonValues,
+    /// Row groups of columns.
+    Parquet {
+        /// Row groups.
+        row_groups: u64,
+        /// Codecs, one after another (`SNAPPY`).
+        compression: String,
+        /// Names of the columns as a line of CSV; `None` where records nest and stand as JSON objects by path.
+        header: Option<String>,
+        /// Columns that pandas reads as the index of the data frame.
+        index: Vec<String>,
+    },
+    /// Record batches of columns, in an Arrow file.
+    Arrow {
+        /// Record batches.
+        batches: u64,
+        /// Names of the columns as a line of CSV.
+        header: String,
+        /// Columns that pandas reads as the index of the data frame.
+        index: Vec<String>,
+    },
+    /// Rows of a sheet of a workbook.
+    Sheet {
+        /// Name of the sheet.
+        name: String,
+        /// Row of the header as the sheet counts; `None` where there is none.
+        header_row: Option<u64>,
+        /// Row of the header, or of the first record.
+        first_row: u64,
+        /// The leftmost column, counted from 0.
+        first_column: u64,
+        /// Names of the columns as a line of CSV; `None` where there is no header.
+        header: Option<String>,
+        /// Empty rows between the records.
+        blank_rows: u64,
+        /// Rows below the last record that are no records, up to the last one with a value.
+        note_rows: u64,
+    },
+}

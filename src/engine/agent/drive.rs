@@ -1,0 +1,213 @@
+//! A turn as far as it goes without a sandbox: what its calls come to, and what is waited for.
+
+use jiff::Timestamp;
+
+use crate::engine::Engine;
+use crate::engine::data::DataReader;
+use crate::ledger::Store;
+use crate::model::Model;
+use crate::pipeline::accept::{AcceptedWorkspace, accept_workspace, workspace_packages};
+use crate::pipeline::agent::{
+    AgentProgress, CallResult, Next, Pending, Session, Step, build_failed, doubtful, missing, reported_cases,
+    test_result,
+};
+use crate::pipeline::progress::Progress;
+use crate::pipeline::prompts::Material;
+use crate::pipeline::sandbox::Packages;
+use crate::pipeline::verdict::Verdict;
+use crate::sandbox::Sandbox;
+
+/// What is listed, and what is needed.
+type AcceptedPackages = (Packages, Packages);
+
+/// What a turn came to so far, and what comes next.
+pub(super) struct Move {
+    pub step: Step,
+    pub next: Next,
+    pub sources: Option<AcceptedWorkspace>,
+    pub packages: Option<AcceptedPackages>,
+    pub doubtful_cases: Vec<String>,
+}
+
+impl Move {
+    pub(super) const fn to(step: Step, next: Next) -> Self {
+        Self {
+            step,
+            next,
+            sources: None,
+            packages: None,
+            doubtful_cases: Vec::new(),
+        }
+    }
+}
+
+impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+    /// Makes the calls of the turn up to one that needs a sandbox. Only decides.
+    pub(super) fn drive(
+        &self,
+        progress: &Progress,
+        material: &Material,
+        session: &mut Session,
+        mut step: Step,
+    ) -> Move {
+        let now = (self.clock)();
+        loop {
+            let proceeded = session.proceed(&|command| self.class_of(command), now);
+            step.results.extend(proceeded.results);
+            let answer = match proceeded.pending {
+                Pending::Turn => return Move::to(step, Next::Ask),
+                Pending::Commands(commands) => match self.packages(progress, material, session) {
+                    Ok(packages) => {
+                        return Move {
+                            packages: Some(packages),
+                            ..Move::to(step, Next::Run)
+                        };
+                    }
+                    Err(why) => Answer::Commands(commands.len(), why),
+                },
+                waits @ (Pending::Tests | Pending::Claim) => {
+                    let is_claim = waits == Pending::Claim;
+                    match self.tests(progress, material, session) {
+                        Tests::Due(sources) => {
+                            return Move {
+                                sources: Some(*sources),
+                                ..Move::to(step, Next::Test)
+                            };
+                        }
+                        Tests::Doubtful(doubtful_cases) => {
+                            return Move {
+                                doubtful_cases,
+                                ..Move::to(step, Next::Continue)
+                            };
+                        }
+                        Tests::Passed(_) if is_claim => return Move::to(step, Next::Done),
+                        Tests::Passed(told) => Answer::Tests(Ok(told)),
+                        Tests::Failed(failed) => {
+                            report(&failed, session, &mut step);
+                            if is_claim {
+                                Answer::Note(missing(&failed.told))
+                            } else {
+                                Answer::Tests(Err(failed.told))
+                            }
+                        }
+                    }
+                }
+            };
+            answer.take(session, &mut step, now);
+        }
+    }
+
+    /// What commands need, unless it cannot be had.
+    fn packages(
+        &self,
+        progress: &Progress,
+        material: &Material,
+        session: &Session,
+    ) -> Result<AcceptedPackages, String> {
+        let packages = workspace_packages(self.task, progress, material, session.workspace())?;
+        fault_of(progress, &packages.1).map_or(Ok(packages), Err)
+    }
+
+    /// What the tests of the files as they are came to, where they ran.
+    fn tests(&self, progress: &Progress, material: &Material, session: &Session) -> Tests {
+        let sources = match accept_workspace(self.task, progress, material, session.workspace()) {
+            Ok(sources) => sources,
+            Err(why) => return Tests::Failed(Failed::of(why)),
+        };
+        if let Some(why) = fault_of(progress, &sources.wanted) {
+            return Tests::Failed(Failed::of(why));
+        }
+        let agent = progress.agent.clone().unwrap_or_default();
+        match &material.verdict {
+            Some(verdict) if agent.tested.as_ref() == Some(&session.tested_state()) => {
+                of_verdict(verdict, session, &agent)
+            }
+            _ => Tests::Due(Box::new(sources)),
+        }
+    }
+}
+
+/// What is made of a verdict on the files as they are.
+fn of_verdict(verdict: &Verdict, session: &Session, agent: &AgentProgress) -> Tests {
+    let told = test_result(verdict, &agent.rechecked_cases);
+    if verdict.passed() {
+        return Tests::Passed(told);
+    }
+    let cases = doubtful(verdict, session.reported_cases(), &agent.rechecked_cases);
+    if !cases.is_empty() {
+        return Tests::Doubtful(cases);
+    }
+    Tests::Failed(Failed {
+        told,
+        cases: reported_cases(verdict),
+    })
+}
+
+/// What the tests came to.
+enum Tests {
+    Passed(String),
+    Failed(Failed),
+    /// These cases are worked out again before the agent is told.
+    Doubtful(Vec<String>),
+    /// They did not run on these files yet.
+    Due(Box<AcceptedWorkspace>),
+}
+
+/// Why tests did not pass.
+struct Failed {
+    told: String,
+    /// Cases that it is told of.
+    cases: Vec<String>,
+}
+
+impl Failed {
+    /// Nothing ran.
+    const fn of(why: String) -> Self {
+        Self {
+            told: why,
+            cases: Vec::new(),
+        }
+    }
+}
+
+fn report(failed: &Failed, session: &mut Session, step: &mut Step) {
+    session.report_cases(&failed.cases);
+    step.reported_cases.extend(failed.cases.iter().cloned());
+}
+
+/// What is told at once of what was asked for.
+enum Answer {
+    Commands(usize, String),
+    Tests(Result<String, String>),
+    Note(String),
+}
+
+impl Answer {
+    fn take(self, session: &mut Session, step: &mut Step, now: Timestamp) {
+        let mut answer = |class: &str, result| {
+            let result = CallResult {
+                class: class.to_owned(),
+                ..CallResult::at_once("Bash", result, now)
+            };
+            step.results.push(session.answer(result));
+        };
+        match self {
+            Self::Commands(count, why) => (0..count).for_each(|_| answer("Safe", Err(why.clone()))),
+            Self::Tests(result) => answer("Intercepted", result),
+            Self::Note(note) => {
+                session.say(&note);
+                step.note = note;
+            }
+        }
+    }
+}
+
+/// Why packages cannot be installed, where that is known.
+fn fault_of(progress: &Progress, wanted: &Packages) -> Option<String> {
+    let fault = progress
+        .build
+        .fault
+        .as_ref()
+        .filter(|fault| fault.packages == *wanted)?;
+    Some(build_failed(&fault.message))
+}

@@ -1,0 +1,66 @@
+//! Cases that were worked out again.
+
+use crate::api::case::Case;
+use crate::ledger::Store;
+use crate::model::Model;
+use crate::pipeline::approval;
+use crate::pipeline::cases::{Revised, revise};
+use crate::pipeline::diagnosis::{Diagnosis, of_doubtful_case};
+use crate::pipeline::machine::{CasesRevised, Outcome};
+use crate::pipeline::progress::Progress;
+use crate::sandbox::Sandbox;
+
+use super::attempt::AttemptRecord;
+use super::data::DataReader;
+use super::{Engine, EngineError, damaged};
+
+impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+    /// Holds the second answers to blamed cases against the first ones and what the program did.
+    pub(super) async fn revise_cases(
+        &self,
+        progress: &Progress,
+        number: u32,
+        answers: &[Case],
+    ) -> Result<Outcome, EngineError> {
+        let set = self.case_set(progress).await?;
+        let blamed = self.blamed(progress).await?;
+        // A case that a person has approved of is dropped rather than corrected by a model.
+        let are_approved = approval::has_approved_plan(self.task, progress);
+        let Revised { set, confirmed } = revise(self.task, &set, &blamed, answers, are_approved);
+        let mut diagnosis = self.diagnosis_of_cases(progress).await?;
+        diagnosis.settle_cases(&confirmed);
+        // Under the number of this call, beside the diagnosis before it: a document is never changed.
+        let name = format!("documents/diagnosis-{:04}-{number:04}.json", progress.attempt);
+        let bytes =
+            serde_json::to_vec_pretty(&diagnosis).map_err(|error| damaged(&name, &error.to_string()))?;
+        let document = self.put(name, &bytes).await?;
+        let name = format!("documents/cases-{number:04}.json");
+        let bytes = serde_json::to_vec_pretty(&set).map_err(|error| damaged(&name, &error.to_string()))?;
+        let cases = self.put(name, &bytes).await?;
+        Ok(Outcome::CasesRevised(CasesRevised {
+            cases: (cases, set.evidence(self.task)),
+            lines: set.lines(),
+            document,
+            diagnosis,
+            program_is_at_fault: !confirmed.is_empty(),
+            are_all_confirmed: confirmed.len() == blamed.len(),
+        }))
+    }
+
+    /// The diagnosis that blames cases: the model's, or of an agent's program the one that follows from what fails.
+    async fn diagnosis_of_cases(&self, progress: &Progress) -> Result<Diagnosis, EngineError> {
+        let documents = &progress.documents;
+        match (&progress.agent, &documents.run, &documents.diagnosis) {
+            (Some(_), Some(run), _) => {
+                let verdict = self.get_json::<AttemptRecord>(run).await?.verdict;
+                let is_blamed = |id: &String| progress.blamed_cases.contains(id);
+                let blamed = verdict.failed.iter().filter(|check| is_blamed(&check.detail.id));
+                Ok(Diagnosis {
+                    failures: blamed.map(of_doubtful_case).collect(),
+                })
+            }
+            (None, _, Some(document)) => self.get_json(document).await,
+            (_, _, _) => Ok(Diagnosis::default()),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What an agent's turns leave: requests, state, Events, trace and conversation.
+
+use serde_json::Value;
+
+use super::{agent_task, live, script, turns, world};
+use crate::engine::event::Event;
+use crate::engine::results::collect;
+use crate::ledger::{Ledger, MemoryStore};
+use crate::pipeline::call::Request;
+
+#[tokio::test]
+async fn each_request_begins_with_the_one_before_it() {
+    let world = world(agent_task(), script());
+    live(&world).await;
+    let turns = turns(&world);
+    for pair in turns.windows(2) {
+        assert_eq!(
+            (&pair[0].system, pair[0].user_message()),
+            (&pair[1].system, pair[1].user_message())
+        );
+        let said = |request: &Request| request.conversation.clone().unwrap().exchanges;
+        let (before, after) = (said(&pair[0]), said(&pair[1]));
+        assert_eq!(after[..before.len()], before[..]);
+        assert_eq!(after.len(), before.len() + 1);
+    }
+}
+
+#[tokio::test]
+async fn every_turn_is_an_event() {
+    let world = world(agent_task(), script());
+    live(&world).await;
+    let events = world.watcher.0.lock().unwrap();
+    let told: Vec<String> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::AgentMoved { turn, step } => Some(
+                step.results
+                    .iter()
+                    .map(move |result| format!("{turn} {}", result.headline())),
+            ),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "1 Write solution.py",
+            "1 Write /sandbox/test_solution.py",
+            "2 Bash ls",
+            "2 Bash (denied) curl https://example.org",
+            "2 Bash (failed) pytest -q",
+            "3 Edit solution.py",
+            "3 Bash ls",
+            "4 Bash python -m pytest 2>&1 | tail -5",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_trace_has_every_call_and_the_conversation_every_message_once() {
+    let world = world(agent_task(), script());
+    let store = MemoryStore::new();
+    let progress = world.live(&store).await.unwrap();
+    let store = store.restarted(None);
+    let entries = Ledger::new(&store).entries(progress.sequence - 1).await.unwrap();
+    let results = collect(&world.task, &progress, &store, &entries).await.unwrap();
+    let lines = |path: &str| -> Vec<Value> {
+        let text = String::from_utf8(results.files[path].clone()).unwrap();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    let trace = lines("agent-trace.jsonl");
+    let calls: Vec<String> = trace
+        .iter()
+        .map(|call| {
+            format!(
+                "{} {} {} {}",
+                call["turn"], call["tool"], call["class"], call["failed"]
+            )
+        })
+        .collect();
+    assert_eq!(
+        calls,
+        [
+            r#"1 "Write" null false"#,
+            r#"1 "Write" null false"#,
+            r#"2 "Bash" "Safe" false"#,
+            r#"2 "Bash" "Denied" true"#,
+            r#"2 "Bash" "Intercepted" true"#,
+            r#"3 "Edit" null false"#,
+            r#"3 "Bash" "Safe" false"#,
+            r#"4 "Bash" "Intercepted" false"#,
+        ]
+    );
+    assert_eq!(trace[3]["input"]["command"], "curl https://example.org");
+    let of_turns = lines("conversation.jsonl")
+        .into_iter()
+        .filter(|message| message["kind"] == "turn");
+    let roles: Vec<String> = of_turns
+        .map(|message| message["role"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        roles.join(" "),
+        "system user assistant tool tool assistant tool tool tool assistant tool tool assistant tool assistant"
+    );
+    assert!(
+        results
+            .artifacts
+            .iter()
+            .any(|artifact| artifact.name == "agent-trace")
+    );
+}

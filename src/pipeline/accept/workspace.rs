@@ -1,0 +1,114 @@
+//! What the files of an agent must keep before its tests run: what a program and a suite of the pipeline must.
+
+use super::source::parse_source;
+use super::{Facts, Refusal};
+use crate::pipeline::agent::{PACKAGES, SOLUTION, Workspace};
+use crate::pipeline::package_policy::denial;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::prompts::Material;
+use crate::pipeline::python::Module;
+use crate::pipeline::python::merge::tree_hash;
+use crate::pipeline::sandbox::Packages;
+use crate::pipeline::task::Task;
+
+/// How a line of the list of packages begins that names one of the system.
+const APT: &str = "apt:";
+
+/// Program, suite and packages that may be tested.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcceptedWorkspace {
+    /// Hash of the program's syntax tree.
+    pub solution_tree: String,
+    /// Hash of the suite's.
+    pub tests_tree: String,
+    /// Packages that are listed.
+    pub declared: Packages,
+    /// What program and suite need.
+    pub wanted: Packages,
+}
+
+/// Whether the files may be tested; why not, as a sentence for the agent.
+pub fn accept_workspace(
+    task: &Task,
+    progress: &Progress,
+    material: &Material,
+    workspace: &Workspace,
+) -> Result<AcceptedWorkspace, String> {
+    let facts = Facts {
+        task,
+        progress,
+        material,
+    };
+    let solution = parse_source(SOLUTION, workspace.text(SOLUTION)?)?;
+    facts.check_solution(&solution).map_err(reason)?;
+    let suite = workspace.suite();
+    let suite = parse_source(suite, workspace.text(suite)?)?;
+    Facts::check_suite(&suite).map_err(reason)?;
+    let (declared, wanted) = facts.packages_of(workspace, &[&solution, &suite])?;
+    Ok(AcceptedWorkspace {
+        solution_tree: tree_hash(&solution),
+        tests_tree: tree_hash(&suite),
+        declared,
+        wanted,
+    })
+}
+
+/// The packages that are listed, and what commands need with them; why there can be none, as a sentence for the agent.
+pub fn workspace_packages(
+    task: &Task,
+    progress: &Progress,
+    material: &Material,
+    workspace: &Workspace,
+) -> Result<(Packages, Packages), String> {
+    let facts = Facts {
+        task,
+        progress,
+        material,
+    };
+    // A file that does not parse yet says nothing of packages; the command will say what is wrong with it.
+    let modules: Vec<Module> = [SOLUTION, workspace.suite()]
+        .iter()
+        .filter_map(|path| Module::parse(workspace.text(path).ok()?).ok())
+        .collect();
+    facts.packages_of(workspace, &modules.iter().collect::<Vec<_>>())
+}
+
+impl Facts<'_> {
+    fn packages_of(
+        &self,
+        workspace: &Workspace,
+        modules: &[&Module],
+    ) -> Result<(Packages, Packages), String> {
+        let declared = listed(workspace)?;
+        let wanted = self.wanted(modules, &declared)?;
+        let mut progress = self.progress.clone();
+        progress.build.wanted.clone_from(&wanted);
+        match denial(self.task, &progress) {
+            Some(denial) => Err(denial.stop().message),
+            None => Ok((declared, wanted)),
+        }
+    }
+}
+
+/// The packages in the agent's list; lines that are empty or begin with `#` say nothing.
+fn listed(workspace: &Workspace) -> Result<Packages, String> {
+    let mut packages = Packages::default();
+    if workspace.get(PACKAGES).is_none() {
+        return Ok(packages);
+    }
+    for line in workspace.text(PACKAGES)?.lines() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        match line.strip_prefix(APT) {
+            _ if line.is_empty() => {}
+            Some(name) => packages.apt.push(name.trim().to_owned()),
+            None => packages.pip.push(line.to_owned()),
+        }
+    }
+    Ok(packages)
+}
+
+fn reason(refusal: Refusal) -> String {
+    match refusal {
+        Refusal::Reply(reason) | Refusal::Rules { reason, .. } | Refusal::NotApplied(reason) => reason,
+    }
+}

@@ -1,0 +1,43 @@
+//! What the policy of commands says, as a turn needs it.
+
+use std::sync::{Arc, LazyLock};
+
+use super::session::Judged;
+use crate::command_policy::{Class, Rules, judge};
+
+/// The rules that come with the operator; a test loads them.
+static RULES: LazyLock<Option<Rules>> = LazyLock::new(|| Rules::shipped().ok());
+
+/// Which commands of an agent run: the rules that come with the operator, and what an administrator denies besides.
+#[derive(Clone, Debug, Default)]
+pub struct CommandPolicy {
+    /// The rules with what is denied besides; `None` where nothing is.
+    stricter: Option<Arc<Rules>>,
+}
+
+impl CommandPolicy {
+    /// The policy that denies these programs besides.
+    #[must_use]
+    pub fn denying(programs: &[String]) -> Self {
+        let shipped = RULES.as_ref().filter(|_| !programs.is_empty());
+        let stricter = shipped.map(|rules| Arc::new(rules.clone().with_denied(programs.to_vec())));
+        Self { stricter }
+    }
+
+    /// Judges a command line.
+    #[must_use]
+    pub fn judge(&self, command: &str) -> Judged {
+        let Some(rules) = self.stricter.as_deref().or(RULES.as_ref()) else {
+            return Judged::Denied(
+                "The rules of commands cannot be read; this is a bug of the operator, please report it."
+                    .to_owned(),
+            );
+        };
+        let judgement = judge(command, rules);
+        match (judgement.class, judgement.parsed) {
+            (Class::Safe, Some(script)) => Judged::Safe(serde_json::json!(script)),
+            (Class::Intercepted, _) => Judged::Tests,
+            (Class::Safe | Class::Denied, _) => Judged::Denied(judgement.reason),
+        }
+    }
+}

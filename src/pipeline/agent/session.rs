@@ -1,0 +1,438 @@
+//! An agent's session, replayed from what is recorded: its files, what was said, and where its present turn stands.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::conversation::cut;
+use super::room::room;
+use super::step::{CallResult, CommandRun, Step};
+use super::tools::{Bash, Files, ToolUse};
+use super::workspace::{PACKAGES, SOLUTION, Workspace};
+use crate::pipeline::call::Reply;
+use crate::pipeline::conversation::{Exchange, ToolCall, ToolResult};
+use crate::pipeline::digest::sha256_hex_of_parts;
+
+/// Denials in a row before the task stops.
+pub const MAX_DENIALS: u32 = 5;
+/// Times that the same call may come to the same, with nothing changed between, before the task stops.
+pub const MAX_REPEATS: usize = 3;
+/// Calls among which such repeats are looked for: a file may well be read again much later.
+const RECENT_CALLS: usize = 12;
+/// Characters of the line that a call is summed up in.
+const SUMMARY_CHARS: usize = 160;
+/// Calls of one turn that are made.
+const MAX_CALLS: usize = 20;
+/// Why a command was not run.
+const NOT_BEGUN: &str = "This command was not run: the sandbox ended before it was its turn.";
+
+/// What is said of a command line, and what a sandbox is to run for it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Judged {
+    /// It runs in the sandbox, as it was read.
+    Safe(Value),
+    /// It asks for the task's own tests.
+    Tests,
+    /// It is turned away, for this reason.
+    Denied(String),
+}
+
+/// A command for the sandbox.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// As the policy read it.
+    pub script: Value,
+    /// Milliseconds that it may take; the sandbox's own limit where there is none.
+    pub timeout: Option<f64>,
+}
+
+/// What the present turn waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pending {
+    /// Nothing: the next turn begins.
+    Turn,
+    /// These commands, which the turn calls in a row.
+    Commands(Vec<Command>),
+    /// The tests that the next call asks for.
+    Tests,
+    /// A look at whether the agent is done, as it says.
+    Claim,
+}
+
+/// How far a turn went without a sandbox.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proceeded {
+    /// What the calls came to that were made.
+    pub results: Vec<CallResult>,
+    /// What is waited for.
+    pub pending: Pending,
+}
+
+/// Everything that an agent did and was told.
+#[derive(Clone, Debug, Default)]
+pub struct Session {
+    files: Files,
+    exchanges: Vec<Exchange>,
+    open: Option<Turn>,
+    /// The latest calls, each as one hash with its result and the files that it found.
+    recent: VecDeque<String>,
+    denials: u32,
+    reported_cases: BTreeSet<String>,
+    /// Bytes of all results.
+    recorded: usize,
+}
+
+/// The present turn.
+#[derive(Clone, Debug)]
+struct Turn {
+    number: u32,
+    sequence: u32,
+    reply: Reply,
+    results: Vec<CallResult>,
+    note: String,
+}
+
+impl Turn {
+    fn next_call(&self) -> Option<&ToolCall> {
+        self.reply.calls.get(self.results.len())
+    }
+
+    fn is_over(&self) -> bool {
+        self.next_call().is_none() && (!self.reply.calls.is_empty() || !self.note.is_empty())
+    }
+}
+
+impl Session {
+    /// The files.
+    #[must_use]
+    pub fn workspace(&self) -> &Workspace {
+        &self.files.workspace
+    }
+
+    /// Everything that was said in the turns that are over.
+    #[must_use]
+    pub fn exchanges(&self) -> &[Exchange] {
+        &self.exchanges
+    }
+
+    /// What makes program, suite and packages the same as at another time.
+    #[must_use]
+    pub fn tested_state(&self) -> String {
+        let workspace = &self.files.workspace;
+        let digests = [SOLUTION, workspace.suite(), PACKAGES].map(|path| workspace.digest(path));
+        sha256_hex_of_parts(&digests.each_ref().map(String::as_str))
+    }
+
+    /// Cases whose failure the agent was told of.
+    #[must_use]
+    pub const fn reported_cases(&self) -> &BTreeSet<String> {
+        &self.reported_cases
+    }
+
+    /// The agent is told that these cases fail.
+    pub fn report_cases(&mut self, cases: &[String]) {
+        self.reported_cases.extend(cases.iter().cloned());
+    }
+
+    /// Number of the present turn's call in the ledger.
+    #[must_use]
+    pub fn open_sequence(&self) -> Option<u32> {
+        self.open.as_ref().map(|turn| turn.sequence)
+    }
+
+    /// Begins a turn with what the model says.
+    pub fn begin(&mut self, sequence: u32, mut reply: Reply) {
+        let number = u32::try_from(self.exchanges.len() + 1).unwrap_or(u32::MAX);
+        for (index, call) in reply.calls.iter_mut().enumerate() {
+            // Some servers give none; a result must be known by one.
+            if call.id.is_empty() {
+                call.id = format!("call-{number}-{}", index + 1);
+            }
+        }
+        self.open = Some(Turn {
+            number,
+            sequence,
+            reply,
+            results: Vec::new(),
+            note: String::new(),
+        });
+    }
+
+    /// An empty step of the present turn.
+    #[must_use]
+    pub fn step(&self) -> Step {
+        let (turn, sequence) = self
+            .open
+            .as_ref()
+            .map_or((0, 0), |turn| (turn.number, turn.sequence));
+        Step {
+            turn,
+            sequence,
+            results: Vec::new(),
+            changes: BTreeMap::new(),
+            note: String::new(),
+            reported_cases: Vec::new(),
+        }
+    }
+
+    /// Takes what is recorded of the present turn.
+    pub fn take(&mut self, step: &Step) {
+        // Commands come first in a step: what they changed was there before the calls after them.
+        self.change(&step.changes);
+        for result in &step.results {
+            self.settle(result.clone());
+        }
+        self.say(&step.note);
+        self.report_cases(&step.reported_cases);
+    }
+
+    /// What the turn's next call came to, as it is to be recorded.
+    pub fn answer(&mut self, mut result: CallResult) -> CallResult {
+        result.text = cut(&result.text, room(self.recorded));
+        self.settle(result)
+    }
+
+    /// What the turn's next call came to, as it is recorded.
+    fn settle(&mut self, mut result: CallResult) -> CallResult {
+        let Some(call) = self.open.as_ref().and_then(Turn::next_call).cloned() else {
+            return result;
+        };
+        result.what = summary(&call);
+        self.recorded += result.text.len();
+        let found = self.files.workspace.hash();
+        if !result.is_error {
+            // What it came to is recorded; only its effect is wanted.
+            let _ =
+                ToolUse::of(&call).and_then(|tool| self.without_sandbox(&tool).unwrap_or(Ok(String::new())));
+        }
+        self.denials = if result.is_denied() { self.denials + 1 } else { 0 };
+        self.remember(&[&call.name, &call.input.to_string(), &found, &result.text]);
+        if let Some(turn) = &mut self.open {
+            turn.results.push(result.clone());
+        }
+        self.close();
+        result
+    }
+
+    /// Tells the agent something besides what its calls came to.
+    pub fn say(&mut self, note: &str) {
+        if note.is_empty() {
+            return;
+        }
+        self.remember(&[&self.files.workspace.hash(), note]);
+        if let Some(turn) = &mut self.open {
+            note.clone_into(&mut turn.note);
+        }
+        self.close();
+    }
+
+    /// Makes the calls that need no sandbox, up to the first that does.
+    pub fn proceed(&mut self, judge: &dyn Fn(&str) -> Judged, now: Timestamp) -> Proceeded {
+        let mut results = Vec::new();
+        loop {
+            let Some(turn) = &self.open else {
+                return Proceeded {
+                    results,
+                    pending: Pending::Turn,
+                };
+            };
+            let Some(call) = turn.next_call() else {
+                return Proceeded {
+                    results,
+                    pending: Pending::Claim,
+                };
+            };
+            let name = call.name.clone();
+            let is_one_too_many = turn.results.len() >= MAX_CALLS;
+            let result = match ToolUse::of(call) {
+                _ if is_one_too_many => {
+                    let why = format!(
+                        "Not done: at most {MAX_CALLS} calls of one turn are made. Call it in the next one."
+                    );
+                    CallResult::at_once(&name, Err(why), now)
+                }
+                Err(why) => CallResult::at_once(&name, Err(why), now),
+                Ok(ToolUse::Bash(bash)) => match judge(&bash.command) {
+                    Judged::Tests => {
+                        return Proceeded {
+                            results,
+                            pending: Pending::Tests,
+                        };
+                    }
+                    Judged::Safe(_) => {
+                        let pending = Pending::Commands(self.commands(judge));
+                        return Proceeded { results, pending };
+                    }
+                    Judged::Denied(why) => CallResult {
+                        class: "Denied".to_owned(),
+                        ..CallResult::at_once(&name, Err(why), now)
+                    },
+                },
+                Ok(tool) => {
+                    let mut files = self.files.clone();
+                    let done = on(&mut files, &tool).unwrap_or(Ok(String::new()));
+                    CallResult::at_once(&name, done, now)
+                }
+            };
+            results.push(self.answer(result));
+        }
+    }
+
+    /// The commands that the turn's next calls are, up to one that is none.
+    fn commands(&self, judge: &dyn Fn(&str) -> Judged) -> Vec<Command> {
+        let Some(turn) = &self.open else {
+            return Vec::new();
+        };
+        let calls = turn.reply.calls.iter().take(MAX_CALLS).skip(turn.results.len());
+        let command = |call: &ToolCall| match ToolUse::of(call) {
+            Ok(ToolUse::Bash(Bash { command, timeout })) => match judge(&command) {
+                Judged::Safe(script) => Some(Command { script, timeout }),
+                Judged::Tests | Judged::Denied(_) => None,
+            },
+            _ => None,
+        };
+        calls.map_while(command).collect()
+    }
+
+    /// What `asked` commands came to, as a step; `ended` says why the sandbox ended early.
+    pub fn ran(
+        &mut self,
+        run: CommandRun,
+        asked: usize,
+        ended: Option<&str>,
+        began: Timestamp,
+        now: Timestamp,
+    ) -> Step {
+        let mut step = self.step();
+        self.change(&run.changes);
+        let results = command_results(&run, asked, ended, began, now);
+        step.results = results.into_iter().map(|result| self.answer(result)).collect();
+        step.changes = run.changes;
+        step
+    }
+
+    /// Why going on would repeat itself, if it would.
+    #[must_use]
+    pub fn stuck(&self) -> Option<String> {
+        if self.denials >= MAX_DENIALS {
+            return Some(format!("{} commands in a row were denied", self.denials));
+        }
+        let last = self.recent.back()?;
+        let times = self.recent.iter().filter(|call| *call == last).count();
+        (times >= MAX_REPEATS)
+            .then(|| format!("the same call came to the same {times} times, with nothing changed between"))
+    }
+
+    fn change(&mut self, changes: &BTreeMap<String, Option<String>>) {
+        for (path, content) in changes {
+            match content {
+                None => self.files.workspace.remove(path),
+                Some(content) => {
+                    let content = STANDARD.decode(content).unwrap_or_default();
+                    // The sandbox has said what it left out for want of room.
+                    let _ = self.files.workspace.put(path, content);
+                }
+            }
+        }
+    }
+
+    fn without_sandbox(&mut self, tool: &ToolUse) -> Option<Result<String, String>> {
+        on(&mut self.files, tool)
+    }
+
+    fn remember(&mut self, parts: &[&str]) {
+        if self.recent.len() == RECENT_CALLS {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(sha256_hex_of_parts(parts));
+    }
+
+    /// Ends the turn when everything of it is answered.
+    fn close(&mut self) {
+        let Some(turn) = self.open.take_if(|turn| turn.is_over()) else {
+            return;
+        };
+        let results = turn
+            .reply
+            .calls
+            .iter()
+            .zip(&turn.results)
+            .map(|(call, result)| ToolResult {
+                id: call.id.clone(),
+                text: result.text.clone(),
+                is_error: result.is_error,
+            });
+        self.exchanges.push(Exchange {
+            results: results.collect(),
+            text: turn.reply.text,
+            calls: turn.reply.calls,
+            echo: turn.reply.echo,
+            note: turn.note,
+        });
+    }
+}
+
+/// What a call comes to that needs no sandbox; `None` for one that does.
+fn on(files: &mut Files, tool: &ToolUse) -> Option<Result<String, String>> {
+    match tool {
+        ToolUse::Read(asked) => Some(files.read(asked)),
+        ToolUse::Write(asked) => Some(files.write(asked)),
+        ToolUse::Edit(asked) => Some(files.edit(asked)),
+        ToolUse::Bash(_) => None,
+    }
+}
+
+/// What commands came to, as they are told.
+fn command_results(
+    run: &CommandRun,
+    asked: usize,
+    ended: Option<&str>,
+    began: Timestamp,
+    now: Timestamp,
+) -> Vec<CallResult> {
+    let result = |index: usize| {
+        let done = run.results.get(index);
+        let mut text = match done {
+            None => ended.map_or_else(|| NOT_BEGUN.to_owned(), |why| format!("{NOT_BEGUN} {why}")),
+            Some(done) if done.output.is_empty() => "(no output)".to_owned(),
+            Some(done) => done.output.trim_end().to_owned(),
+        };
+        match done {
+            Some(done) if done.timed_out => {
+                // Writing to a string cannot fail.
+                let _ = write!(text, "\n[ended after {:.0} s: its time was over]", done.seconds);
+            }
+            Some(done) if done.exit != 0 => {
+                let _ = write!(text, "\n[exit code {}]", done.exit);
+            }
+            _ => {}
+        }
+        if index + 1 == asked {
+            for line in &run.left_out {
+                let _ = write!(text, "\n[not taken into the workspace: {line}]");
+            }
+        }
+        CallResult {
+            tool: "Bash".to_owned(),
+            what: String::new(),
+            class: "Safe".to_owned(),
+            text,
+            is_error: done.is_none_or(|done| done.exit != 0 || done.timed_out),
+            exit: done.map(|done| done.exit),
+            started_at: began,
+            finished_at: now,
+        }
+    };
+    (0..asked).map(result).collect()
+}
+
+/// What a tool is called with, in a line.
+fn summary(call: &ToolCall) -> String {
+    let text = |name: &str| call.input.get(name).and_then(Value::as_str);
+    let what = text("command").or_else(|| text("file_path")).unwrap_or_default();
+    what.trim().chars().take(SUMMARY_CHARS).collect()
+}

@@ -1,0 +1,135 @@
+//! What is recorded of a turn, in one or several steps: one for each time that a sandbox was waited for.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What one step of a turn came to.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Step {
+    /// Turn of the try, counted from 1.
+    pub turn: u32,
+    /// Number of the turn's call in the ledger.
+    pub sequence: u32,
+    /// What the turn's next calls came to, in order.
+    pub results: Vec<CallResult>,
+    /// Files that commands changed, in base64; `None` for one that is gone.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub changes: BTreeMap<String, Option<String>>,
+    /// What the agent is told besides the results; empty for nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// Cases whose failure the agent is told of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reported_cases: Vec<String>,
+}
+
+impl Step {
+    /// Whether there is nothing to record.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.results.is_empty() && self.changes.is_empty() && self.note.is_empty()
+    }
+}
+
+/// What one tool call came to.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct CallResult {
+    /// Name of the tool.
+    pub tool: String,
+    /// What it was called with, in a line: the command, or the file.
+    #[serde(default)]
+    pub what: String,
+    /// What the policy says of a command (`Safe`, `Intercepted`, `Denied`); empty for other tools.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub class: String,
+    /// What is told, whole.
+    pub text: String,
+    /// Whether the call failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    /// Exit code of a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    /// When the call was begun.
+    pub started_at: Timestamp,
+    /// When its result was there.
+    pub finished_at: Timestamp,
+}
+
+impl CallResult {
+    /// A result that was there at once.
+    #[must_use]
+    pub fn at_once(tool: &str, result: Result<String, String>, now: Timestamp) -> Self {
+        let is_error = result.is_err();
+        Self {
+            tool: tool.to_owned(),
+            what: String::new(),
+            class: String::new(),
+            text: result.unwrap_or_else(|why| why),
+            is_error,
+            exit: None,
+            started_at: now,
+            finished_at: now,
+        }
+    }
+
+    /// Which tool, and how the call ended: nothing that a model wrote, which may repeat rows of the samples.
+    #[must_use]
+    pub fn outcome(&self) -> String {
+        let how = match (self.is_denied(), self.is_error) {
+            (true, _) => " (denied)",
+            (false, true) => " (failed)",
+            (false, false) => "",
+        };
+        format!("{}{how}", self.tool)
+    }
+
+    /// The call and how it ended, in a line.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let Self { tool, what, .. } = self;
+        // How it ended comes first: the rest may be cut.
+        match (self.is_denied(), self.exit, self.is_error) {
+            (true, _, _) => format!("{tool} (denied) {what}"),
+            (false, Some(code), true) => format!("{tool} (exit code {code}) {what}"),
+            (false, None, true) => format!("{tool} (failed) {what}"),
+            (false, _, false) => format!("{tool} {what}"),
+        }
+    }
+
+    /// Whether the policy turned a command away.
+    #[must_use]
+    pub fn is_denied(&self) -> bool {
+        self.class == "Denied"
+    }
+}
+
+/// What a sandbox says of a turn's commands.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CommandRun {
+    /// One entry for each command that was begun, in order.
+    pub results: Vec<CommandResult>,
+    /// Files of the workspace that changed, in base64; `None` for one that is gone.
+    pub changes: BTreeMap<String, Option<String>>,
+    /// What lies in the workspace and is not taken into it, each with the reason.
+    pub left_out: Vec<String>,
+}
+
+/// What one command came to.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CommandResult {
+    /// Exit code.
+    pub exit: i32,
+    /// What it wrote to both streams, in order.
+    pub output: String,
+    /// Wall time, seconds.
+    pub seconds: f64,
+    /// Whether it was ended because its time was over.
+    pub timed_out: bool,
+}

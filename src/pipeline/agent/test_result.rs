@@ -1,0 +1,121 @@
+//! What an agent is told of a test run: as pytest tells it, cut to what failed, and what else decides beside the suite.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use crate::api::status::RehearsalResult;
+use crate::pipeline::failed_check::{CheckSource, FailedCheck, tail};
+use crate::pipeline::verdict::Verdict;
+
+/// Bytes of one failure's text.
+const FAILURE_BYTES: usize = 1_500;
+/// Failures that are told with their text.
+const SHOWN_FAILURES: usize = 8;
+/// What is added to the failure of a case that was worked out again.
+const STANDS: &str = "(This case was worked out a second time from the task alone, and it stands: the program must give its result.)";
+
+/// The result of a test run; `rechecked` names cases that were worked out again.
+#[must_use]
+pub fn test_result(verdict: &Verdict, rechecked: &BTreeSet<String>) -> String {
+    let mut told = String::new();
+    let shown: Vec<&FailedCheck> = reported(verdict).collect();
+    for check in shown.iter().take(SHOWN_FAILURES) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(told, "____ {} ____\n{}", check.detail.id, text(check));
+        let is_settled = check.source == CheckSource::SettledCase || rechecked.contains(&check.detail.id);
+        if check.source.is_case() && is_settled {
+            told.push_str(STANDS);
+            told.push('\n');
+        }
+        told.push('\n');
+    }
+    if shown.len() > SHOWN_FAILURES {
+        let _ = writeln!(
+            told,
+            "({} more failures are not shown)\n",
+            shown.len() - SHOWN_FAILURES
+        );
+    }
+    for check in shown.iter().filter(|check| check.source == CheckSource::Test) {
+        let _ = writeln!(told, "FAILED {}", check.headline());
+    }
+    told.push_str(&counts(verdict));
+    told
+}
+
+/// Cases whose failure is told with its text, by name.
+#[must_use]
+pub fn reported_cases(verdict: &Verdict) -> Vec<String> {
+    let shown = reported(verdict).take(SHOWN_FAILURES);
+    let cases = shown.filter(|check| check.source.is_case());
+    cases.map(|check| check.detail.id.clone()).collect()
+}
+
+fn reported(verdict: &Verdict) -> impl Iterator<Item = &FailedCheck> {
+    verdict.failed.iter().filter(|check| !check.source.is_hidden())
+}
+
+fn text(check: &FailedCheck) -> String {
+    let detail = if check.detail.text.trim().is_empty() {
+        check.headline()
+    } else {
+        check.detail.text.trim_end().to_owned()
+    };
+    tail(&detail, FAILURE_BYTES)
+}
+
+/// One line for each thing that decides.
+fn counts(verdict: &Verdict) -> String {
+    let mut lines = Vec::new();
+    if let Some(tests) = verdict.tests {
+        lines.push(format!(
+            "test_solution.py: {} passed, {} failed",
+            tests.passed, tests.failed
+        ));
+    }
+    lines.push(match verdict.rehearsal.result {
+        RehearsalResult::Passed => "the program on the samples: passed".to_owned(),
+        RehearsalResult::Failed => "the program on the samples: failed".to_owned(),
+        RehearsalResult::Skipped => "the program on the samples: not run".to_owned(),
+    });
+    let counted = [
+        ("cases of the plan", verdict.cases),
+        ("the user's examples", verdict.examples),
+    ];
+    for (what, cases) in counted {
+        lines.extend(cases.map(|cases| format!("{what}: {} of {} passed", cases.passed, cases.total)));
+    }
+    lines.extend(verdict.acceptance.map(|tests| {
+        format!(
+            "the user's acceptance tests: {} of {} passed",
+            tests.passed, tests.total
+        )
+    }));
+    let weak = verdict
+        .failed
+        .iter()
+        .find(|check| matches!(check.source, CheckSource::Vacuity | CheckSource::Mutants));
+    lines.extend(weak.map(|check| format!("the suite is too weak: {}", check.detail.message)));
+    lines.push(if verdict.passed() {
+        "Everything passed. Say that you are done, without a call of a tool.".to_owned()
+    } else {
+        "Not passed.".to_owned()
+    });
+    lines.join("\n")
+}
+
+/// What an agent is told that says it is done and is not.
+#[must_use]
+pub fn missing(why: &str) -> String {
+    format!(
+        "You are not done yet. {why}\nGo on with the tools; when everything has passed, say so without calling one."
+    )
+}
+
+/// What an agent is told of packages that cannot be installed.
+#[must_use]
+pub fn build_failed(message: &str) -> String {
+    format!(
+        "The packages cannot be installed, so that nothing was run: {message}\nChange packages.txt (or the imports) and try again."
+    )
+}

@@ -1,0 +1,307 @@
+use jiff::Timestamp;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::conversation::conversation;
+use super::session::{Judged, Pending, Session};
+use super::step::Step;
+use super::workspace::{MAX_BYTES, MAX_FILES, Workspace};
+use crate::pipeline::call::Reply;
+use crate::pipeline::conversation::{Exchange, ToolCall, ToolResult};
+
+/// A policy of two commands.
+fn judge(command: &str) -> Judged {
+    match command {
+        "pytest" => Judged::Tests,
+        "curl" => Judged::Denied("There is no network.".to_owned()),
+        command => Judged::Safe(command.into()),
+    }
+}
+
+fn reply(calls: &[(&str, Value)]) -> Reply {
+    let call = |(name, input): &(&str, Value)| ToolCall {
+        id: String::new(),
+        name: (*name).to_owned(),
+        input: input.clone(),
+    };
+    Reply {
+        calls: calls.iter().map(call).collect(),
+        ..Reply::default()
+    }
+}
+
+fn write(path: &str, content: &str) -> (&'static str, Value) {
+    ("Write", json!({"file_path": path, "content": content}))
+}
+
+/// What these calls of one turn come to, each in words.
+fn results_of(calls: &[(&str, Value)]) -> Vec<(String, bool)> {
+    let mut session = Session::default();
+    session.begin(2, reply(calls));
+    let proceeded = session.proceed(&judge, Timestamp::UNIX_EPOCH);
+    assert_eq!(proceeded.pending, Pending::Turn);
+    proceeded
+        .results
+        .into_iter()
+        .map(|result| (result.text, result.is_error))
+        .collect()
+}
+
+fn last(calls: &[(&str, Value)]) -> (String, bool) {
+    results_of(calls).pop().unwrap()
+}
+
+#[test]
+fn a_file_is_read_with_numbers_of_its_lines() {
+    let text = "line 1\nline 2\nline 3\nline 4\nline 5\n";
+    let read = (
+        "Read",
+        json!({"file_path": "/sandbox/a/b.txt", "offset": 2, "limit": 2}),
+    );
+    assert_eq!(
+        last(&[write("./a//b.txt", text), read]),
+        ("     2\tline 2\n     3\tline 3\n".to_owned(), false)
+    );
+}
+
+#[rstest]
+#[case::missing("b.py", json!({"old_string": "a", "new_string": "b"}), "b.py does not exist")]
+#[case::not_there("a.py", json!({"old_string": "z", "new_string": "b"}), "was not found")]
+#[case::not_unique("a.py", json!({"old_string": "x", "new_string": "b"}), "stands 2 times")]
+#[case::nothing("a.py", json!({"old_string": "", "new_string": "b"}), "old_string is empty")]
+#[case::the_same("a.py", json!({"old_string": "x", "new_string": "x"}), "nothing would change")]
+fn an_edit_that_cannot_be_made_says_why(#[case] path: &str, #[case] mut input: Value, #[case] why: &str) {
+    input["file_path"] = path.into();
+    let (text, is_error) = last(&[write("a.py", "x = x"), ("Edit", input)]);
+    assert!(is_error && text.contains(why), "{text}");
+}
+
+#[test]
+fn all_places_are_edited_where_that_is_meant() {
+    let edit = json!({"file_path": "a.py", "old_string": "x", "new_string": "y", "replace_all": true});
+    let results = results_of(&[
+        write("a.py", "x = x"),
+        ("Edit", edit),
+        ("Read", json!({"file_path": "a.py"})),
+    ]);
+    assert_eq!(results[2].0, "     1\ty = y\n");
+}
+
+#[test]
+fn a_file_that_a_command_has_changed_is_read_again_before_it_is_edited() {
+    let edit = (
+        "Edit",
+        json!({"file_path": "a.py", "old_string": "y", "new_string": "z"}),
+    );
+    let mut session = Session::default();
+    session.begin(
+        2,
+        reply(&[
+            write("a.py", "x"),
+            ("Bash", json!({"command": "sed -i s/x/y/ a.py"})),
+            edit.clone(),
+        ]),
+    );
+    assert!(
+        matches!(session.proceed(&judge, Timestamp::UNIX_EPOCH).pending, Pending::Commands(commands) if commands.len() == 1)
+    );
+    let run = serde_json::from_value(json!({"results": [{"exit": 0}], "changes": {"a.py": "eQ=="}})).unwrap();
+    session.ran(run, 1, None, Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
+    let told = session.proceed(&judge, Timestamp::UNIX_EPOCH).results;
+    assert!(
+        told[0].is_error && told[0].text.contains("read it again"),
+        "{}",
+        told[0].text
+    );
+    session.begin(3, reply(&[("Read", json!({"file_path": "a.py"})), edit]));
+    let told = session.proceed(&judge, Timestamp::UNIX_EPOCH).results;
+    assert!(!told[1].is_error, "{}", told[1].text);
+    assert_eq!(session.workspace().text("a.py"), Ok("z"));
+}
+
+#[rstest]
+#[case::outside("/etc/passwd")]
+#[case::beside("/sandbox2/a.py")]
+#[case::above("../a.py")]
+#[case::above_within("a/../../b.py")]
+#[case::a_folder("a/")]
+#[case::nothing("")]
+#[case::a_control_character("a\u{0}.py")]
+fn what_is_no_file_of_the_workspace_is_refused(#[case] path: &str) {
+    for call in [write(path, "x"), ("Read", json!({"file_path": path}))] {
+        let (text, is_error) = last(&[call]);
+        assert!(is_error && text.contains("no file of the workspace"), "{text}");
+    }
+}
+
+#[rstest]
+#[case::unknown("Grep", json!({}), "There is no tool")]
+#[case::no_json("Write", json!("{\"file_path\": "), "cannot be used")]
+#[case::incomplete("Write", json!({"file_path": "a"}), "missing field `content`")]
+fn a_call_that_cannot_be_understood_says_why(#[case] name: &str, #[case] input: Value, #[case] why: &str) {
+    let (text, is_error) = last(&[(name, input)]);
+    assert!(is_error && text.contains(why), "{text}");
+}
+
+#[test]
+fn the_workspace_has_an_end() {
+    let mut workspace = Workspace::default();
+    for number in 0..MAX_FILES {
+        workspace.put(&number.to_string(), Vec::new()).unwrap();
+    }
+    let why = workspace.put("one-more", Vec::new()).unwrap_err();
+    assert!(why.contains("no more are taken"), "{why}");
+    assert!(
+        last(&[write("big", &"x".repeat(MAX_BYTES + 1))])
+            .0
+            .contains("was not written")
+    );
+    let whole = write("big", &"x".repeat(MAX_BYTES));
+    assert!(!last(&[whole.clone(), whole]).1, "a file takes its own place");
+}
+
+#[test]
+fn commands_in_a_row_are_one_sandbox_and_what_is_turned_away_ends_the_row() {
+    let command = |command: &str| ("Bash", json!({"command": command}));
+    let mut session = Session::default();
+    session.begin(
+        2,
+        reply(&[
+            command("ls"),
+            command("cat a"),
+            command("curl"),
+            command("ls"),
+            command("pytest"),
+        ]),
+    );
+    let count = |pending: &Pending| match pending {
+        Pending::Commands(commands) => commands.len(),
+        Pending::Turn | Pending::Tests | Pending::Claim => 0,
+    };
+    let mut proceeded = session.proceed(&judge, Timestamp::UNIX_EPOCH);
+    assert_eq!(count(&proceeded.pending), 2);
+    let run =
+        || serde_json::from_value(json!({"results": [{"exit": 0}, {"exit": 2, "output": "no a"}]})).unwrap();
+    let step = session.ran(run(), 2, None, Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
+    let texts: Vec<&str> = step.results.iter().map(|result| result.text.as_str()).collect();
+    assert_eq!(texts, ["(no output)", "no a\n[exit code 2]"]);
+    proceeded = session.proceed(&judge, Timestamp::UNIX_EPOCH);
+    assert!(proceeded.results[0].is_denied());
+    assert_eq!(count(&proceeded.pending), 1);
+    session.ran(run(), 1, None, Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
+    assert_eq!(
+        session.proceed(&judge, Timestamp::UNIX_EPOCH).pending,
+        Pending::Tests
+    );
+}
+
+fn exchange(bytes: usize) -> Exchange {
+    Exchange {
+        text: String::new(),
+        calls: Vec::new(),
+        echo: None,
+        results: vec![ToolResult {
+            id: "a".to_owned(),
+            text: format!("first line\n{}\nlast line", "x".repeat(bytes)),
+            is_error: false,
+        }],
+        note: String::new(),
+    }
+}
+
+#[test]
+fn a_long_result_keeps_its_beginning_and_more_of_its_end() {
+    let shown = conversation(&[exchange(100_000)]);
+    let text = &shown.exchanges[0].results[0].text;
+    assert!(text.len() < 17_000, "{}", text.len());
+    assert!(text.starts_with("first line\n") && text.ends_with("\nlast line"));
+    let marker = text.find("bytes in 1 lines left out").unwrap();
+    assert!(marker < text.len() / 3);
+}
+
+#[test]
+fn old_results_give_way_where_a_conversation_becomes_too_long_and_requests_stay_beginnings_of_each_other() {
+    let exchanges: Vec<Exchange> = (0..60).map(|_| exchange(12_000)).collect();
+    let mut cuts = 0;
+    let mut before = conversation(&exchanges[..1]).exchanges;
+    for turns in 2..=exchanges.len() {
+        let now = conversation(&exchanges[..turns]).exchanges;
+        let bytes: usize = now.iter().map(|exchange| exchange.results[0].text.len()).sum();
+        assert!(bytes <= 300_000, "{bytes} bytes after {turns} turns");
+        assert!(
+            now.iter()
+                .rev()
+                .take(3)
+                .all(|exchange| exchange.results[0].text.len() > 12_000)
+        );
+        cuts += usize::from(now[..before.len()] != before[..]);
+        before = now;
+    }
+    assert!((1..=5).contains(&cuts), "{cuts} times the beginning changed");
+}
+
+#[test]
+fn an_edit_that_would_fill_the_memory_is_refused_before_it_is_made() {
+    let edit =
+        json!({"file_path": "a", "old_string": "x", "new_string": "y".repeat(1 << 20), "replace_all": true});
+    let results = results_of(&[write("a", &"x".repeat(MAX_BYTES)), ("Edit", edit)]);
+    assert!(
+        results[1].1 && results[1].0.contains("would have 1099511627776 bytes"),
+        "{}",
+        results[1].0
+    );
+}
+
+#[test]
+fn what_a_turn_leaves_is_bounded_whatever_it_calls() {
+    let read = ("Read", json!({"file_path": "a"}));
+    let mut calls = vec![write("a", &"x\n".repeat(100_000))];
+    calls.extend(vec![read; 400]);
+    let results = results_of(&calls);
+    assert!(
+        !results[19].1 && results[20].0.contains("at most 20 calls"),
+        "{}",
+        results[20].0
+    );
+    assert_eq!(
+        results.len(),
+        401,
+        "each call has a result, as the protocols want"
+    );
+    let bytes: usize = results.iter().map(|(text, _)| text.len()).sum();
+    assert!(bytes < 2 << 20, "{bytes}");
+}
+
+#[test]
+fn the_more_a_session_has_recorded_the_less_it_records_of_a_result() {
+    let text = format!("{}\n", "x".repeat(1_000)).repeat(100);
+    let (mut session, mut replayed) = (Session::default(), Session::default());
+    let mut bytes = Vec::new();
+    for turn in 0..10 {
+        let mut calls = vec![("Read", json!({"file_path": "a"})); 20];
+        if turn == 0 {
+            calls[0] = write("a", &text);
+        }
+        session.begin(turn + 2, reply(&calls));
+        replayed.begin(turn + 2, reply(&calls));
+        let results = session.proceed(&judge, Timestamp::UNIX_EPOCH).results;
+        bytes.extend(results.iter().map(|result| result.text.len()));
+        replayed.take(&Step {
+            results,
+            ..replayed.step()
+        });
+    }
+    assert_eq!(session.exchanges(), replayed.exchanges());
+    let recorded = &session.exchanges()[0].results;
+    let read = &conversation(&session.exchanges()[..1]).exchanges[0].results;
+    assert!(
+        bytes[1] > 65_000,
+        "the first is recorded whole, or almost: {}",
+        bytes[1]
+    );
+    assert!((16_000..=16_384).contains(&bytes[5]), "{}", bytes[5]);
+    assert_eq!(recorded[5], read[5], "the model reads what is recorded");
+    assert!(bytes[199] <= 2_048, "{}", bytes[199]);
+    let all: usize = bytes.iter().sum();
+    assert!(all < 3 << 19, "{all}");
+}

@@ -1,0 +1,212 @@
+//! Commands of an agent: read by the policy, run without a shell, and what they leave in the workspace.
+
+use std::net::TcpListener;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use codegen_operator::pipeline::agent::{Command, CommandPolicy, CommandRun, Judged, Workspace};
+use codegen_operator::pipeline::sandbox::{CommandsPhase, LimitKind, Phase, PhaseEnd, PhaseReport};
+
+use crate::support::{job, run, run_one};
+
+fn workspace(files: &[(&str, &str)]) -> Workspace {
+    let mut workspace = Workspace::default();
+    for (path, content) in files {
+        workspace.put(path, content.as_bytes().to_vec()).unwrap();
+    }
+    workspace
+}
+
+fn phase(files: &[(&str, &str)], commands: &[&str]) -> Phase {
+    let command = |text: &&str| match CommandPolicy::default().judge(text) {
+        Judged::Safe(script) => Command {
+            script,
+            timeout: None,
+        },
+        other => panic!("{text}: {other:?}"),
+    };
+    let commands: Vec<Command> = commands.iter().map(command).collect();
+    Phase::Commands(CommandsPhase::new(&workspace(files), &commands))
+}
+
+async fn report(files: &[(&str, &str)], commands: &[&str]) -> PhaseReport {
+    run_one(phase(files, commands)).await
+}
+
+async fn done(files: &[(&str, &str)], commands: &[&str]) -> CommandRun {
+    let report = report(files, commands).await;
+    assert_eq!(report.end, PhaseEnd::Exited(0), "{}", report.stderr);
+    report.commands.unwrap()
+}
+
+fn outputs(run: &CommandRun) -> Vec<(i32, &str)> {
+    run.results
+        .iter()
+        .map(|result| (result.exit, result.output.as_str()))
+        .collect()
+}
+
+/// What a file was changed to; `None` for one that is gone.
+fn changed(run: &CommandRun, path: &str) -> Option<String> {
+    let content = run.changes[path].as_ref()?;
+    Some(String::from_utf8(BASE64_STANDARD.decode(content).unwrap()).unwrap())
+}
+
+#[tokio::test]
+async fn commands_run_one_after_another_on_the_files_of_the_workspace() {
+    let files = [("a.txt", "b\na\n"), ("data/c.txt", "c\n")];
+    let run = done(
+        &files,
+        &[
+            "sort a.txt data/*.txt > all.txt; rm a.txt",
+            "wc -l < all.txt",
+            "cat a.txt",
+            "echo $?",
+        ],
+    )
+    .await;
+    assert_eq!(
+        outputs(&run),
+        [
+            (0, ""),
+            (0, "3\n"),
+            (1, "cat: a.txt: No such file or directory\n"),
+            (0, "0\n")
+        ]
+    );
+    assert_eq!(changed(&run, "all.txt").unwrap(), "a\nb\nc\n");
+    assert_eq!(changed(&run, "a.txt"), None);
+    assert_eq!(run.changes.len(), 2, "{:?}", run.changes);
+}
+
+#[tokio::test]
+async fn python_is_that_of_the_environment_and_its_caches_are_not_files_of_the_agent() {
+    let files = [("solution.py", "def two():\n    return 2\n")];
+    let run = done(
+        &files,
+        &[
+            "python -c 'import solution; print(solution.two())'",
+            "python -m py_compile solution.py",
+        ],
+    )
+    .await;
+    assert_eq!(outputs(&run), [(0, "2\n"), (0, "")]);
+    assert!(run.changes.is_empty(), "{:?}", run.changes);
+}
+
+#[tokio::test]
+async fn what_is_no_file_or_has_no_room_is_left_out_and_named() {
+    let code = "import os\nos.symlink('/etc/passwd', 'link')\nos.mkfifo('pipe')\nopen('big', 'wb').truncate(2 << 20)\n\
+                for n in range(70): open(f'{n:02}', 'w').close()\n";
+    let run = done(&[("make.py", code)], &["python make.py"]).await;
+    assert_eq!(run.changes.len(), 63, "with make.py there are 64");
+    for (name, why) in [
+        ("link", "a link"),
+        ("pipe", "a named pipe"),
+        ("big", "2097152 bytes"),
+        ("69", "no room"),
+    ] {
+        assert!(
+            run.left_out
+                .iter()
+                .any(|line| line.starts_with(name) && line.contains(why)),
+            "{name}: {:?}",
+            run.left_out
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_command_ends_when_its_time_is_over_and_the_next_one_runs() {
+    let Phase::Commands(mut phase) = phase(&[], &["sleep 30", "echo next"]) else {
+        panic!("no commands")
+    };
+    phase.commands[0].seconds = Some(0.3);
+    let run = run_one(Phase::Commands(phase)).await.commands.unwrap();
+    assert!(run.results[0].timed_out);
+    assert_eq!(
+        (run.results[1].exit, run.results[1].output.as_str()),
+        (0, "next\n")
+    );
+}
+
+#[tokio::test]
+async fn a_command_that_takes_too_much_memory_ends_the_phase_and_says_so() {
+    let mut job = job(vec![phase(
+        &[],
+        &[
+            "echo first",
+            "python -c 'print(len(bytearray(1 << 31)))'",
+            "echo never",
+        ],
+    )]);
+    job.limits.memory_bytes = 256 << 20;
+    let report = run(&job).await;
+    let report = &report.phases[0];
+    let results = report.commands.as_ref().unwrap();
+    assert_eq!(results.results[0].output, "first\n");
+    let is_ended = report.end == PhaseEnd::LimitHit(LimitKind::Memory);
+    // Where a process alone is ended for it, its command says so.
+    assert!(is_ended || results.results[1].exit != 0, "{report:?}");
+}
+
+/// Whatever gets past the policy is still in a sandbox: here everything that Python may do.
+#[tokio::test]
+async fn a_command_that_gets_past_the_policy_reaches_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let attack = format!(
+        r#"
+import os, signal, socket, subprocess
+def attempt(name, what):
+    try:
+        print(name, "got", repr(what()))
+    except BaseException as error:
+        print(name, "met", type(error).__name__)
+attempt("network", lambda: socket.create_connection(("127.0.0.1", {port}), 2))
+attempt("harness", lambda: open("/proc/1/environ").read())
+attempt("job", lambda: open("/job/job.json").read())
+attempt("system", lambda: open("/usr/bin/evil", "w"))
+attempt("inputs", lambda: open("/var/inputs/evil", "w"))
+attempt("home", lambda: os.listdir("/root") or os.listdir("/home"))
+attempt("parent", lambda: os.kill(1, signal.SIGKILL))
+subprocess.Popen(["sleep", "600"], start_new_session=True)
+print("secret", os.environ.get("TOKEN"))
+"#
+    );
+    let mut job = job(vec![phase(
+        &[("attack.py", &attack)],
+        &["python attack.py", "echo still here"],
+    )]);
+    job.env.clear();
+    let report = run(&job).await;
+    let run = report.phases[0].commands.as_ref().unwrap();
+    let output = &run.results[0].output;
+    for name in ["network", "harness", "job", "system", "inputs"] {
+        assert!(output.contains(&format!("{name} met")), "{output}");
+    }
+    assert!(output.contains("secret None"), "{output}");
+    assert_eq!(run.results[1].output, "still here\n");
+    assert_eq!(
+        report.phases[0].end,
+        PhaseEnd::Exited(0),
+        "what it left behind was not waited for"
+    );
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err());
+}
+
+#[tokio::test]
+async fn with_the_network_shared_the_same_command_reaches_this_machine() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let connect =
+        format!("import socket\nsocket.create_connection(('127.0.0.1', {port}), 5)\nprint('connected')\n");
+    let mut job = job(vec![phase(&[("connect.py", &connect)], &["python connect.py"])]);
+    job.network = codegen_operator::pipeline::sandbox::NetworkAccess::Internet;
+    let report = run(&job).await;
+    assert_eq!(
+        report.phases[0].commands.as_ref().unwrap().results[0].output,
+        "connected\n"
+    );
+}
