@@ -7,6 +7,7 @@
 //! ```
 
 mod machine;
+mod program;
 mod progress;
 mod question;
 mod request;
@@ -15,6 +16,7 @@ mod status;
 mod tools;
 
 pub use machine::{Decision, Outcome, Ran, advance, allow_call, decide};
+pub use program::{FileHandle, LONGEST_INLINE, handles, program_tool, run_inputs, run_result};
 pub use progress::{Failed, Progress, Stage, Stop, StopReason, Waits};
 pub use question::{Limits, Question, SourcedTool, ToolOrigin, UnresolvedTool};
 pub use request::{Evidence, limited, request, request_tokens};
