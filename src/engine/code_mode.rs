@@ -4,6 +4,7 @@
 //! after a kill the program runs again from its beginning and is answered from there.
 
 mod ask;
+pub(crate) mod clients;
 mod execute;
 mod journal;
 pub(crate) mod record;

@@ -6,11 +6,12 @@ use futures::future::try_join_all;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::clients::{Servers, listed, server, server_key};
 use super::error::AskError;
+use super::headers::headers;
 use super::pick::Picked;
 use crate::api::CodeGenAgent;
 use crate::api::code_mode::{McpTool, Skill, ToolSource};
+use crate::engine::code_mode::clients::{Servers, listed, server, server_key};
 use crate::local::objects::Objects;
 use crate::local::options::ModelOverrides;
 use crate::pipeline::code_mode::{Question, SourcedTool, http_tool, mcp_tools, model, question};
@@ -162,7 +163,10 @@ async fn of_a_server(
     namespace: &str,
     objects: &Objects,
 ) -> Result<Found, AskError> {
-    let client = server(&source.name, &mcp.url, &mcp.headers_from, namespace, objects)?;
+    let field = format!("mcp.url of {}", source.name);
+    let values = headers(&mcp.headers_from, (&field, &mcp.url), namespace, objects)?;
+    // Whoever runs this command wrote the address.
+    let client = server(&source.name, &mcp.url, values, None)?;
     let deadline = Instant::now() + LIST_DEADLINE;
     let tools = client.list_tools(&mcp.tool_names, deadline).await?;
     let tools = tools.into_iter().map(listed).collect();

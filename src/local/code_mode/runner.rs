@@ -10,13 +10,14 @@ use tokio::time::Instant;
 
 use super::answer::Ended;
 use super::caller::Caller;
-use super::clients::{Clients, Servers};
+use super::clients::clients;
 use super::error::{AskError, stopped};
 use super::folder::{Frozen, earlier, freeze};
 use super::pick::Picked;
 use super::resolve::{fingerprint, model_of, resolve};
 use super::results::files;
 use crate::api::code_mode::CodeModeRunStatus;
+use crate::engine::code_mode::clients::{Servers, ToolClients};
 use crate::engine::code_mode::record::{Record, record};
 use crate::engine::code_mode::{CodeModeEngine, Happened, Step};
 use crate::ledger::{FolderStore, Ledger, Store as _, export_replies};
@@ -75,7 +76,7 @@ pub(crate) async fn ask(
     } else {
         let clients = match begun.clients {
             Some(clients) => clients,
-            None => Clients::new(&question.tools, Servers::new(), &question.namespace, objects)?,
+            None => clients(&question.tools, Servers::new(), &question.namespace, objects)?,
         };
         let caller = Caller {
             clients,
@@ -126,7 +127,7 @@ struct Begun {
     run: RevisionFolder,
     frozen: Frozen,
     /// Of a question that begins now.
-    clients: Option<Clients>,
+    clients: Option<ToolClients>,
     notices: Vec<String>,
 }
 
@@ -161,7 +162,7 @@ async fn begin(
         });
     }
     let (question, servers) = resolve(picked, objects, &options.model).await?;
-    let clients = Clients::new(&question.tools, servers, &question.namespace, objects)?;
+    let clients = clients(&question.tools, servers, &question.namespace, objects)?;
     let distinct: String = std::iter::repeat_with(fastrand::alphanumeric)
         .take(KEY_CHARACTERS)
         .collect();
