@@ -5,6 +5,8 @@
 
 /// There is a program that passed everything asked of it. `False` with the reason while it is written and after failure.
 pub const READY: &str = "Ready";
+/// `True`: every tool of an agent of code mode has a signature.
+pub const TOOLS_RESOLVED: &str = "ToolsResolved";
 /// How the task ended: `True` or `False` once it has, `Unknown` before.
 pub const SUCCEEDED: &str = "Succeeded";
 /// The task is being worked on; gone or `False` when it has ended or waits for a person.

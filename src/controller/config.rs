@@ -6,22 +6,22 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ipnet::IpNet;
-use reqwest::Url;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Deserialize;
 
 use super::selector::TaskSelector;
 use crate::api::approval::Gate;
-use crate::egress::{Allowed, EgressGate, Entry};
-use crate::package_index::PYPI;
 use crate::pipeline::package_policy::Rules;
 use crate::sandbox::kubernetes::settings::{BuildSettings, PodSettings, Registries, Settings};
 
 mod agent;
+mod code_mode;
+mod egress;
 
 pub use agent::AgentSettings;
+pub use code_mode::CodeModeSettings;
+pub use egress::{EgressSettings, Gates, ModelSettings};
 
 /// Everything that whoever installs the operator can say. A field that is left out has its default.
 #[derive(Deserialize, JsonSchema, Clone, Debug, PartialEq)]
@@ -53,6 +53,8 @@ pub struct OperatorConfig {
     pub packages: Rules,
     /// What agents may do, whatever a task says.
     pub agent: AgentSettings,
+    /// What code mode may do, whatever an agent says.
+    pub code_mode: CodeModeSettings,
     /// How registries are reached.
     pub registries: Registries,
     /// Image builds.
@@ -76,46 +78,12 @@ impl Default for OperatorConfig {
             model: ModelSettings::default(),
             packages: Rules::default(),
             agent: AgentSettings::default(),
+            code_mode: CodeModeSettings::default(),
             registries: Registries::default(),
             build: BuildSettings::default(),
             sandbox: PodSettings::default(),
         }
     }
-}
-
-/// The providers' own endpoints.
-const PROVIDERS: [&str; 2] = ["https://api.openai.com", "https://api.anthropic.com"];
-
-/// Where samples at URLs may lie besides public hosts.
-#[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct EgressSettings {
-    /// Origins that may be reached although they are private or without TLS (`http://files.data:8080`,
-    /// `https://*.example.com`).
-    #[schemars(with = "Vec<String>")]
-    pub allow: Vec<Entry>,
-}
-
-/// Which model servers tasks may name besides public hosts.
-#[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct ModelSettings {
-    /// Their origins (`http://ollama.models:11434`).
-    #[schemars(with = "Vec<String>")]
-    pub allowed_endpoints: Vec<Entry>,
-}
-
-/// Which addresses are requested for tasks.
-#[derive(Clone, Debug)]
-pub struct Gates {
-    /// Samples at URLs.
-    pub samples: EgressGate,
-    /// Model endpoints.
-    pub models: EgressGate,
-    /// Package indexes.
-    pub indexes: EgressGate,
-    /// Public ranges of the cluster's own, which none of them opens.
-    pub closed: Vec<IpNet>,
 }
 
 /// How much is done at once.
@@ -282,50 +250,6 @@ impl OperatorConfig {
         }
     }
 
-    /// The gates of requests that tasks ask for: of samples, and of models. `servers` are addresses of the API server.
-    #[must_use]
-    pub fn gates(&self, servers: Vec<IpNet>) -> Gates {
-        let own = self
-            .sandbox
-            .network
-            .denied_cidrs
-            .iter()
-            .chain(&self.build.network.except);
-        let own = own.filter_map(|range| range.parse().ok());
-        let closed: Vec<IpNet> = servers.into_iter().chain(own).collect();
-        let samples = Allowed {
-            entries: &self.egress.allow,
-            setting: "egress.allow",
-        };
-        // Behind a proxy, which hides every address, the list is all there is.
-        let providers = PROVIDERS.map(|origin| Entry::try_from(origin.to_owned()).ok());
-        let models: Vec<Entry> = providers
-            .into_iter()
-            .flatten()
-            .chain(self.model.allowed_endpoints.clone())
-            .collect();
-        let models = Allowed {
-            entries: &models,
-            setting: "model.allowedEndpoints",
-        };
-        // Builds take packages from there, whatever tasks name.
-        let own = self.build.env.get("PIP_INDEX_URL").map(String::as_str);
-        let own = own.into_iter().chain([PYPI]);
-        let own =
-            own.filter_map(|url| Entry::try_from(Url::parse(url).ok()?.origin().ascii_serialization()).ok());
-        let indexes: Vec<Entry> = own.chain(self.egress.allow.clone()).collect();
-        let indexes = Allowed {
-            entries: &indexes,
-            setting: "egress.allow",
-        };
-        Gates {
-            samples: EgressGate::new(samples, closed.clone()),
-            models: EgressGate::new(models, closed.clone()),
-            indexes: EgressGate::new(indexes, closed.clone()),
-            closed,
-        }
-    }
-
     /// The first field whose value makes no sense.
     fn fault(&self) -> Option<(&'static str, &'static str)> {
         let election = &self.leader_election;
@@ -358,6 +282,7 @@ impl OperatorConfig {
             .packages
             .unusable()
             .or_else(|| self.agent.unusable())
+            .or_else(|| self.code_mode.unusable())
             .or_else(|| self.registries.unusable(builds))
         {
             return Some(fault);
@@ -478,6 +403,7 @@ mod tests {
     #[case("packages: {allow: ['']}", "packages.allow")]
     #[case("agent: {deniedCommands: [jq, /usr/bin/awk]}", "agent.deniedCommands")]
     #[case("agent: {deniedCommands: ['']}", "agent.deniedCommands")]
+    #[case("codeMode: {maxInterpreters: 0}", "codeMode.maxInterpreters")]
     #[case("registries: {allow: ['https://registry.example/*']}", "registries.allow")]
     #[case(
         "registries: {pushSecretRef: {name: a}, pushSecretWithBuilds: true}",

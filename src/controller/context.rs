@@ -2,17 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use codegen_interpreter::Pool;
 use jiff::Timestamp;
 use kube::Client;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::config::{ApprovalSettings, Gates, History, OperatorConfig};
+use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
 use crate::api::{CodeGenRun, CodeGenTask};
 use crate::controller::schedule::calls::CallPool;
 use crate::controller::schedule::decisions::Decisions;
 use crate::controller::schedule::held::Held;
 use crate::controller::schedule::shared::Shared;
+use crate::controller::selector::TaskSelector;
 use crate::controller::sources::downloads::Downloads;
 use crate::controller::telemetry::events::Events;
 use crate::controller::telemetry::metrics::Metrics;
@@ -62,6 +65,12 @@ pub struct Context {
     pub downloads: Downloads,
     /// Which model endpoints are spoken to.
     pub models: EgressGate,
+    /// Which tools of code mode are spoken to.
+    pub tools: EgressGate,
+    /// Runs programs of code mode, each in a process of its own.
+    pub interpreter: Pool,
+    /// Which objects this operator works on.
+    pub selector: TaskSelector,
     /// Places of model calls.
     pub calls: CallPool,
     /// How long finished tasks are kept.
@@ -76,6 +85,10 @@ pub struct Context {
     pub tasks: Shared<CodeGenTask>,
     /// What is remembered of runs of finished programs.
     pub runs: Shared<CodeGenRun>,
+    /// What is remembered of agents of code mode.
+    pub code_mode_agents: Shared<CodeModeAgent>,
+    /// What is remembered of questions to them.
+    pub code_mode_runs: Shared<CodeModeRun>,
 }
 
 impl Context {
@@ -100,10 +113,15 @@ impl Context {
             client,
             downloads: Downloads::new(gates.samples),
             models: gates.models,
+            tools: gates.tools,
+            interpreter: config.code_mode.interpreter(),
+            selector: config.task_selector.clone(),
             calls: CallPool::new(calls, stopping.clone(), metrics.clone()),
             events,
             tasks: Shared::new(config.limits, metrics.clone()),
             runs: Shared::new(config.limits, metrics.clone()),
+            code_mode_agents: Shared::new(config.limits, metrics.clone()),
+            code_mode_runs: Shared::new(config.limits, metrics.clone()),
             approvals: config.approvals.clone(),
             decisions: Decisions::default(),
             history: config.history,

@@ -3,6 +3,7 @@
 use crate::api::conditions::reason;
 use crate::controller::hold::{Blocked, misconfigured};
 use crate::engine::EngineError;
+use crate::engine::code_mode::CodeModeError;
 use crate::ledger::StoreError;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::status::{Hold, Until};
@@ -16,6 +17,9 @@ pub enum ReconcileError {
     /// A step failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// A step of code mode failed.
+    #[error(transparent)]
+    CodeMode(#[from] CodeModeError),
     /// A write or a read failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -33,6 +37,9 @@ pub fn hold_for(error: &ReconcileError) -> Hold {
     let is_in_somebodys_hands = match error {
         ReconcileError::Engine(
             EngineError::State { .. } | EngineError::Store(StoreError::Damaged { .. }),
+        )
+        | ReconcileError::CodeMode(
+            CodeModeError::State { .. } | CodeModeError::Store(StoreError::Damaged { .. }),
         )
         | ReconcileError::Store(StoreError::Damaged { .. }) => true,
         _ => is_forbidden(error),
@@ -62,6 +69,7 @@ pub fn is_conflict(error: &ReconcileError) -> bool {
         error,
         ReconcileError::Store(StoreError::Conflict { .. })
             | ReconcileError::Engine(EngineError::Store(StoreError::Conflict { .. }))
+            | ReconcileError::CodeMode(CodeModeError::Store(StoreError::Conflict { .. }))
     )
 }
 

@@ -2,7 +2,9 @@
 //!
 //! ```text
 //! operate                       the process from its start to its end
-//!   runs, tasks                 one controller each: what is watched, a reconcile pass, its steps
+//!   code_mode                   agents with tools, and questions to them
+//!     runs, tasks               one controller each: what is watched, a reconcile pass, its steps
+//!     pooled_model              calls of models, within what an endpoint bears
 //!     claims, isolation         what Pods of the operator's own find out
 //!       control                 one controller for every kind
 //!       context                 what all passes share, and nothing that must survive
@@ -17,6 +19,7 @@
 
 mod api;
 mod claims;
+mod code_mode;
 pub mod config;
 mod context;
 mod control;
@@ -24,6 +27,7 @@ mod error;
 mod hold;
 mod isolation;
 pub mod operate;
+mod pooled_model;
 pub mod process;
 pub mod record;
 pub mod runs;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use futures::future::{join, join_all, join3};
+use futures::future::{join_all, join4, join5};
 use ipnet::IpNet;
 use kube::Client;
 use tokio::net::TcpListener;
@@ -14,8 +14,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
 use crate::api::{CodeGenApproval, CodeGenRun, CodeGenTask};
 use crate::controller::api::namespaced;
+use crate::controller::code_mode;
 use crate::controller::config::OperatorConfig;
 use crate::controller::context::Context;
 use crate::controller::control::control;
@@ -207,14 +209,16 @@ async fn watch_all_kinds(context: &Arc<Context>, config: &OperatorConfig, ready:
             .map(|name| Some(name.as_str()))
             .collect()
     };
-    // The tasks and the runs of each.
-    let unread = Unread::new(2 * namespaces.len(), ready);
+    // Four kinds in each.
+    let unread = Unread::new(4 * namespaces.len(), ready);
     join_all(namespaces.into_iter().map(|namespace| {
         let selector = &config.task_selector;
-        join3(
+        join5(
             control::<CodeGenTask>(Arc::clone(context), namespace, selector, &unread),
             approvals::watch_decisions(context, namespaced::<CodeGenApproval>(&context.client, namespace)),
             control::<CodeGenRun>(Arc::clone(context), namespace, selector, &unread),
+            control::<CodeModeAgent>(Arc::clone(context), namespace, selector, &unread),
+            control::<CodeModeRun>(Arc::clone(context), namespace, selector, &unread),
         )
     }))
     .await;
@@ -222,11 +226,13 @@ async fn watch_all_kinds(context: &Arc<Context>, config: &OperatorConfig, ready:
 
 /// Polls what tasks and runs wait for.
 async fn poll_waits(context: Arc<Context>) {
-    let (client, runs) = (&context.client, &context.runs);
-    let tasks = waits::poll_dependencies(client, &context.tasks.waits, |task| context.tasks.wake(task));
-    join(
-        tasks,
+    let (client, tasks, runs) = (&context.client, &context.tasks, &context.runs);
+    let (agents, questions) = (&context.code_mode_agents, &context.code_mode_runs);
+    join4(
+        waits::poll_dependencies(client, &tasks.waits, |task| tasks.wake(task)),
         waits::poll_dependencies(client, &runs.waits, |run| runs.wake(run)),
+        waits::poll_dependencies(client, &agents.waits, |agent| agents.wake(agent)),
+        waits::poll_dependencies(client, &questions.waits, |run| questions.wake(run)),
     )
     .await;
 }
@@ -237,6 +243,8 @@ async fn count_tasks(context: Arc<Context>) {
         context
             .metrics
             .set_runs(runs::memory::counts(&context.runs.all()));
+        let questions = code_mode::memory::counts(&context.code_mode_runs.all());
+        context.metrics.code_mode().set_runs(questions);
         context.metrics.set_tasks(cache::counts(&context.tasks.all()));
         tokio::time::sleep(COUNT_AGAIN).await;
     }

@@ -49,6 +49,18 @@ impl TaskSelector {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Whether a label of this key decides whether an object is worked on.
+    #[must_use]
+    pub fn mentions(&self, key: &str) -> bool {
+        let is_part = |character: char| character.is_ascii_alphanumeric() || "-_./".contains(character);
+        let first_word = |requirement: &str| {
+            let requirement = requirement.trim().trim_start_matches('!').trim_start();
+            let end = requirement.find(|character| !is_part(character));
+            requirement.get(..end.unwrap_or(requirement.len())) == Some(key)
+        };
+        requirements(&self.0).into_iter().any(first_word)
+    }
 }
 
 /// What stands between the commas outside of parentheses.

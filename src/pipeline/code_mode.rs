@@ -6,6 +6,7 @@
 //!    |______ what was wrong with it ________|        a limit, an outcome that nobody knows -->  Failed
 //! ```
 
+mod agent_status;
 mod machine;
 mod program;
 mod progress;
@@ -15,9 +16,10 @@ mod resolve;
 mod status;
 mod tools;
 
+pub use agent_status::{held, resolved, unresolved};
 pub use machine::{Decision, Outcome, Ran, advance, allow_call, decide};
 pub use program::{FileHandle, LONGEST_INLINE, handles, program_tool, run_inputs, run_result};
-pub use progress::{Failed, Progress, Stage, Stop, StopReason, Waits};
+pub use progress::{Failed, PROGRESS_VERSION, Progress, Stage, Stop, StopReason, Waits};
 pub use question::{Limits, Question, SourcedTool, ToolOrigin, UnresolvedTool};
 pub use request::{Evidence, limited, request, request_tokens};
 pub use resolve::{ResolveError, messages, model, question};

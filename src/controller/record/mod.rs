@@ -11,6 +11,7 @@ pub mod progress;
 pub(crate) mod records;
 pub(super) mod result;
 pub(super) mod revision;
+pub(super) mod secret_documents;
 pub(super) mod size;
 pub(super) mod snapshot;
 pub(super) mod store;

@@ -1,50 +1,33 @@
 //! A run in Kubernetes objects: the progress in the task's status, every reply and document in a Secret of its own.
-//!
-//! Secrets, because a document may hold rows of data, which the stock `view` role must not show. They are immutable and
-//! belong to the task. What is longer than one object may be is cut into several; the first is written last.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
-use kube::api::{ObjectMeta, PostParams};
-use kube::{Api, Client};
+use kube::Client;
 use tokio::sync::Mutex;
 
 use crate::api::CodeGenTask;
 use crate::controller::api;
 use crate::controller::record::cache::ended_in;
 use crate::controller::record::documents::Documents;
-use crate::controller::record::pack::pack;
 use crate::controller::record::progress;
-use crate::controller::record::records::{
-    CONTINUED_IN, PACKED, PLAIN, RECORD_TYPE, Records, call_of, source_in,
-};
+use crate::controller::record::records::{call_of, source_in};
 use crate::controller::record::revision::Revision;
+use crate::controller::record::secret_documents::SecretDocuments;
 use crate::controller::record::size::truncated_status;
 use crate::controller::record::unpack::unpack;
 use crate::controller::record::{cleanup, result};
 use crate::ledger::{Created, Store, StoreError};
-use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::status::{IsolationShown, StatusContext, status};
 use crate::sandbox::kubernetes::names::{self, Component};
 
-/// Annotation with the name that the engine knows a document by.
-const DOCUMENT: &str = "codegen-operator.dev/document";
-/// Longer documents are packed.
-const PACKED_FROM: usize = 64 * 1024;
-/// Most bytes in one Secret, so that its base64 and metadata fit below what etcd takes.
-const LARGEST_PART: usize = 900 * 1024;
-
 /// The store of one task's present run.
 pub struct KubernetesStore<'a> {
-    client: Client,
+    secrets: SecretDocuments<'a>,
     run: &'a Revision,
-    documents: Arc<Documents>,
     isolation: IsolationShown,
     state: Mutex<State>,
 }
@@ -69,10 +52,15 @@ impl<'a> KubernetesStore<'a> {
         object: CodeGenTask,
     ) -> Self {
         let index = object.status.as_ref().map(progress::index).unwrap_or_default();
+        let owner = &run.owner;
         Self {
-            client,
+            secrets: SecretDocuments {
+                client,
+                owner,
+                labels: names::labels(&owner.name, &owner.uid, Component::Record),
+                cached: documents,
+            },
             run,
-            documents,
             isolation,
             state: Mutex::new(State {
                 object,
@@ -92,7 +80,7 @@ impl<'a> KubernetesStore<'a> {
     pub async fn take_over(&self, documents: BTreeMap<String, Vec<u8>>) {
         let mut state = self.state.lock().await;
         for (name, bytes) in documents {
-            self.documents.buffer(&name, bytes);
+            self.secrets.cached.buffer(&name, bytes);
             state.index.insert(name);
         }
     }
@@ -104,12 +92,12 @@ impl<'a> KubernetesStore<'a> {
         earlier: Option<&String>,
     ) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
         let mut all = match earlier {
-            Some(result) => unpack(&self.client, &self.run.owner.namespace, result).await?,
+            Some(result) => unpack(&self.secrets.client, &self.run.owner.namespace, result).await?,
             None => BTreeMap::new(),
         };
         for document in index {
             if !all.contains_key(document)
-                && let Some(bytes) = self.read_indexed(document).await?
+                && let Some(bytes) = self.secrets.read(document).await?
             {
                 all.insert(document.clone(), bytes);
             }
@@ -117,17 +105,10 @@ impl<'a> KubernetesStore<'a> {
         Ok(all)
     }
 
-    async fn read_indexed(&self, document: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        match self.documents.get(document) {
-            Some(found) => Ok(Some(found)),
-            None => self.records().read(document).await,
-        }
-    }
-
     /// Whether a program or a suite stands as it is in the reply that gave it, which is recorded already.
     fn is_in_reply(&self, document: &str, bytes: &[u8]) -> bool {
         call_of(document)
-            .and_then(|call| self.documents.get(&call))
+            .and_then(|call| self.secrets.cached.get(&call))
             .and_then(|entry| source_in(&entry))
             .is_some_and(|source| source == bytes)
     }
@@ -144,69 +125,10 @@ impl<'a> KubernetesStore<'a> {
             return Ok(false);
         };
         state.is_unpacked = true;
-        for (name, bytes) in unpack(&self.client, &self.run.owner.namespace, &result).await? {
-            self.documents.buffer(&name, bytes);
+        for (name, bytes) in unpack(&self.secrets.client, &self.run.owner.namespace, &result).await? {
+            self.secrets.cached.buffer(&name, bytes);
         }
         Ok(true)
-    }
-
-    fn secrets(&self) -> Api<Secret> {
-        Api::namespaced(self.client.clone(), &self.run.owner.namespace)
-    }
-
-    fn records(&self) -> Records<'_> {
-        let owner = &self.run.owner;
-        Records {
-            client: &self.client,
-            namespace: &owner.namespace,
-            task: &owner.name,
-            uid: &owner.uid,
-            run: &owner.run,
-        }
-    }
-
-    fn secret(&self, name: String, document: &str, key: &str, part: &[u8], further: &[String]) -> Secret {
-        let mut annotations = BTreeMap::from([(DOCUMENT.to_owned(), document.to_owned())]);
-        if !further.is_empty() {
-            annotations.insert(CONTINUED_IN.to_owned(), further.join(","));
-        }
-        Secret {
-            metadata: ObjectMeta {
-                name: Some(name),
-                namespace: Some(self.run.owner.namespace.clone()),
-                labels: Some(names::labels(
-                    &self.run.owner.name,
-                    &self.run.owner.uid,
-                    Component::Record,
-                )),
-                annotations: Some(annotations),
-                owner_references: Some(vec![self.run.owner.reference.clone()]),
-                ..ObjectMeta::default()
-            },
-            type_: Some(RECORD_TYPE.to_owned()),
-            immutable: Some(true),
-            data: Some(BTreeMap::from([(key.to_owned(), ByteString(part.to_vec()))])),
-            ..Secret::default()
-        }
-    }
-
-    async fn create_secret(&self, secret: &Secret) -> Result<bool, StoreError> {
-        match self.secrets().create(&PostParams::default(), secret).await {
-            Ok(_) => Ok(true),
-            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(false),
-            Err(error) => Err(self.remote("create the Secret", secret.metadata.name.as_deref(), error)),
-        }
-    }
-
-    fn remote(&self, action: &str, name: Option<&str>, error: kube::Error) -> StoreError {
-        StoreError::Remote {
-            action: format!(
-                "{action} {}/{}",
-                self.run.owner.namespace,
-                name.unwrap_or_default()
-            ),
-            source: Box::new(error),
-        }
     }
 }
 
@@ -239,7 +161,7 @@ impl Store for KubernetesStore<'_> {
         if ends || proposes {
             let all = self.all(&state.index, before.result.as_ref()).await?;
             // Before the status that names it: a kill in between leaves a result that the next pass finds.
-            let kept = result::archive(&self.client, self.run, &progress, all).await?;
+            let kept = result::archive(&self.secrets.client, self.run, &progress, all).await?;
             around.artifacts = kept.artifacts;
             superseded = before.result.as_ref().map(|_| kept.name.clone());
             result = Some(kept.name);
@@ -263,10 +185,10 @@ impl Store for KubernetesStore<'_> {
         let mut next = state.object.clone();
         let recorded = progress::record(shown, bytes, &state.index);
         next.status = Some(truncated_status(recorded, &state.object)?);
-        state.object = replace_status(&self.client, &next).await?;
+        state.object = replace_status(&self.secrets.client, &next).await?;
         // After the status: until the end is recorded, the next pass needs what is removed here.
         if ends {
-            cleanup::clear(&self.client, self.run, &progress, superseded.as_deref()).await;
+            cleanup::clear(&self.secrets.client, self.run, &progress, superseded.as_deref()).await;
         }
         Ok(())
     }
@@ -280,26 +202,26 @@ impl Store for KubernetesStore<'_> {
         let created = self.write(document, bytes).await;
         // A reply is paid for and must not be asked for again.
         if created.is_err() {
-            self.documents.hold(document, bytes);
+            self.secrets.cached.hold(document, bytes);
         }
         created
     }
 
     fn buffer(&self, document: &str, bytes: &[u8]) {
-        self.documents.hold(document, bytes);
+        self.secrets.cached.hold(document, bytes);
     }
 
     async fn read(&self, document: &str) -> Result<Option<Vec<u8>>, StoreError> {
         // Written before it is used: what is in memory alone would be lost with the process.
-        for (name, bytes) in self.documents.held(document) {
+        for (name, bytes) in self.secrets.cached.held(document) {
             self.write(&name, &bytes).await?;
         }
-        let mut found = self.read_indexed(document).await?;
+        let mut found = self.secrets.read(document).await?;
         if found.is_none() && self.unpack().await? {
-            found = self.documents.get(document);
+            found = self.secrets.cached.get(document);
         }
         if let Some(bytes) = &found {
-            self.documents.put(document, bytes);
+            self.secrets.cached.put(document, bytes);
             self.state.lock().await.index.insert(document.to_owned());
         }
         Ok(found)
@@ -310,48 +232,17 @@ impl KubernetesStore<'_> {
     /// Writes a document that was not written or read before.
     async fn write(&self, document: &str, bytes: &[u8]) -> Result<Created, StoreError> {
         let created = self.write_parts(document, bytes).await?;
-        self.documents.wrote(document);
+        self.secrets.cached.wrote(document);
         self.state.lock().await.index.insert(document.to_owned());
         Ok(created)
     }
 
     async fn write_parts(&self, document: &str, bytes: &[u8]) -> Result<Created, StoreError> {
         if self.is_in_reply(document, bytes) {
-            self.documents.put(document, bytes);
+            self.secrets.cached.put(document, bytes);
             return Ok(Created::New);
         }
-        let name = self.records().first_name(document);
-        let (key, stored) = stored(bytes);
-        let mut parts = stored.chunks(LARGEST_PART);
-        let first = parts.next().unwrap_or_default();
-        let further: Vec<(String, &[u8])> = parts
-            // A part that an earlier try has left is found by its digest, and is the same.
-            .map(|part| (format!("{name}-{}", &sha256_hex(part)[..10]), part))
-            .collect();
-        for (name, part) in &further {
-            self.create_secret(&self.secret(name.clone(), document, key, part, &[]))
-                .await?;
-        }
-        // The Secret that names the parts is the last one: where it is, all of them are.
-        let names: Vec<String> = further.into_iter().map(|(name, _)| name).collect();
-        if self
-            .create_secret(&self.secret(name, document, key, first, &names))
-            .await?
-        {
-            self.documents.put(document, bytes);
-            return Ok(Created::New);
-        }
-        // An earlier try was faster, and what is recorded counts.
-        let found = self
-            .records()
-            .fetch(document)
-            .await?
-            .ok_or_else(|| StoreError::Damaged {
-                name: document.to_owned(),
-                detail: "it was deleted while it was written".to_owned(),
-            })?;
-        self.documents.put(document, &found);
-        Ok(Created::Existed(found))
+        self.secrets.create(document, bytes).await
     }
 }
 
@@ -383,28 +274,4 @@ fn lost_progress(sent: &CodeGenTask, written: &CodeGenTask) -> bool {
             .is_some_and(|status| status.approval.is_some())
     };
     (has_progress(sent) && !has_progress(written)) || (asks(sent) && !asks(written))
-}
-
-/// The bytes as they are stored, and under which key.
-fn stored(bytes: &[u8]) -> (&'static str, Vec<u8>) {
-    if bytes.len() <= PACKED_FROM {
-        return (PLAIN, bytes.to_vec());
-    }
-    (PACKED, pack(bytes))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::controller::record::pack::{LARGEST_DOCUMENT, unpacked};
-
-    #[test]
-    fn a_long_document_is_packed_and_comes_back_as_it_was() {
-        let long = b"row after row\n".repeat(20_000);
-        let (key, packed) = stored(&long);
-        assert_eq!(key, PACKED);
-        assert!(packed.len() < long.len() / 10);
-        assert_eq!(unpacked(&packed, LARGEST_DOCUMENT).unwrap(), long);
-        assert_eq!(stored(b"short"), (PLAIN, b"short".to_vec()));
-    }
 }

@@ -7,6 +7,7 @@ use kube::ResourceExt as _;
 use super::program::Program;
 use super::source::invalid;
 use crate::api::CodeGenRun;
+use crate::api::common::LocalRef;
 use crate::api::conditions::run_reason;
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured, unavailable};
@@ -24,15 +25,22 @@ const IMAGE: &str = "image";
 /// Name of the task that stands for what an image says.
 const NAME: &str = "program";
 
-/// The program in `spec.programImage`.
-pub async fn program_in(context: &Context, object: &CodeGenRun) -> Result<Arc<Program>, Blocked> {
+/// The program in `spec.programImage` of a run.
+pub async fn program_of_run(context: &Context, object: &CodeGenRun) -> Result<Arc<Program>, Blocked> {
     let reference = object.spec.program_image.as_deref().unwrap_or_default();
     let namespace = object.namespace().unwrap_or_default();
-    let secret = object
-        .spec
-        .pull_secret_ref
-        .as_ref()
-        .map(|secret| secret.name.as_str());
+    let secret = object.spec.pull_secret_ref.as_ref();
+    program_in(context, &namespace, reference, secret).await
+}
+
+/// The program in an image. `secret` is that of `namespace` to pull it with.
+pub async fn program_in(
+    context: &Context,
+    namespace: &str,
+    reference: &str,
+    secret: Option<&LocalRef>,
+) -> Result<Arc<Program>, Blocked> {
+    let secret = secret.map(|secret| secret.name.as_str());
     // What a digest names does not change; who may see it is asked of the registry by namespace and Secret.
     let remembered = format!("{namespace} {} {reference}", secret.unwrap_or_default());
     if reference.contains('@')
@@ -41,7 +49,7 @@ pub async fn program_in(context: &Context, object: &CodeGenRun) -> Result<Arc<Pr
         return Ok(program);
     }
     let image = ProgramImage {
-        namespace: &namespace,
+        namespace,
         reference,
         secret,
         field: "spec.pullSecretRef",
@@ -56,7 +64,7 @@ pub async fn program_in(context: &Context, object: &CodeGenRun) -> Result<Arc<Pr
         InImage::Nothing(why) => return Err(unusable(why)),
         InImage::Gone => return Err(stalled(run_reason::IMAGE_GONE, gone(reference))),
     };
-    let (file, mut task) = ProgramFile::read(&found.file, &namespace, NAME).map_err(unusable)?;
+    let (file, mut task) = ProgramFile::read(&found.file, namespace, NAME).map_err(unusable)?;
     task.image.reference = Some(found.image.clone());
     task.image.pull_secret = secret.map(str::to_owned);
     let program = Arc::new(Program {

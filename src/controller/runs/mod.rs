@@ -10,13 +10,13 @@
 mod artifact;
 mod control;
 mod inputs;
-mod image;
+pub(super) mod image;
 pub(super) mod memory;
 pub(crate) mod outputs;
 mod finish;
 mod frozen;
-mod origin;
-mod program;
+pub(super) mod origin;
+pub(super) mod program;
 mod reconcile;
 mod reuse;
 mod source;

@@ -52,7 +52,7 @@ pub async fn task_of(context: &Context, object: &CodeGenRun, name: &str) -> Resu
 }
 
 /// Why the program of a task cannot be run yet.
-fn unfinished(task: &CodeGenTask) -> Option<Hold> {
+pub fn unfinished(task: &CodeGenTask) -> Option<Hold> {
     let name = format!(
         "CodeGenTask {}/{}",
         task.namespace().unwrap_or_default(),

@@ -177,7 +177,7 @@ impl RunPass<'_> {
             let secret = self.object.spec.pull_secret_ref.iter();
             self.refers_to
                 .extend(secret.flat_map(|secret| waits::of_secret(&namespace, &secret.name)));
-            image::program_in(context, &self.object).await?
+            image::program_of_run(context, &self.object).await?
         };
         // The key, which names everything else, follows from the inputs that are read here.
         let reading = owner(&self.object, "reading");

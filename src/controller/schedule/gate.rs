@@ -41,6 +41,15 @@ impl Places {
             words: ("run", "maxConcurrentRuns", "maxRunsPerNamespace"),
         }
     }
+
+    /// Places for questions of code mode, besides those of runs and as many.
+    #[must_use]
+    pub const fn of_code_mode(limits: ConcurrencyLimits) -> Self {
+        Self {
+            words: ("code mode run", "maxConcurrentRuns", "maxRunsPerNamespace"),
+            ..Self::of_runs(limits)
+        }
+    }
 }
 
 /// A task that asks for a place.

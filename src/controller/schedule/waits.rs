@@ -19,7 +19,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use crate::api::{CodeGenAgent, CodeGenRun, CodeGenTask};
 use crate::controller::sources::read::config_maps;
-use crate::pipeline::task::Task;
+use crate::pipeline::task::{ModelSettings, Task};
 
 /// Pause between two reads of the same object.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -94,14 +94,43 @@ pub fn of_inputs(run: &CodeGenRun) -> BTreeSet<Awaited> {
         .collect()
 }
 
+/// What calls of a model need.
+#[must_use]
+pub fn of_model(namespace: &str, model: &ModelSettings) -> BTreeSet<Awaited> {
+    let headers = model
+        .headers
+        .iter()
+        .filter_map(|header| header.value_from.as_ref());
+    let secrets = model.api_key_secret_ref.iter().chain(headers);
+    secrets
+        .flat_map(|reference| of_secret(namespace, &reference.name))
+        .collect()
+}
+
 /// A Secret alone.
 #[must_use]
 pub fn of_secret(namespace: &str, name: &str) -> BTreeSet<Awaited> {
-    BTreeSet::from([Awaited {
-        kind: Kind::Secret,
+    BTreeSet::from([object(Kind::Secret, namespace, name)])
+}
+
+/// A ConfigMap.
+#[must_use]
+pub fn of_config_map(namespace: &str, name: &str) -> Awaited {
+    object(Kind::ConfigMap, namespace, name)
+}
+
+/// An agent.
+#[must_use]
+pub fn of_agent(namespace: &str, name: &str) -> Awaited {
+    object(Kind::Agent, namespace, name)
+}
+
+fn object(kind: Kind, namespace: &str, name: &str) -> Awaited {
+    Awaited {
+        kind,
         namespace: namespace.to_owned(),
         name: name.to_owned(),
-    }])
+    }
 }
 
 /// Who waits for what: tasks, or runs of programs. Objects that nobody waits for are not read.

@@ -5,38 +5,45 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1;
 use kube::{Api, Client};
 
+use crate::api::code_mode::ToolHeader;
 use crate::api::common::SecretKeyRef;
-use crate::api::secret_use::{SecretUse, USE_LABEL, check_host};
+use crate::api::secret_use::{SecretUse, USE_LABEL, check_host, check_tool_host};
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
 use crate::egress::EgressGate;
 use crate::model::{ModelOptions, Secret};
-use crate::pipeline::task::Task;
+use crate::pipeline::task::{ModelSettings, Task};
 
 /// What a model client is made of, with the key and the secret headers.
-pub async fn model_options(client: &Client, gate: &EgressGate, task: &Task) -> Result<ModelOptions, Blocked> {
-    let mut options = ModelOptions::new(task.model.clone());
+pub async fn model_options(
+    client: &Client,
+    gate: &EgressGate,
+    namespace: &str,
+    model: &ModelSettings,
+) -> Result<ModelOptions, Blocked> {
+    let mut options = ModelOptions::new(model.clone());
     options.gate = Some(gate.clone());
-    if let Some(reference) = &task.model.api_key_secret_ref {
-        let value = model_value(client, task, "spec.model.apiKeySecretRef", reference).await?;
+    if let Some(reference) = &model.api_key_secret_ref {
+        let at = (namespace, model);
+        let value = model_value(client, at, "spec.model.apiKeySecretRef", reference).await?;
         if value.trim().is_empty() {
             return Err(misconfigured(format!(
-                "spec.model.apiKeySecretRef: the key {} of the Secret {}/{} is empty: put the API key there",
-                reference.key, task.namespace, reference.name
+                "spec.model.apiKeySecretRef: the key {} of the Secret {namespace}/{} is empty: put the API key there",
+                reference.key, reference.name
             )));
         }
         // A Secret made from a file ends in a line break, which a header must not have.
         options.api_key = Some(Secret::new(value.trim_end_matches(['\r', '\n'])));
         options.key_source = format!(
-            "key `{}` of the Secret {}/{}",
-            reference.key, task.namespace, reference.name
+            "key `{}` of the Secret {namespace}/{}",
+            reference.key, reference.name
         );
     } else {
         "spec.model.apiKeySecretRef is not set".clone_into(&mut options.key_source);
     }
-    for (index, header) in task.model.headers.iter().enumerate() {
+    for (index, header) in model.headers.iter().enumerate() {
         if let Some(reference) = &header.value_from {
             let field = format!("spec.model.headers[{index}].valueFrom");
-            let value = model_value(client, task, &field, reference).await?;
+            let value = model_value(client, (namespace, model), &field, reference).await?;
             options.headers.push((header.name.clone(), Secret::new(&value)));
         }
     }
@@ -64,15 +71,36 @@ pub async fn sandbox_variables(client: &Client, task: &Task) -> Result<BTreeMap<
 /// A value that is sent to the model's endpoint.
 async fn model_value(
     client: &Client,
-    task: &Task,
+    (namespace, model): (&str, &ModelSettings),
     field: &str,
     reference: &SecretKeyRef,
 ) -> Result<String, Blocked> {
-    let secret = secret(client, &task.namespace, field, reference, SecretUse::Model).await?;
+    let secret = secret(client, namespace, field, reference, SecretUse::Model).await?;
     // Before the value is taken: the owner of the Secret says which hosts may have it.
-    check_host(&secret.metadata, task.model.provider, &task.model.base_url)
+    check_host(&secret.metadata, model.provider, &model.base_url)
         .map_err(|refusal| misconfigured(format!("{field}: {refusal}")))?;
     value(&secret, field, reference)
+}
+
+/// The headers that requests to `url` carry. `field` is that of the address.
+pub async fn tool_headers(
+    client: &Client,
+    namespace: &str,
+    wanted: &[ToolHeader],
+    (field, url): (&str, &str),
+) -> Result<Vec<(String, Secret)>, Blocked> {
+    let mut headers = Vec::new();
+    for header in wanted {
+        let reference = &header.secret_key_ref;
+        let of_header = format!("the header {} of {field}", header.name);
+        let secret = secret(client, namespace, &of_header, reference, SecretUse::Tool).await?;
+        // Before the value is taken: the owner of the Secret says which hosts may have it.
+        check_tool_host(&secret.metadata, field, url)
+            .map_err(|refusal| misconfigured(format!("{of_header}: {refusal}")))?;
+        let value = value(&secret, &of_header, reference)?;
+        headers.push((header.name.clone(), Secret::new(&value)));
+    }
+    Ok(headers)
 }
 
 /// The Secret, if its owner allows this use of it.

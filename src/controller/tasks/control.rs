@@ -63,7 +63,10 @@ impl Controlled for CodeGenTask {
                 context.tasks.resume(&all.state());
                 builds::tasks_are(context, namespace.map(str::to_owned), &all.state());
             }
-            watcher::Event::Apply(task) | watcher::Event::InitApply(task) => context.runs.task_is_there(task),
+            watcher::Event::Apply(task) | watcher::Event::InitApply(task) => {
+                context.runs.task_is_there(task);
+                context.code_mode_agents.task_is_there(task);
+            }
             watcher::Event::Init => {}
         }
     }

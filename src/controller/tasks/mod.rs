@@ -5,7 +5,6 @@ mod builds;
 mod control;
 mod finish;
 mod memory;
-mod model;
 mod owners;
 pub(super) mod reconcile;
 mod reuse;

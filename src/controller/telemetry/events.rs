@@ -3,6 +3,7 @@
 //! Few Events: image, attempts, what it waits for, the end. Each has a name that follows from what it says, so that a step
 //! sent twice, also by another process, is one Event. Sending happens beside the work and never holds it up.
 
+mod code_mode;
 mod log;
 mod notes;
 mod send;

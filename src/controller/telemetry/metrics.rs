@@ -15,6 +15,10 @@ use crate::api::model::Provider;
 use crate::engine::event::Event;
 use crate::pipeline::stage::Category;
 
+mod code_mode;
+
+pub use code_mode::CodeModeMetrics;
+
 type Label = (&'static str, &'static str);
 type Counters<const N: usize> = Family<[Label; N], Counter>;
 type Gauges<const N: usize> = Family<[Label; N], Gauge>;
@@ -63,6 +67,7 @@ pub struct Metrics {
     runs_ended: Counters<2>,
     run_seconds: Histogram,
     queued_runs: Gauge,
+    code_mode: CodeModeMetrics,
     model_requests: Counters<2>,
     model_replies: Counters<2>,
     rejected_replies: Counters<1>,
@@ -111,6 +116,7 @@ impl Metrics {
             runs_ended: Family::default(),
             run_seconds: seconds(),
             queued_runs: Gauge::default(),
+            code_mode: CodeModeMetrics::default(),
             model_requests: Family::default(),
             model_replies: Family::default(),
             rejected_replies: Family::default(),
@@ -145,6 +151,7 @@ impl Metrics {
         );
         self.register_tasks(&mut all);
         self.register_runs(&mut all);
+        self.code_mode.register(&mut all);
         self.register_calls(&mut all);
         all.register_with_unit(
             "reconcile",
@@ -365,6 +372,12 @@ impl Metrics {
         if let Some(seconds) = seconds {
             self.run_seconds.observe(seconds);
         }
+    }
+
+    /// What is counted of code mode.
+    #[must_use]
+    pub const fn code_mode(&self) -> &CodeModeMetrics {
+        &self.code_mode
     }
 
     /// Whether this replica leads.

@@ -1,4 +1,4 @@
-//! The model of a task, made when a call is due: its Secrets are read then and not stored.
+//! A model behind the pool of calls, made when a call is due: its Secrets are read then and not stored.
 
 use std::time::Duration;
 
@@ -11,12 +11,13 @@ use crate::controller::schedule::calls::CallPermit;
 use crate::controller::sources::credentials;
 use crate::model::{AnyModel, Model, ModelError, NamedIn};
 use crate::pipeline::call::{Reply, Request};
-use crate::pipeline::task::Task;
+use crate::pipeline::task::ModelSettings;
 
 /// A model behind the pool of calls that its endpoint has.
 pub struct PooledModel<'a> {
     context: &'a Context,
-    task: &'a Task,
+    namespace: &'a str,
+    settings: &'a ModelSettings,
     prepared: OnceCell<Prepared>,
 }
 
@@ -27,29 +28,30 @@ struct Prepared {
 }
 
 impl<'a> PooledModel<'a> {
-    /// The model of `task`; nothing is read yet.
+    /// The model that `settings` of an object in `namespace` describe; nothing is read yet.
     #[must_use]
-    pub fn new(context: &'a Context, task: &'a Task) -> Self {
+    pub fn new(context: &'a Context, namespace: &'a str, settings: &'a ModelSettings) -> Self {
         Self {
             context,
-            task,
+            namespace,
+            settings,
             prepared: OnceCell::new(),
         }
     }
 
     /// Reads what the call needs and waits for its place, before its intent is written: what is missing must not cost a
     /// call. False when no call may start any more.
-    /// It gives up when so much time has passed as the task has left.
+    /// It gives up when so much time has passed as is left.
     pub async fn prepare(&self, seconds_left: f64) -> Result<bool, Blocked> {
-        let mut options =
-            credentials::model_options(&self.context.client, &self.context.models, self.task).await?;
+        let (client, gate) = (&self.context.client, &self.context.models);
+        let mut options = credentials::model_options(client, gate, self.namespace, self.settings).await?;
         // A deadline beyond what a clock can say is none.
         options.task_deadline = Duration::try_from_secs_f64(seconds_left)
             .ok()
             .and_then(|left| Instant::now().checked_add(left));
         let model = AnyModel::new(&options).map_err(|error| misconfigured(error.to_string()))?;
         // Last: a call that cannot be made takes no place.
-        let Some(place) = self.context.calls.enter(&self.task.model.base_url).await else {
+        let Some(place) = self.context.calls.enter(&self.settings.base_url).await else {
             return Ok(false);
         };
         // It is prepared once.
@@ -62,7 +64,7 @@ impl Model for PooledModel<'_> {
     async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
         let Some(prepared) = self.prepared.get() else {
             return Err(ModelError::Unreachable {
-                endpoint: self.task.model.base_url.clone(),
+                endpoint: self.settings.base_url.clone(),
                 address_from: NamedIn::default().address,
                 tries: 0,
                 detail: "the call was not prepared".to_owned(),
@@ -70,7 +72,7 @@ impl Model for PooledModel<'_> {
         };
         let reply = prepared.model.call(request).await;
         let failed = reply.as_ref().err().map(ModelError::category);
-        self.context.metrics.call_ended(self.task.model.provider, failed);
+        self.context.metrics.call_ended(self.settings.provider, failed);
         reply
     }
 }

@@ -1,0 +1,266 @@
+//! Calls of finished programs: each is a `CodeGenRun` of the question's, made once under a name that follows from the call.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{ObjectMeta, PostParams};
+use kube::{Api, ResourceExt as _};
+use serde_json::{Map, Value};
+
+use crate::api::code_mode::CodeModeRun;
+use crate::api::common::LocalRef;
+use crate::api::run::RunInput;
+use crate::api::run_status::RunOutputStatus;
+use crate::api::values::ValueType;
+use crate::api::{CodeGenRun, CodeGenRunSpec};
+use crate::code_mode::journal::Outcome;
+use crate::controller::context::Context;
+use crate::controller::runs::outputs;
+use crate::controller::runs::status::ended_in;
+use crate::engine::code_mode::{CallKey, Made};
+use crate::pipeline::code_mode::{FileHandle, SourcedTool, ToolOrigin, handles, run_inputs, run_result};
+use crate::pipeline::stage::Stage;
+use crate::sandbox::kubernetes::{Owner, names};
+
+/// The runs that a question has made for its calls.
+pub struct ChildRuns<'a> {
+    /// What all passes share.
+    pub context: &'a Context,
+    /// Whose children they are.
+    pub owner: &'a Owner,
+    /// Labels of the question's run that decide which operator works on it.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl<'a> ChildRuns<'a> {
+    /// Those of `run`.
+    #[must_use]
+    pub fn new(context: &'a Context, owner: &'a Owner, run: &CodeModeRun) -> Self {
+        let decides = |key: &String| context.selector.mentions(key);
+        let labels = run.labels().iter().filter(|(key, _)| decides(key));
+        Self {
+            context,
+            owner,
+            labels: labels.map(|(key, value)| (key.clone(), value.clone())).collect(),
+        }
+    }
+
+    /// Makes the run of a call, or looks at the one that is there.
+    pub async fn call(&self, tool: &SourcedTool, key: &CallKey, arguments: &Map<String, Value>) -> Made {
+        let name = self.name(key);
+        match self.own(&name).await {
+            Ok(Some(run)) => self.came_to(&run).await,
+            Ok(None) => self.create(name, tool, arguments).await,
+            Err(why) => why,
+        }
+    }
+
+    /// The beginning of the text that a handle stands for.
+    pub async fn read_text(&self, handle: &Value, limit: usize) -> Outcome {
+        let Some(file) = FileHandle::read(handle) else {
+            return raised("ValueError", "this is no file: pass on what a tool gave");
+        };
+        let output = match self.output(&file).await {
+            Ok(output) => output,
+            Err(outcome) => return outcome,
+        };
+        let named = format!("{}/{}", file.run, file.output);
+        if output.type_ == ValueType::Dir {
+            return raised(
+                "ValueError",
+                &format!("{named} is a folder, which read_text does not read"),
+            );
+        }
+        if output.claim.is_some() {
+            return raised(
+                "ValueError",
+                &format!("{named} lies on a claim, which read_text does not read"),
+            );
+        }
+        let found = outputs::read(&self.secrets(), &output).await;
+        let files = match found {
+            Ok(Some(files)) => files,
+            Ok(None) => return raised("ValueError", &format!("what was written to {named} is gone")),
+            Err(error) => return raised("ConnectionError", &format!("{named} cannot be read: {error}")),
+        };
+        let bytes = files
+            .first()
+            .map(|file| file.bytes.as_slice())
+            .unwrap_or_default();
+        // Cut before it is checked, so that what follows is nobody's matter; a character may be cut in two.
+        let text = String::from_utf8_lossy(bytes);
+        if text.contains('\0') {
+            return raised("ValueError", &format!("{named} is no text"));
+        }
+        Outcome::Returned(Value::String(text.chars().take(limit).collect()))
+    }
+
+    fn name(&self, key: &CallKey) -> String {
+        let (attempt, number) = (key.attempt.to_string(), key.number.to_string());
+        names::name(&self.owner.name, &[&self.owner.uid, "call", &attempt, &number])
+    }
+
+    fn runs(&self) -> Api<CodeGenRun> {
+        Api::namespaced(self.context.client.clone(), &self.owner.namespace)
+    }
+
+    fn secrets(&self) -> Api<Secret> {
+        Api::namespaced(self.context.client.clone(), &self.owner.namespace)
+    }
+
+    /// The run of that name, if it is one of this question's.
+    async fn own(&self, name: &str) -> Result<Option<CodeGenRun>, Made> {
+        let found = self.runs().get_opt(name).await;
+        let found = found
+            .map_err(|error| blocked(format!("the CodeGenRun {name} cannot be read: {error}"), false))?;
+        let Some(run) = found else { return Ok(None) };
+        if self.is_own(&run) {
+            return Ok(Some(run));
+        }
+        let message = format!(
+            "the CodeGenRun {}/{name} has the name of this call and was made by somebody else: delete it",
+            self.owner.namespace
+        );
+        Err(blocked(message, true))
+    }
+
+    fn is_own(&self, run: &CodeGenRun) -> bool {
+        let mut owners = run.owner_references().iter();
+        owners.any(|owner| owner.uid == self.owner.uid && owner.controller == Some(true))
+    }
+
+    async fn create(&self, name: String, tool: &SourcedTool, arguments: &Map<String, Value>) -> Made {
+        // Of another question's run nothing is passed on, whatever a program makes up.
+        for (parameter, file) in handles(&tool.tool, arguments) {
+            if let Err(outcome) = self.output(&file).await {
+                let Outcome::Raised { kind, message } = outcome else {
+                    continue;
+                };
+                return Made::Ended(raised(&kind, &format!("{parameter}: {message}")));
+            }
+        }
+        let inputs = match run_inputs(&tool.tool, arguments) {
+            Ok(inputs) => inputs,
+            Err(why) => return Made::Ended(raised("ValueError", &why)),
+        };
+        let run = self.run(name.clone(), &tool.origin, inputs);
+        match self.runs().create(&PostParams::default(), &run).await {
+            Ok(_) => Made::Pending(name),
+            // Of an earlier try whose reply was lost; the next pass looks whose it is.
+            Err(kube::Error::Api(status)) if status.is_already_exists() => Made::Pending(name),
+            // What the API server says of the arguments is the program's matter.
+            Err(kube::Error::Api(status)) if status.is_invalid() => {
+                Made::Ended(raised("ValueError", &status.message))
+            }
+            Err(kube::Error::Api(status)) if status.is_forbidden() => blocked(
+                format!("the CodeGenRun {name} was refused: {}", status.message),
+                true,
+            ),
+            Err(error) => blocked(format!("the CodeGenRun {name} cannot be created: {error}"), false),
+        }
+    }
+
+    fn run(&self, name: String, origin: &ToolOrigin, inputs: Vec<RunInput>) -> CodeGenRun {
+        let mut spec = CodeGenRunSpec {
+            inputs,
+            ..CodeGenRunSpec::default()
+        };
+        match origin {
+            ToolOrigin::Task { name } => spec.task_ref = Some(LocalRef { name: name.clone() }),
+            ToolOrigin::Program { image, pull_secret } => {
+                spec.program_image = Some(image.clone());
+                spec.pull_secret_ref.clone_from(pull_secret);
+            }
+            ToolOrigin::Http { .. } | ToolOrigin::Mcp { .. } => {}
+        }
+        CodeGenRun {
+            metadata: ObjectMeta {
+                name: Some(name),
+                namespace: Some(self.owner.namespace.clone()),
+                labels: Some(self.labels.clone()),
+                owner_references: Some(vec![self.owner.reference.clone()]),
+                ..ObjectMeta::default()
+            },
+            spec,
+            status: None,
+        }
+    }
+
+    async fn came_to(&self, run: &CodeGenRun) -> Made {
+        let name = run.name_any();
+        match ended_in(run) {
+            None => Made::Pending(name),
+            Some(Stage::Succeeded) => {
+                let outputs = run.status.as_ref().map(|status| status.outputs.as_slice());
+                let outputs = outputs.unwrap_or_default();
+                let mut long = BTreeMap::new();
+                for output in outputs.iter().filter(|output| is_long(output)) {
+                    match self.value(output).await {
+                        Ok(text) => long.insert(output.name.clone(), text),
+                        Err(why) => return why,
+                    };
+                }
+                let result = run_result(&name, outputs, |output| long.get(&output.name).cloned());
+                Made::Ended(Outcome::Returned(result))
+            }
+            Some(_) => {
+                let message = run.status.as_ref().and_then(|status| status.message.as_deref());
+                let message = message.unwrap_or("it says nothing of why");
+                Made::Ended(raised(
+                    "RuntimeError",
+                    &format!("the run {name} has failed: {message}"),
+                ))
+            }
+        }
+    }
+
+    /// A value that is too long for the status.
+    async fn value(&self, output: &RunOutputStatus) -> Result<String, Made> {
+        let found = outputs::read(&self.secrets(), output).await;
+        let files = found.map_err(|error| blocked(format!("an output cannot be read: {error}"), false))?;
+        let Some(files) = files else {
+            let message = format!("what was written to {} is gone", output.name);
+            return Err(Made::Ended(raised("RuntimeError", &message)));
+        };
+        let bytes = files
+            .first()
+            .map(|file| file.bytes.as_slice())
+            .unwrap_or_default();
+        Ok(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// What a handle stands for, if a tool of this question gave it.
+    async fn output(&self, file: &FileHandle) -> Result<RunOutputStatus, Outcome> {
+        let unknown = || {
+            raised(
+                "ValueError",
+                &format!("no tool gave the file {}/{}", file.run, file.output),
+            )
+        };
+        let found = self.runs().get_opt(&file.run).await;
+        let found = found
+            .map_err(|error| raised("ConnectionError", &format!("a file cannot be looked up: {error}")))?;
+        let run = found.filter(|run| self.is_own(run)).ok_or_else(unknown)?;
+        let outputs = run.status.unwrap_or_default().outputs;
+        let is_meant = |output: &RunOutputStatus| output.name == file.output && output.sha256 == file.sha256;
+        outputs.into_iter().find(is_meant).ok_or_else(unknown)
+    }
+}
+
+fn is_long(output: &RunOutputStatus) -> bool {
+    output.value.is_none() && ![ValueType::File, ValueType::Dir].contains(&output.type_)
+}
+
+fn blocked(message: String, needs_person: bool) -> Made {
+    Made::Blocked {
+        message,
+        needs_person,
+    }
+}
+
+fn raised(kind: &str, message: &str) -> Outcome {
+    Outcome::Raised {
+        kind: kind.to_owned(),
+        message: message.to_owned(),
+    }
+}

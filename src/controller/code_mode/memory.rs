@@ -1,0 +1,185 @@
+//! What is remembered of agents and questions while they are worked on, and who waits for whom.
+
+use std::sync::Arc;
+
+use kube::ResourceExt as _;
+use kube::runtime::reflector::ObjectRef;
+
+use crate::api::CodeGenTask;
+use crate::api::code_mode::{CodeModeAgent, CodeModeRun, CodeModeRunSpec, CodeModeRunStatus};
+use crate::controller::config::ConcurrencyLimits;
+use crate::controller::context::Context;
+use crate::controller::record::cache;
+use crate::controller::record::documents::Documents;
+use crate::controller::schedule::gate::Places;
+use crate::controller::schedule::shared::{Kind, Shared};
+use crate::controller::telemetry::metrics::Metrics;
+use crate::pipeline::code_mode::Question;
+
+/// What is remembered of a question.
+#[derive(Default)]
+pub struct QuestionMemory {
+    documents: Arc<Documents>,
+    question: Option<Arc<Question>>,
+}
+
+impl Kind for CodeModeAgent {
+    type Memory = ();
+    type Beside = ();
+
+    /// Agents are resolved and do nothing else, so that none waits for a place.
+    fn places(limits: ConcurrencyLimits) -> Places {
+        Places::of_code_mode(limits)
+    }
+
+    fn has_begun(&self) -> bool {
+        self.status.is_some()
+    }
+
+    fn is_under_way(&self) -> bool {
+        false
+    }
+}
+
+impl Kind for CodeModeRun {
+    type Memory = QuestionMemory;
+    type Beside = ();
+
+    fn places(limits: ConcurrencyLimits) -> Places {
+        Places::of_code_mode(limits)
+    }
+
+    fn count_queued(metrics: &Metrics, waiting: usize) {
+        metrics.code_mode().set_queued(waiting);
+    }
+
+    fn has_begun(&self) -> bool {
+        self.status
+            .as_ref()
+            .is_some_and(|status| status.progress.is_some())
+    }
+
+    fn is_under_way(&self) -> bool {
+        self.has_begun() && ended_in(self).is_none() && self.spec.suspend != Some(true)
+    }
+
+    fn was_worked_on(memory: &QuestionMemory) -> bool {
+        memory.question.is_some()
+    }
+}
+
+impl Shared<CodeModeAgent> {
+    /// A task has ended: agents that offer it go on, and questions that wait for them.
+    pub fn task_is_there(&self, task: &CodeGenTask) {
+        if cache::ended_in(task).is_none() {
+            return;
+        }
+        let (namespace, name) = (task.namespace(), task.name_any());
+        let offers = |agent: &CodeModeAgent| {
+            let mut tools = agent.spec.tools.iter();
+            let is_offered = tools.any(|tool| tool.task_ref.as_ref().is_some_and(|task| task.name == name));
+            agent.namespace() == namespace && is_offered
+        };
+        for agent in self.all().iter().filter(|agent| offers(agent)) {
+            self.wake(ObjectRef::from_obj(agent.as_ref()));
+        }
+    }
+}
+
+impl Shared<CodeModeRun> {
+    /// The documents of a question that are in memory.
+    pub fn documents(&self, uid: &str) -> Arc<Documents> {
+        self.with(uid, |memory| Arc::clone(&memory.documents))
+    }
+
+    /// What the question goes by, where it is in memory.
+    #[must_use]
+    pub fn question(&self, uid: &str) -> Option<Arc<Question>> {
+        self.with(uid, |memory| memory.question.clone())
+    }
+
+    /// Caches what the question goes by.
+    pub fn cache_question(&self, uid: &str, question: Question) -> Arc<Question> {
+        let question = Arc::new(question);
+        self.with(uid, |memory| memory.question = Some(Arc::clone(&question)));
+        question
+    }
+
+    fn wake_those(&self, waits: impl Fn(&CodeModeRun) -> bool) {
+        for run in self.all().iter().filter(|run| waits(run)) {
+            self.wake(ObjectRef::from_obj(run.as_ref()));
+        }
+    }
+}
+
+/// The stage in which a question ended.
+#[must_use]
+pub fn ended_in(run: &CodeModeRun) -> Option<&str> {
+    let stage = run.status.as_ref()?.stage.as_deref()?;
+    ["Succeeded", "Failed"].contains(&stage).then_some(stage)
+}
+
+/// An agent is there, or has changed: questions that wait for it go on.
+pub fn agent_has_changed(context: &Context, agent: &CodeModeAgent) {
+    let (namespace, name) = (agent.namespace(), agent.name_any());
+    context.code_mode_runs.wake_those(|run| {
+        !run.has_begun() && run.namespace() == namespace && run.spec.agent_ref.name == name
+    });
+}
+
+/// A question has ended: those that continue its conversation go on.
+pub fn question_has_changed(context: &Context, ended: &CodeModeRun) {
+    if ended_in(ended).is_none() {
+        return;
+    }
+    let (namespace, name) = (ended.namespace(), ended.name_any());
+    context.code_mode_runs.wake_those(|run| {
+        let continues = run.spec.continues.as_ref();
+        !run.has_begun()
+            && run.namespace() == namespace
+            && continues.is_some_and(|continued| continued.name == name)
+    });
+}
+
+/// Drops what nobody asks a question in memory for.
+pub fn trim(run: &mut CodeModeRun) {
+    run.metadata.managed_fields = None;
+    if ended_in(run).is_none() {
+        return;
+    }
+    let Some(status) = run.status.take() else { return };
+    run.status = Some(CodeModeRunStatus {
+        stage: status.stage,
+        completed_at: status.completed_at,
+        ..CodeModeRunStatus::default()
+    });
+    let spec = std::mem::take(&mut run.spec);
+    run.spec = CodeModeRunSpec {
+        agent_ref: spec.agent_ref,
+        ttl_seconds_after_finished: spec.ttl_seconds_after_finished,
+        ..CodeModeRunSpec::default()
+    };
+    run.metadata.annotations = None;
+    run.metadata.labels = None;
+}
+
+/// How many questions there are of each stage.
+#[must_use]
+pub fn counts(all: &[Arc<CodeModeRun>]) -> Vec<(&'static str, i64)> {
+    const STAGES: [&str; 5] = ["Pending", "Writing", "Running", "Succeeded", "Failed"];
+    let stage = |run: &CodeModeRun| {
+        let stage = run.status.as_ref().and_then(|status| status.stage.clone());
+        STAGES
+            .into_iter()
+            .position(|known| stage.as_deref() == Some(known))
+    };
+    let mut counts = [0; STAGES.len()];
+    for run in all {
+        counts[stage(run).unwrap_or_default()] += 1;
+    }
+    STAGES
+        .into_iter()
+        .zip(counts)
+        .filter(|(_, number)| *number > 0)
+        .collect()
+}

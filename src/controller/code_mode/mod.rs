@@ -1,0 +1,40 @@
+//! Code mode: agents whose tools are looked up, and questions that are answered by programs that call them.
+//!
+//! ```text
+//! agent      what its tools are -> signatures in its status
+//! question   the agent as it is -> a frozen question -> one step of the engine a pass
+//! ```
+//!
+//! From its frozen copy on a question depends on its own objects, and on the tools that it calls.
+
+mod agent;
+mod calls;
+mod children;
+mod finish;
+pub(super) mod memory;
+mod question;
+mod resolve;
+mod start;
+mod store;
+
+use kube::{Resource as _, ResourceExt as _};
+
+use crate::api::code_mode::CodeModeRun;
+use crate::sandbox::kubernetes::Owner;
+
+/// What distinguishes the documents of a question from other objects of its run.
+const DOCUMENTS: &str = "code-mode";
+
+/// Whose children the objects of a question are.
+fn owner(object: &CodeModeRun) -> Owner {
+    Owner {
+        namespace: object.namespace().unwrap_or_default(),
+        name: object.name_any(),
+        uid: object.uid().unwrap_or_default(),
+        run: DOCUMENTS.to_owned(),
+        wish: String::new(),
+        generation: object.metadata.generation.unwrap_or_default(),
+        attempt: 0,
+        reference: object.controller_owner_ref(&()).unwrap_or_default(),
+    }
+}

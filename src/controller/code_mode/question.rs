@@ -1,0 +1,406 @@
+//! Questions as a kind, and one reconcile pass over one of them: one decision is made, done and recorded.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+use kube::core::PartialObjectMeta;
+use kube::runtime::Controller;
+use kube::runtime::reflector::Store;
+use kube::runtime::watcher;
+use tokio::sync::watch;
+
+use super::calls::Caller;
+use super::memory::{self, ended_in, question_has_changed};
+use super::owner;
+use super::start::{QUESTION, agent_of, freeze, refers_to};
+use super::store::CodeModeStore;
+use crate::api::CodeGenRun;
+use crate::api::code_mode::CodeModeRun;
+use crate::api::conditions::run_reason;
+use crate::controller::api::{self, namespaced, owners};
+use crate::controller::context::Context;
+use crate::controller::control::finish::finish;
+use crate::controller::control::{Controlled, Pass, PassResult};
+use crate::controller::error::ReconcileError;
+use crate::controller::hold::queued;
+use crate::controller::pooled_model::PooledModel;
+use crate::controller::runs;
+use crate::controller::schedule::shared::Shared;
+use crate::controller::schedule::waits::{self, Awaited};
+use crate::controller::telemetry::metrics::Reconciled;
+use crate::engine::code_mode::{CodeModeEngine, Happened, Step};
+use crate::ledger::{Created, Store as _, StoreError};
+use crate::pipeline::code_mode::{Decision, PROGRESS_VERSION, Progress, Question, decide, held};
+use crate::pipeline::stage::Category;
+use crate::pipeline::status::{Hold, Until};
+use crate::sandbox::kubernetes::Owner;
+
+/// A pass without cause, should a watch have missed something.
+const SAFETY_NET: Duration = Duration::from_mins(5);
+
+impl Controlled for CodeModeRun {
+    type Pass<'a> = QuestionPass<'a>;
+
+    fn shared(context: &Context) -> &Shared<Self> {
+        &context.code_mode_runs
+    }
+
+    fn pass(self, context: &Context) -> QuestionPass<'_> {
+        QuestionPass {
+            owner: owner(&self),
+            object: self,
+            context,
+            refers_to: BTreeSet::new(),
+        }
+    }
+
+    fn trim(&mut self) {
+        memory::trim(self);
+    }
+
+    fn observe(context: &Arc<Context>, _: Option<&str>, event: &watcher::Event<Self>, all: &Store<Self>) {
+        match event {
+            watcher::Event::Delete(run) => {
+                Self::forget(context, run.metadata.uid.as_deref().unwrap_or_default());
+            }
+            watcher::Event::Apply(run) | watcher::Event::InitApply(run) => {
+                question_has_changed(context, run);
+            }
+            // The first list, before any pass, or one after a break.
+            watcher::Event::InitDone => {
+                Self::shared(context).forget_deleted();
+                Self::shared(context).resume(&all.state());
+            }
+            watcher::Event::Init => {}
+        }
+    }
+
+    fn watch_children(
+        controller: Controller<Self>,
+        context: &Arc<Context>,
+        namespace: Option<&str>,
+        _: &Store<Self>,
+    ) -> Controller<Self> {
+        // As metadata, for memory: a pass reads the run that it needs by name.
+        let runs = namespaced::<PartialObjectMeta<CodeGenRun>>(&context.client, namespace);
+        controller.watches(runs, watcher::Config::default(), |run| owners(&run))
+    }
+}
+
+/// One pass over one question.
+pub struct QuestionPass<'a> {
+    /// The run as it was written last.
+    pub object: CodeModeRun,
+    context: &'a Context,
+    owner: Owner,
+    /// What it reads and a person may have to mend.
+    refers_to: BTreeSet<Awaited>,
+}
+
+impl Pass for QuestionPass<'_> {
+    type Of = CodeModeRun;
+
+    fn object(&self) -> &CodeModeRun {
+        &self.object
+    }
+
+    fn context(&self) -> &Context {
+        self.context
+    }
+
+    async fn act(&mut self) -> PassResult {
+        Box::pin(self.decide_and_do()).await
+    }
+
+    fn says_hold(&self, hold: &Hold) -> bool {
+        self.object.status.as_ref().is_some_and(|status| {
+            status.reason.as_deref() == Some(hold.reason)
+                && status.message.as_ref() == Some(&hold.message)
+                && status.observed_generation == self.object.metadata.generation
+        })
+    }
+
+    async fn write_hold(&mut self, hold: &Hold) -> Result<(), ReconcileError> {
+        let before = self.object.status.clone().unwrap_or_default();
+        let generation = self.object.metadata.generation;
+        let object = CodeModeRun {
+            status: Some(held(before, hold, generation, Timestamp::now())),
+            ..self.object.clone()
+        };
+        self.object = api::replace_status(&self.context.client, &object).await?;
+        self.context.code_mode_runs.wrote(&self.object);
+        self.context.events.code_mode_run_held(&self.object, hold);
+        Ok(())
+    }
+
+    fn may_hold(&self) -> bool {
+        ended_in(&self.object).is_none()
+    }
+
+    fn leaves_place(&self, hold: &Hold) -> bool {
+        // A wait for another question may take hours, in which others can use the place.
+        hold.until != Until::Room || hold.reason == run_reason::AWAITING_RUN
+    }
+
+    fn refers_to(&self) -> BTreeSet<Awaited> {
+        self.refers_to.clone()
+    }
+}
+
+impl QuestionPass<'_> {
+    fn uid(&self) -> &str {
+        &self.owner.uid
+    }
+
+    async fn decide_and_do(&mut self) -> PassResult {
+        if ended_in(&self.object).is_some() {
+            return Ok((finish(self).await?, Reconciled::Idle));
+        }
+        let progress = self.progress()?;
+        if progress
+            .as_ref()
+            .is_some_and(|progress| progress.version > PROGRESS_VERSION)
+        {
+            tracing::warn!(
+                namespace = self.owner.namespace,
+                run = self.owner.name,
+                "the run was written by a newer operator and is left alone: bring that version back"
+            );
+            return Ok((None, Reconciled::Idle));
+        }
+        // Before a place is asked for: a suspended run needs none.
+        if self.object.spec.suspend == Some(true) {
+            return Err(Hold::suspended().into());
+        }
+        let Some(progress) = progress else {
+            return Box::pin(self.start()).await;
+        };
+        if let Some(limit) = self.context.code_mode_runs.admit(&self.object) {
+            return Err(queued(limit).into());
+        }
+        // True once: the pass that was woken retries at once, the next one waits for `retry_at` again.
+        let is_mended = self.context.code_mode_runs.waits.take_woken(self.uid());
+        let question = self.question().await?;
+        self.refers_to = waits::of_model(&question.namespace, &question.model);
+        Box::pin(self.step(&question, progress, is_mended)).await
+    }
+
+    /// Where the answer stands; none where nothing is recorded.
+    fn progress(&self) -> Result<Option<Progress>, ReconcileError> {
+        let recorded = self
+            .object
+            .status
+            .as_ref()
+            .and_then(|status| status.progress.clone());
+        let read = recorded
+            .map(|recorded| serde_json::from_value(recorded.into()))
+            .transpose();
+        read.map_err(|error| {
+            self.damaged("the progress in its status", &error.to_string())
+                .into()
+        })
+    }
+
+    fn damaged(&self, what: &str, detail: &str) -> StoreError {
+        StoreError::Damaged {
+            name: format!("CodeModeRun {}/{}, {what}", self.owner.namespace, self.owner.name),
+            detail: detail.to_owned(),
+        }
+    }
+
+    fn store(&self) -> CodeModeStore<'_> {
+        let documents = self.context.code_mode_runs.documents(self.uid());
+        CodeModeStore::new(
+            self.context.client.clone(),
+            &self.owner,
+            documents,
+            self.object.clone(),
+        )
+    }
+
+    /// What the question goes by, as it was frozen.
+    async fn question(&self) -> Result<Arc<Question>, ReconcileError> {
+        if let Some(question) = self.context.code_mode_runs.question(self.uid()) {
+            return Ok(question);
+        }
+        let bytes = self.store().read(QUESTION).await?;
+        let bytes = bytes.ok_or_else(|| self.damaged("the Secret with its question", "it is gone"))?;
+        let question = serde_json::from_slice(&bytes);
+        let question = question.map_err(|error| self.damaged("its question", &error.to_string()))?;
+        Ok(self.context.code_mode_runs.cache_question(self.uid(), question))
+    }
+
+    /// Freezes what the question goes by, and records the first progress.
+    async fn start(&mut self) -> PassResult {
+        // Reads the agent with its tools, and the conversation before.
+        let agent = agent_of(self.context, &self.object).await?;
+        self.refers_to = refers_to(&agent);
+        if let Some(limit) = self.context.code_mode_runs.admit(&self.object) {
+            return Err(queued(limit).into());
+        }
+        let question = Box::pin(freeze(self.context, &self.object, &agent)).await?;
+        let store = self.store();
+        // Plain data with string keys: writing it to memory cannot fail.
+        let bytes = serde_json::to_vec(&question).unwrap_or_default();
+        // Of a pass that was killed before the status: what is frozen counts.
+        let question = match store.create(QUESTION, &bytes).await? {
+            Created::New => question,
+            Created::Existed(bytes) => {
+                let question = serde_json::from_slice(&bytes);
+                question.map_err(|error| self.damaged("its question", &error.to_string()))?
+            }
+        };
+        let progress = Progress::start(Timestamp::now());
+        store
+            .save(&serde_json::to_vec(&progress).unwrap_or_default())
+            .await?;
+        self.context.code_mode_runs.cache_question(self.uid(), question);
+        let written = store.into_object();
+        self.context.code_mode_runs.reset_backoff(&written);
+        self.remember(written);
+        Ok((None, Reconciled::Advanced))
+    }
+
+    /// Performs the next step; at once where `is_mended` says that what it waited for has changed.
+    async fn step(&mut self, question: &Question, mut progress: Progress, is_mended: bool) -> PassResult {
+        if self.waits_for_runs(&progress) {
+            return Ok((Some(SAFETY_NET), Reconciled::Pending));
+        }
+        let now = Timestamp::now();
+        if is_mended && let Some(waiting) = &mut progress.waiting {
+            waiting.retry_at = waiting.retry_at.min(now);
+        }
+        let context = self.context;
+        let model = PooledModel::new(context, &question.namespace, &question.model);
+        let mut tools = Caller::new(context, &self.owner, &self.object, question);
+        // Reads what the step needs, before its intent is written: what is missing must cost nothing.
+        match decide(question, &progress, now) {
+            Decision::Ask => {
+                let left = question.limits.deadline_seconds - progress.active_seconds(now);
+                if !model.prepare(left.max(0.0)).await? {
+                    return Ok((None, Reconciled::Idle));
+                }
+            }
+            Decision::Run => tools.prepare(context, question).await?,
+            Decision::Finished | Decision::Wait(_) | Decision::Stop(_) => {}
+        }
+        let store = self.store();
+        let (in_call, _) = watch::channel(false);
+        let observer = |happened: &Happened| self.happened(question, happened);
+        let engine = CodeModeEngine {
+            question,
+            model: &model,
+            store: &store,
+            interpreter: &context.interpreter,
+            tools: &tools,
+            clock: Timestamp::now,
+            in_call: &in_call,
+            observer: &observer,
+        };
+        // Acts and writes.
+        let done = Box::pin(engine.step(progress)).await;
+        let written = store.into_object();
+        self.remember(written);
+        let (progress, step) = done?;
+        self.context.code_mode_runs.reset_backoff(&self.object);
+        Ok(self.after(&progress, &step))
+    }
+
+    /// Whether every run that the program waits for is under way: the end of one brings the next pass.
+    fn waits_for_runs(&self, progress: &Progress) -> bool {
+        let calls = &progress.waits.calls;
+        if calls.is_empty() || progress.stage.is_terminal() {
+            return false;
+        }
+        let all = self.context.runs.all();
+        let is_under_way = |name: &String| {
+            let mut runs = all.iter();
+            let run = runs.find(|run| {
+                run.namespace().as_ref() == Some(&self.owner.namespace) && run.name_any() == *name
+            });
+            run.is_some_and(|run| runs::status::ended_in(run).is_none())
+        };
+        calls.iter().all(|call| is_under_way(&call.run))
+    }
+
+    /// When the next pass is due.
+    fn after(&self, progress: &Progress, step: &Step) -> (Option<Duration>, Reconciled) {
+        let runs = &self.context.code_mode_runs;
+        let needs_person = progress
+            .waiting
+            .as_ref()
+            .is_some_and(|waiting| waiting.category == Category::Configuration);
+        if needs_person && !progress.stage.is_terminal() {
+            runs.wait_for_change(&self.object, self.refers_to.clone());
+        } else {
+            runs.waits.stop(self.uid());
+        }
+        match step {
+            Step::Advanced | Step::Finished => (None, Reconciled::Advanced),
+            Step::Pending => (Some(SAFETY_NET), Reconciled::Pending),
+            Step::Waiting(until) => {
+                let pause = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
+                (Some(pause), Reconciled::Waiting)
+            }
+        }
+    }
+
+    /// Remembers which version was written, so that no older one is acted on, and announces an end.
+    fn remember(&mut self, written: CodeModeRun) {
+        let had_ended = ended_in(&self.object).is_some();
+        self.context.code_mode_runs.wrote(&written);
+        self.object = written;
+        if ended_in(&self.object).is_some() && !had_ended {
+            self.announce_end();
+        }
+    }
+
+    /// Counts the end and says it in an Event.
+    pub fn announce_end(&self) {
+        self.context.events.code_mode_run_ended(&self.object);
+        question_has_changed(self.context, &self.object);
+    }
+
+    fn happened(&self, question: &Question, happened: &Happened) {
+        let (namespace, run) = (&self.owner.namespace, &self.owner.name);
+        let metrics = self.context.metrics.code_mode();
+        match happened {
+            Happened::CallStarted { attempt } => {
+                tracing::info!(namespace, run, attempt, "the model is asked for a program");
+            }
+            Happened::CallFinished { tokens, seconds } => {
+                tracing::info!(namespace, run, tokens, seconds, "the model has answered");
+            }
+            Happened::ProgramFailed { attempt, error } => {
+                metrics.program_failed();
+                // What a program says may hold data of its tools.
+                tracing::info!(namespace, run, attempt, bytes = error.len(), "a program failed");
+                self.context.events.program_failed(&self.object, *attempt, error);
+            }
+            Happened::ToolCalled {
+                attempt,
+                number,
+                tool,
+                raised,
+                seconds,
+            } => {
+                let source = question.tool(tool).map_or("Builtin", |tool| tool.origin.as_str());
+                let has_raised = raised.is_some();
+                metrics.tool_called(source, has_raised);
+                tracing::info!(
+                    namespace,
+                    run,
+                    attempt,
+                    number,
+                    tool,
+                    has_raised,
+                    seconds,
+                    "a tool was called"
+                );
+            }
+        }
+    }
+}

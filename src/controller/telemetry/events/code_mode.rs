@@ -1,0 +1,79 @@
+//! The story of agents and questions of code mode.
+
+use kube::ResourceExt as _;
+
+use super::Events;
+use super::notes::{Note, end, waiting};
+use super::send::reference;
+use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
+use crate::pipeline::status::{Hold, Until};
+
+impl Events {
+    /// The agent is held; one Event for each cause.
+    pub fn code_mode_agent_held(&self, agent: &CodeModeAgent, hold: &Hold) {
+        tracing::info!(
+            namespace = agent.namespace().unwrap_or_default(),
+            agent = agent.name_any(),
+            reason = hold.reason,
+            message = hold.message,
+            "the agent is not ready"
+        );
+        self.enqueue(reference(agent), waiting(hold, hold.until == Until::Mended));
+    }
+
+    /// The question is held; one Event for each cause.
+    pub fn code_mode_run_held(&self, run: &CodeModeRun, hold: &Hold) {
+        tracing::info!(
+            namespace = run.namespace().unwrap_or_default(),
+            run = run.name_any(),
+            reason = hold.reason,
+            message = hold.message,
+            "the question waits"
+        );
+        self.enqueue(reference(run), waiting(hold, hold.until == Until::Mended));
+    }
+
+    /// A program was refused, or failed.
+    pub fn program_failed(&self, run: &CodeModeRun, attempt: u32, error: &str) {
+        let text = format!("Program {attempt}: {error}");
+        self.enqueue(reference(run), Note::normal("ProgramFailed", "Run", text));
+    }
+
+    /// The question has ended, as its status says.
+    pub fn code_mode_run_ended(&self, run: &CodeModeRun) {
+        let Some(status) = &run.status else { return };
+        let reason = status.reason.as_deref().unwrap_or_default();
+        let text = status.message.clone().unwrap_or_default();
+        let stage = if status.stage.as_deref() == Some("Succeeded") {
+            "Succeeded"
+        } else {
+            "Failed"
+        };
+        self.metrics.code_mode().ended(stage, known_reason(reason));
+        // The answer is no matter of a log.
+        tracing::info!(
+            namespace = run.namespace().unwrap_or_default(),
+            run = run.name_any(),
+            stage,
+            attempt = status.attempt,
+            reason,
+            "the question has ended"
+        );
+        self.enqueue(reference(run), end(Some(stage), format!("{reason}: {text}")));
+    }
+}
+
+/// The reason as a label, which has a bounded set of values.
+fn known_reason(reason: &str) -> &'static str {
+    const KNOWN: [&str; 5] = [
+        "Answered",
+        "RetriesExhausted",
+        "BudgetExceeded",
+        "UnknownOutcome",
+        "JournalMismatch",
+    ];
+    KNOWN
+        .into_iter()
+        .find(|known| *known == reason)
+        .unwrap_or("Other")
+}

@@ -1,0 +1,196 @@
+//! The status of an agent, and that of a question that has not begun. One place.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+
+use super::question::SourcedTool;
+use crate::api::code_mode::{CodeModeAgentStatus, CodeModeRunStatus, ToolStatus};
+use crate::api::conditions::{READY, TOOLS_RESOLVED, code_mode_reason};
+use crate::code_mode::signature::{Effect, READ_TEXT, Toolbox};
+use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
+use crate::pipeline::status::{Hold, conditions};
+
+/// Bytes of a description in a status.
+const DESCRIPTION_BYTES: usize = 160;
+/// Bytes of a signature in a status.
+const SIGNATURE_BYTES: usize = 300;
+
+/// The status of an agent whose tools have signatures.
+#[must_use]
+pub fn resolved(
+    tools: &[SourcedTool],
+    toolbox: &Toolbox,
+    generation: Option<i64>,
+    before: &[Condition],
+    now: Timestamp,
+) -> CodeModeAgentStatus {
+    let shown: Vec<ToolStatus> = toolbox
+        .names()
+        .iter()
+        .filter_map(|name| Some(shown(name, tools, toolbox.find(name)?.line())))
+        .collect();
+    let message = format!("{} tools can be called", shown.len());
+    let said = (true, code_mode_reason::TOOLS_RESOLVED, message.as_str());
+    CodeModeAgentStatus {
+        observed_generation: generation,
+        conditions: both(said, generation, before, now),
+        tool_count: i32::try_from(shown.len()).unwrap_or(i32::MAX),
+        uses_durable_tools: shown.iter().any(|tool| tool.durable),
+        tools: shown,
+    }
+}
+
+fn shown(name: &str, tools: &[SourcedTool], line: String) -> ToolStatus {
+    let sourced = tools.iter().find(|sourced| sourced.tool.name == name);
+    let description = sourced.map_or(String::new(), |sourced| sourced.tool.description.clone());
+    let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    ToolStatus {
+        name: name.to_owned(),
+        description: cut(&description, DESCRIPTION_BYTES),
+        signature: cut(&line, SIGNATURE_BYTES),
+        source: sourced
+            .map_or("Builtin", |sourced| sourced.origin.as_str())
+            .to_owned(),
+        durable: name != READ_TEXT && sourced.is_some_and(|sourced| sourced.tool.effect == Effect::Durable),
+    }
+}
+
+/// The status of an agent that is held: its tools as they were known before.
+#[must_use]
+pub fn unresolved(
+    before: CodeModeAgentStatus,
+    hold: &Hold,
+    generation: Option<i64>,
+    now: Timestamp,
+) -> CodeModeAgentStatus {
+    let message = cut(&hold.message, LONGEST_MESSAGE);
+    let said = (false, hold.reason, message.as_str());
+    CodeModeAgentStatus {
+        observed_generation: generation,
+        conditions: both(said, generation, &before.conditions, now),
+        ..before
+    }
+}
+
+fn both(
+    (is_true, reason, message): (bool, &str, &str),
+    generation: Option<i64>,
+    before: &[Condition],
+    now: Timestamp,
+) -> Vec<Condition> {
+    let status = if is_true { "True" } else { "False" };
+    let condition = |type_: &str| {
+        let earlier = before.iter().find(|earlier| earlier.type_ == type_);
+        let since = earlier.filter(|earlier| earlier.status == status);
+        Condition {
+            type_: type_.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            observed_generation: generation,
+            last_transition_time: since.map_or(Time(now), |earlier| earlier.last_transition_time.clone()),
+        }
+    };
+    [READY, TOOLS_RESOLVED].map(condition).to_vec()
+}
+
+/// The status of a question that is held, whether or not it has begun.
+#[must_use]
+pub fn held(
+    before: CodeModeRunStatus,
+    hold: &Hold,
+    generation: Option<i64>,
+    now: Timestamp,
+) -> CodeModeRunStatus {
+    let message = cut(&hold.message, LONGEST_MESSAGE);
+    let said = (hold.reason, message.as_str());
+    CodeModeRunStatus {
+        observed_generation: generation,
+        stage: before.stage.clone().or_else(|| Some("Pending".to_owned())),
+        conditions: conditions(hold.until.into(), said, generation, &before.conditions, now),
+        reason: Some(hold.reason.to_owned()),
+        message: Some(message),
+        ..before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::api::code_mode::{HttpTool, ToolSource};
+    use crate::pipeline::code_mode::http_tool;
+    use crate::pipeline::status::Until;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn tools() -> Vec<SourcedTool> {
+        let source = ToolSource {
+            name: "exchange_rate".to_owned(),
+            description: Some("The rate\nof a day.".to_owned()),
+            ..ToolSource::default()
+        };
+        let http: HttpTool = serde_json::from_value(json!({
+            "url": "https://rates.example/{base}",
+            "parameters": {"type": "object", "properties": {"base": {"type": "string"}}, "required": ["base"]},
+            "result": {"type": "number"},
+        }))
+        .unwrap();
+        vec![http_tool(&source, &http)]
+    }
+
+    #[test]
+    fn an_agent_says_what_its_programs_can_call() {
+        let tools = tools();
+        let toolbox = Toolbox::new(tools.iter().map(|tool| tool.tool.clone()).collect()).unwrap();
+        let status = resolved(&tools, &toolbox, Some(3), &[], at(0));
+        let expected = ToolStatus {
+            name: "exchange_rate".to_owned(),
+            description: "The rate of a day.".to_owned(),
+            signature: "exchange_rate(base: str) -> float".to_owned(),
+            source: "HTTP".to_owned(),
+            durable: false,
+        };
+        assert_eq!(status.tools, [expected]);
+        assert_eq!((status.tool_count, status.uses_durable_tools), (1, false));
+        let said: Vec<_> = status
+            .conditions
+            .iter()
+            .map(|said| (said.type_.as_str(), said.status.as_str()))
+            .collect();
+        assert_eq!(said, [("Ready", "True"), ("ToolsResolved", "True")]);
+    }
+
+    #[test]
+    fn an_agent_that_is_held_keeps_its_tools_and_says_since_when() {
+        let tools = tools();
+        let toolbox = Toolbox::new(tools.iter().map(|tool| tool.tool.clone()).collect()).unwrap();
+        let ready = resolved(&tools, &toolbox, Some(1), &[], at(0));
+        let hold = Hold {
+            reason: code_mode_reason::TOOLS_AWAITED,
+            message: "the task is not there".to_owned(),
+            until: Until::Mended,
+        };
+        let waits = unresolved(ready, &hold, Some(2), at(5));
+        assert_eq!(waits.tools.len(), 1);
+        let since: Vec<_> = waits
+            .conditions
+            .iter()
+            .map(|said| said.last_transition_time.0)
+            .collect();
+        assert_eq!(since, [at(5), at(5)]);
+        let still = unresolved(waits, &hold, Some(2), at(9));
+        assert_eq!(still.conditions[0].last_transition_time.0, at(5));
+    }
+
+    #[test]
+    fn a_question_that_waits_before_it_begins_is_pending() {
+        let status = held(CodeModeRunStatus::default(), &Hold::suspended(), Some(1), at(0));
+        assert_eq!(status.stage.as_deref(), Some("Pending"));
+        assert_eq!(status.reason.as_deref(), Some("Suspended"));
+        assert_eq!(status.conditions.len(), 4);
+    }
+}
