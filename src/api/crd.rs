@@ -15,6 +15,8 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
         agent_crd(),
         run_crd(),
         for_the_server(CodeGenApproval::crd()),
+        code_mode_agent_crd(),
+        code_mode_run_crd(),
     ]
 }
 

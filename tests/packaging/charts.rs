@@ -186,14 +186,21 @@ fn either_chart_installs_the_crds_and_keeps_them_by_default() {
         .collect()
     };
     let both = |stays: bool| {
-        ["codegenagents", "codegenapprovals", "codegenruns", "codegentasks"]
-            .map(|plural| {
-                (
-                    format!("CustomResourceDefinition /{plural}.codegen-operator.dev"),
-                    stays,
-                )
-            })
-            .to_vec()
+        [
+            "codegenagents",
+            "codegenapprovals",
+            "codegenruns",
+            "codegentasks",
+            "codemodeagents",
+            "codemoderuns",
+        ]
+        .map(|plural| {
+            (
+                format!("CustomResourceDefinition /{plural}.codegen-operator.dev"),
+                stays,
+            )
+        })
+        .to_vec()
     };
     assert_eq!(from("codegen-operator", "image: {repository: r}"), both(true));
     assert_eq!(

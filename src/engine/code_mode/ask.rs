@@ -1,18 +1,16 @@
 //! The model's call: intent, call, record, and the program in its reply.
 
-use codegen_interpreter::{Diagnostic, Error};
+use codegen_interpreter::Diagnostic;
 
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
 use crate::code_mode::reply::program_of;
 use crate::ledger::{Ledger, Store};
 use crate::model::{Model, ModelError};
 use crate::pipeline::call::{FinishReason, Reply, Request, request_hash};
-use crate::pipeline::causes::with_causes;
 use crate::pipeline::code_mode::{
     Evidence, Outcome, Progress, Stop, StopReason, allow_call, limited, request, request_tokens,
 };
 use crate::pipeline::progress::Intent;
-use crate::pipeline::stage::Category;
 
 /// Seconds after which a call that another holder started is taken for lost.
 const CALL_DEADLINE_SECONDS: i64 = 120;
@@ -142,10 +140,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             Ok(faults) if faults.is_empty() => {}
             Ok(faults) => return self.reject(progress, ill_typed(program, &faults)).await,
             // A check that cannot be made refuses no program: running shows what is wrong with it.
-            Err(Error::WorkerDied { .. }) => {}
-            Err(error) => {
-                return Ok(self.blocked(progress, Category::Configuration, with_causes(&error)));
-            }
+            Err(_) => {}
         }
         // The reply has moved the sequence on.
         let name = format!("documents/program-{:04}.json", progress.sequence - 1);

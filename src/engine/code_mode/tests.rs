@@ -1,8 +1,8 @@
 //! Questions answered by real programs in real workers, with tools in memory; killed at every write.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{LazyLock, Mutex};
 
 use codegen_interpreter::{Pool, Settings};
 use jiff::Timestamp;
@@ -22,7 +22,10 @@ use crate::pipeline::code_mode::{
 };
 use crate::pipeline::test_support::task;
 
-static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::new(Settings::default()));
+thread_local! {
+    /// One for each test, which has a thread and a runtime of its own: a worker that waits belongs to the runtime that started it.
+    static POOL: Pool = Pool::new(Settings::default());
+}
 
 /// What a tool in memory does with a call.
 type Conduct = fn(&World, &CallKey, &Map<String, Value>) -> Made;
@@ -149,7 +152,7 @@ impl World {
             question: &self.question,
             model: &self.script,
             store,
-            interpreter: &POOL,
+            interpreter: &POOL.with(Pool::clone),
             tools: self,
             clock: Timestamp::now,
             in_call: &watch::Sender::new(false),
