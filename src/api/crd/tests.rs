@@ -171,6 +171,12 @@ fn lists_of_named_things_merge_by_name() {
             "CodeGenTask.spec.samples",
             "CodeGenTask.spec.sandbox.secrets",
             "CodeGenTask.status.conditions",
+            "CodeModeAgent.spec.model.headers",
+            "CodeModeAgent.spec.tools",
+            "CodeModeAgent.spec.tools[].http.headersFrom",
+            "CodeModeAgent.spec.tools[].mcp.headersFrom",
+            "CodeModeAgent.status.conditions",
+            "CodeModeRun.status.conditions",
         ]
     );
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod code_mode;
 mod rules;
 
 /// A task with these lines (YAML, at the level of `spec`) beside `prompt` and `model`.

@@ -156,7 +156,11 @@ impl<'a> ChildRuns<'a> {
                 format!("the CodeGenRun {name} was refused: {}", status.message),
                 true,
             ),
-            Err(error) => blocked(format!("the CodeGenRun {name} cannot be created: {error}"), false),
+            // The reply may be lost, and the run be there.
+            Err(error) => match self.own(&name).await {
+                Ok(Some(_)) => Made::Pending(name),
+                _ => blocked(format!("the CodeGenRun {name} cannot be created: {error}"), false),
+            },
         }
     }
 

@@ -8,11 +8,13 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 /// Resources by kind.
-const KINDS: [(&str, &str); 16] = [
+const KINDS: [(&str, &str); 18] = [
     ("CodeGenAgent", "codegenagents"),
     ("CodeGenApproval", "codegenapprovals"),
     ("CodeGenRun", "codegenruns"),
     ("CodeGenTask", "codegentasks"),
+    ("CodeModeAgent", "codemodeagents"),
+    ("CodeModeRun", "codemoderuns"),
     ("ConfigMap", "configmaps"),
     ("EndpointSlice", "endpointslices"),
     ("Event", "events"),

@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
 use crate::api::{CodeGenRun, CodeGenTask, CodeGenTaskStatus};
+use crate::controller::code_mode::memory;
 use crate::controller::config::OperatorConfig;
 use crate::controller::context::Context;
 use crate::controller::control::{self, Controlled};
@@ -46,6 +48,8 @@ pub struct World {
     pub config: OperatorConfig,
     tasks: Writer<CodeGenTask>,
     runs: Writer<CodeGenRun>,
+    agents: Writer<CodeModeAgent>,
+    questions: Writer<CodeModeRun>,
     sending: JoinHandle<()>,
 }
 
@@ -69,6 +73,7 @@ impl Kind for CodeGenTask {
 
     fn is_there(&self, context: &Context) {
         context.runs.task_is_there(self);
+        context.code_mode_agents.task_is_there(self);
     }
 
     fn is_gone(&self, context: &Context) {
@@ -93,6 +98,38 @@ impl Kind for CodeGenRun {
     }
 }
 
+impl Kind for CodeModeAgent {
+    const PLURAL: &'static str = "codemodeagents";
+
+    fn cache(world: &mut World) -> &mut Writer<Self> {
+        &mut world.agents
+    }
+
+    fn is_there(&self, context: &Context) {
+        memory::agent_has_changed(context, self);
+    }
+
+    fn is_gone(&self, context: &Context) {
+        Self::forget(context, &self.uid().unwrap());
+    }
+}
+
+impl Kind for CodeModeRun {
+    const PLURAL: &'static str = "codemoderuns";
+
+    fn cache(world: &mut World) -> &mut Writer<Self> {
+        &mut world.questions
+    }
+
+    fn is_there(&self, context: &Context) {
+        memory::question_has_changed(context, self);
+    }
+
+    fn is_gone(&self, context: &Context) {
+        Self::forget(context, &self.uid().unwrap());
+    }
+}
+
 impl World {
     /// A cluster that isolates, with nothing in it, and a model that writes a right program at once.
     pub async fn new() -> Self {
@@ -101,6 +138,11 @@ impl World {
 
     /// The same, with these settings of the operator.
     pub async fn configured(settings: &str) -> Self {
+        Self::answering(settings, &[]).await
+    }
+
+    /// The same, with a model that has these replies besides.
+    pub async fn answering(settings: &str, more: &[(CallKind, Value)]) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let program = "with open('/var/outputs/words', 'w') as file:\n        file.write('2')\n    return len(text.split())";
         let replies = [
@@ -108,7 +150,7 @@ impl World {
             (CallKind::Code, code(program)),
             (CallKind::Tests, tests(2)),
         ];
-        let provider = Provider::start(&replies).await;
+        let provider = Provider::start(&[replies.as_slice(), more].concat()).await;
         let mut config = OperatorConfig::parse(&PathBuf::from("config.yaml"), settings).unwrap();
         config
             .model
@@ -121,6 +163,8 @@ impl World {
         let world = Self {
             tasks: reflector::store().1,
             runs: reflector::store().1,
+            agents: reflector::store().1,
+            questions: reflector::store().1,
             node: Node::default(),
             server,
             provider,
@@ -140,6 +184,7 @@ impl World {
         drop(before);
         std::mem::replace(&mut self.sending, sending).await.unwrap();
         (self.tasks, self.runs) = (reflector::store().1, reflector::store().1);
+        (self.agents, self.questions) = (reflector::store().1, reflector::store().1);
         self.register_caches();
         self.server.calls();
     }
@@ -153,6 +198,8 @@ impl World {
     fn register_caches(&self) {
         self.context.tasks.knows(self.tasks.as_reader());
         self.context.runs.knows(self.runs.as_reader());
+        self.context.code_mode_agents.knows(self.agents.as_reader());
+        self.context.code_mode_runs.knows(self.questions.as_reader());
     }
 
     /// The reasons of all Events about an object, once they are sent; ends this operator.
@@ -207,6 +254,8 @@ impl World {
     pub fn watch_all(&mut self) {
         self.watch::<CodeGenTask>();
         self.watch::<CodeGenRun>();
+        self.watch::<CodeModeAgent>();
+        self.watch::<CodeModeRun>();
     }
 
     fn watch<K: Kind>(&mut self) {

@@ -380,6 +380,8 @@ fn no_rule_of_the_definitions_is_without_a_test() {
         .iter()
         .chain(RULES_OF_RUNS)
         .chain(RULES_OF_ORIGINS)
+        .chain(code_mode::RULES_OF_AGENTS)
+        .chain(code_mode::RULES_OF_QUESTIONS)
         .map(|(_, _, fault)| fault.split_once(": ").unwrap().1)
         // Which name it is that stands twice is no part of the rule.
         .map(|message| message.split(" (\"").next().unwrap().to_owned())

@@ -111,6 +111,12 @@ fn busy() -> Metrics {
     metrics.set_queued_runs(1);
     metrics.run_ended("Succeeded", "ProgramSucceeded", Some(1.5));
     metrics.run_ended("Succeeded", "OutputsAdopted", None);
+    let code_mode = metrics.code_mode();
+    code_mode.set_runs([("Running", 2)]);
+    code_mode.set_queued(1);
+    code_mode.ended("Succeeded", "Answered");
+    code_mode.program_failed();
+    code_mode.tool_called("MCP", false);
     metrics.set_leader(true);
     metrics.call_ended(Provider::OpenAI, None);
     metrics.set_calls(2, 1);
@@ -134,7 +140,7 @@ fn every_metric_stands_on_the_page_for_those_who_run_the_operator() {
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE codegen_operator_")?.split(' ').next())
         .collect();
-    assert_eq!(types.len(), 25, "{types:?}");
+    assert_eq!(types.len(), 30, "{types:?}");
     for name in types {
         let endings = ["", "_total", "_info"];
         let stands = endings
