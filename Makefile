@@ -30,13 +30,13 @@ bench: prerequisites ## Measure the figures of docs/benchmarks.md
 	scripts/bench
 
 bench-cluster: ## Measure the operator on the cluster of e2e-up and e2e-install (STOP_OPERATOR=1: the one in it may be stopped)
-	cargo build --locked --release --bin codegen-operator
+	cargo build --locked --release --workspace --bin codegen-operator
 	scripts/bench-cluster $(if $(STOP_OPERATOR),--stop-operator)
 
 packaging: ## Lint and test charts, deploy/ and release files with Helm, kustomize and the engines of Argo CD and Flux
 	@tests/cluster/packaging
 
-plugin: ## Build kubectl-codegen with its man page and completions, as a release packs them
+plugin: ## Build kubectl-codegen with its interpreter, man page and completions, as a release packs them
 	@scripts/plugin
 
 e2e-up: ## A cluster for the end-to-end tests: KUBECONFIG's, else kind, else our own
@@ -83,5 +83,6 @@ fuzz: ## Fuzz every parser for FUZZ_SECONDS each (needs cargo-fuzz and g++; see 
 	    -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 -malloc_limit_mb=256 -rss_limit_mb=2048; \
 	done
 
-install: ## Put kubectl-codegen and codegen-operator into ~/.cargo/bin
+install: ## Put kubectl-codegen, codegen-operator and their interpreter of programs into ~/.cargo/bin
 	cargo install --locked --path .
+	cargo install --locked --path src/interpreter_worker

@@ -79,13 +79,17 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_interpreter_is_an_error_that_says_how_to_get_it() {
+    fn a_missing_interpreter_is_an_error_that_says_how_to_get_it_in_every_way_that_programs_ship() {
         let error = find(Some(Path::new("/nowhere/codegen-interpreter"))).unwrap_err();
         let message = error.to_string();
         for part in [
             "/nowhere/codegen-interpreter",
+            "archive",
+            "kubectl krew upgrade codegen",
+            "make install",
+            "cargo build -p codegen-interpreter-worker",
+            "Dockerfile",
             "CODEGEN_INTERPRETER",
-            "codegen-interpreter-worker",
         ] {
             assert!(message.contains(part), "{message}");
         }

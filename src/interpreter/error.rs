@@ -11,8 +11,9 @@ use thiserror::Error;
 pub enum Error {
     /// The binary of the workers is nowhere.
     #[error(
-        "the interpreter `{name}` was not found in {searched}; install it beside this program (releases and images have both), \
-         build it with `cargo build --release -p codegen-interpreter-worker`, or set {variable} to its path"
+        "the interpreter `{name}` was not found in {searched}; it belongs in the folder of this program: from a release unpack the whole \
+         archive, or run `kubectl krew upgrade codegen`; from source run `make install`, or `cargo build -p codegen-interpreter-worker` \
+         with this program's profile; in an image copy both programs as the Dockerfile does; elsewhere set {variable} to its path"
     )]
     BinaryMissing {
         /// Its file name.

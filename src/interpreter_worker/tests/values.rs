@@ -1,9 +1,10 @@
 //! What values become on their way out of a program.
 
+use codegen_interpreter::Outcome;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::support::run;
+use crate::support::{program, run, run_with};
 
 #[rstest]
 #[case("None", json!(null), "None")]
@@ -65,4 +66,14 @@ async fn an_argument_that_json_has_not_raises_where_it_was_passed(
         raised.message
     );
     assert!(raised.message.contains(part), "{}", raised.message);
+}
+
+#[rstest]
+#[case(51.248_178_375_505_404)]
+#[case(-93.311_370_376_880_33)]
+#[case(31.245_270_191_439_438)]
+#[tokio::test]
+async fn a_number_of_a_tool_comes_back_to_the_last_bit(#[case] number: f64) {
+    let course = run_with(program("await a()"), |_| Outcome::Return(json!(number))).await;
+    assert_eq!(course.value(), json!(number));
 }
