@@ -27,7 +27,7 @@ pub fn resolved(
     let shown: Vec<ToolStatus> = toolbox
         .names()
         .iter()
-        .filter_map(|name| Some(shown(name, tools, toolbox.find(name)?.line())))
+        .filter_map(|name| Some(shown(name, tools, &toolbox.find(name)?.line())))
         .collect();
     let message = format!("{} tools can be called", shown.len());
     let said = (true, code_mode_reason::TOOLS_RESOLVED, message.as_str());
@@ -40,14 +40,14 @@ pub fn resolved(
     }
 }
 
-fn shown(name: &str, tools: &[SourcedTool], line: String) -> ToolStatus {
+fn shown(name: &str, tools: &[SourcedTool], line: &str) -> ToolStatus {
     let sourced = tools.iter().find(|sourced| sourced.tool.name == name);
     let description = sourced.map_or(String::new(), |sourced| sourced.tool.description.clone());
     let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
     ToolStatus {
         name: name.to_owned(),
         description: cut(&description, DESCRIPTION_BYTES),
-        signature: cut(&line, SIGNATURE_BYTES),
+        signature: cut(line, SIGNATURE_BYTES),
         source: sourced
             .map_or("Builtin", |sourced| sourced.origin.as_str())
             .to_owned(),

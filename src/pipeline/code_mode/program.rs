@@ -206,8 +206,8 @@ pub fn run_result(
             type_ => {
                 let text = output.value.clone().or_else(|| value_of(output));
                 let text = text.unwrap_or_default();
-                let typed = (type_ != ValueType::String).then(|| scalar(type_, text.trim()));
-                typed.flatten().unwrap_or(Value::String(text))
+                let parsed = (type_ != ValueType::String).then(|| scalar(type_, text.trim()));
+                parsed.flatten().unwrap_or(Value::String(text))
             }
         };
         (output.name.clone(), value)
