@@ -28,7 +28,11 @@ fn command(program: impl AsRef<std::ffi::OsStr>, target: &Path) -> Command {
 fn run(mut command: Command) {
     let done = command.output().unwrap();
     let printed = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{:?}: {printed}", command.get_program());
+    assert!(
+        done.status.success(),
+        "{}: {printed}",
+        command.get_program().display()
+    );
 }
 
 /// The files of an archive that anybody may execute, with their sizes.
