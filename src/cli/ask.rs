@@ -2,6 +2,7 @@
 
 mod render;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use self::render::{Shown, end, happened};
@@ -9,6 +10,7 @@ use super::args::{AskArgs, Format, ManifestArgs};
 use super::command::{TASK_FAILED, USAGE, document, fail, fail_each, model_options, read, runtime, warning};
 use super::local::{Recording, log};
 use super::progress::Progress;
+use super::text::shell_word;
 use crate::engine::code_mode::Happened;
 use crate::local::code_mode::answer::Ended;
 use crate::local::code_mode::error::AskError;
@@ -60,7 +62,20 @@ fn asked(args: &AskArgs) -> Result<Asked, AskError> {
         message: args.question.clone(),
         agent: args.agent.clone(),
         history: history.unwrap_or_default(),
+        manifests: manifests(args),
     })
+}
+
+/// The options that name the manifests, as somebody copies them into a shell.
+fn manifests(args: &AskArgs) -> String {
+    let word = |path: &str| match path {
+        "-" => path.to_owned(),
+        path => shell_word(Path::new(path)),
+    };
+    let files = args.files.iter().map(|file| format!("-f {}", word(file)));
+    let folders = args.kustomize.iter();
+    let folders = folders.map(|folder| format!("-k {}", shell_word(folder)));
+    files.chain(folders).collect::<Vec<_>>().join(" ")
 }
 
 async fn follow(

@@ -7,6 +7,8 @@ pub(crate) mod error;
 mod folder;
 mod headers;
 pub(crate) mod pick;
+mod programs;
 mod resolve;
 mod results;
 pub(crate) mod runner;
+mod runs;

@@ -1,4 +1,4 @@
-//! Results that lie in files already and are too large to be read: they are moved to the folder of results.
+//! Results that lie in files already and are too large to be read: they are moved or copied to the folder of results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -19,23 +19,29 @@ pub struct LargeFile {
     pub path: PathBuf,
     /// Its digest, hex.
     pub sha256: String,
+    /// Whether it is needed where it lies, as it is.
+    pub stays: bool,
 }
 
 impl LargeFile {
-    /// Puts it in another place of the same disk, without another copy where the file system can do that.
+    /// Puts it in another place of the same disk; one that does not stay, without another copy where the file system can do that.
     pub fn put(&self, place: &Path) -> io::Result<()> {
         match fs::remove_file(place) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        fs::hard_link(&self.path, place).or_else(|_| fs::copy(&self.path, place).map(drop))
+        let copy = || fs::copy(&self.path, place).map(drop);
+        if self.stays {
+            return copy();
+        }
+        fs::hard_link(&self.path, place).or_else(|_| copy())
     }
 }
 
 /// Results that lie in files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LargeResults {
-    /// Those that are to be moved, by relative path.
+    /// Those that are to be moved or copied, by relative path.
     pub files: BTreeMap<String, LargeFile>,
     /// Relative paths of files and folders that an earlier command has moved. What a person has done with them since is theirs.
     pub moved: Vec<String>,
@@ -51,7 +57,7 @@ impl LargeResults {
             let place = stored.place(&output.name, &output.sha256);
             match place.symlink_metadata() {
                 Ok(metadata) if metadata.is_dir() => {
-                    let added = found.add_folder(&output.path, &place);
+                    let added = found.add_folder(&output.path, &place, false);
                     added.map_err(|error| {
                         io::Error::new(error.kind(), format!("cannot read {}: {error}", place.display()))
                     })?;
@@ -60,6 +66,7 @@ impl LargeResults {
                     let file = LargeFile {
                         path: place.clone(),
                         sha256: output.sha256.clone(),
+                        stays: false,
                     };
                     found.files.insert(output.path.clone(), file);
                 }
@@ -73,16 +80,21 @@ impl LargeResults {
         Ok(found)
     }
 
-    fn add_folder(&mut self, name: &str, folder: &Path) -> io::Result<()> {
+    /// Adds the files of a folder, which stay there.
+    pub fn add_copies(&mut self, name: &str, folder: &Path) -> io::Result<()> {
+        self.add_folder(name, folder, true)
+    }
+
+    fn add_folder(&mut self, name: &str, folder: &Path, stays: bool) -> io::Result<()> {
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
             let file_name = path.file_name().unwrap_or_default().to_string_lossy();
             let name = format!("{name}/{file_name}");
             if path.is_dir() {
-                self.add_folder(&name, &path)?;
+                self.add_folder(&name, &path, stays)?;
             } else {
                 let sha256 = sha256_of(&mut File::open(&path)?)?;
-                self.files.insert(name, LargeFile { path, sha256 });
+                self.files.insert(name, LargeFile { path, sha256, stays });
             }
         }
         Ok(())

@@ -6,6 +6,7 @@
     reason = "tests say what they expect"
 )]
 
+mod programs;
 mod server;
 #[path = "../support/mod.rs"]
 mod support;
@@ -250,7 +251,7 @@ fn the_replies_of_a_question_answer_it_again_without_a_model() {
 
 #[rstest]
 #[case::a_published_program(json!({"name": "forecast", "programImage": {"reference": "registry.example/forecast:v1"}}), "runs in a cluster")]
-#[case::a_task(json!({"name": "clean", "taskRef": {"name": "cleaning"}}), "a task is no tool on this machine yet")]
+#[case::a_task_that_is_not_there(json!({"name": "clean", "taskRef": {"name": "cleaning"}}), "CodeGenTask cleaning, which is not among the manifests")]
 #[case::no_tools(json!({"name": "none", "mcp": {"url": "ORIGIN/empty"}}), "lists no tools")]
 #[case::a_tool_that_is_not_there(json!({"name": "none", "mcp": {"url": "ORIGIN/mcp", "toolNames": ["buy"]}}), "has no tool named buy")]
 #[case::two_of_one_name(json!({"name": "stock", "http": {"url": "ORIGIN/slow"}}), "two tools are called `stock`")]

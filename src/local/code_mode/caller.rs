@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::programs::ProgramCaller;
 use crate::code_mode::journal::Outcome;
 use crate::engine::code_mode::clients::ToolClients;
 use crate::engine::code_mode::{CallKey, Made, ToolCaller};
-use crate::pipeline::code_mode::SourcedTool;
+use crate::pipeline::code_mode::{SourcedTool, ToolOrigin};
 
-/// Makes calls through the clients of a question's tools.
-pub(super) struct Caller {
+/// Makes calls of programs in sandboxes, and the others through clients.
+pub(super) struct Caller<'a> {
+    /// The programs.
+    pub programs: ProgramCaller<'a>,
     /// The clients.
     pub clients: ToolClients,
     /// Name of the question, the same at every command that goes on with it.
@@ -19,18 +22,19 @@ pub(super) struct Caller {
     pub timeout: Duration,
 }
 
-impl ToolCaller for Caller {
+impl ToolCaller for Caller<'_> {
     async fn call(&self, tool: &SourcedTool, key: &CallKey, arguments: &Map<String, Value>) -> Made {
-        let key = format!("{}-{}-{}", self.name, key.attempt, key.number);
-        let made = self.clients.call(tool, &key, arguments, self.timeout).await;
+        let made = if let ToolOrigin::Task { name } = &tool.origin {
+            self.programs.call(tool, name, arguments).await
+        } else {
+            let key = format!("{}-{}-{}", self.name, key.attempt, key.number);
+            self.clients.call(tool, &key, arguments, self.timeout).await
+        };
         made.unwrap_or_else(|| not_here(&tool.tool.name))
     }
 
-    async fn read_text(&self, _handle: &Value, _limit: usize) -> Outcome {
-        Outcome::Raised {
-            kind: "ValueError".to_owned(),
-            message: "there is no such file: no tool of this agent gives files".to_owned(),
-        }
+    async fn read_text(&self, handle: &Value, limit: usize) -> Outcome {
+        self.programs.read_text(handle, limit)
     }
 }
 

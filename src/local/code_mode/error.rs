@@ -6,6 +6,7 @@ use crate::engine::code_mode::CodeModeError;
 use crate::local::credentials::CredentialError;
 use crate::local::error::TaskError;
 use crate::local::folder::FolderError;
+use crate::local::run::LocalRunError;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::code_mode::{ResolveError, UnresolvedTool};
 use crate::tools::ToolError;
@@ -78,15 +79,52 @@ pub(crate) enum AskError {
     #[error("{0}")]
     Unresolved(#[from] ResolveError),
     /// A tool only a cluster has.
-    #[error("{field} of tool `{tool}`: {why}")]
-    ToolElsewhere {
-        /// The field.
-        field: &'static str,
+    #[error(
+        "programImage of tool `{tool}`: a published program runs in a cluster, and this command pulls no images; leave the tool out here"
+    )]
+    ProgramImage {
         /// The tool.
         tool: String,
-        /// Why not here, and where it works.
-        why: &'static str,
     },
+    /// A tool names a task that is not there.
+    #[error(
+        "taskRef of tool `{tool}` refers to CodeGenTask {task}, which is not among the manifests{renamed}: add its document with -f"
+    )]
+    NoTask {
+        /// The tool.
+        tool: String,
+        /// The task.
+        task: String,
+        /// What kustomize made of the name, in brackets, or nothing.
+        renamed: String,
+    },
+    /// A tool names a task whose program is not finished.
+    #[error(
+        "taskRef of tool `{tool}`: CodeGenTask {task} is not finished, {why}; finish it with: kubectl-codegen local {manifests} --task {task}"
+    )]
+    Unfinished {
+        /// The tool.
+        tool: String,
+        /// The task.
+        task: String,
+        /// What there is instead.
+        why: String,
+        /// The manifests as the command line names them.
+        manifests: String,
+    },
+    /// The program of a task is another one than when the question was asked.
+    #[error(
+        "taskRef of tool `{tool}`: the program of CodeGenTask {task} is another one than when this was asked; --fresh asks with the new one"
+    )]
+    OtherProgram {
+        /// The tool.
+        tool: String,
+        /// The task.
+        task: String,
+    },
+    /// What a task left cannot be used.
+    #[error(transparent)]
+    Program(Box<LocalRunError>),
     /// A tool cannot be used.
     #[error("{0}")]
     Tool(#[from] ToolError),
@@ -120,6 +158,7 @@ impl AskError {
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Local(error) => error.exit_code(),
+            Self::Program(error) => error.exit_code(),
             Self::NoInterpreter(_) => 3,
             Self::Tool(error) if error.is_transient() => 1,
             _ => 2,

@@ -1,5 +1,7 @@
 //! The folder of a question: frozen when it is asked, so that the same command goes on with the same agent.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::error::{AskError, stopped};
@@ -17,6 +19,9 @@ pub(super) struct Frozen {
     pub name: String,
     /// What the agent was, but for its model.
     pub agent: Option<String>,
+    /// What its programs were, by the name of their task.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub programs: BTreeMap<String, String>,
     /// The question.
     pub question: Question,
 }

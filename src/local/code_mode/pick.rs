@@ -24,6 +24,8 @@ pub(crate) struct Asked {
     pub agent: Option<String>,
     /// The conversation before it.
     pub history: Vec<HistoryMessage>,
+    /// The options that name the manifests (`-k shop`), for messages.
+    pub manifests: String,
 }
 
 /// A question, and the agent that is asked.
@@ -33,6 +35,8 @@ pub(crate) struct Picked<'a> {
     pub run: CodeModeRun,
     /// The agent.
     pub agent: &'a CodeModeAgent,
+    /// The options that name the manifests (`-k shop`), for messages.
+    pub manifests: String,
 }
 
 impl Picked<'_> {
@@ -77,7 +81,12 @@ pub(crate) fn pick<'a>(objects: &'a Objects, asked: &Asked) -> Result<Picked<'a>
     let name = &run.spec.agent_ref.name;
     let agent =
         find(&objects.code_mode_agents, namespace, name).ok_or_else(|| no_such_agent(objects, name))?;
-    Ok(Picked { run, agent })
+    let manifests = asked.manifests.clone();
+    Ok(Picked {
+        run,
+        agent,
+        manifests,
+    })
 }
 
 /// Reads a conversation: a list of messages with `role` and `content`. Whether it can be used is checked with the question.

@@ -9,11 +9,13 @@ use tokio::time::Instant;
 use super::error::AskError;
 use super::headers::headers;
 use super::pick::Picked;
+use super::programs::{Programs, program};
 use crate::api::CodeGenAgent;
 use crate::api::code_mode::{McpTool, Skill, ToolSource};
 use crate::engine::code_mode::clients::{Servers, listed, server, server_key};
 use crate::local::objects::Objects;
 use crate::local::options::ModelOverrides;
+use crate::local::run::Finished;
 use crate::pipeline::code_mode::{Question, SourcedTool, http_tool, mcp_tools, model, question};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::task::ModelSettings;
@@ -23,20 +25,32 @@ use crate::tools::McpClient;
 /// How long a server may take to list its tools.
 const LIST_DEADLINE: Duration = Duration::from_secs(20);
 
-/// The question, and the clients of the servers that were asked.
+/// A question without open ends.
+pub(super) struct Resolved {
+    /// The question.
+    pub question: Question,
+    /// Clients of the servers that were asked.
+    pub servers: Servers,
+    /// The programs that are tools.
+    pub programs: Programs,
+}
+
+/// Reads everything that the agent of a question refers to.
 pub(super) async fn resolve(
     picked: &Picked<'_>,
     objects: &Objects,
     overrides: &ModelOverrides,
-) -> Result<(Question, Servers), AskError> {
+) -> Result<Resolved, AskError> {
     let skills = skills(picked, objects)?;
     let sources = picked.agent.spec.tools.iter();
-    let found = try_join_all(sources.map(|source| tools_of(source, picked.namespace(), objects))).await?;
+    let found = try_join_all(sources.map(|source| tools_of(source, picked, objects))).await?;
     let mut tools = Vec::new();
     let mut servers = Servers::new();
+    let mut programs = Programs::new();
     for found in found {
         tools.extend(found.tools);
         servers.extend(found.server);
+        programs.extend(found.program);
     }
     let shared = shared(picked, objects)?;
     let mut question = question(&picked.run, picked.agent, shared, (skills, tools, Vec::new()))?;
@@ -44,7 +58,11 @@ pub(super) async fn resolve(
     question
         .toolbox()
         .map_err(|error| AskError::Tools(error.to_string()))?;
-    Ok((question, servers))
+    Ok(Resolved {
+        question,
+        servers,
+        programs,
+    })
 }
 
 /// The model that is asked: the manifests' one under what the command line says.
@@ -125,36 +143,34 @@ fn skill_text(index: usize, skill: &Skill, namespace: &str, objects: &Objects) -
 }
 
 /// The tools of one entry of an agent.
+#[derive(Default)]
 struct Found {
     tools: Vec<SourcedTool>,
     server: Option<(String, McpClient)>,
+    program: Option<(String, Finished)>,
 }
 
-async fn tools_of(source: &ToolSource, namespace: &str, objects: &Objects) -> Result<Found, AskError> {
-    let only_in_a_cluster = |field, why| AskError::ToolElsewhere {
-        field,
-        tool: source.name.clone(),
-        why,
-    };
+async fn tools_of(source: &ToolSource, picked: &Picked<'_>, objects: &Objects) -> Result<Found, AskError> {
     if let Some(http) = &source.http {
         return Ok(Found {
             tools: vec![http_tool(source, http)],
-            server: None,
+            ..Found::default()
         });
     }
     if let Some(mcp) = &source.mcp {
-        return of_a_server(source, mcp, namespace, objects).await;
+        return of_a_server(source, mcp, picked.namespace(), objects).await;
     }
-    if source.program_image.is_some() {
-        return Err(only_in_a_cluster(
-            "programImage",
-            "a published program runs in a cluster, and this command pulls no images; leave the tool out here",
-        ));
+    if let Some(task) = &source.task_ref {
+        let (tool, finished) = program(source, task, picked, objects).await?;
+        return Ok(Found {
+            tools: vec![tool],
+            program: Some((task.name.clone(), finished)),
+            ..Found::default()
+        });
     }
-    Err(only_in_a_cluster(
-        "taskRef",
-        "a task is no tool on this machine yet; leave the tool out here, or offer the program by HTTP or MCP",
-    ))
+    Err(AskError::ProgramImage {
+        tool: source.name.clone(),
+    })
 }
 
 async fn of_a_server(
@@ -173,5 +189,6 @@ async fn of_a_server(
     Ok(Found {
         tools: mcp_tools(source, mcp, tools)?,
         server: Some((server_key(&mcp.url, &mcp.headers_from), client)),
+        program: None,
     })
 }

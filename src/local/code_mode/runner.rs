@@ -14,8 +14,10 @@ use super::clients::clients;
 use super::error::{AskError, stopped};
 use super::folder::{Frozen, earlier, freeze};
 use super::pick::Picked;
-use super::resolve::{fingerprint, model_of, resolve};
+use super::programs::{ProgramCaller, Programs, digests, same_programs};
+use super::resolve::{Resolved, fingerprint, model_of, resolve};
 use super::results::files;
+use super::runs::Runs;
 use crate::api::code_mode::CodeModeRunStatus;
 use crate::engine::code_mode::clients::{Servers, ToolClients};
 use crate::engine::code_mode::record::{Record, record};
@@ -40,6 +42,8 @@ const MAX_WAITS: u32 = 3;
 const KEY_CHARACTERS: usize = 8;
 /// Folder of questions among the results.
 const QUESTIONS: &str = "ask";
+/// Folder of the runs of programs in the state of a question.
+const CALLS: &str = "calls";
 
 /// Receives what happens.
 pub(crate) type Observe<'a> = &'a (dyn Fn(&Happened) + Send + Sync);
@@ -66,6 +70,7 @@ pub(crate) async fn ask(
     let begun = begin(picked, objects, options, output).await?;
     let store = FolderStore::open(&begun.run.record()).map_err(|error| stopped(&error))?;
     let before = load(&store).await?;
+    let runs = Runs::open(begun.run.root().join(CALLS))?;
     let mut notices = begun.notices;
     let question = &begun.frozen.question;
     let (progress, why) = if before.stage.is_terminal() {
@@ -74,11 +79,13 @@ pub(crate) async fn ask(
         );
         (before, None)
     } else {
-        let clients = match begun.clients {
-            Some(clients) => clients,
-            None => clients(&question.tools, Servers::new(), &question.namespace, objects)?,
+        let Tools { clients, programs } = match begun.tools {
+            Some(tools) => tools,
+            None => tools_again(&begun.frozen, picked, objects).await?,
         };
+        notices.extend(programs.values().flat_map(|finished| finished.notices.clone()));
         let caller = Caller {
+            programs: ProgramCaller::new(programs, &runs, objects),
             clients,
             name: begun.frozen.name.clone(),
             timeout: Duration::try_from_secs_f64(question.limits.tool_seconds).unwrap_or(Duration::MAX),
@@ -103,7 +110,7 @@ pub(crate) async fn ask(
     let record = record(&store, &progress).await?;
     let status = status_of(&progress, &record);
     let files = files(question, &record, &status, &store).await?;
-    let edited = begun.folder.publish(&files)?;
+    let edited = begun.folder.publish_with(&files, &runs.files()?)?;
     notices.extend(
         edited
             .iter()
@@ -127,8 +134,23 @@ struct Begun {
     run: RevisionFolder,
     frozen: Frozen,
     /// Of a question that begins now.
-    clients: Option<ToolClients>,
+    tools: Option<Tools>,
     notices: Vec<String>,
+}
+
+/// What calls of a question's tools go through.
+struct Tools {
+    clients: ToolClients,
+    programs: Programs,
+}
+
+/// The tools of a question that goes on.
+async fn tools_again(frozen: &Frozen, picked: &Picked<'_>, objects: &Objects) -> Result<Tools, AskError> {
+    let question = &frozen.question;
+    Ok(Tools {
+        clients: clients(&question.tools, Servers::new(), &question.namespace, objects)?,
+        programs: same_programs(&question.tools, &frozen.programs, picked, objects).await?,
+    })
 }
 
 async fn begin(
@@ -157,11 +179,15 @@ async fn begin(
             folder,
             run,
             frozen,
-            clients: None,
+            tools: None,
             notices,
         });
     }
-    let (question, servers) = resolve(picked, objects, &options.model).await?;
+    let Resolved {
+        question,
+        servers,
+        programs,
+    } = resolve(picked, objects, &options.model).await?;
     let clients = clients(&question.tools, servers, &question.namespace, objects)?;
     let distinct: String = std::iter::repeat_with(fastrand::alphanumeric)
         .take(KEY_CHARACTERS)
@@ -169,6 +195,7 @@ async fn begin(
     let frozen = Frozen {
         name: format!("{}-{distinct}", picked.folder_name()),
         agent,
+        programs: digests(&programs),
         question,
     };
     // Writes, after everything that may be refused.
@@ -186,7 +213,7 @@ async fn begin(
         folder,
         run,
         frozen,
-        clients: Some(clients),
+        tools: Some(Tools { clients, programs }),
     })
 }
 
@@ -240,7 +267,7 @@ async fn model(
     Ok(client::client(&question.model, &credentials, options, deadline)?)
 }
 
-type LocalEngine<'a> = CodeModeEngine<'a, AnyModel, FolderStore, Caller>;
+type LocalEngine<'a> = CodeModeEngine<'a, AnyModel, FolderStore, Caller<'a>>;
 
 /// Steps until the question has its end or waits for a person (`None`), or something stops it.
 async fn follow(

@@ -1,0 +1,251 @@
+//! Calls of finished programs: each is a run in the sandbox of its task, made once for equal arguments.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Map, Value};
+use tokio::sync::{Mutex as AsyncMutex, Semaphore};
+
+use super::{Programs, digest};
+use crate::api::CodeGenRun;
+use crate::api::run::{RunInput, RunSource};
+use crate::api::source::ContentSource;
+use crate::code_mode::journal::Outcome;
+use crate::engine::code_mode::Made;
+use crate::local::code_mode::runs::{OUTPUTS, Runs};
+use crate::local::folder::FolderError;
+use crate::local::objects::Objects;
+use crate::local::run::{Finished, LocalRunError, LocalRunOptions, run as run_program, write};
+use crate::pipeline::code_mode::{FileHandle, SourcedTool, handles, run_inputs, run_result};
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::run::RunEnd;
+use crate::sources::{place, usable};
+
+/// Hex digits that distinguish runs of one task.
+const NAME_DIGITS: usize = 12;
+/// Programs that run at once where the machine does not say how many it can.
+const USUAL_ROOM: usize = 2;
+/// Bytes of the longest character.
+const LONGEST_CHARACTER: usize = 4;
+
+/// Makes calls of finished programs.
+pub(in crate::local::code_mode) struct ProgramCaller<'a> {
+    programs: Programs,
+    runs: &'a Runs,
+    /// Secrets of sandboxes.
+    objects: &'a Objects,
+    /// For programs that run at once.
+    room: Semaphore,
+    /// Runs under way by name: an equal call waits for the first one.
+    under_way: Mutex<BTreeMap<String, Arc<AsyncMutex<()>>>>,
+}
+
+impl<'a> ProgramCaller<'a> {
+    /// Calls of `programs`, recorded as `runs`.
+    pub fn new(programs: Programs, runs: &'a Runs, objects: &'a Objects) -> Self {
+        let room = std::thread::available_parallelism().map_or(USUAL_ROOM, usize::from);
+        Self {
+            programs,
+            runs,
+            objects,
+            room: Semaphore::new(room),
+            under_way: Mutex::default(),
+        }
+    }
+
+    /// Calls the program of `task`. `None` where it is not among them.
+    pub async fn call(&self, tool: &SourcedTool, task: &str, arguments: &Map<String, Value>) -> Option<Made> {
+        let finished = self.programs.get(task)?;
+        let result = Box::pin(self.result(tool, finished, arguments)).await;
+        Some(result.map_or_else(|made| made, |value| Made::Ended(Outcome::Returned(value))))
+    }
+
+    /// What a call gives, or what it came to instead.
+    async fn result(
+        &self,
+        tool: &SourcedTool,
+        finished: &Finished,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, Made> {
+        let inputs = run_inputs(&tool.tool, arguments).map_err(|why| invalid(&why))?;
+        for (parameter, handle) in handles(&tool.tool, arguments) {
+            self.path_of(&handle)
+                .map_err(|why| invalid(&format!("{parameter}: {why}")))?;
+        }
+        let name = name_of(finished, &inputs);
+        let turn = self.turn(&name);
+        let _turn = turn.lock().await;
+        let recorded = self.runs.find(&name).map_err(|error| blocked(&error))?;
+        let run = match recorded {
+            Some(run) => run,
+            None => self.run(&name, finished, inputs).await?,
+        };
+        let outputs = run.status.map(|status| status.outputs).unwrap_or_default();
+        Ok(run_result(&name, &outputs, |_| None))
+    }
+
+    /// Runs the program, and records what it wrote.
+    async fn run(&self, name: &str, finished: &Finished, inputs: Vec<RunInput>) -> Result<CodeGenRun, Made> {
+        // An error means that it is closed, which nobody does.
+        let _room = self.room.acquire().await;
+        let begun = self.runs.begin().map_err(|error| blocked(&error))?;
+        let given = tempfile::tempdir().map_err(|error| not_run(&LocalRunError::NoTemporaryFolder(error)))?;
+        let options = LocalRunOptions {
+            inputs: self.given(&inputs, given.path())?,
+            output_dir: Some(begun.path().to_owned()),
+            ..LocalRunOptions::default()
+        };
+        let ran = Box::pin(run_program(finished, &options, self.objects, &|_| {})).await;
+        let mut ran = ran.map_err(|error| not_run(&error))?;
+        let outputs = match ran.end {
+            RunEnd::Succeeded(outputs) => outputs,
+            RunEnd::Failed(failure) => {
+                let message = format!("the run {name} has failed: {}", failure.message);
+                return Err(Made::Ended(raised("RuntimeError", message)));
+            }
+        };
+        write::write(&begun.path().join(OUTPUTS), &outputs).map_err(|error| blocked(&error))?;
+        drop(ran.disk);
+        ran.object.metadata.name = Some(name.to_owned());
+        ran.object.spec.inputs = inputs;
+        let recorded = self.runs.record(name, &ran.object, &begun);
+        recorded.map_err(|error| blocked(&error))?;
+        Ok(ran.object)
+    }
+
+    /// The inputs as a command line has them; texts of files are written to `folder`.
+    fn given(&self, inputs: &[RunInput], folder: &Path) -> Result<Vec<(String, String)>, Made> {
+        let text = |input: &RunInput| match &input.source {
+            None => Ok(input.value.clone().unwrap_or_default()),
+            Some(source) => {
+                let path = self.content(&input.name, source, folder)?;
+                Ok(format!("@{}", path.display()))
+            }
+        };
+        let inputs = inputs.iter();
+        inputs
+            .map(|input| Ok((input.name.clone(), text(input)?)))
+            .collect()
+    }
+
+    /// Where the content of an input lies.
+    fn content(&self, input: &str, source: &RunSource, folder: &Path) -> Result<PathBuf, Made> {
+        if let Some(output) = &source.run_output {
+            let handle = FileHandle {
+                run: output.run.clone(),
+                output: output.output.clone(),
+                sha256: source.sha256.clone().unwrap_or_default(),
+            };
+            let path = self.path_of(&handle);
+            return path.map_err(|why| invalid(&format!("{input}: {why}")));
+        }
+        let text = source.inline.as_deref().unwrap_or_default();
+        let failed = |source| {
+            blocked(&FolderError::Io {
+                action: "write the text of a file in",
+                path: folder.to_owned(),
+                source,
+            })
+        };
+        write_text(input, text, &folder.join(input)).map_err(failed)
+    }
+
+    /// The beginning of the text that a handle stands for.
+    pub fn read_text(&self, handle: &Value, limit: usize) -> Outcome {
+        let Some(handle) = FileHandle::read(handle) else {
+            return value_error("this is no file: pass on what a tool gave");
+        };
+        let named = format!("{}/{}", handle.run, handle.output);
+        let path = match self.path_of(&handle) {
+            Ok(path) => path,
+            Err(why) => return value_error(&why),
+        };
+        if path.is_dir() {
+            return value_error(&format!("{named} is a folder, which read_text does not read"));
+        }
+        match beginning(&path, limit) {
+            Ok(text) if text.contains('\0') => value_error(&format!("{named} is no text")),
+            Ok(text) => Outcome::Returned(Value::String(text)),
+            Err(error) => value_error(&format!("{named} cannot be read: {error}")),
+        }
+    }
+
+    /// Where that lies what a handle stands for. Of another question's run nothing is passed on, whatever a program makes up.
+    fn path_of(&self, handle: &FileHandle) -> Result<PathBuf, String> {
+        match self.runs.output(handle) {
+            Ok(Some(path)) => Ok(path),
+            Ok(None) => Err(format!("no tool gave the file {}/{}", handle.run, handle.output)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn turn(&self, name: &str) -> Arc<AsyncMutex<()>> {
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(under_way.entry(name.to_owned()).or_default())
+    }
+}
+
+/// The name of the run of a program with these inputs.
+fn name_of(finished: &Finished, inputs: &[RunInput]) -> String {
+    // Plain data: it becomes JSON always.
+    let decisive = serde_json::to_string(&(digest(finished), inputs)).unwrap_or_default();
+    let mut digest = sha256_hex(decisive.as_bytes());
+    digest.truncate(NAME_DIGITS);
+    format!("{}-{digest}", finished.task.name)
+}
+
+/// Writes the text of a file, whose name has the ending that it has in a cluster.
+fn write_text(input: &str, text: &str, folder: &Path) -> io::Result<PathBuf> {
+    let named = place(ContentSource::Inline(text), input, false, |_| None);
+    let file_name = named.map_or_else(|_| input.to_owned(), |(_, name)| usable(&name, input));
+    fs::create_dir_all(folder)?;
+    let path = folder.join(file_name);
+    fs::write(&path, text)?;
+    Ok(path)
+}
+
+/// At most `limit` characters of a file.
+fn beginning(path: &Path, limit: usize) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let most = limit.saturating_mul(LONGEST_CHARACTER);
+    let file = File::open(path)?;
+    file.take(u64::try_from(most).unwrap_or(u64::MAX))
+        .read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).chars().take(limit).collect())
+}
+
+/// A run that did not come about: what is wrong with its inputs is the program's matter.
+fn not_run(error: &LocalRunError) -> Made {
+    match error {
+        LocalRunError::Faults(_) => invalid(&error.messages().join("; ")),
+        _ => Made::Blocked {
+            message: error.to_string(),
+            needs_person: error.exit_code() != 1,
+        },
+    }
+}
+
+fn blocked(error: &FolderError) -> Made {
+    Made::Blocked {
+        message: error.to_string(),
+        needs_person: false,
+    }
+}
+
+fn invalid(why: &str) -> Made {
+    Made::Ended(value_error(why))
+}
+
+fn value_error(why: &str) -> Outcome {
+    raised("ValueError", why.to_owned())
+}
+
+fn raised(kind: &str, message: String) -> Outcome {
+    Outcome::Raised {
+        kind: kind.to_owned(),
+        message,
+    }
+}

@@ -1,0 +1,222 @@
+//! The runs of programs that a question has made: a folder each, named by the program and what it was called with.
+//!
+//! ```text
+//! <the question's state>/calls/order-cleaning-1f0c2b3a4d5e/run.json  outputs/cleaned.csv
+//! ```
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::api::CodeGenRun;
+use crate::api::run_status::RunOutputStatus;
+use crate::api::values::ValueType;
+use crate::local::folder::FolderError;
+use crate::local::large::LargeResults;
+use crate::pipeline::code_mode::FileHandle;
+use crate::pipeline::digest::sha256_of;
+
+/// The run as an object with its status, in its folder.
+const RUN: &str = "run.json";
+/// The files that it wrote, in its folder.
+pub(super) const OUTPUTS: &str = "outputs";
+/// Where the files lie among the results of the question.
+const PUBLISHED: &str = "files";
+/// What folders of runs that have not ended begin with.
+const UNFINISHED: &str = ".unfinished-";
+
+/// The runs of one question.
+#[derive(Debug)]
+pub(super) struct Runs {
+    folder: PathBuf,
+}
+
+impl Runs {
+    /// Those in `folder`, which may not be there yet. What a kill left of one that had not ended is removed: the question's folder is locked.
+    pub fn open(folder: PathBuf) -> Result<Self, FolderError> {
+        let runs = Self { folder };
+        for (name, path) in runs.entries()? {
+            if !is_name(&name) {
+                fs::remove_dir_all(&path).map_err(failed("remove", &path))?;
+            }
+        }
+        Ok(runs)
+    }
+
+    /// The run of that name, where it has succeeded.
+    pub fn find(&self, name: &str) -> Result<Option<CodeGenRun>, FolderError> {
+        if !is_name(name) {
+            return Ok(None);
+        }
+        let path = self.folder.join(name).join(RUN);
+        match fs::read(&path) {
+            Ok(bytes) => {
+                let run = serde_json::from_slice(&bytes).map_err(io::Error::other);
+                run.map(Some).map_err(failed("read", &path))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed("read", &path)(error)),
+        }
+    }
+
+    /// An empty folder for a run that begins.
+    pub fn begin(&self) -> Result<TempDir, FolderError> {
+        fs::create_dir_all(&self.folder).map_err(failed("create", &self.folder))?;
+        let folder = tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .tempdir_in(&self.folder);
+        folder.map_err(failed("create a folder in", &self.folder))
+    }
+
+    /// Records a run that has succeeded, whose files lie in `begun`: whole or not at all.
+    pub fn record(&self, name: &str, run: &CodeGenRun, begun: &TempDir) -> Result<(), FolderError> {
+        let path = begun.path().join(RUN);
+        let bytes = serde_json::to_vec_pretty(run).map_err(io::Error::other);
+        let stored = bytes.and_then(|bytes| fs::write(&path, bytes));
+        stored.map_err(failed("write", &path))?;
+        let place = self.folder.join(name);
+        fs::rename(begun.path(), &place).map_err(failed("move", begun.path()))
+    }
+
+    /// Where that lies what a handle stands for: `None` where no run of this question wrote it.
+    pub fn output(&self, handle: &FileHandle) -> Result<Option<PathBuf>, FolderError> {
+        let outputs = self.find(&handle.run)?.and_then(|run| run.status);
+        let outputs = outputs.map(|status| status.outputs).unwrap_or_default();
+        let is_meant = |output: &RunOutputStatus| {
+            let is_file = [ValueType::File, ValueType::Dir].contains(&output.type_);
+            is_file && output.name == handle.output && output.sha256 == handle.sha256
+        };
+        let Some(output) = outputs.into_iter().find(is_meant) else {
+            return Ok(None);
+        };
+        let folder = self.folder.join(&handle.run).join(OUTPUTS);
+        let path = folder.join(&output.file_name);
+        if output.type_ == ValueType::File {
+            let file = File::open(&path).and_then(|mut file| sha256_of(&mut file));
+            // Somebody may have edited the record.
+            if file.map_err(failed("read", &path))? != output.sha256 {
+                return Ok(None);
+            }
+        }
+        Ok(Some(path))
+    }
+
+    /// Copies of all files, for the results of the question.
+    pub fn files(&self) -> Result<LargeResults, FolderError> {
+        let mut files = LargeResults::default();
+        for (name, path) in self.entries()? {
+            let outputs = path.join(OUTPUTS);
+            if is_name(&name) && outputs.is_dir() {
+                let added = files.add_copies(&format!("{PUBLISHED}/{name}"), &outputs);
+                added.map_err(failed("read", &outputs))?;
+            }
+        }
+        Ok(files)
+    }
+
+    /// Everything in the folder, by name.
+    fn entries(&self) -> Result<Vec<(String, PathBuf)>, FolderError> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            found => found.map_err(failed("read", &self.folder))?,
+        };
+        let named = |entry: fs::DirEntry| (entry.file_name().to_string_lossy().into_owned(), entry.path());
+        let entries: io::Result<_> = entries.map(|entry| entry.map(named)).collect();
+        entries.map_err(failed("read", &self.folder))
+    }
+}
+
+/// Whether this may be the name of a run: a program may make one up.
+fn is_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
+    name.bytes().all(is_plain) && name.starts_with(|first: char| first.is_ascii_alphanumeric())
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError + use<> {
+    let path = path.to_owned();
+    move |source| FolderError::Io { action, path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const NAME: &str = "word-count-1f0c";
+
+    /// A run that has written `text` to its output `copy`.
+    fn recorded(runs: &Runs, text: &str) -> FileHandle {
+        let begun = runs.begin().unwrap();
+        fs::create_dir(begun.path().join(OUTPUTS)).unwrap();
+        let path = begun.path().join(OUTPUTS).join("copy.txt");
+        fs::write(&path, text).unwrap();
+        let sha256 = sha256_of(&mut File::open(path).unwrap()).unwrap();
+        let output = json!({
+            "name": "copy", "type": "File", "sha256": sha256, "bytes": text.len(), "fileName": "copy.txt", "files": [],
+        });
+        let run = json!({
+            "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenRun", "metadata": {"name": NAME},
+            "spec": {"taskRef": {"name": "word-count"}}, "status": {"outputs": [output]},
+        });
+        let run = serde_json::from_value(run).unwrap();
+        runs.record(NAME, &run, &begun).unwrap();
+        FileHandle {
+            run: NAME.to_owned(),
+            output: "copy".to_owned(),
+            sha256,
+        }
+    }
+
+    #[test]
+    fn a_run_is_there_for_the_next_command_and_what_a_kill_left_of_another_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Runs::open(folder.path().join("calls")).unwrap();
+        let handle = recorded(&runs, "one two");
+        let unfinished = runs.begin().unwrap().keep();
+        let runs = Runs::open(folder.path().join("calls")).unwrap();
+        assert!(!unfinished.exists());
+        assert!(runs.find(NAME).unwrap().is_some());
+        let path = runs.output(&handle).unwrap().unwrap();
+        assert_eq!(fs::read(path).unwrap(), b"one two");
+    }
+
+    #[test]
+    fn a_file_that_was_changed_is_no_longer_what_its_handle_stands_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Runs::open(folder.path().to_owned()).unwrap();
+        let handle = recorded(&runs, "one two");
+        let path = runs.output(&handle).unwrap().unwrap();
+        fs::write(path, "one too").unwrap();
+        assert_eq!(runs.output(&handle).unwrap(), None);
+    }
+
+    #[test]
+    fn the_results_of_a_question_have_copies_so_that_an_edited_one_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Runs::open(folder.path().to_owned()).unwrap();
+        let handle = recorded(&runs, "one two");
+        let files = runs.files().unwrap().files;
+        let place = folder.path().join("copy");
+        files[&format!("files/{NAME}/copy.txt")].put(&place).unwrap();
+        fs::write(&place, "mine").unwrap();
+        assert!(runs.output(&handle).unwrap().is_some());
+    }
+
+    #[test]
+    fn no_name_that_a_program_makes_up_leads_out_of_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Runs::open(folder.path().join("calls")).unwrap();
+        recorded(&runs, "one two");
+        fs::copy(
+            folder.path().join("calls").join(NAME).join(RUN),
+            folder.path().join(RUN),
+        )
+        .unwrap();
+        for name in ["..", ".", "", "../calls/word-count-1f0c", "/etc"] {
+            assert!(runs.find(name).unwrap().is_none(), "{name}");
+        }
+    }
+}
