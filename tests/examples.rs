@@ -54,6 +54,7 @@ fn run(name: &str) -> Vec<Value> {
 #[case::river_level("river-level", Expected { calls: 4, attempts: 1 })]
 #[case::environment_fix("environment-fix", Expected { calls: 4, attempts: 2 })]
 #[case::approvals("approvals", Expected { calls: 3, attempts: 1 })]
+#[case::code_mode("code-mode", Expected { calls: 3, attempts: 1 })]
 #[case::prompt_only("prompt-only", Expected { calls: 3, attempts: 1 })]
 #[case::prompt_only_agent("prompt-only-agent", Expected { calls: 3, attempts: 1 })]
 fn an_example_succeeds_with_the_calls_and_attempts_that_it_shows(

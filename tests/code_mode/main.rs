@@ -6,6 +6,7 @@
     reason = "tests say what they expect"
 )]
 
+mod example;
 mod programs;
 mod server;
 #[path = "../support/mod.rs"]
