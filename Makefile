@@ -20,9 +20,11 @@ test: ## Run every test
 	@tests/cluster/tool registry >/dev/null
 	cargo test --locked --workspace --no-fail-fast
 
+KUBECTL_CODEGEN ?= cargo run --locked --bin kubectl-codegen --
+
 demo: prerequisites ## Build, then run a real task on real data with recorded replies
 	@rm -rf codegen-out/demo
-	cargo run --locked --bin kubectl-codegen -- local -k examples/penguins \
+	$(KUBECTL_CODEGEN) local -k examples/penguins \
 	  --replay examples/penguins/replies.jsonl --output codegen-out/demo
 
 bench: prerequisites ## Measure the figures of docs/benchmarks.md

@@ -85,7 +85,7 @@ impl Store for CodeModeStore<'_> {
             ..object.clone()
         };
         let written = api::replace_status(&self.secrets.client, &next).await?;
-        check_kept(&written)?;
+        check_stored(&written)?;
         *object = written;
         Ok(())
     }
@@ -126,12 +126,12 @@ fn damaged(name: &str, error: &serde_json::Error) -> StoreError {
 }
 
 /// Definitions of another version would have the API server drop the state.
-fn check_kept(written: &CodeModeRun) -> Result<(), StoreError> {
-    let is_kept = written
+fn check_stored(written: &CodeModeRun) -> Result<(), StoreError> {
+    let is_stored = written
         .status
         .as_ref()
         .is_some_and(|status| status.progress.is_some());
-    if is_kept {
+    if is_stored {
         return Ok(());
     }
     let namespace = written.metadata.namespace.as_deref().unwrap_or_default();

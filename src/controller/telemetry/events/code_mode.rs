@@ -49,7 +49,7 @@ impl Events {
         } else {
             "Failed"
         };
-        self.metrics.code_mode().ended(stage, known_reason(reason));
+        self.metrics.code_mode().ended(stage, reason_label(reason));
         // The answer is no matter of a log.
         tracing::info!(
             namespace = run.namespace().unwrap_or_default(),
@@ -64,16 +64,16 @@ impl Events {
 }
 
 /// The reason as a label, which has a bounded set of values.
-fn known_reason(reason: &str) -> &'static str {
-    const KNOWN: [&str; 5] = [
+fn reason_label(reason: &str) -> &'static str {
+    const REASONS: [&str; 5] = [
         "Answered",
         "RetriesExhausted",
         "BudgetExceeded",
         "UnknownOutcome",
         "JournalMismatch",
     ];
-    KNOWN
+    REASONS
         .into_iter()
-        .find(|known| *known == reason)
+        .find(|label| *label == reason)
         .unwrap_or("Other")
 }
