@@ -12,6 +12,7 @@ mod account;
 mod admission;
 mod approvals;
 mod changes;
+mod code_mode;
 mod deletion;
 mod examples;
 mod faults;

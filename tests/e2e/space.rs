@@ -237,7 +237,15 @@ impl Space {
         let here = ["--namespace", self.name.as_str()];
         let there = ["--namespace", OPERATOR_NAMESPACE];
         let looks: [(&[&str], &[&str]); 6] = [
-            (&here, &["get", "codegentasks,codegenruns", "-o", "yaml"]),
+            (
+                &here,
+                &[
+                    "get",
+                    "codegentasks,codegenruns,codemodeagents,codemoderuns",
+                    "-o",
+                    "yaml",
+                ],
+            ),
             (&here, &["get", "events", "--sort-by=.metadata.creationTimestamp"]),
             (
                 &here,

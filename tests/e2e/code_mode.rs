@@ -1,0 +1,144 @@
+//! The example of code mode on a cluster: an agent with a task's program, an HTTP endpoint and an MCP server, and questions to it.
+
+use codegen_operator::api::CodeGenRun;
+use codegen_operator::api::code_mode::{CodeModeAgent, CodeModeRun};
+use kube::ResourceExt as _;
+use kube::api::ListParams;
+use kube::runtime::conditions::is_deleted;
+use kube::runtime::wait::await_condition;
+use serde_json::{Value, json};
+
+use crate::space::{HOME, SOON, Space, TO_THE_END, in_space};
+
+/// The example with the model, the Python and the addresses of the test cluster.
+fn example(space: &Space) -> Vec<Value> {
+    let python = std::env::var("CODEGEN_E2E_PYTHON_IMAGE").ok();
+    let host = format!("shop-tools.{}.svc.cluster.local:8080", space.name);
+    let mut objects = space.objects("examples/code-mode", "code-mode");
+    for object in &mut objects {
+        match (object["kind"].as_str().unwrap(), &python) {
+            ("CodeGenAgent", _) => {
+                object["spec"]["model"]["baseURL"] =
+                    json!(format!("http://replies.{HOME}:8080/code-mode/v1"));
+            }
+            ("CodeModeAgent", _) => {
+                let text = object.to_string().replace("shop-tools.default.svc:8080", &host);
+                *object = serde_json::from_str(&text).unwrap();
+            }
+            ("Deployment", Some(python)) => {
+                object["spec"]["template"]["spec"]["containers"][0]["image"] = json!(python);
+            }
+            _ => {}
+        }
+    }
+    objects
+}
+
+/// The question as soon as it has ended.
+async fn ended(space: &Space, name: &str) -> CodeModeRun {
+    let has_ended = |run: Option<&CodeModeRun>| {
+        let status = run.and_then(|run| run.status.as_ref());
+        status.is_some_and(|status| status.completed_at.is_some())
+    };
+    let wait = await_condition(space.api::<CodeModeRun>(), name, has_ended);
+    if let Ok(found) = Box::pin(tokio::time::timeout(TO_THE_END, wait)).await {
+        return found.unwrap().unwrap();
+    }
+    let run = space.api::<CodeModeRun>().get(name).await.unwrap();
+    panic!("{name} has not ended: {:#?}", run.status);
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn the_example_of_code_mode_answers_with_a_program_that_calls_every_tool() {
+    in_space("code-mode", async |space| {
+        space.copy_secret("openai").await;
+        space.apply_objects(&example(space));
+        let march = ended(space, "march").await;
+        let status = march.status.clone().unwrap();
+        assert_eq!(status.reason.as_deref(), Some("Answered"), "{status:#?}");
+        let text = status.answer.unwrap().text;
+        assert!(text.contains("came to 577.88 euros"), "{text}");
+        let called: Vec<&str> = status.tool_calls.keys().map(String::as_str).collect();
+        for tool in ["clean_orders", "exchange_rate"] {
+            assert!(called.contains(&tool), "{called:?}");
+        }
+        assert_eq!((status.attempt, status.model_calls, status.lost_calls), (1, 1, 0));
+        runs_are_its_own(space, &march).await;
+        agent_says_what_it_can_do(space).await;
+        let listed = space.kubectl(&["get", "codemoderuns"]);
+        assert!(
+            listed.lines().all(|line| line.chars().count() <= 100) && listed.contains("Succeeded"),
+            "{listed}"
+        );
+        goes_on_and_is_deleted(space).await;
+    })
+    .await;
+}
+
+/// Each call of the task's program is a run that belongs to the question.
+async fn runs_are_its_own(space: &Space, question: &CodeModeRun) {
+    let runs = space
+        .api::<CodeGenRun>()
+        .list(&ListParams::default())
+        .await
+        .unwrap();
+    assert_eq!(runs.items.len(), 2);
+    for run in runs {
+        let owner = &run.owner_references()[0];
+        assert_eq!(Some(&owner.uid), question.uid().as_ref());
+        assert_eq!(run.status.unwrap().stage.as_deref(), Some("Succeeded"));
+    }
+}
+
+async fn agent_says_what_it_can_do(space: &Space) {
+    let is_ready = |agent: Option<&CodeModeAgent>| {
+        let status = agent.and_then(|agent| agent.status.as_ref());
+        status.is_some_and(|status| {
+            status
+                .conditions
+                .iter()
+                .any(|said| said.type_ == "Ready" && said.status == "True")
+        })
+    };
+    let wait = await_condition(space.api::<CodeModeAgent>(), "shop", is_ready);
+    let agent = Box::pin(tokio::time::timeout(SOON, wait))
+        .await
+        .expect("the agent is not ready");
+    let status = agent.unwrap().unwrap().status.unwrap();
+    let sources: Vec<&str> = status.tools.iter().map(|tool| tool.source.as_str()).collect();
+    for source in ["Task", "HTTP", "MCP", "Builtin"] {
+        assert!(sources.contains(&source), "{sources:?}");
+    }
+    assert!(status.uses_durable_tools);
+}
+
+/// Another question goes on with the conversation; its runs need no Pod, for they take the outputs of those before; and it goes when its time
+/// is over.
+async fn goes_on_and_is_deleted(space: &Space) {
+    let spec = json!({"agentRef": {"name": "shop"}, "message": "Once more?", "continues": {"name": "march"}});
+    space.apply_objects(&[json!({
+        "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeModeRun", "metadata": {"name": "again"}, "spec": spec,
+    })]);
+    let again = ended(space, "again").await;
+    let status = again.status.clone().unwrap();
+    assert_eq!(status.reason.as_deref(), Some("Answered"), "{status:#?}");
+    let change = json!({"spec": {"ttlSecondsAfterFinished": 0}}).to_string();
+    space.kubectl(&[
+        "patch",
+        "codemoderun",
+        "again",
+        "--type=merge",
+        "--patch",
+        &change,
+    ]);
+    let gone = await_condition(
+        space.api::<CodeModeRun>(),
+        "again",
+        is_deleted(&again.uid().unwrap()),
+    );
+    Box::pin(tokio::time::timeout(SOON, gone))
+        .await
+        .expect("it stays")
+        .unwrap();
+}
