@@ -1,5 +1,6 @@
-//! `kubectl-codegen ask`: a question to an agent of code mode, on this machine.
+//! `kubectl-codegen ask`: a question to an agent of code mode, in a cluster or on this machine.
 
+mod cluster;
 mod render;
 
 use std::path::Path;
@@ -23,6 +24,9 @@ use crate::pipeline::code_mode::Stage;
 
 /// Runs the command.
 pub(super) fn run(args: &AskArgs) -> i32 {
+    if args.files.is_empty() && args.kustomize.is_empty() {
+        return cluster::run(args);
+    }
     let progress = Arc::new(Progress::new(args.color));
     log(args.verbose, &progress);
     let manifests = ManifestArgs {
@@ -59,7 +63,7 @@ pub(super) fn run(args: &AskArgs) -> i32 {
 fn asked(args: &AskArgs) -> Result<Asked, AskError> {
     let history = args.history.as_deref().map(read_history).transpose()?;
     Ok(Asked {
-        message: args.question.clone(),
+        message: args.first.clone(),
         agent: args.agent.clone(),
         history: history.unwrap_or_default(),
         manifests: manifests(args),

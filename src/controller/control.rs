@@ -17,7 +17,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::api::namespaced;
 use super::context::Context;
-use super::error::{ReconcileError, hold_for, is_conflict};
+use super::error::{ReconcileError, hold_for, is_conflict, is_forbidden};
 use super::hold::Blocked;
 use super::process::health::Unread;
 use super::process::stop;
@@ -238,12 +238,13 @@ pub fn retry_later<K: Controlled>(object: Arc<K>, error: &ReconcileError, contex
     Action::requeue(pause)
 }
 
-/// Reconciles the selected objects of one namespace, or of all, until shutdown is asked for and what is in flight has ended.
+/// Reconciles the selected objects of one namespace, or of all, until shutdown is asked for and what is in flight has ended. `unread` is told
+/// when they are read.
 pub async fn control<K: Controlled>(
     context: Arc<Context>,
     namespace: Option<&str>,
     selector: &TaskSelector,
-    unread: &Unread<'_>,
+    unread: Option<&Unread<'_>>,
 ) {
     let stopping = context.stopping.clone();
     let (objects, writer) = reflector::store();
@@ -260,10 +261,9 @@ pub async fn control<K: Controlled>(
         // Trimmed before it is stored, observed after that: at the end of the first list the store is complete.
         .modify(K::trim)
         .reflect(writer)
-        .inspect(move |event| {
-            if let Ok(event) = event {
-                K::observe(&seen_by, of.as_deref(), event, &all);
-            }
+        .inspect(move |event| match event {
+            Ok(event) => K::observe(&seen_by, of.as_deref(), event, &all),
+            Err(error) => log_broken_watch::<K>(error),
         })
         .applied_objects();
     let controller = Controller::for_stream(changes, objects.clone());
@@ -281,11 +281,27 @@ pub async fn control<K: Controlled>(
             ready(())
         });
     let filled = async {
-        if objects.wait_until_ready().await.is_ok() {
+        if objects.wait_until_ready().await.is_ok()
+            && let Some(unread) = unread
+        {
             unread.read();
         }
     };
     join(stop::in_order(passes, &objects, &context.stopping), filled).await;
+}
+
+/// A watch breaks now and then, and is opened again; one that is refused stays so until somebody gives the operator the right.
+fn log_broken_watch<K: Controlled>(error: &watcher::Error) {
+    let (kind, why) = (K::kind(&()), with_causes(error));
+    if is_forbidden(error) {
+        tracing::warn!(
+            kind = &*kind,
+            why,
+            "the operator may not read these objects: give its account the roles of the chart"
+        );
+    } else {
+        tracing::debug!(kind = &*kind, why, "a watch broke and is opened again");
+    }
 }
 
 /// The objects of a namespace, or of all, for which there is now what they waited for.

@@ -57,7 +57,7 @@ pub fn hold_for(error: &ReconcileError) -> Hold {
 }
 
 /// Whether the API server refuses, as for a quota or a missing permission.
-fn is_forbidden(error: &(dyn std::error::Error + 'static)) -> bool {
+pub fn is_forbidden(error: &(dyn std::error::Error + 'static)) -> bool {
     // The error of the API server is wrapped in those of the store and the engine.
     std::iter::successors(Some(error), |error| error.source())
         .filter_map(|error| error.downcast_ref::<kube::Error>())

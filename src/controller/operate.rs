@@ -209,16 +209,16 @@ async fn watch_all_kinds(context: &Arc<Context>, config: &OperatorConfig, ready:
             .map(|name| Some(name.as_str()))
             .collect()
     };
-    // Four kinds in each.
-    let unread = Unread::new(4 * namespaces.len(), ready);
+    // Tasks and runs of each. Code mode is not waited for: where the operator has no right to its kinds, everything else works.
+    let unread = Unread::new(2 * namespaces.len(), ready);
     join_all(namespaces.into_iter().map(|namespace| {
         let selector = &config.task_selector;
         join5(
-            control::<CodeGenTask>(Arc::clone(context), namespace, selector, &unread),
+            control::<CodeGenTask>(Arc::clone(context), namespace, selector, Some(&unread)),
             approvals::watch_decisions(context, namespaced::<CodeGenApproval>(&context.client, namespace)),
-            control::<CodeGenRun>(Arc::clone(context), namespace, selector, &unread),
-            control::<CodeModeAgent>(Arc::clone(context), namespace, selector, &unread),
-            control::<CodeModeRun>(Arc::clone(context), namespace, selector, &unread),
+            control::<CodeGenRun>(Arc::clone(context), namespace, selector, Some(&unread)),
+            control::<CodeModeAgent>(Arc::clone(context), namespace, selector, None),
+            control::<CodeModeRun>(Arc::clone(context), namespace, selector, None),
         )
     }))
     .await;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
+use super::cluster::ClusterArgs;
 use super::local::{Format, ModelArgs};
 use super::values::Color;
 
@@ -11,14 +12,17 @@ use super::values::Color;
 pub(super) const EXIT_CODES: &str = "\
 Exit codes:
   0    it was answered
-  1    no program gave an answer, or something must be fixed first: the same command goes on then
-  2    a manifest, a file, a tool or the command line is wrong
+  1    no program gave an answer, or something must be fixed first: with manifests the same command goes on then
+  2    a manifest, a file, a tool or the command line is wrong, or the cluster cannot be reached
   3    this machine cannot run programs
-  130  interrupted; the same command goes on from there";
+  130  interrupted; the same command goes on from there, and a run in a cluster by itself";
 
 /// Examples of `ask`.
 pub(super) const EXAMPLES: &str = "\
 Examples:
+  # An agent in a cluster
+  kubectl-codegen ask shop \"Which order is worth most in euros?\"
+
   # The only agent of a folder; the key from OPENAI_API_KEY
   kubectl-codegen ask -k shop \"Which order is worth most in euros?\"
 
@@ -33,11 +37,18 @@ Examples:
 
 /// Options of `ask`.
 #[derive(Args, Debug)]
-#[group(id = "asked", required = true, multiple = true, args = ["files", "kustomize"])]
+#[group(id = "asked", multiple = true, args = ["files", "kustomize"])]
 pub struct AskArgs {
-    /// What is asked. Default: the message of the `CodeModeRun` among the manifests.
-    #[arg(value_name = "QUESTION")]
-    pub question: Option<String>,
+    /// An agent of the cluster, before the question; with manifests the question alone. Default then: the message of the `CodeModeRun` among
+    /// them.
+    #[arg(value_name = "AGENT|QUESTION")]
+    pub first: Option<String>,
+    /// What the agent of the cluster is asked.
+    #[arg(value_name = "QUESTION", conflicts_with = "asked")]
+    pub second: Option<String>,
+    /// Where the agent is.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
     /// Manifests: a file, a folder (its .yaml, .yml and .json files), or - for standard input. May be repeated.
     #[arg(short = 'f', long = "filename", value_name = "FILE|FOLDER|-", value_hint = ValueHint::AnyPath, help_heading = "Manifests")]
     pub files: Vec<String>,
@@ -45,7 +56,7 @@ pub struct AskArgs {
     #[arg(short = 'k', long = "kustomize", value_name = "FOLDER", value_hint = ValueHint::DirPath, help_heading = "Manifests")]
     pub kustomize: Vec<PathBuf>,
     /// The `CodeModeAgent` that is asked, where the manifests hold several.
-    #[arg(long, value_name = "NAME", help_heading = "Manifests")]
+    #[arg(long, requires = "asked", value_name = "NAME", help_heading = "Manifests")]
     pub agent: Option<String>,
     /// The conversation before the question: the history.json of another one, or a list of messages with role and content.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Manifests")]
@@ -54,10 +65,10 @@ pub struct AskArgs {
     #[command(flatten)]
     pub model: ModelArgs,
     /// Folder of the results. Default: codegen-out/ask/<agent>-<hash of the question>.
-    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, help_heading = "Results")]
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, requires = "asked", help_heading = "Results")]
     pub output: Option<PathBuf>,
     /// Ask again: what was answered before is moved aside, and its recorded replies and calls are not used.
-    #[arg(long, help_heading = "Results")]
+    #[arg(long, requires = "asked", help_heading = "Results")]
     pub fresh: bool,
     /// What goes to stdout: the answer alone, or a document with program, calls and status.
     #[arg(

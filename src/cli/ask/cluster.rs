@@ -1,0 +1,224 @@
+//! A question to an agent in a cluster: a `CodeModeRun` that is made, followed to its end and read.
+
+use std::pin::pin;
+use std::sync::OnceLock;
+
+use futures::StreamExt as _;
+use kube::api::PostParams;
+use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::{Api, ResourceExt as _};
+use serde_json::{Value, json};
+
+use crate::api::code_mode::{CodeModeRun, CodeModeRunSpec, CodeModeRunStatus};
+use crate::api::common::LocalRef;
+use crate::cli::args::{AskArgs, Format};
+use crate::cli::cluster::{Cluster, refusal};
+use crate::cli::command::{TASK_FAILED, USAGE, document, fail, runtime, warning};
+use crate::cli::paint::{Line, Mark};
+use crate::cli::progress::Progress;
+use crate::cli::render::{named_paragraph, step};
+use crate::cli::summary::calls_by_tool;
+use crate::cli::text::{count, thousands};
+use crate::cli::{print, print_as_it_is};
+use crate::controller::record::records::Records;
+use crate::local::code_mode::pick::read_history;
+use crate::local::interrupt::INTERRUPTED;
+use crate::pipeline::code_mode::{Answer, Progress as Answering};
+
+/// Lines of an error.
+const ERROR_LINES: usize = 4;
+/// What distinguishes the documents of a question from other objects of its run.
+const DOCUMENTS: &str = "code-mode";
+
+/// Why the command ends without an answer, and its exit code.
+struct Stopped(String, i32);
+
+/// Runs the command.
+pub(super) fn run(args: &AskArgs) -> i32 {
+    let progress = Progress::new(args.color);
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
+    };
+    let made = OnceLock::new();
+    runtime.block_on(async {
+        tokio::select! {
+            asked = Box::pin(ask(args, &progress, &made)) => asked.unwrap_or_else(|Stopped(message, code)| {
+                progress.stop();
+                fail(&progress, &message, code)
+            }),
+            _ = tokio::signal::ctrl_c() => {
+                progress.stop();
+                let message = made.get().map_or_else(
+                    || "interrupted".to_owned(),
+                    |name: &String| format!("interrupted; the run {name} goes on: kubectl get codemoderun {name}"),
+                );
+                fail(&progress, &message, INTERRUPTED)
+            }
+        }
+    })
+}
+
+async fn ask(args: &AskArgs, progress: &Progress, made: &OnceLock<String>) -> Result<i32, Stopped> {
+    let (Some(agent), Some(question)) = (&args.first, &args.second) else {
+        let message = "give an agent of the cluster and a question, or manifests with -f or -k";
+        return Err(Stopped(message.to_owned(), USAGE));
+    };
+    let history = args.history.as_deref().map(read_history).transpose();
+    let history = history.map_err(|error| Stopped(error.to_string(), USAGE))?;
+    let cluster = Cluster::connect(&args.cluster).await;
+    let cluster = cluster.map_err(|message| Stopped(message, USAGE))?;
+    let runs: Api<CodeModeRun> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+    let spec = CodeModeRunSpec {
+        agent_ref: LocalRef { name: agent.clone() },
+        message: question.clone(),
+        history: history.unwrap_or_default(),
+        ..CodeModeRunSpec::default()
+    };
+    let mut run = CodeModeRun::new("", spec);
+    run.metadata.name = None;
+    run.metadata.generate_name = Some(format!("{agent}-"));
+    let run = runs.create(&PostParams::default(), &run).await;
+    let run = run.map_err(|error| Stopped(refusal(&error, agent, &cluster.namespace), USAGE))?;
+    let name = run.name_any();
+    // An interrupt names the run from here on, for it goes on without this command.
+    let _ = made.set(name.clone());
+    let run = follow(&runs, &name, progress).await?;
+    progress.stop();
+    let status = run.status.clone().unwrap_or_default();
+    progress.lines(&spent(&name, &status));
+    let answer = whole(&cluster, &run, &status).await;
+    let printed = show(args.format, &name, &status, answer.as_ref());
+    printed.map_err(|error| Stopped(format!("cannot write to stdout: {error}"), TASK_FAILED))?;
+    if answer.is_some() {
+        return Ok(0);
+    }
+    let (reason, message) = (
+        status.reason.unwrap_or_default(),
+        status.message.unwrap_or_default(),
+    );
+    Err(Stopped(format!("{reason}: {message}"), TASK_FAILED))
+}
+
+/// Shows what happens until the run has ended.
+async fn follow(runs: &Api<CodeModeRun>, name: &str, progress: &Progress) -> Result<CodeModeRun, Stopped> {
+    let one = watcher::Config::default().fields(&format!("metadata.name={name}"));
+    let mut events = pin!(watcher(runs.clone(), one).default_backoff());
+    let (mut told, mut failed) = (String::new(), 0);
+    let mut warn = |message: String| {
+        // Once, not at each update of the status.
+        if message != told {
+            progress.lines(&warning(&message));
+            told = message;
+        }
+    };
+    progress.run(&format!("run {name}"));
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(watcher::Event::Apply(run) | watcher::Event::InitApply(run)) => {
+                let status = run.status.clone().unwrap_or_default();
+                for attempt in status.attempts.iter().filter(|attempt| attempt.attempt > failed) {
+                    let program = format!("program {}", attempt.attempt);
+                    progress
+                        .lines(&named_paragraph(Mark::Warning, &program, &attempt.error, ERROR_LINES).lines);
+                }
+                failed = status.attempts.last().map_or(failed, |attempt| attempt.attempt);
+                if status.completed_at.is_some() {
+                    return Ok(run);
+                }
+                let message = status.message.clone().unwrap_or_default();
+                if is_stalled(&status) {
+                    warn(message);
+                } else if !message.is_empty() {
+                    progress.run(&format!("run {name}: {message}"));
+                }
+            }
+            Ok(watcher::Event::Delete(_)) => break,
+            Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
+            Err(error) => warn(format!("the cluster does not answer, trying again: {error}")),
+        }
+    }
+    let message = format!("the run {name} was deleted before it had ended");
+    Err(Stopped(message, TASK_FAILED))
+}
+
+fn is_stalled(status: &CodeModeRunStatus) -> bool {
+    let mut conditions = status.conditions.iter();
+    conditions.any(|condition| condition.type_ == "Stalled" && condition.status == "True")
+}
+
+fn spent(name: &str, status: &CodeModeRunStatus) -> Vec<Line> {
+    let number = |number: i64| u64::try_from(number).unwrap_or_default();
+    let tokens = status.tokens.as_ref().map_or(0, |tokens| tokens.total);
+    let spent = format!(
+        "{}, {} tokens",
+        count(number(status.attempt.into()), "program"),
+        thousands(number(tokens))
+    );
+    let is_answered = status.answer.is_some();
+    let mark = if is_answered { Mark::Done } else { Mark::Failed };
+    vec![
+        step(mark, "spent", &spent),
+        step(Mark::Detail, "calls", &calls_by_tool(&status.tool_calls)),
+        step(Mark::Detail, "run", name),
+    ]
+}
+
+/// The answer, whole where whoever asks may read it; else as the status has it.
+async fn whole(cluster: &Cluster, run: &CodeModeRun, status: &CodeModeRunStatus) -> Option<Answer> {
+    let shown = status.answer.as_ref()?;
+    let recorded = status.progress.clone().map(Value::Object);
+    let progress = recorded.and_then(|recorded| serde_json::from_value::<Answering>(recorded).ok());
+    let (name, uid) = (run.name_any(), run.uid().unwrap_or_default());
+    let records = Records {
+        client: &cluster.client,
+        namespace: &cluster.namespace,
+        task: &name,
+        uid: &uid,
+        run: DOCUMENTS,
+    };
+    let stored = match progress.and_then(|progress| progress.answer) {
+        Some(document) => records.read(&document.name).await.ok().flatten(),
+        None => None,
+    };
+    let stored = stored.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    Some(stored.unwrap_or_else(|| {
+        Answer {
+            value: shown
+                .json
+                .as_deref()
+                .and_then(|json| serde_json::from_str(json).ok()),
+            text: shown.text.clone(),
+            printed: String::new(),
+        }
+    }))
+}
+
+/// The answer's text alone, or the document.
+fn show(
+    format: Format,
+    name: &str,
+    status: &CodeModeRunStatus,
+    answer: Option<&Answer>,
+) -> std::io::Result<()> {
+    if format == Format::Text {
+        return match answer {
+            Some(answer) => print_as_it_is(format!("{}\n", answer.text().trim_end()).as_bytes()),
+            None => Ok(()),
+        };
+    }
+    let shown = json!({
+        "answer": answer.map(Answer::text),
+        "value": answer.and_then(|answer| answer.value.clone()),
+        "code": status.code,
+        "attempts": status.attempt,
+        "toolCalls": status.tool_calls,
+        "tokens": status.tokens,
+        "run": name,
+        "status": status,
+    });
+    match document(format, vec![shown], 1) {
+        Some(text) => print(text.as_bytes()),
+        None => Ok(()),
+    }
+}
