@@ -132,11 +132,8 @@ async fn goes_on_and_is_deleted(space: &Space) {
         "--patch",
         &change,
     ]);
-    let gone = await_condition(
-        space.api::<CodeModeRun>(),
-        "again",
-        is_deleted(&again.uid().unwrap()),
-    );
+    let uid = again.uid().unwrap();
+    let gone = await_condition(space.api::<CodeModeRun>(), "again", is_deleted(&uid));
     Box::pin(tokio::time::timeout(SOON, gone))
         .await
         .expect("it stays")
