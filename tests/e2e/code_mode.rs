@@ -1,5 +1,7 @@
 //! The example of code mode on a cluster: an agent with a task's program, an HTTP endpoint and an MCP server, and questions to it.
 
+use std::process::Command;
+
 use codegen_operator::api::CodeGenRun;
 use codegen_operator::api::code_mode::{CodeModeAgent, CodeModeRun};
 use kube::ResourceExt as _;
@@ -121,6 +123,7 @@ async fn goes_on_and_is_deleted(space: &Space) {
         "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeModeRun", "metadata": {"name": "again"}, "spec": spec,
     })]);
     let again = ended(space, "again").await;
+    asked_from_the_command_line(space);
     let status = again.status.clone().unwrap();
     assert_eq!(status.reason.as_deref(), Some("Answered"), "{status:#?}");
     let change = json!({"spec": {"ttlSecondsAfterFinished": 0}}).to_string();
@@ -138,4 +141,30 @@ async fn goes_on_and_is_deleted(space: &Space) {
         .await
         .expect("it stays")
         .unwrap();
+}
+
+/// `kubectl-codegen ask` makes a run, follows it and prints the answer.
+fn asked_from_the_command_line(space: &Space) {
+    let asked = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
+        .args([
+            "ask",
+            "shop",
+            "How much was it?",
+            "--namespace",
+            &space.name,
+            "-o",
+            "json",
+        ])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&asked.stderr);
+    assert!(asked.status.success(), "{said}");
+    let document: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    assert!(
+        document["answer"].as_str().unwrap().contains("577.88"),
+        "{document}"
+    );
+    let run = document["run"].as_str().unwrap();
+    assert!(run.starts_with("shop-") && said.contains(run), "{said}");
+    assert_eq!(document["toolCalls"]["clean_orders"], 2);
 }

@@ -9,6 +9,7 @@
 )]
 
 mod account;
+mod agent_examples;
 mod admission;
 mod approvals;
 mod changes;

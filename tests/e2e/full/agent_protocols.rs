@@ -2,6 +2,7 @@
 
 use codegen_operator::api::CodeGenTask;
 use k8s_openapi::api::core::v1::ConfigMap;
+use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::full::server::Server;
@@ -30,9 +31,11 @@ fn apply(space: &Space, server: &Server<'_>, protocol: &str) -> String {
     name
 }
 
-/// The status, but for what the operator alone reads and for who of both had their image built.
+/// The status, but for what the operator alone reads and for who of both had their image built: two builds of one image differ in their times.
 fn compared(task: &CodeGenTask, name: &str) -> Value {
-    let mut status = without_identity(&serde_json::to_value(&task.status).unwrap(), name);
+    let digest = Regex::new("@sha256:[0-9a-f]{64}").unwrap();
+    let status = without_identity(&serde_json::to_value(&task.status).unwrap(), name).to_string();
+    let mut status: Value = serde_json::from_str(&digest.replace_all(&status, "")).unwrap();
     let fields = status.as_object_mut().unwrap();
     fields.remove("progress");
     fields.remove("builds");

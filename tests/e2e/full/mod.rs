@@ -1,6 +1,5 @@
 //! What takes long: `make e2e-full` runs each of these by itself, with the whole cluster to it.
 
-mod agent_examples;
 mod agent_kills;
 mod agent_protocols;
 mod enforcement;

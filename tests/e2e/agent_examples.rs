@@ -20,7 +20,7 @@ use crate::examples::{Expected, Worked, agent_example};
     Worked { turns: 2, commands: 1, denied: 0 }
 )]
 #[tokio::test]
-#[ignore = "needs a cluster with the operator: make e2e-full"]
+#[ignore = "needs a cluster with the operator: make e2e"]
 async fn an_example_that_an_agent_writes_succeeds(
     #[case] name: &str,
     #[case] task: &str,
