@@ -20,15 +20,13 @@ use crate::cli::render::{named_paragraph, step};
 use crate::cli::summary::calls_by_tool;
 use crate::cli::text::{count, thousands};
 use crate::cli::{print, print_as_it_is};
-use crate::controller::record::records::Records;
+use crate::controller::record::records::{CODE_MODE, Records};
 use crate::local::code_mode::pick::read_history;
 use crate::local::interrupt::INTERRUPTED;
 use crate::pipeline::code_mode::{Answer, Progress as Answering};
 
 /// Lines of an error.
 const ERROR_LINES: usize = 4;
-/// What distinguishes the documents of a question from other objects of its run.
-const DOCUMENTS: &str = "code-mode";
 
 /// Why the command ends without an answer, and its exit code.
 struct Stopped(String, i32);
@@ -175,7 +173,7 @@ async fn whole(cluster: &Cluster, run: &CodeModeRun, status: &CodeModeRunStatus)
         namespace: &cluster.namespace,
         task: &name,
         uid: &uid,
-        run: DOCUMENTS,
+        run: CODE_MODE,
     };
     let stored = match progress.and_then(|progress| progress.answer) {
         Some(document) => records.read(&document.name).await.ok().flatten(),

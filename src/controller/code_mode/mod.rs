@@ -20,10 +20,8 @@ mod store;
 use kube::{Resource as _, ResourceExt as _};
 
 use crate::api::code_mode::CodeModeRun;
+use crate::controller::record::records::CODE_MODE;
 use crate::sandbox::kubernetes::Owner;
-
-/// What distinguishes the documents of a question from other objects of its run.
-const DOCUMENTS: &str = "code-mode";
 
 /// Whose children the objects of a question are.
 fn owner(object: &CodeModeRun) -> Owner {
@@ -31,7 +29,7 @@ fn owner(object: &CodeModeRun) -> Owner {
         namespace: object.namespace().unwrap_or_default(),
         name: object.name_any(),
         uid: object.uid().unwrap_or_default(),
-        run: DOCUMENTS.to_owned(),
+        run: CODE_MODE.to_owned(),
         wish: String::new(),
         generation: object.metadata.generation.unwrap_or_default(),
         attempt: 0,

@@ -26,6 +26,9 @@ pub const PLAIN: &str = "content";
 /// Key of a packed content.
 pub const PACKED: &str = "content.gz";
 
+/// What distinguishes the documents of a question of code mode from other objects of its run: in the place of a task's revision.
+pub const CODE_MODE: &str = "code-mode";
+
 /// Requests that are made at once.
 const AT_ONCE: usize = 8;
 
