@@ -37,7 +37,7 @@ fn example(space: &Space) -> Vec<Value> {
 }
 
 /// The question as soon as it has ended.
-async fn ended(space: &Space, name: &str) -> CodeModeRun {
+pub async fn ended(space: &Space, name: &str) -> CodeModeRun {
     let has_ended = |run: Option<&CodeModeRun>| {
         let status = run.and_then(|run| run.status.as_ref());
         status.is_some_and(|status| status.completed_at.is_some())
