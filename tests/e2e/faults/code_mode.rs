@@ -118,7 +118,11 @@ async fn mcp(State(tools): State<Tools>, Json(request): Json<Value>) -> Response
             tools.answer("stock", Value::Null).await;
             json!({"content": [{"type": "text", "text": "7"}]})
         }
-        _ => return StatusCode::ACCEPTED.into_response(),
+        _ if request["id"].is_null() => return StatusCode::ACCEPTED.into_response(),
+        other => {
+            let error = json!({"code": -32601, "message": format!("there is no method {other}")});
+            return Json(json!({"jsonrpc": "2.0", "id": request["id"], "error": error})).into_response();
+        }
     };
     Json(json!({"jsonrpc": "2.0", "id": request["id"], "result": result})).into_response()
 }
