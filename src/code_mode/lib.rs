@@ -11,6 +11,7 @@ pub mod reply;
 pub mod schema;
 pub mod signature;
 pub mod types;
+pub mod weight;
 
 #[cfg(test)]
 mod tests;

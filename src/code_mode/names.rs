@@ -75,6 +75,9 @@ const TAKEN: [&str; 63] = [
     "zip",
 ];
 
+/// Most characters of a tool's name: statuses and prompts hold it many times.
+const MOST_CHARS: usize = 128;
+
 /// Whether `name` is an identifier of Python, in ASCII, and no keyword.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
@@ -89,6 +92,12 @@ pub fn is_name(name: &str) -> bool {
 /// What is wrong with the name of a tool, with the way out.
 pub fn check_tool_name(name: &str) -> Result<(), String> {
     let way_out = "give the tool another `name`";
+    if name.len() > MOST_CHARS {
+        let start: String = name.chars().take(MOST_CHARS / 4).collect();
+        return Err(format!(
+            "`{start}...` has more than {MOST_CHARS} characters: {way_out}"
+        ));
+    }
     if KEYWORDS.contains(&name) {
         return Err(format!("`{name}` is a keyword of Python: {way_out}"));
     }

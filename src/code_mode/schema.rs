@@ -20,23 +20,20 @@ const DESCRIPTION_CHARS: usize = 120;
 pub const FILE_FORMAT: &str = "codegen-file";
 
 /// The type that `schema` describes. What no type of Python says is `Any`: the schema itself is what arguments and results are checked
-/// against. `name` is what objects in it are named after (`["exchange_rate", "result"]`), and `classes` the names that are taken.
+/// against. References are those of `root`, `name` is what objects in it are named after (`["exchange_rate", "result"]`), and `classes` the names that are taken.
 #[must_use]
-pub fn type_of(schema: &Value, name: &[&str], classes: &mut BTreeSet<String>) -> Type {
-    let mut reader = Reader {
-        root: schema,
-        classes,
-    };
+pub fn type_of(schema: &Value, root: &Value, name: &[&str], classes: &mut BTreeSet<String>) -> Type {
+    let mut reader = Reader { root, classes };
     let mut place = name.iter().map(|part| (*part).to_owned()).collect();
     reader.read(schema, &mut place, 0)
 }
 
-struct Reader<'a> {
+struct Reader<'a, 'c> {
     root: &'a Value,
-    classes: &'a mut BTreeSet<String>,
+    classes: &'c mut BTreeSet<String>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Reader<'a, '_> {
     fn read(&mut self, schema: &Value, place: &mut Vec<String>, depth: usize) -> Type {
         if depth > MAX_DEPTH {
             return Type::Any;

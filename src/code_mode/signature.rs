@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::names::{check_tool_name, parameter_name};
 use crate::schema::{one_line, type_of};
 use crate::types::{Object, Position, Type, literal};
+use crate::weight::{TooMuch, check_weight};
 
 /// Most tools of one agent.
 pub const MAX_TOOLS: usize = 128;
@@ -100,6 +101,11 @@ pub enum ToolboxError {
     /// Two of one name.
     #[error("two tools are called `{0}`: give one of them another `name`")]
     SameName(String),
+    /// One whose schema nobody can check anything against.
+    #[error(
+        "the schema of the tool `{0}` cannot be used, for {1}: leave it out, of a server by naming the others in `toolNames`"
+    )]
+    Schema(String, TooMuch),
     /// More than a model can read.
     #[error(
         "{0} tools are more than the {MAX_TOOLS} that a model is shown: choose some of a server by `toolNames`"
@@ -120,6 +126,12 @@ impl Toolbox {
             check_tool_name(&tool.name).map_err(ToolboxError::Name)?;
             if !names.insert(tool.name.clone()) {
                 return Err(ToolboxError::SameName(tool.name));
+            }
+            for schema in [Some(&tool.parameters), tool.result.as_ref()]
+                .into_iter()
+                .flatten()
+            {
+                check_weight(schema).map_err(|why| ToolboxError::Schema(tool.name.clone(), why))?;
             }
             signatures.push(Signature::of(tool, &mut classes));
         }
@@ -173,7 +185,7 @@ impl Signature {
     /// The signature of one tool; `classes` are the names of classes that are taken.
     fn of(tool: Tool, classes: &mut BTreeSet<String>) -> Self {
         let result = match &tool.result {
-            Some(schema) => type_of(schema, &[&tool.name, "result"], classes),
+            Some(schema) => type_of(schema, schema, &[&tool.name, "result"], classes),
             None => Type::Any,
         };
         let mut parameters = parameters(&tool, classes);
@@ -266,13 +278,8 @@ fn parameters(tool: &Tool, classes: &mut BTreeSet<String>) -> Vec<Parameter> {
         while !taken.insert(name.clone()) {
             name.push('_');
         }
-        // References lead to definitions of the whole.
-        let mut whole = schema.clone();
-        if let (Some(object), Some(definitions)) = (whole.as_object_mut(), tool.parameters.get("$defs")) {
-            object.insert("$defs".to_owned(), definitions.clone());
-        }
         parameters.push(Parameter {
-            type_: type_of(&whole, &[&tool.name, property], classes),
+            type_: type_of(schema, &tool.parameters, &[&tool.name, property], classes),
             is_required: required.is_some_and(|names| names.iter().any(|required| required == property)),
             default: schema.get("default").cloned(),
             description: one_line(schema["description"].as_str().unwrap_or_default()),

@@ -1,5 +1,7 @@
 //! Tools of several origins as programs see them.
 
+mod hostile;
+
 use rstest::rstest;
 use serde_json::{Map, Value, json};
 

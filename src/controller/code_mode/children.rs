@@ -49,10 +49,19 @@ impl<'a> ChildRuns<'a> {
     pub async fn call(&self, tool: &SourcedTool, key: &CallKey, arguments: &Map<String, Value>) -> Made {
         let name = self.name(key);
         match self.own(&name).await {
+            Ok(Some(run)) if !is_of(&run, tool, arguments) => self.of_somebody_else(&name),
             Ok(Some(run)) => self.came_to(&run).await,
             Ok(None) => self.create(name, tool, arguments).await,
             Err(why) => why,
         }
+    }
+
+    fn of_somebody_else(&self, name: &str) -> Made {
+        let message = format!(
+            "the CodeGenRun {}/{name} has the name of this call and was made by somebody else: delete it",
+            self.owner.namespace
+        );
+        blocked(message, true)
     }
 
     /// The beginning of the text that a handle stands for.
@@ -117,11 +126,7 @@ impl<'a> ChildRuns<'a> {
         if self.is_own(&run) {
             return Ok(Some(run));
         }
-        let message = format!(
-            "the CodeGenRun {}/{name} has the name of this call and was made by somebody else: delete it",
-            self.owner.namespace
-        );
-        Err(blocked(message, true))
+        Err(self.of_somebody_else(name))
     }
 
     fn is_own(&self, run: &CodeGenRun) -> bool {
@@ -165,18 +170,6 @@ impl<'a> ChildRuns<'a> {
     }
 
     fn run(&self, name: String, origin: &ToolOrigin, inputs: Vec<RunInput>) -> CodeGenRun {
-        let mut spec = CodeGenRunSpec {
-            inputs,
-            ..CodeGenRunSpec::default()
-        };
-        match origin {
-            ToolOrigin::Task { name } => spec.task_ref = Some(LocalRef { name: name.clone() }),
-            ToolOrigin::Program { image, pull_secret } => {
-                spec.program_image = Some(image.clone());
-                spec.pull_secret_ref.clone_from(pull_secret);
-            }
-            ToolOrigin::Http { .. } | ToolOrigin::Mcp { .. } => {}
-        }
         CodeGenRun {
             metadata: ObjectMeta {
                 name: Some(name),
@@ -185,7 +178,7 @@ impl<'a> ChildRuns<'a> {
                 owner_references: Some(vec![self.owner.reference.clone()]),
                 ..ObjectMeta::default()
             },
-            spec,
+            spec: spec(origin, inputs),
             status: None,
         }
     }
@@ -249,6 +242,36 @@ impl<'a> ChildRuns<'a> {
         let is_meant = |output: &RunOutputStatus| output.name == file.output && output.sha256 == file.sha256;
         outputs.into_iter().find(is_meant).ok_or_else(unknown)
     }
+}
+
+fn spec(origin: &ToolOrigin, inputs: Vec<RunInput>) -> CodeGenRunSpec {
+    let mut spec = CodeGenRunSpec {
+        inputs,
+        ..CodeGenRunSpec::default()
+    };
+    match origin {
+        ToolOrigin::Task { name } => spec.task_ref = Some(LocalRef { name: name.clone() }),
+        ToolOrigin::Program { image, pull_secret } => {
+            spec.program_image = Some(image.clone());
+            spec.pull_secret_ref.clone_from(pull_secret);
+        }
+        ToolOrigin::Http { .. } | ToolOrigin::Mcp { .. } => {}
+    }
+    spec
+}
+
+/// Whether a run asks for what the call does: anybody who makes runs can write whose it is.
+fn is_of(run: &CodeGenRun, tool: &SourcedTool, arguments: &Map<String, Value>) -> bool {
+    let asked = run_inputs(&tool.tool, arguments).map(|inputs| spec(&tool.origin, inputs));
+    asked.is_ok_and(|asked| {
+        let CodeGenRunSpec {
+            task_ref,
+            program_image,
+            inputs,
+            ..
+        } = &run.spec;
+        (task_ref, program_image, inputs) == (&asked.task_ref, &asked.program_image, &asked.inputs)
+    })
 }
 
 fn is_long(output: &RunOutputStatus) -> bool {

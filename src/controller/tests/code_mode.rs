@@ -1,5 +1,7 @@
 //! Agents and questions of code mode from their creation to their ends, with real programs in real workers.
 
+mod hostile;
+
 use kube::ResourceExt as _;
 use kube::runtime::controller::Action;
 use rstest::rstest;

@@ -9,7 +9,7 @@ use futures::future::join_all;
 use serde_json::Value;
 
 use super::ask::{evidence_name, line, no_tools};
-use super::journal::OpenJournal;
+use super::journal::{MOST_MEBIBYTES, OpenJournal};
 use super::tools::{CallKey, Made};
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
 use crate::api::code_mode::PendingCall;
@@ -206,7 +206,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         let mut answers = Vec::with_capacity(requests.len());
         let mut wanted = Vec::new();
         for request in requests {
-            let number = request.id + 1;
+            let number = request.id.saturating_add(1);
             *run.calls.entry(request.name.clone()).or_default() += 1;
             match self.recorded(run, request, number)? {
                 Settled::Outcome(outcome) => answers.push(Some(outcome)),
@@ -276,6 +276,10 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         let mut pending = Vec::new();
         let mut calls = calls.into_iter().peekable();
         while calls.peek().is_some() {
+            if run.journal.is_full() {
+                outcomes.extend(calls.map(|_| no_room()));
+                break;
+            }
             let batch: Vec<Call> = calls.by_ref().take(AT_ONCE).collect();
             let mut copies = Vec::with_capacity(batch.len());
             for call in &batch {
@@ -438,6 +442,13 @@ fn raised(kind: &str, message: String) -> CallOutcome {
         kind: kind.to_owned(),
         message,
     }
+}
+
+fn no_room() -> CallOutcome {
+    let message = format!(
+        "the calls of one program may give {MOST_MEBIBYTES} MiB in all, and these have: ask the tools for less"
+    );
+    raised("RuntimeError", message)
 }
 
 fn unknown(call: &Call, why: &str) -> Stop {

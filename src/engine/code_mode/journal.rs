@@ -8,6 +8,8 @@ use crate::ledger::{Created, Store};
 
 /// Bytes of entries that are written before more are buffered.
 const SEGMENT_BYTES: usize = 64 * 1024;
+/// MiB of the calls of one program with what they gave. All of them are in memory while it runs.
+pub(super) const MOST_MEBIBYTES: usize = 16;
 
 /// The journal of one program, open for more.
 ///
@@ -20,15 +22,18 @@ pub(super) struct OpenJournal<'a, S> {
     journal: Journal,
     buffered: Vec<Entry>,
     buffered_bytes: usize,
+    bytes: usize,
 }
 
 impl<'a, S: Store> OpenJournal<'a, S> {
     /// Reads what is recorded.
     pub async fn open(store: &'a S, attempt: u32) -> Result<Self, CodeModeError> {
         let mut segments = 0;
+        let mut length = 0;
         let mut journal = Journal::default();
         while let Some(bytes) = store.read(&name(attempt, segments + 1)).await? {
             segments += 1;
+            length += bytes.len();
             let entries: Vec<Entry> =
                 serde_json::from_slice(&bytes).map_err(|error| damaged(&name(attempt, segments), &error))?;
             for entry in entries {
@@ -42,6 +47,7 @@ impl<'a, S: Store> OpenJournal<'a, S> {
             journal,
             buffered: Vec::new(),
             buffered_bytes: 0,
+            bytes: length,
         })
     }
 
@@ -50,11 +56,14 @@ impl<'a, S: Store> OpenJournal<'a, S> {
         &self.journal
     }
 
+    /// Whether it holds as much as it may. The same program with the same outcomes finds the same at the same call.
+    pub fn is_full(&self) -> bool {
+        self.bytes >= MOST_MEBIBYTES * 1024 * 1024
+    }
+
     /// Buffers an entry; nothing of it needs to be recorded before the program goes on.
     pub async fn buffer(&mut self, entry: Entry) -> Result<(), CodeModeError> {
-        self.buffered_bytes += to_bytes("an entry of the journal", &entry)?.len();
-        self.journal.add(entry.clone());
-        self.buffered.push(entry);
+        self.add(entry)?;
         if self.buffered_bytes < SEGMENT_BYTES {
             return Ok(());
         }
@@ -63,9 +72,17 @@ impl<'a, S: Store> OpenJournal<'a, S> {
 
     /// Writes an entry, with everything buffered before it.
     pub async fn write(&mut self, entry: Entry) -> Result<(), CodeModeError> {
+        self.add(entry)?;
+        self.flush().await
+    }
+
+    fn add(&mut self, entry: Entry) -> Result<(), CodeModeError> {
+        let length = to_bytes("an entry of the journal", &entry)?.len();
+        self.buffered_bytes += length;
+        self.bytes += length;
         self.journal.add(entry.clone());
         self.buffered.push(entry);
-        self.flush().await
+        Ok(())
     }
 
     /// Writes what is buffered.

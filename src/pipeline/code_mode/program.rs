@@ -126,6 +126,11 @@ impl FileHandle {
     pub fn read(value: &Value) -> Option<Self> {
         let (run, output) = value["file"].as_str()?.split_once('/')?;
         let sha256 = value["sha256"].as_str()?;
+        // It becomes part of an address, and a program may make one up.
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
+        if !run.bytes().all(is_plain) || !run.starts_with(|first: char| first.is_ascii_alphanumeric()) {
+            return None;
+        }
         Some(Self {
             run: run.to_owned(),
             output: output.to_owned(),

@@ -221,11 +221,19 @@ fn summary(text: &str) -> String {
         .lines()
         .find(|line| !line.trim().is_empty())
         .unwrap_or_default();
+    // Tables of kubectl show it in a terminal.
+    let line = line.replace(is_obeyed, " ");
     let cut_line = cut(line.trim(), SUMMARY_BYTES);
     if text.trim().lines().count() > 1 && !cut_line.ends_with('…') {
         return cut(&format!("{cut_line} …"), SUMMARY_BYTES + 4);
     }
     cut_line
+}
+
+/// Whether a terminal obeys the character in place of showing it.
+fn is_obeyed(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
 }
 
 fn signed(count: u32) -> i32 {
