@@ -61,7 +61,7 @@ async fn a_run_of_another_program_under_the_name_of_a_call_is_not_believed_whoev
 }
 
 #[tokio::test]
-async fn no_label_of_a_question_makes_its_runs_look_like_something_of_the_operators() {
+async fn no_label_of_a_question_marks_its_runs_as_the_operators() {
     let mut shop = Shop::new(BOTH).await;
     shop.world.server.create(json!({
         "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeModeRun",
