@@ -1,6 +1,7 @@
 //! The fields that hold names of other objects, as a file of `configurations` lists them, and the names that they get in the end.
 //!
-//! kustomize knows such fields of Kubernetes' own kinds alone; for those of this operator `name-references.yaml` lists them.
+//! kustomize knows such fields of Kubernetes' own kinds alone, of which those of workloads are known here; for those of this operator
+//! `name-references.yaml` lists them.
 
 use std::fmt;
 use std::path::Path;
@@ -97,6 +98,41 @@ pub(super) fn read(kustomization: &Path, path: &Path) -> Result<Option<Vec<NameR
     Ok(Some(references))
 }
 
+/// Where the Pods of workloads name `ConfigMaps` and Secrets, as kustomize has it without being told.
+fn of_workloads() -> Vec<NameReference> {
+    const KINDS: [&str; 4] = ["DaemonSet", "Deployment", "Job", "StatefulSet"];
+    const OF_MAPS: [&str; 4] = [
+        "volumes/configMap/name",
+        "volumes/projected/sources/configMap/name",
+        "containers/env/valueFrom/configMapKeyRef/name",
+        "containers/envFrom/configMapRef/name",
+    ];
+    const OF_SECRETS: [&str; 4] = [
+        "volumes/secret/secretName",
+        "volumes/projected/sources/secret/name",
+        "containers/env/valueFrom/secretKeyRef/name",
+        "containers/envFrom/secretRef/name",
+    ];
+    let selector = |kind: &str| Selector {
+        kind: kind.to_owned(),
+        ..Selector::default()
+    };
+    let reference = |(target, fields): (&str, [&str; 4])| NameReference {
+        target: selector(target),
+        field_specs: KINDS
+            .iter()
+            .flat_map(|kind| fields.map(|field| (kind, field)))
+            .map(|(kind, field)| FieldSpec {
+                of: selector(kind),
+                path: format!("spec/template/spec/{field}"),
+            })
+            .collect(),
+    };
+    [("ConfigMap", OF_MAPS), ("Secret", OF_SECRETS)]
+        .map(reference)
+        .into()
+}
+
 /// Gives generated objects their last names, and writes every name where a reference means it.
 pub(super) fn finish(
     mut resources: Vec<Resource>,
@@ -107,8 +143,9 @@ pub(super) fn finish(
         let name = format!("{name}-{}", hash::suffix(&resource.document.value));
         resource.rename(name);
     }
+    let references = [references, &of_workloads()].concat();
     for index in 0..resources.len() {
-        for (target, spec) in fields_of(&resources[index].document, references) {
+        for (target, spec) in fields_of(&resources[index].document, &references) {
             let mut value = std::mem::take(&mut resources[index].document.value);
             let path: Vec<&str> = spec.path.split('/').collect();
             let referrer = &resources[index];
