@@ -119,7 +119,7 @@ pub enum CodeModeError {
 
 impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// The recorded progress, or a new start.
-    #[allow(dead_code, reason = "for whoever goes on with a run in a cluster")]
+    #[cfg(test)]
     pub async fn load(&self) -> Result<Progress, CodeModeError> {
         let Some(bytes) = self.store.load().await? else {
             return Ok(Progress::start((self.clock)()));

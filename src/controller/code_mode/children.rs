@@ -263,15 +263,12 @@ fn spec(origin: &ToolOrigin, inputs: Vec<RunInput>) -> CodeGenRunSpec {
 /// Whether a run asks for what the call does: anybody who makes runs can write whose it is.
 fn is_of(run: &CodeGenRun, tool: &SourcedTool, arguments: &Map<String, Value>) -> bool {
     let asked = run_inputs(&tool.tool, arguments).map(|inputs| spec(&tool.origin, inputs));
-    asked.is_ok_and(|asked| {
-        let CodeGenRunSpec {
-            task_ref,
-            program_image,
-            inputs,
-            ..
-        } = &run.spec;
-        (task_ref, program_image, inputs) == (&asked.task_ref, &asked.program_image, &asked.inputs)
-    })
+    // How long it stays afterwards decides nothing of what it does.
+    let found = CodeGenRunSpec {
+        ttl_seconds_after_finished: None,
+        ..run.spec.clone()
+    };
+    asked.is_ok_and(|asked| asked == found)
 }
 
 fn is_long(output: &RunOutputStatus) -> bool {

@@ -13,7 +13,7 @@ use crate::controller::record::cache;
 use crate::controller::record::documents::Documents;
 use crate::controller::schedule::gate::Places;
 use crate::controller::schedule::shared::{Kind, Shared};
-use crate::controller::telemetry::metrics::Metrics;
+use crate::controller::telemetry::metrics::{Metrics, by_stage};
 use crate::pipeline::code_mode::Question;
 
 /// What is remembered of a question.
@@ -166,20 +166,6 @@ pub fn trim(run: &mut CodeModeRun) {
 /// How many questions there are of each stage.
 #[must_use]
 pub fn counts(all: &[Arc<CodeModeRun>]) -> Vec<(&'static str, i64)> {
-    const STAGES: [&str; 5] = ["Pending", "Writing", "Running", "Succeeded", "Failed"];
-    let stage = |run: &CodeModeRun| {
-        let stage = run.status.as_ref().and_then(|status| status.stage.clone());
-        STAGES
-            .into_iter()
-            .position(|known| stage.as_deref() == Some(known))
-    };
-    let mut counts = [0; STAGES.len()];
-    for run in all {
-        counts[stage(run).unwrap_or_default()] += 1;
-    }
-    STAGES
-        .into_iter()
-        .zip(counts)
-        .filter(|(_, number)| *number > 0)
-        .collect()
+    let stages = all.iter().map(|run| run.status.as_ref()?.stage.as_deref());
+    by_stage(&["Pending", "Writing", "Running", "Succeeded", "Failed"], stages)
 }

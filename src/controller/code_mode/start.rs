@@ -2,7 +2,7 @@
 
 use kube::{Api, ResourceExt as _};
 
-use super::resolve::{self, resolve};
+use super::resolve::resolve;
 use super::store::CodeModeStore;
 use super::{memory, owner};
 use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
@@ -11,7 +11,6 @@ use crate::code_mode::prompt::{Message, Role};
 use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
-use crate::controller::schedule::waits::Awaited;
 use crate::ledger::{Store as _, StoreError};
 use crate::pipeline::code_mode::{Answer, Progress, Question, question};
 use crate::pipeline::progress::Document;
@@ -37,11 +36,6 @@ pub async fn agent_of(context: &Context, run: &CodeModeRun) -> Result<CodeModeAg
             until: Until::Mended,
         })
     })
-}
-
-/// What the agent refers to and a person may have to change.
-pub fn refers_to(agent: &CodeModeAgent) -> std::collections::BTreeSet<Awaited> {
-    resolve::refers_to(agent)
 }
 
 /// The question without open ends, as it is frozen.

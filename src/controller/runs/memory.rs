@@ -16,7 +16,7 @@ use crate::controller::config::ConcurrencyLimits;
 use crate::controller::record::cache;
 use crate::controller::schedule::gate::Places;
 use crate::controller::schedule::shared::{Kind, Shared};
-use crate::controller::telemetry::metrics::Metrics;
+use crate::controller::telemetry::metrics::{Metrics, by_stage};
 use crate::pipeline::stage::Stage;
 
 /// Most programs that are cached: those of tasks with run after run.
@@ -237,22 +237,8 @@ pub fn alike(object: &CodeGenRun, key: &str, all: &[Arc<CodeGenRun>]) -> Vec<Arc
 /// How many runs there are of each stage.
 #[must_use]
 pub fn counts(all: &[Arc<CodeGenRun>]) -> Vec<(&'static str, i64)> {
-    const STAGES: [&str; 4] = ["Pending", "Running", "Succeeded", "Failed"];
-    let stage = |run: &CodeGenRun| {
-        let stage = run.status.as_ref().and_then(|status| status.stage.clone());
-        STAGES
-            .into_iter()
-            .position(|known| stage.as_deref() == Some(known))
-    };
-    let mut counts = [0; STAGES.len()];
-    for run in all {
-        counts[stage(run).unwrap_or_default()] += 1;
-    }
-    STAGES
-        .into_iter()
-        .zip(counts)
-        .filter(|(_, number)| *number > 0)
-        .collect()
+    let stages = all.iter().map(|run| run.status.as_ref()?.stage.as_deref());
+    by_stage(&["Pending", "Running", "Succeeded", "Failed"], stages)
 }
 
 #[cfg(test)]

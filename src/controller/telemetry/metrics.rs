@@ -426,6 +426,23 @@ impl Metrics {
     }
 }
 
+/// How many objects there are of each of `stages` that has any; one without a stage is in the first.
+#[must_use]
+pub fn by_stage<'a>(
+    stages: &[&'static str],
+    found: impl Iterator<Item = Option<&'a str>>,
+) -> Vec<(&'static str, i64)> {
+    let mut counts = vec![0; stages.len()];
+    for stage in found {
+        let place = stages.iter().position(|known| stage == Some(*known));
+        if let Some(count) = counts.get_mut(place.unwrap_or_default()) {
+            *count += 1;
+        }
+    }
+    let counted = stages.iter().copied().zip(counts);
+    counted.filter(|(_, number)| *number > 0).collect()
+}
+
 fn count<const N: usize>(counters: &Counters<N>, labels: [Label; N], by: u64) {
     counters.get_or_create(&labels).inc_by(by);
 }

@@ -37,8 +37,14 @@ async fn no_name_in_the_handle_of_a_file_becomes_another_request_of_the_operator
     );
 }
 
+#[rstest]
+#[case::another_program(json!({"taskRef": {"name": "lies"}}))]
+#[case::in_another_environment(json!({"taskRef": {"name": "words"}, "sandbox": {"env": {"PYTHONPATH": "/var/inputs"}}}))]
+#[case::without_its_checks(json!({"taskRef": {"name": "words"}, "validation": "Off"}))]
 #[tokio::test]
-async fn a_run_of_another_program_under_the_name_of_a_call_is_not_believed_whoever_it_says_made_it() {
+async fn a_run_of_another_program_under_the_name_of_a_call_is_not_believed_whoever_it_says_made_it(
+    #[case] spec: Value,
+) {
     let mut shop = Shop::new(BOTH).await;
     shop.world.succeeded("lies").await;
     shop.ask("ask", &json!({}));
@@ -49,7 +55,7 @@ async fn a_run_of_another_program_under_the_name_of_a_call_is_not_believed_whoev
     shop.world.server.create(json!({
         "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenRun",
         "metadata": {"name": name, "ownerReferences": made["metadata"]["ownerReferences"]},
-        "spec": {"taskRef": {"name": "lies"}},
+        "spec": spec,
     }));
     shop.settle("ask").await;
     assert_eq!(

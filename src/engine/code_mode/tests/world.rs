@@ -1,0 +1,169 @@
+//! Tools in memory, and what a question meets them with.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use codegen_interpreter::{Pool, Settings};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use tokio::sync::watch;
+
+use crate::code_mode::journal::Outcome;
+use crate::code_mode::prompt::Persona;
+use crate::code_mode::signature::{Effect, Tool};
+use crate::engine::code_mode::{CallKey, CodeModeEngine, CodeModeError, Made, Step, ToolCaller};
+use crate::engine::tests::world::Script;
+use crate::ledger::MemoryStore;
+use crate::pipeline::call::{CallKind, FinishReason};
+use crate::pipeline::code_mode::{Limits, Progress, Question, SourcedTool, ToolOrigin};
+use crate::pipeline::test_support::task;
+
+thread_local! {
+    /// One for each test, which has a thread and a runtime of its own: a worker that waits belongs to the runtime that started it.
+    static POOL: Pool = Pool::new(Settings::default());
+}
+
+/// What a tool in memory does with a call.
+pub type Conduct = fn(&World, &CallKey, &Map<String, Value>) -> Made;
+
+/// Tools in memory, with every call that reached them.
+pub struct World {
+    pub question: Question,
+    pub script: Script,
+    pub conducts: BTreeMap<&'static str, Conduct>,
+    pub made: Mutex<Vec<String>>,
+    /// Whether runs that are waited for have ended.
+    pub runs_ended: AtomicUsize,
+}
+
+impl ToolCaller for World {
+    async fn call(&self, tool: &SourcedTool, key: &CallKey, arguments: &Map<String, Value>) -> Made {
+        let arguments_text = Value::Object(arguments.clone());
+        self.made
+            .lock()
+            .unwrap()
+            .push(format!("{} {arguments_text}", tool.tool.name));
+        self.conducts[tool.tool.name.as_str()](self, key, arguments)
+    }
+
+    async fn read_text(&self, handle: &Value, limit: usize) -> Outcome {
+        let text: String = format!("text of {}", handle["file"])
+            .chars()
+            .take(limit)
+            .collect();
+        Outcome::Returned(json!(text))
+    }
+}
+
+fn sourced(name: &str, effect: Effect) -> SourcedTool {
+    let parameters = json!({"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"], "additionalProperties": false});
+    SourcedTool {
+        tool: Tool {
+            name: name.to_owned(),
+            description: String::new(),
+            parameters,
+            result: Some(json!({"type": "integer"})),
+            effect,
+        },
+        origin: ToolOrigin::Task {
+            name: name.to_owned(),
+        },
+        retries_unknown: false,
+    }
+}
+
+fn question(tools: Vec<SourcedTool>) -> Question {
+    Question {
+        namespace: "default".to_owned(),
+        agent: "shop".to_owned(),
+        model: task().model,
+        persona: Persona::default(),
+        tools,
+        history: Vec::new(),
+        message: "How much?".to_owned(),
+        limits: Limits {
+            max_retries: 2,
+            max_tool_calls: 50,
+            interpreter_ms: 20_000,
+            memory_bytes: 50 * 1024 * 1024,
+            tool_seconds: 60.0,
+            max_tokens: 100_000,
+            max_model_calls: 10,
+            deadline_seconds: 3_600.0,
+        },
+    }
+}
+
+fn doubled(_: &World, _: &CallKey, arguments: &Map<String, Value>) -> Made {
+    Made::Ended(Outcome::Returned(json!(arguments["id"].as_i64().unwrap() * 2)))
+}
+
+fn fails(_: &World, _: &CallKey, _: &Map<String, Value>) -> Made {
+    Made::Ended(Outcome::Raised {
+        kind: "ConnectionError".to_owned(),
+        message: "the till is closed".to_owned(),
+    })
+}
+
+fn of_a_run(world: &World, key: &CallKey, _: &Map<String, Value>) -> Made {
+    if world.runs_ended.load(Ordering::Relaxed) >= key.number as usize {
+        return Made::Ended(Outcome::Returned(json!(key.number)));
+    }
+    Made::Pending(format!("run-{}", key.number))
+}
+
+/// Tools of every kind, and a model that answers with these programs, the last one again and again.
+pub fn world(programs: &[&str]) -> World {
+    let mut script = Script::new();
+    for program in programs {
+        script = script.with_text(CallKind::Program, program, FinishReason::Complete);
+    }
+    let tools = vec![
+        sourced("rate", Effect::ReadOnly),
+        sourced("refund", Effect::Once),
+        sourced("report", Effect::Durable),
+        sourced("till", Effect::ReadOnly),
+    ];
+    World {
+        question: question(tools),
+        script,
+        conducts: BTreeMap::from([
+            ("rate", doubled as Conduct),
+            ("refund", doubled),
+            ("report", of_a_run),
+            ("till", fails),
+        ]),
+        made: Mutex::default(),
+        runs_ended: AtomicUsize::new(0),
+    }
+}
+
+impl World {
+    pub fn made(&self) -> Vec<String> {
+        self.made.lock().unwrap().clone()
+    }
+
+    /// Steps until it ends or waits.
+    pub async fn go_on(&self, store: &MemoryStore) -> Result<Progress, CodeModeError> {
+        let engine = CodeModeEngine {
+            question: &self.question,
+            model: &self.script,
+            store,
+            interpreter: &POOL.with(Pool::clone),
+            tools: self,
+            clock: Timestamp::now,
+            in_call: &watch::Sender::new(false),
+            observer: &|_| {},
+        };
+        let mut progress = engine.load().await?;
+        for _ in 0..100 {
+            let (next, step) = engine.step(progress).await?;
+            progress = next;
+            if step != Step::Advanced {
+                return Ok(progress);
+            }
+        }
+        panic!("it neither ends nor waits: {progress:?}");
+    }
+}
