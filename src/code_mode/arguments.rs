@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::faults::{Fault, HeldTo};
 use crate::signature::{Parameter, Signature};
 use crate::types::Type;
 
@@ -99,27 +100,33 @@ fn stands_for_nothing(parameter: &Parameter, value: &Value) -> bool {
 
 /// Holds `value` to a schema; a schema that is none allows everything, for a person sees what is wrong with it elsewhere.
 pub fn check(tool: &str, what: &str, schema: &Value, value: &Value) -> Result<(), String> {
-    let Ok(validator) = jsonschema::validator_for(schema) else {
+    let Ok(held) = HeldTo::new(schema) else {
         return Ok(());
     };
-    let faults: Vec<_> = validator
-        .iter_errors(value)
-        .take(MAX_FAULTS)
-        .map(|error| {
-            let place = error.instance_path().to_string();
-            let place = place.trim_start_matches('/').replace('/', ".");
-            let place = if place.is_empty() {
-                what.to_owned()
-            } else {
-                format!("{what} {place}")
-            };
-            format!("{place}: {}", cut(&error.to_string()))
-        })
+    let faults: Vec<_> = held
+        .faults(value, MAX_FAULTS)
+        .into_iter()
+        .map(|fault| told(what, &fault))
         .collect();
     if faults.is_empty() {
         return Ok(());
     }
     Err(format!("{tool}(): {}", faults.join("; ")))
+}
+
+/// Where in the arguments, and what.
+fn told(what: &str, fault: &Fault<'_>) -> String {
+    let Fault::There(error) = fault else {
+        return format!("{what}: none of the alternatives fits that the schema gives");
+    };
+    let place = error.instance_path().to_string();
+    let place = place.trim_start_matches('/').replace('/', ".");
+    let place = if place.is_empty() {
+        what.to_owned()
+    } else {
+        format!("{what} {place}")
+    };
+    format!("{place}: {}", cut(&error.to_string()))
 }
 
 fn cut(text: &str) -> String {

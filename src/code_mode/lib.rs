@@ -4,7 +4,10 @@
 //! and what its program is checked against; the arguments of a call become JSON again. Nothing here does I/O.
 
 pub mod arguments;
+pub mod faults;
 pub mod journal;
+mod lines;
+pub mod loosen;
 pub mod names;
 pub mod prompt;
 pub mod reply;

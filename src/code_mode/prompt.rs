@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::journal::{Ended, Outcome};
+use crate::lines::{ends_line, in_one_line};
 
 /// Bytes of what a program printed that the model reads.
 const PRINTED_BYTES: usize = 4 * 1024;
@@ -131,13 +132,15 @@ pub fn reply_schema() -> Value {
 fn shown(ended: &Ended) -> Value {
     let (failed, result) = match &ended.outcome {
         Outcome::Returned(value) => (false, value.to_string()),
-        Outcome::Raised { kind, message } => (true, format!("{kind}: {}", message.replace('\n', " "))),
+        Outcome::Raised { kind, message } => (true, format!("{kind}: {message}")),
     };
+    let result = in_one_line(&result);
     let result = match result.char_indices().nth(RESULT_CHARS) {
         Some((end, _)) => format!("{} ... (cut)", result.get(..end).unwrap_or_default()),
         None => result,
     };
-    json!({"call": ended.call.to_string(), "failed": failed, "result": result})
+    let call = in_one_line(&ended.call.to_string());
+    json!({"call": call, "failed": failed, "result": result})
 }
 
 /// The beginning of a text, cut between characters.
@@ -174,9 +177,6 @@ fn render(name: &str, values: minijinja::Value) -> Result<String, PromptError> {
 /// Every line behind `> `, so that none can be taken for one of the prompt's own.
 #[expect(clippy::needless_pass_by_value, reason = "as filters take their values")]
 fn quote(text: String) -> String {
-    let lines: Vec<_> = text
-        .split(['\n', '\r', '\u{2028}', '\u{2029}', '\u{85}'])
-        .map(|line| format!("> {line}"))
-        .collect();
+    let lines: Vec<_> = text.split(ends_line).map(|line| format!("> {line}")).collect();
     lines.join("\n")
 }

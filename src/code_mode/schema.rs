@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::lines::in_one_line;
 use crate::names::class_name;
 use crate::types::{Field, Object, Type};
 
@@ -151,7 +152,7 @@ impl<'a> Reader<'a, '_> {
 /// A description in one line, cut.
 #[must_use]
 pub fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = in_one_line(text).split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(DESCRIPTION_CHARS) {
         Some((end, _)) => format!("{} ...", line.get(..end).unwrap_or_default()),
         None => line,

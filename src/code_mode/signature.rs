@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::lines::in_one_line;
 use crate::names::{check_tool_name, parameter_name};
 use crate::schema::{one_line, type_of};
 use crate::types::{Object, Position, Type, literal};
@@ -31,6 +32,9 @@ pub struct Tool {
     pub result: Option<Value>,
     /// What a call does to the world.
     pub effect: Effect,
+    /// Whether parts of its schemas allow anything, for they have references that are not followed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_loosened: bool,
 }
 
 /// What a call does to the world, which decides what becomes of one whose outcome nobody knows.
@@ -292,7 +296,7 @@ fn parameters(tool: &Tool, classes: &mut BTreeSet<String>) -> Vec<Parameter> {
 
 /// A description as a comment: one line, cut, so that no text of a tool ends the comment.
 fn clean(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = in_one_line(text).split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(DESCRIPTION_CHARS) {
         Some((end, _)) => format!("{} ... (cut)", line.get(..end).unwrap_or_default()),
         None => line,
@@ -316,5 +320,6 @@ fn read_text() -> Tool {
         }),
         result: Some(json!({"type": "string"})),
         effect: Effect::ReadOnly,
+        is_loosened: false,
     }
 }

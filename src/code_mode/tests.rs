@@ -17,6 +17,7 @@ fn tool(name: &str, parameters: Value, result: Option<Value>) -> Tool {
         parameters,
         result,
         effect: Effect::ReadOnly,
+        is_loosened: false,
     }
 }
 

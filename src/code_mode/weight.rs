@@ -11,7 +11,7 @@ const MOST_LEVELS: usize = 64;
 /// Values that are read to count: where many references lead to one large place, each reads it.
 const MOST_READ: usize = 200_000;
 /// Keywords under which every key is a name, and every value a schema.
-const NAMED: [&str; 5] = [
+pub(crate) const NAMED: [&str; 5] = [
     "properties",
     "patternProperties",
     "$defs",
@@ -19,7 +19,7 @@ const NAMED: [&str; 5] = [
     "dependentSchemas",
 ];
 /// Keywords under which there are values.
-const VALUES: [&str; 5] = ["enum", "const", "default", "example", "examples"];
+pub(crate) const VALUES: [&str; 5] = ["enum", "const", "default", "example", "examples"];
 /// Keywords by which a reference means something else than its text says.
 const SCOPED: [&str; 6] = [
     "$dynamicRef",
@@ -41,8 +41,13 @@ pub enum TooMuch {
     References,
 }
 
-/// Counts the schemas that `schema` stands for.
+/// Refuses a schema that stands for too many.
 pub fn check_weight(schema: &Value) -> Result<(), TooMuch> {
+    weight(schema).map(drop)
+}
+
+/// Counts the schemas that `schema` stands for, at most [`MOST_SCHEMAS`].
+pub fn weight(schema: &Value) -> Result<u64, TooMuch> {
     let mut counting = Counting {
         root: schema,
         counted: BTreeMap::new(),
@@ -51,7 +56,7 @@ pub fn check_weight(schema: &Value) -> Result<(), TooMuch> {
     };
     match counting.schema(schema)? {
         count if count > MOST_SCHEMAS => Err(TooMuch::Schemas),
-        _ => Ok(()),
+        count => Ok(count),
     }
 }
 
@@ -106,7 +111,7 @@ impl<'a> Counting<'a> {
         if let Some(counted) = self.counted.get(reference) {
             return Ok(counted.unwrap_or(1));
         }
-        let target = reference.strip_prefix('#').map(decoded);
+        let target = pointer_of(reference);
         let target = target.and_then(|pointer| self.root.pointer(&pointer));
         let target = target.ok_or(TooMuch::References)?;
         if self.levels == MOST_LEVELS {
@@ -119,6 +124,11 @@ impl<'a> Counting<'a> {
         self.counted.insert(reference.to_owned(), Some(count));
         Ok(count)
     }
+}
+
+/// The pointer into its own document that a reference is; none of one to elsewhere.
+pub(crate) fn pointer_of(reference: &str) -> Option<String> {
+    reference.strip_prefix('#').map(decoded)
 }
 
 /// A pointer as it stands in an address: `%25` is a percent sign.

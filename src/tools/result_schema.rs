@@ -1,23 +1,26 @@
 //! Whether a value is what a tool's schema says.
 
-use jsonschema::Validator;
 use serde_json::Value;
+
+use crate::code_mode::faults::{Fault, HeldTo};
 
 /// The schema of a result. References to other documents are refused: nothing is read for them.
 #[derive(Debug)]
-pub(super) struct ResultSchema(Validator);
+pub(super) struct ResultSchema(HeldTo);
 
 impl ResultSchema {
     /// Compiles `schema`, or says what is wrong with it.
     pub fn new(schema: &Value) -> Result<Self, String> {
-        jsonschema::validator_for(schema)
-            .map(Self)
-            .map_err(|error| error.to_string())
+        HeldTo::new(schema).map(Self)
     }
 
     /// What is wrong with `value`: where in it, what, and by which part of the schema.
     pub fn fault(&self, value: &Value) -> Option<String> {
-        let error = self.0.iter_errors(value).next()?;
+        let fault = self.0.faults(value, 1).into_iter().next()?;
+        let Fault::There(error) = fault else {
+            let said = "none of the alternatives fits that the schema gives, and it is too long to say where";
+            return Some(said.to_owned());
+        };
         let at = |path: &str| match path {
             "" => "the top".to_owned(),
             path => format!("`{path}`"),

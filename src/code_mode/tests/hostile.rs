@@ -1,6 +1,7 @@
 //! Schemas and names that a server writes to keep whoever reads them busy.
 
 use super::*;
+use crate::journal::{Call, Ended, Outcome};
 
 /// Schemas that refer to the next one so many times, `levels` deep.
 fn chain(of: &str, levels: usize, wide: usize) -> Value {
@@ -61,4 +62,71 @@ fn a_name_of_a_tool_that_would_fill_a_status_is_refused() {
         error.len() < 300 && error.contains("more than 128 characters"),
         "{error}"
     );
+}
+
+/// A line of its own for every reader of lines that there is.
+const ENDS_OF_LINES: &str = "a\nX\rX\r\nX\u{b}X\u{c}X\u{1c}X\u{1d}X\u{1e}X\u{85}X\u{2028}X\u{2029}X";
+
+/// As `str.splitlines` of Python cuts a text.
+fn lines(text: &str) -> Vec<&str> {
+    text.split([
+        '\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}',
+    ])
+    .collect()
+}
+
+fn told(message: &str, value: &Value) -> String {
+    let ended = |outcome: Outcome| Ended {
+        call: Call {
+            number: 1,
+            tool: "t".to_owned(),
+            arguments: Map::from_iter([("text".to_owned(), value.clone())]),
+        },
+        outcome,
+        is_copy: false,
+        started_at: String::new(),
+        ended_at: String::new(),
+    };
+    let raised = ended(Outcome::Raised {
+        kind: "ValueError".to_owned(),
+        message: message.to_owned(),
+    });
+    let returned = ended(Outcome::Returned(value.clone()));
+    let failure = Failure {
+        program: "1",
+        kind: "ValueError",
+        line: None,
+        error: message,
+        printed: message,
+        calls: vec![&raised, &returned],
+    };
+    prompt::again(&failure).unwrap()
+}
+
+#[test]
+fn nothing_that_a_tool_says_begins_a_line_of_the_prompt() {
+    let told = told(ENDS_OF_LINES, &json!(ENDS_OF_LINES));
+    let escaped: Vec<&str> = lines(&told)
+        .into_iter()
+        .filter(|line| line.starts_with('X'))
+        .collect();
+    assert_eq!(escaped, Vec::<&str>::new(), "{told:?}");
+    let mut one = tool(
+        "t",
+        json!({"properties": {"x": {"description": ENDS_OF_LINES}}}),
+        None,
+    );
+    one.description = ENDS_OF_LINES.to_owned();
+    let declarations = Toolbox::new(vec![one]).unwrap().declarations();
+    assert!(
+        lines(&declarations).iter().all(|line| !line.starts_with('X')),
+        "{declarations:?}"
+    );
+}
+
+#[test]
+fn what_a_tool_says_in_any_script_is_told_as_it_is() {
+    let honest = "在庫がありません 🛒, 9 個";
+    let told = told(honest, &json!(honest));
+    assert_eq!(told.matches(honest).count(), 6, "{told}");
 }

@@ -46,6 +46,7 @@ pub fn program_tool(source: &ToolSource, origin: ToolOrigin, task: &Task, has_sa
             }),
             result: Some(result_schema(&task.outputs)),
             effect: Effect::Durable,
+            is_loosened: false,
         },
         origin,
         retries_unknown: false,

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::question::{SourcedTool, ToolOrigin, UnresolvedTool, parameters_or_none};
 use crate::api::code_mode::{HttpMethod, HttpTool, McpTool, ToolSource, UnknownOutcome};
+use crate::code_mode::loosen::loosened;
 use crate::code_mode::names::{check_tool_name, parameter_name};
 use crate::code_mode::signature::{Effect, Tool};
 
@@ -34,6 +35,7 @@ pub fn http_tool(source: &ToolSource, http: &HttpTool) -> SourcedTool {
             parameters: parameters_or_none(http.parameters.as_ref()),
             result: http.result.clone().map(Value::Object),
             effect: effect_of(method),
+            is_loosened: false,
         },
         origin: ToolOrigin::Http {
             method,
@@ -54,13 +56,17 @@ pub fn mcp_tools(
     let is_only = listed.len() == 1;
     let tool = |listed: ListedTool| {
         let name = name_of(source, mcp, &listed.name)?;
+        // Whoever runs the agent cannot change what a server writes.
+        let parameters = loosened(&listed.parameters);
+        let result = listed.result.as_ref().and_then(loosened);
         let own = source.description.clone().filter(|_| is_only);
         Ok(SourcedTool {
             tool: Tool {
                 name,
                 description: own.unwrap_or(listed.description),
-                parameters: listed.parameters,
-                result: listed.result,
+                is_loosened: parameters.is_some() || result.is_some(),
+                parameters: parameters.unwrap_or(listed.parameters),
+                result: result.or(listed.result),
                 effect: listed.effect,
             },
             origin: ToolOrigin::Mcp {
@@ -144,6 +150,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::code_mode::signature::Toolbox;
 
     fn source(mcp: &Value) -> (ToolSource, McpTool) {
         let mcp: McpTool = serde_json::from_value(mcp.clone()).unwrap();
@@ -186,6 +193,32 @@ mod tests {
         let (agent_tool, mcp) = source(&json!({"url": "http://docs/mcp", "prefix": true}));
         let tools = mcp_tools(&agent_tool, &mcp, listed(&["open"])).unwrap();
         assert_eq!(tools[0].tool.name, "docs_open");
+    }
+
+    #[test]
+    fn a_tool_of_a_server_with_other_references_stays_and_the_parts_with_them_take_anything() {
+        let (agent_tool, mcp) = source(&json!({"url": "http://docs/mcp"}));
+        let mut given = listed(&["plain", "odd"]);
+        given[1].parameters = json!({
+            "type": "object", "required": ["name"],
+            "properties": {"name": {"type": "string"}, "tree": {"$dynamicRef": "#node"}},
+            "$defs": {"node": {"$dynamicAnchor": "node", "type": "array"}}
+        });
+        given[1].result = Some(json!({"$ref": "https://example.com/result.json"}));
+        let tools: Vec<Tool> = mcp_tools(&agent_tool, &mcp, given)
+            .unwrap()
+            .into_iter()
+            .map(|sourced| sourced.tool)
+            .collect();
+        assert_eq!(
+            tools.iter().map(|tool| tool.is_loosened).collect::<Vec<_>>(),
+            [false, true]
+        );
+        let toolbox = Toolbox::new(tools).unwrap();
+        assert_eq!(
+            toolbox.find("odd").unwrap().line(),
+            "odd(name: str, tree: Any = None) -> Any"
+        );
     }
 
     #[rstest]
