@@ -10,6 +10,7 @@ use crate::api::status::{ConstraintStatus, PlanStatus};
 use super::digest::sha256_hex;
 use super::progress::Progress;
 use super::sandbox::Packages;
+use super::terminal::spelled_out;
 
 /// Most bytes of the names of all packages that a program and its suite need.
 pub const MOST_PACKAGE_BYTES: usize = 2_048;
@@ -60,6 +61,13 @@ const fn bytes_in_json(character: char) -> usize {
         '\0'..='\u{1f}' => 6,
         other => other.len_utf8(),
     }
+}
+
+/// A message in a status, where it may quote models, servers and programs: at most [`LONGEST_MESSAGE`] bytes, without anything that a
+/// terminal obeys.
+#[must_use]
+pub fn message_shown(text: &str) -> String {
+    cut(&spelled_out(text), LONGEST_MESSAGE)
 }
 
 /// The first of `names` that have at most `bytes` bytes together, and how many more there are.
@@ -199,6 +207,15 @@ mod tests {
             prop_assert!(text.starts_with(kept));
             prop_assert_eq!(short == text, serde_json::to_string(&text).unwrap().len() - 2 <= bytes);
         }
+    }
+
+    #[test]
+    fn a_message_shows_what_a_terminal_would_obey_and_leaves_every_script_as_it_is() {
+        let odd = "a\u{1b}[2J\u{9b}31m\u{85}\u{2028}\u{2029}\u{202e}z";
+        let shown = "a\\u{1b}[2J\\u{9b}31m\\u{85}\\u{2028}\\u{2029}\\u{202e}z";
+        assert_eq!(message_shown(odd), shown);
+        let honest = "注文の合計は 577.88 ユーロ 👩‍👩‍👧 ✅, سلام";
+        assert_eq!(message_shown(honest), honest);
     }
 
     #[test]

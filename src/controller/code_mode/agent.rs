@@ -19,6 +19,7 @@ use crate::controller::error::ReconcileError;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::schedule::waits::Awaited;
 use crate::controller::telemetry::metrics::Reconciled;
+use crate::pipeline::bounds::message_shown;
 use crate::pipeline::code_mode::{resolved, unresolved};
 use crate::pipeline::status::Hold;
 
@@ -113,7 +114,7 @@ impl Pass for AgentPass<'_> {
             .find(|said| said.type_ == READY);
         ready.is_some_and(|said| {
             said.reason == hold.reason
-                && said.message == hold.message
+                && said.message == message_shown(&hold.message)
                 && said.observed_generation == self.object.metadata.generation
         })
     }

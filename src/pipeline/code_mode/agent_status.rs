@@ -7,8 +7,9 @@ use super::question::SourcedTool;
 use crate::api::code_mode::{CodeModeAgentStatus, CodeModeRunStatus, ToolStatus};
 use crate::api::conditions::{READY, TOOLS_RESOLVED, code_mode_reason};
 use crate::code_mode::signature::{Effect, READ_TEXT, Toolbox};
-use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
+use crate::pipeline::bounds::{cut, message_shown};
 use crate::pipeline::status::{Hold, conditions};
+use crate::pipeline::terminal::spelled_out;
 
 /// Bytes of a description in a status.
 const DESCRIPTION_BYTES: usize = 160;
@@ -29,7 +30,11 @@ pub fn resolved(
         .iter()
         .filter_map(|name| Some(shown(name, tools, &toolbox.find(name)?.line())))
         .collect();
-    let message = format!("{} tools can be called", shown.len());
+    let message = message_shown(&format!(
+        "{} tools can be called{}",
+        shown.len(),
+        of_loosened(tools)
+    ));
     let said = (true, code_mode_reason::TOOLS_RESOLVED, message.as_str());
     CodeModeAgentStatus {
         observed_generation: generation,
@@ -40,14 +45,29 @@ pub fn resolved(
     }
 }
 
+/// Which tools take anything in places where their server says more.
+fn of_loosened(tools: &[SourcedTool]) -> String {
+    let loosened = tools.iter().filter(|sourced| sourced.tool.is_loosened);
+    let names: Vec<String> = loosened
+        .map(|sourced| format!("`{}`", sourced.tool.name))
+        .collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!(
+        "; the schemas of {} have references other than `#/$defs/...`, which are not followed: those parts take anything",
+        names.join(", ")
+    )
+}
+
 fn shown(name: &str, tools: &[SourcedTool], line: &str) -> ToolStatus {
     let sourced = tools.iter().find(|sourced| sourced.tool.name == name);
     let description = sourced.map_or(String::new(), |sourced| sourced.tool.description.clone());
     let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
     ToolStatus {
         name: name.to_owned(),
-        description: cut(&description, DESCRIPTION_BYTES),
-        signature: cut(line, SIGNATURE_BYTES),
+        description: cut(&spelled_out(&description), DESCRIPTION_BYTES),
+        signature: cut(&spelled_out(line), SIGNATURE_BYTES),
         source: sourced
             .map_or("Builtin", |sourced| sourced.origin.as_str())
             .to_owned(),
@@ -63,7 +83,7 @@ pub fn unresolved(
     generation: Option<i64>,
     now: Timestamp,
 ) -> CodeModeAgentStatus {
-    let message = cut(&hold.message, LONGEST_MESSAGE);
+    let message = message_shown(&hold.message);
     let said = (false, hold.reason, message.as_str());
     CodeModeAgentStatus {
         observed_generation: generation,
@@ -102,7 +122,7 @@ pub fn held(
     generation: Option<i64>,
     now: Timestamp,
 ) -> CodeModeRunStatus {
-    let message = cut(&hold.message, LONGEST_MESSAGE);
+    let message = message_shown(&hold.message);
     let said = (hold.reason, message.as_str());
     CodeModeRunStatus {
         observed_generation: generation,
@@ -162,6 +182,52 @@ mod tests {
             .map(|said| (said.type_.as_str(), said.status.as_str()))
             .collect();
         assert_eq!(said, [("Ready", "True"), ("ToolsResolved", "True")]);
+    }
+
+    #[test]
+    fn an_agent_says_of_which_tools_a_part_takes_anything() {
+        let mut tools = tools();
+        let toolbox = Toolbox::new(tools.iter().map(|tool| tool.tool.clone()).collect()).unwrap();
+        let said = |tools: &[SourcedTool]| {
+            let status = resolved(tools, &toolbox, None, &[], at(0));
+            status.conditions[1].message.clone()
+        };
+        assert_eq!(said(&tools), "1 tools can be called");
+        tools[0].tool.is_loosened = true;
+        let said = said(&tools);
+        assert!(
+            said.contains("`exchange_rate`") && said.contains("take anything"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn what_servers_say_of_their_tools_and_of_faults_is_shown_and_not_obeyed() {
+        let mut tools = tools();
+        let toolbox = Toolbox::new(tools.iter().map(|tool| tool.tool.clone()).collect()).unwrap();
+        let said = |tools: &[SourcedTool]| {
+            let status = resolved(tools, &toolbox, None, &[], at(0));
+            status.tools[0].description.clone()
+        };
+        tools[0].tool.description = "a\u{1b}[31m\u{202e}b".to_owned();
+        assert_eq!(said(&tools), "a\\u{1b}[31m\\u{202e}b");
+        tools[0].tool.description = "為替レート 💶".to_owned();
+        assert_eq!(said(&tools), "為替レート 💶");
+        let hold = Hold {
+            reason: code_mode_reason::TOOLS_REFUSED,
+            message: "tool `x`: the server says \u{9b}2J".to_owned(),
+            until: Until::Mended,
+        };
+        let refused = unresolved(CodeModeAgentStatus::default(), &hold, None, at(0));
+        assert_eq!(
+            refused.conditions[0].message,
+            "tool `x`: the server says \\u{9b}2J"
+        );
+        let waits = held(CodeModeRunStatus::default(), &hold, None, at(0));
+        assert_eq!(
+            waits.message.as_deref(),
+            Some("tool `x`: the server says \\u{9b}2J")
+        );
     }
 
     #[test]

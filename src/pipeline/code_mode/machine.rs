@@ -9,6 +9,7 @@ use super::question::Question;
 use crate::api::code_mode::PendingCall;
 use crate::pipeline::bounds;
 use crate::pipeline::progress::{Document, Waiting};
+use crate::pipeline::terminal::spelled_out;
 
 /// Characters of an error in the state.
 const ERROR_BYTES: usize = 300;
@@ -195,7 +196,7 @@ impl Progress {
     }
 
     fn fail(&mut self, question: &Question, calls: u32, error: &str, evidence: Document, now: Timestamp) {
-        let error = bounds::cut(error, ERROR_BYTES);
+        let error = bounds::cut(&spelled_out(error), ERROR_BYTES);
         self.failed.push(Failed {
             attempt: self.attempt,
             error: error.clone(),

@@ -9,6 +9,7 @@ use kube::{Api, Client, ResourceExt as _};
 use tokio::sync::mpsc;
 
 use super::notes::Note;
+use crate::pipeline::terminal::spelled_out;
 use crate::sandbox::kubernetes::names;
 
 /// Longest note that the API server takes, bytes.
@@ -86,7 +87,7 @@ pub(super) fn kube_event(letter: &QueuedEvent, instance: &str, now: Timestamp) -
         type_: Some(if note.is_warning { "Warning" } else { "Normal" }.to_owned()),
         reason: Some(note.reason.to_owned()),
         action: Some(note.action.to_owned()),
-        note: Some(cut(&note.text)),
+        note: Some(cut(&spelled_out(&note.text))),
         ..KubeEvent::default()
     }
 }
