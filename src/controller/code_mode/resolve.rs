@@ -8,18 +8,19 @@ use kube::{Api, ResourceExt as _};
 use tokio::time::Instant;
 
 use crate::api::code_mode::{CodeModeAgent, McpTool, ProgramImage, Skill, ToolSource};
-use crate::api::conditions::code_mode_reason;
+use crate::api::conditions::{code_mode_reason, run_reason};
 use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::code_mode::signature::Toolbox;
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured, unavailable, unreachable};
-use crate::controller::runs::image::program_in;
+use crate::controller::runs::image::{ImageFields, program_in};
 use crate::controller::runs::origin::{program_of, unfinished};
 use crate::controller::schedule::waits::{self, Awaited};
 use crate::controller::sources::credentials::tool_headers;
 use crate::controller::sources::read::config_map;
 use crate::engine::code_mode::clients::{listed, server};
 use crate::pipeline::code_mode::{SourcedTool, ToolOrigin, http_tool, mcp_tools, program_tool};
+use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::status::{Hold, Until};
 use crate::sources::keys_text;
 use crate::tools::ToolError;
@@ -137,6 +138,7 @@ async fn of_a_task(
     let program = program_of(context, &task).await?;
     let origin = ToolOrigin::Task {
         name: name.to_owned(),
+        program: sha256_hex_of_parts(&[&program.sha256, &program.image, &program.task.decisive_hash()]),
     };
     Ok(vec![program_tool(source, origin, &program.task, true)])
 }
@@ -150,16 +152,28 @@ async fn of_an_image(
     let program = program_in(
         context,
         namespace,
-        &image.reference,
+        (&image.reference, ImageFields::OF_TOOL),
         image.pull_secret_ref.as_ref(),
     )
-    .await?;
+    .await
+    .map_err(of_program)?;
     let origin = ToolOrigin::Program {
         // By digest: what the tag means later is another program.
         image: program.image.clone(),
         pull_secret: image.pull_secret_ref.clone(),
     };
     Ok(vec![program_tool(source, origin, &program.task, false)])
+}
+
+/// What is wrong with an image, in the words of an agent.
+fn of_program(Blocked(hold): Blocked) -> Blocked {
+    let reason = match hold.reason {
+        run_reason::NO_PROGRAM => code_mode_reason::TOOLS_REFUSED,
+        // It may be pushed.
+        run_reason::IMAGE_GONE => code_mode_reason::TOOLS_AWAITED,
+        other => other,
+    };
+    Blocked(Hold { reason, ..hold })
 }
 
 async fn of_a_server(

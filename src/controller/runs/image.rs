@@ -25,19 +25,45 @@ const IMAGE: &str = "image";
 /// Name of the task that stands for what an image says.
 const NAME: &str = "program";
 
+/// What names an image, for messages.
+#[derive(Clone, Copy, Debug)]
+pub struct ImageFields {
+    /// The field with the image.
+    pub image: &'static str,
+    /// The field with the Secret to pull it with.
+    pub pull_secret: &'static str,
+    /// How another image is named.
+    pub another: &'static str,
+}
+
+impl ImageFields {
+    /// Those of a run.
+    pub const OF_RUN: Self = Self {
+        image: "spec.programImage",
+        pull_secret: "spec.pullSecretRef",
+        another: "make another run with the right name",
+    };
+    /// Those of a tool of an agent.
+    pub const OF_TOOL: Self = Self {
+        image: "programImage.reference",
+        pull_secret: "programImage.pullSecretRef",
+        another: "correct the name",
+    };
+}
+
 /// The program in `spec.programImage` of a run.
 pub async fn program_of_run(context: &Context, object: &CodeGenRun) -> Result<Arc<Program>, Blocked> {
     let reference = object.spec.program_image.as_deref().unwrap_or_default();
     let namespace = object.namespace().unwrap_or_default();
     let secret = object.spec.pull_secret_ref.as_ref();
-    program_in(context, &namespace, reference, secret).await
+    program_in(context, &namespace, (reference, ImageFields::OF_RUN), secret).await
 }
 
 /// The program in an image. `secret` is that of `namespace` to pull it with.
 pub async fn program_in(
     context: &Context,
     namespace: &str,
-    reference: &str,
+    (reference, fields): (&str, ImageFields),
     secret: Option<&LocalRef>,
 ) -> Result<Arc<Program>, Blocked> {
     let secret = secret.map(|secret| secret.name.as_str());
@@ -52,17 +78,22 @@ pub async fn program_in(
         namespace,
         reference,
         secret,
-        field: "spec.pullSecretRef",
+        field: fields.pull_secret,
     };
     let read = image.read(&context.client, &context.settings.registries, &context.registries);
     let unusable = |why: String| {
-        let message = format!("spec.programImage: the image {reference} cannot be run: {why}");
+        let ImageFields { image, another, .. } = fields;
+        let message =
+            format!("{image}: the image {reference} cannot be run: {why}; publish it again, or {another}");
         stalled(run_reason::NO_PROGRAM, message)
     };
-    let found = match read.await.map_err(|error| blocked_by(&error))? {
+    let found = match read
+        .await
+        .map_err(|error| blocked_by(fields, reference, &error))?
+    {
         InImage::Program(found) => found,
         InImage::Nothing(why) => return Err(unusable(why)),
-        InImage::Gone => return Err(stalled(run_reason::IMAGE_GONE, gone(reference))),
+        InImage::Gone => return Err(stalled(run_reason::IMAGE_GONE, gone(fields, reference))),
     };
     let (file, mut task) = ProgramFile::read(&found.file, namespace, NAME).map_err(unusable)?;
     task.image.reference = Some(found.image.clone());
@@ -82,11 +113,9 @@ pub async fn program_in(
     Ok(program)
 }
 
-/// What to do where a registry does not have what `spec.programImage` names.
-pub fn gone(reference: &str) -> String {
-    format!(
-        "spec.programImage: the registry does not have the image {reference}: push it again, or make another run with the right name"
-    )
+/// What to do where a registry does not have an image.
+pub fn gone(ImageFields { image, another, .. }: ImageFields, reference: &str) -> String {
+    format!("{image}: the registry does not have the image {reference}: push it again, or {another}")
 }
 
 /// Whether the run gives every variable that the program was tested with.
@@ -119,8 +148,13 @@ fn stalled(reason: &'static str, message: String) -> Blocked {
     })
 }
 
-fn blocked_by(error: &SandboxError) -> Blocked {
-    let message = format!("spec.programImage: {}", with_causes(error));
+fn blocked_by(fields: ImageFields, reference: &str, error: &SandboxError) -> Blocked {
+    let why = with_causes(error);
+    let message = if why.contains(reference) {
+        format!("{}: {why}", fields.image)
+    } else {
+        format!("{}: the image {reference}: {why}", fields.image)
+    };
     match error.category() {
         Category::Configuration => misconfigured(message),
         Category::Infrastructure => unavailable(&message),

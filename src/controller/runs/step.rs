@@ -231,7 +231,7 @@ impl RunPass<'_> {
             SandboxError::EnvironmentMissing(image) => Err(Blocked(Hold {
                 reason: run_reason::IMAGE_GONE,
                 message: if self.object.spec.program_image.is_some() {
-                    image::gone(image)
+                    image::gone(image::ImageFields::OF_RUN, image)
                 } else {
                     format!(
                         "the registry does not have the image {image}: push it again, or delete the task, apply it again and make \

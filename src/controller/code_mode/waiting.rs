@@ -1,0 +1,42 @@
+//! What a question says of the runs that its program waits for, where one of them waits for a person. Pure.
+
+use std::sync::Arc;
+
+use kube::ResourceExt as _;
+
+use crate::api::CodeGenRun;
+use crate::api::code_mode::{CodeModeRunStatus, PendingCall};
+use crate::api::conditions::{STALLED, run_reason};
+use crate::pipeline::status::{Hold, Until};
+
+/// What holds the first of `calls` whose run goes no further until a person mends something.
+#[must_use]
+pub fn stalled(runs: &[Arc<CodeGenRun>], namespace: &str, calls: &[PendingCall]) -> Option<Hold> {
+    calls.iter().find_map(|call| {
+        let is_meant = |run: &&Arc<CodeGenRun>| {
+            run.namespace().as_deref() == Some(namespace) && run.name_any() == call.run
+        };
+        let status = runs.iter().find(is_meant)?.status.as_ref()?;
+        let mut conditions = status.conditions.iter();
+        if !conditions.any(|condition| condition.type_ == STALLED && condition.status == "True") {
+            return None;
+        }
+        let why = status.message.as_deref().unwrap_or("it says nothing of why");
+        Some(Hold {
+            reason: run_reason::AWAITING_RUN,
+            message: format!(
+                "call {} of `{}` waits for the run {}, which waits itself: {why}",
+                call.number, call.tool, call.run
+            ),
+            until: Until::Mended,
+        })
+    })
+}
+
+/// Whether a status says something else than that the question waits for runs that go on.
+#[must_use]
+pub fn says_otherwise(status: &CodeModeRunStatus) -> bool {
+    let mut conditions = status.conditions.iter();
+    status.reason.as_deref() != Some(run_reason::AWAITING_RUN)
+        || conditions.any(|condition| condition.type_ == STALLED && condition.status == "True")
+}
