@@ -1,6 +1,7 @@
 //! `kubectl-codegen ask`: a question to an agent of code mode, in a cluster or on this machine.
 
 mod cluster;
+mod history;
 mod render;
 
 use std::path::Path;
@@ -115,6 +116,11 @@ async fn follow(
     }
     let mut code = code_of(&ended, progress);
     if let Some(Err(message)) = recording.as_mut().map(|open| open.add(&ended.recording)) {
+        code = code.max(fail(progress, &message, TASK_FAILED));
+    }
+    if let (Some(path), Some(said)) = (&args.save_history, &ended.conversation)
+        && let Err(message) = history::save(path, said)
+    {
         code = code.max(fail(progress, &message, TASK_FAILED));
     }
     progress.lines(&end(&ended));

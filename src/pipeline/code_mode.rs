@@ -7,21 +7,28 @@
 //! ```
 
 mod agent_status;
+mod conversation;
 mod machine;
 mod program;
 mod progress;
 mod question;
 mod request;
 mod resolve;
+mod reuse;
 mod status;
 mod tools;
 
 pub use agent_status::{held, resolved, unresolved};
+pub use conversation::{CONVERSATION, conversation, conversation_document, conversation_file};
 pub use machine::{Decision, Outcome, Ran, advance, allow_call, decide};
 pub use program::{FileHandle, LONGEST_INLINE, handles, program_tool, run_inputs, run_result};
 pub use progress::{Failed, PROGRESS_VERSION, Progress, Stage, Stop, StopReason, Waits};
 pub use question::{Limits, Question, SourcedTool, ToolOrigin, UnresolvedTool};
 pub use request::{Evidence, limited, request, request_tokens};
 pub use resolve::{ResolveError, messages, model, question};
+pub use reuse::{Adopted, Documents, adopt, reusable_key, reuse_key};
 pub use status::{Answer, StatusContext, status};
 pub use tools::{ListedTool, http_tool, mcp_tools};
+
+#[cfg(test)]
+pub(crate) mod test_support;

@@ -208,13 +208,23 @@ fn the_same_call_is_made_again_where_the_agent_says_so() {
 #[test]
 fn a_conversation_goes_on_with_the_history_that_a_question_left() {
     let case = Case::new(&["'It is 1.5.'", "'It was 1.4.'"]);
-    expect_code(&case.ask(), 0);
-    fs::copy(case.path("out/history.json"), case.path("before.json")).unwrap();
+    let mut command = case.command(QUESTION);
+    let output = command.args(["--save-history", "talk.json"]).output().unwrap();
+    expect_code(&output, 0);
     let mut command = case.command("And yesterday?");
-    let output = command.args(["--history", "before.json"]).output().unwrap();
+    let talk = ["--history", "talk.json", "--save-history", "talk.json"];
+    let output = command.args(talk).output().unwrap();
     expect_code(&output, 0);
     assert_eq!(document(&output)["answer"], "It was 1.4.");
-    let history: Value = serde_json::from_str(&case.read("history.json")).unwrap();
+    let saved = fs::read_to_string(case.path("talk.json")).unwrap();
+    assert_eq!(saved, case.read("conversation.json"));
+    let artifacts = document(&output)["status"]["artifacts"].clone();
+    let artifacts = artifacts.as_array().unwrap();
+    let artifact = artifacts
+        .iter()
+        .find(|artifact| artifact["name"] == "conversation");
+    assert_eq!(artifact.unwrap()["bytes"], saved.len());
+    let history: Value = serde_json::from_str(&saved).unwrap();
     let said: Vec<&str> = history
         .as_array()
         .unwrap()

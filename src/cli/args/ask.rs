@@ -29,8 +29,9 @@ Examples:
   # One of several agents, with a server on this machine as the model
   kubectl-codegen ask -f agents.yaml --agent shop --model-url http://127.0.0.1:11434/v1 \"What is late?\"
 
-  # The next question of a conversation
-  kubectl-codegen ask -f agents.yaml --history codegen-out/ask/shop-1f0c/history.json \"And last week?\"
+  # A conversation: each question goes on from the one before
+  kubectl-codegen ask shop --save-history talk.json \"What is late?\"
+  kubectl-codegen ask shop --history talk.json --save-history talk.json \"And last week?\"
 
   # Recorded replies: no key, no model; for a script
   kubectl-codegen ask -f agents.yaml --replay replies.jsonl -o json \"What is late?\" | jq .value";
@@ -58,7 +59,7 @@ pub struct AskArgs {
     /// The `CodeModeAgent` that is asked, where the manifests hold several.
     #[arg(long, requires = "asked", value_name = "NAME", help_heading = "Manifests")]
     pub agent: Option<String>,
-    /// The conversation before the question: the history.json of another one, or a list of messages with role and content.
+    /// The conversation before the question: the conversation.json of another one, or a list of messages with role and content.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Manifests")]
     pub history: Option<PathBuf>,
     /// The model, what is sent to it and what is replayed instead.
@@ -67,6 +68,9 @@ pub struct AskArgs {
     /// Folder of the results. Default: codegen-out/ask/<agent>-<hash of the question>.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, requires = "asked", help_heading = "Results")]
     pub output: Option<PathBuf>,
+    /// Where the conversation with this question and its answer is written, as --history of the next one takes it.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Results")]
+    pub save_history: Option<PathBuf>,
     /// Ask again: what was answered before is moved aside, and its recorded replies and calls are not used.
     #[arg(long, requires = "asked", help_heading = "Results")]
     pub fresh: bool,

@@ -1,5 +1,6 @@
 //! A question to an agent in a cluster: a `CodeModeRun` that is made, followed to its end and read.
 
+use std::path::Path;
 use std::pin::pin;
 use std::sync::OnceLock;
 
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use crate::api::code_mode::{CodeModeRun, CodeModeRunSpec, CodeModeRunStatus};
 use crate::api::common::LocalRef;
 use crate::cli::args::{AskArgs, Format};
+use crate::cli::ask::history;
 use crate::cli::cluster::{Cluster, refusal};
 use crate::cli::command::{TASK_FAILED, USAGE, document, fail, runtime, warning};
 use crate::cli::paint::{Line, Mark};
@@ -21,9 +23,12 @@ use crate::cli::summary::calls_by_tool;
 use crate::cli::text::{count, thousands};
 use crate::cli::{print, print_as_it_is};
 use crate::controller::record::records::{CODE_MODE, Records};
+use crate::controller::record::unpack::unpack_of;
+use crate::ledger::StoreError;
 use crate::local::code_mode::pick::read_history;
 use crate::local::interrupt::INTERRUPTED;
-use crate::pipeline::code_mode::{Answer, Progress as Answering};
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::code_mode::{Answer, CONVERSATION, Progress as Answering};
 
 /// Lines of an error.
 const ERROR_LINES: usize = 4;
@@ -89,7 +94,10 @@ async fn ask(args: &AskArgs, progress: &Progress, made: &OnceLock<String>) -> Re
     let printed = show(args.format, &name, &status, answer.as_ref());
     printed.map_err(|error| Stopped(format!("cannot write to stdout: {error}"), TASK_FAILED))?;
     if answer.is_some() {
-        return Ok(0);
+        return match &args.save_history {
+            Some(path) => save_history(&cluster, &run, path).await.map(|()| 0),
+            None => Ok(0),
+        };
     }
     let (reason, message) = (
         status.reason.unwrap_or_default(),
@@ -167,16 +175,8 @@ async fn whole(cluster: &Cluster, run: &CodeModeRun, status: &CodeModeRunStatus)
     let shown = status.answer.as_ref()?;
     let recorded = status.progress.clone().map(Value::Object);
     let progress = recorded.and_then(|recorded| serde_json::from_value::<Answering>(recorded).ok());
-    let (name, uid) = (run.name_any(), run.uid().unwrap_or_default());
-    let records = Records {
-        client: &cluster.client,
-        namespace: &cluster.namespace,
-        task: &name,
-        uid: &uid,
-        run: CODE_MODE,
-    };
     let stored = match progress.and_then(|progress| progress.answer) {
-        Some(document) => records.read(&document.name).await.ok().flatten(),
+        Some(document) => stored(cluster, run, &document.name).await.ok().flatten(),
         None => None,
     };
     let stored = stored.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -190,6 +190,39 @@ async fn whole(cluster: &Cluster, run: &CodeModeRun, status: &CodeModeRunStatus)
             printed: String::new(),
         }
     }))
+}
+
+/// A document of a run: of what is packed at its end, or of a Secret of its own.
+async fn stored(cluster: &Cluster, run: &CodeModeRun, document: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let (name, uid) = (run.name_any(), run.uid().unwrap_or_default());
+    let result = run.status.as_ref().and_then(|status| status.result.as_ref());
+    if let Some(result) = result {
+        let mut all = unpack_of(&cluster.client, &cluster.namespace, result, &uid).await?;
+        return Ok(all.remove(document));
+    }
+    let records = Records {
+        client: &cluster.client,
+        namespace: &cluster.namespace,
+        task: &name,
+        uid: &uid,
+        run: CODE_MODE,
+    };
+    records.read(document).await
+}
+
+/// Writes the conversation with the answer.
+async fn save_history(cluster: &Cluster, run: &CodeModeRun, path: &Path) -> Result<(), Stopped> {
+    let failed = |why: String| Stopped(why, TASK_FAILED);
+    let unread = |why: &str| {
+        failed(format!(
+            "--save-history: the conversation of the run {} cannot be read: {why}; whoever may get Secrets of the namespace can",
+            run.name_any()
+        ))
+    };
+    let found = stored(cluster, run, CONVERSATION).await;
+    let found = found.map_err(|error| unread(&with_causes(&error)))?;
+    let said = found.ok_or_else(|| unread("it is too long to be recorded"))?;
+    history::save(path, &said).map_err(failed)
 }
 
 /// The answer's text alone, or the document.

@@ -250,7 +250,7 @@ fn spec(origin: &ToolOrigin, inputs: Vec<RunInput>) -> CodeGenRunSpec {
         ..CodeGenRunSpec::default()
     };
     match origin {
-        ToolOrigin::Task { name } => spec.task_ref = Some(LocalRef { name: name.clone() }),
+        ToolOrigin::Task { name, .. } => spec.task_ref = Some(LocalRef { name: name.clone() }),
         ToolOrigin::Program { image, pull_secret } => {
             spec.program_image = Some(image.clone());
             spec.pull_secret_ref.clone_from(pull_secret);

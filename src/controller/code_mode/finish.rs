@@ -21,6 +21,8 @@ impl Finish for QuestionPass<'_> {
         self.announce_end();
     }
 
-    /// Conversation, journal and the runs of its calls stay as long as the question does.
-    async fn clear(&self) {}
+    /// What is packed by now. The runs of its calls stay as long as the question does.
+    async fn clear(&self) {
+        self.clear_packed().await;
+    }
 }

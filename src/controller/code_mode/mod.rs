@@ -8,14 +8,17 @@
 //! From its frozen copy on a question depends on its own objects, and on the tools that it calls.
 
 mod agent;
+mod archive;
 mod calls;
 mod children;
 mod finish;
 pub(super) mod memory;
 mod question;
 mod resolve;
+mod reuse;
 mod start;
 mod store;
+mod waiting;
 
 use kube::{Resource as _, ResourceExt as _};
 

@@ -12,14 +12,17 @@ use kube::runtime::reflector::Store;
 use kube::runtime::watcher;
 use tokio::sync::watch;
 
+use super::archive::QUESTION;
 use super::calls::Caller;
 use super::memory::{self, ended_in, question_has_changed};
 use super::owner;
 use super::resolve::refers_to;
-use super::start::{QUESTION, agent_of, freeze};
-use super::store::CodeModeStore;
+use super::reuse;
+use super::start::{agent_of, freeze};
+use super::store::{self, CodeModeStore};
+use super::waiting::{says_otherwise, stalled};
 use crate::api::CodeGenRun;
-use crate::api::code_mode::CodeModeRun;
+use crate::api::code_mode::{AnswerReuse, CodeModeRun};
 use crate::api::conditions::run_reason;
 use crate::controller::api::{self, namespaced, owners};
 use crate::controller::context::Context;
@@ -34,7 +37,8 @@ use crate::controller::schedule::waits::{self, Awaited};
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::engine::code_mode::{CodeModeEngine, Happened, Step};
 use crate::ledger::{Created, Store as _, StoreError};
-use crate::pipeline::code_mode::{Decision, PROGRESS_VERSION, Progress, Question, decide, held};
+use crate::pipeline::bounds::message_shown;
+use crate::pipeline::code_mode::{Adopted, Decision, PROGRESS_VERSION, Progress, Question, decide, held};
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until};
 use crate::sandbox::kubernetes::Owner;
@@ -119,7 +123,7 @@ impl Pass for QuestionPass<'_> {
     fn says_hold(&self, hold: &Hold) -> bool {
         self.object.status.as_ref().is_some_and(|status| {
             status.reason.as_deref() == Some(hold.reason)
-                && status.message.as_ref() == Some(&hold.message)
+                && status.message.as_ref() == Some(&message_shown(&hold.message))
                 && status.observed_generation == self.object.metadata.generation
         })
     }
@@ -243,6 +247,11 @@ impl QuestionPass<'_> {
             return Err(queued(limit).into());
         }
         let question = Box::pin(freeze(self.context, &self.object, &agent)).await?;
+        if self.object.spec.reuse == Some(AnswerReuse::Auto)
+            && let Some(adopted) = reuse::find(self.context, &self.object, &question).await
+        {
+            return self.take_answer(&question, adopted).await;
+        }
         let store = self.store();
         // Plain data with string keys: writing it to memory cannot fail.
         let bytes = serde_json::to_vec(&question).unwrap_or_default();
@@ -265,10 +274,32 @@ impl QuestionPass<'_> {
         Ok((None, Reconciled::Advanced))
     }
 
+    /// Ends with the answer of a question that asked the same.
+    async fn take_answer(&mut self, question: &Question, adopted: Adopted) -> PassResult {
+        let Adopted {
+            progress,
+            mut documents,
+        } = adopted;
+        // Plain data with string keys: writing it to memory cannot fail.
+        documents.insert(
+            QUESTION.to_owned(),
+            serde_json::to_vec(question).unwrap_or_default(),
+        );
+        let store = self.store();
+        store.take_over(documents);
+        store
+            .save(&serde_json::to_vec(&progress).unwrap_or_default())
+            .await?;
+        let written = store.into_object();
+        self.context.events.code_mode_run_adopted(&written);
+        self.remember(written);
+        Ok((None, Reconciled::Advanced))
+    }
+
     /// Performs the next step; at once where `is_mended` says that what it waited for has changed.
     async fn step(&mut self, question: &Question, mut progress: Progress, is_mended: bool) -> PassResult {
         if self.waits_for_runs(&progress) {
-            return Ok((Some(SAFETY_NET), Reconciled::Pending));
+            return self.await_runs(&progress).await;
         }
         let now = Timestamp::now();
         if is_mended && let Some(waiting) = &mut progress.waiting {
@@ -308,6 +339,22 @@ impl QuestionPass<'_> {
         let (progress, step) = done?;
         self.context.code_mode_runs.reset_backoff(&self.object);
         Ok(self.after(&progress, &step))
+    }
+
+    /// Says what the runs wait for that the program waits for, where that is a person.
+    async fn await_runs(&mut self, progress: &Progress) -> PassResult {
+        let calls = &progress.waits.calls;
+        if let Some(hold) = stalled(&self.context.runs.all(), &self.owner.namespace, calls) {
+            return Err(hold.into());
+        }
+        if self.object.status.as_ref().is_some_and(says_otherwise) {
+            let store = self.store();
+            // Plain data with string keys: writing it to memory cannot fail.
+            let bytes = serde_json::to_vec(progress).unwrap_or_default();
+            store.save(&bytes).await?;
+            self.remember(store.into_object());
+        }
+        Ok((Some(SAFETY_NET), Reconciled::Pending))
     }
 
     /// Whether every run that the program waits for is under way: the end of one brings the next pass.
@@ -356,6 +403,14 @@ impl QuestionPass<'_> {
         self.object = written;
         if ended_in(&self.object).is_some() && !had_ended {
             self.announce_end();
+        }
+    }
+
+    /// Removes what is packed since the question has ended.
+    pub async fn clear_packed(&self) {
+        let status = self.object.status.as_ref();
+        if status.is_some_and(|status| status.result.is_some()) {
+            store::clear(&self.context.client, &self.owner).await;
         }
     }
 

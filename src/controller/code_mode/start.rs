@@ -2,22 +2,20 @@
 
 use kube::{Api, ResourceExt as _};
 
+use super::archive::QUESTION;
 use super::resolve::resolve;
 use super::store::CodeModeStore;
 use super::{memory, owner};
 use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
 use crate::api::conditions::{code_mode_reason, run_reason};
-use crate::code_mode::prompt::{Message, Role};
+use crate::code_mode::prompt::Message;
 use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
 use crate::ledger::{Store as _, StoreError};
-use crate::pipeline::code_mode::{Answer, Progress, Question, question};
+use crate::pipeline::code_mode::{Answer, Progress, Question, conversation, question};
 use crate::pipeline::progress::Document;
 use crate::pipeline::status::{Hold, Until};
-
-/// Name of the document with everything that a question goes by.
-pub const QUESTION: &str = "question.json";
 
 /// The agent that is asked; until it is there, what the question waits for.
 pub async fn agent_of(context: &Context, run: &CodeModeRun) -> Result<CodeModeAgent, Blocked> {
@@ -45,7 +43,7 @@ pub async fn freeze(
     agent: &CodeModeAgent,
 ) -> Result<Question, ReconcileError> {
     let history = match &run.spec.continues {
-        Some(earlier) => conversation(context, run, &earlier.name).await?,
+        Some(earlier) => earlier_conversation(context, run, &earlier.name).await?,
         None => Vec::new(),
     };
     let found = Box::pin(resolve(context, agent)).await?;
@@ -55,7 +53,7 @@ pub async fn freeze(
 }
 
 /// The conversation of an earlier run, with its answer.
-async fn conversation(
+async fn earlier_conversation(
     context: &Context,
     run: &CodeModeRun,
     name: &str,
@@ -111,14 +109,7 @@ async fn said(context: &Context, earlier: CodeModeRun) -> Result<Vec<Message>, R
         .map(|Document { name, .. }| name)
         .unwrap_or_default();
     let answer: Answer = document(&store, &owner.name, &name).await?;
-    let message = |role, content: &str| Message {
-        role,
-        content: content.to_owned(),
-    };
-    let mut history = question.history;
-    history.push(message(Role::User, &question.message));
-    history.push(message(Role::Assistant, answer.text()));
-    Ok(history)
+    Ok(conversation(&question, &answer))
 }
 
 async fn document<D: serde::de::DeserializeOwned>(

@@ -1,5 +1,7 @@
-//! A question in Kubernetes objects: the progress in the status of its run, every reply and document in a Secret of its own.
+//! A question in Kubernetes objects: the progress in the status of its run, every reply and document in a Secret of its own. When it has
+//! ended, all of them are in one.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -7,15 +9,33 @@ use kube::Client;
 use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 
+use super::archive::{QUESTION, archive};
 use crate::api::code_mode::{CodeModeRun, CodeModeRunStatus};
 use crate::controller::api;
+use crate::controller::record::cleanup::{Ended, clear_components};
 use crate::controller::record::documents::Documents;
 use crate::controller::record::secret_documents::SecretDocuments;
+use crate::controller::record::unpack::unpack_of;
+use crate::engine::code_mode::record::documents;
 use crate::ledger::{Created, Store, StoreError};
-use crate::pipeline::code_mode::{Answer, Progress, StatusContext, status};
+use crate::pipeline::code_mode::{
+    Answer, Progress, Question, StatusContext, conversation, conversation_document, conversation_file,
+    reusable_key, status,
+};
 use crate::pipeline::progress::Document;
 use crate::sandbox::kubernetes::Owner;
 use crate::sandbox::kubernetes::names::{self, Component};
+
+/// What was packed when a question ended.
+#[derive(Default)]
+struct Packed {
+    /// Name of the Secret.
+    result: Option<String>,
+    /// The conversation with the answer.
+    conversation: Option<Document>,
+    /// The key under which others may take the answer.
+    reuse_key: Option<String>,
+}
 
 /// The store of one question.
 pub struct CodeModeStore<'a> {
@@ -44,6 +64,49 @@ impl<'a> CodeModeStore<'a> {
         self.object.into_inner()
     }
 
+    /// Takes documents that another question has made. They are in memory until what is packed holds them.
+    pub fn take_over(&self, documents: BTreeMap<String, Vec<u8>>) {
+        for (name, bytes) in documents {
+            self.secrets.cached.buffer(&name, bytes);
+        }
+    }
+
+    /// Packs what a question that has ended leaves.
+    async fn pack(&self, progress: &Progress, answer: Option<&Answer>) -> Result<Packed, StoreError> {
+        let mut all = documents(self, progress).await?;
+        let mut packed = Packed::default();
+        if let Some(bytes) = self.read(QUESTION).await? {
+            if let Some(answer) = answer {
+                let question: Question =
+                    serde_json::from_slice(&bytes).map_err(|error| damaged(QUESTION, &error))?;
+                let file = conversation_file(&conversation(&question, answer));
+                let document = conversation_document(&file);
+                all.insert(document.name.clone(), file);
+                packed.conversation = Some(document);
+                packed.reuse_key = reusable_key(&question, &all);
+            }
+            all.insert(QUESTION.to_owned(), bytes);
+        }
+        packed.result = archive(&self.secrets.client, self.secrets.owner, progress, all).await?;
+        Ok(packed)
+    }
+
+    /// Reads what was packed when the question ended; whether it was.
+    async fn unpack(&self) -> Result<bool, StoreError> {
+        let result = {
+            let object = self.object.lock().await;
+            object.status.as_ref().and_then(|status| status.result.clone())
+        };
+        let Some(result) = result else {
+            return Ok(false);
+        };
+        let Owner { namespace, uid, .. } = self.secrets.owner;
+        for (name, bytes) in unpack_of(&self.secrets.client, namespace, &result, uid).await? {
+            self.secrets.cached.buffer(&name, bytes);
+        }
+        Ok(true)
+    }
+
     async fn document<D: DeserializeOwned>(
         &self,
         document: Option<&Document>,
@@ -68,6 +131,12 @@ impl Store for CodeModeStore<'_> {
         let progress: Progress = serde_json::from_slice(bytes).map_err(unreadable)?;
         let answer: Option<Answer> = self.document(progress.answer.as_ref()).await?;
         let code: Option<String> = self.document(progress.program.as_ref()).await?;
+        // Before the status that names it: a kill in between leaves what the next pass finds.
+        let packed = if progress.stage.is_terminal() {
+            self.pack(&progress, answer.as_ref()).await?
+        } else {
+            Packed::default()
+        };
         let mut object = self.object.lock().await;
         let before = object.status.clone().unwrap_or_default();
         let around = StatusContext {
@@ -75,11 +144,15 @@ impl Store for CodeModeStore<'_> {
             hold: None,
             answer: answer.as_ref(),
             code: code.as_deref(),
+            conversation: packed.conversation.as_ref(),
         };
         let shown = status(&progress, &before.conditions, &around, Timestamp::now());
         let next = CodeModeRun {
             status: Some(CodeModeRunStatus {
                 progress: Some(serde_json::from_slice(bytes).map_err(unreadable)?),
+                result: packed.result.clone(),
+                // What is not packed nobody can take.
+                reuse_key: packed.reuse_key.filter(|_| packed.result.is_some()),
                 ..shown
             }),
             ..object.clone()
@@ -87,6 +160,10 @@ impl Store for CodeModeStore<'_> {
         let written = api::replace_status(&self.secrets.client, &next).await?;
         check_stored(&written)?;
         *object = written;
+        // After the status: until the end is recorded, the next pass needs what is removed here.
+        if packed.result.is_some() {
+            clear(&self.secrets.client, self.secrets.owner).await;
+        }
         Ok(())
     }
 
@@ -110,6 +187,9 @@ impl Store for CodeModeStore<'_> {
             self.secrets.create(&name, &bytes).await?;
             self.secrets.cached.wrote(&name);
         }
+        if self.secrets.cached.get(document).is_none() && self.unpack().await? {
+            return Ok(self.secrets.cached.get(document));
+        }
         let found = self.secrets.read(document).await?;
         if let Some(bytes) = &found {
             self.secrets.cached.put(document, bytes);
@@ -123,6 +203,11 @@ fn damaged(name: &str, error: &serde_json::Error) -> StoreError {
         name: name.to_owned(),
         detail: error.to_string(),
     }
+}
+
+/// Removes what is packed. What stays for want of an answer goes with the question.
+pub async fn clear(client: &Client, owner: &Owner) {
+    clear_components(client, Ended::of(owner), &[Component::Record], None).await;
 }
 
 /// Definitions of another version would have the API server drop the state.

@@ -15,4 +15,4 @@ pub(super) mod secret_documents;
 pub(super) mod size;
 pub(super) mod snapshot;
 pub(super) mod store;
-pub(super) mod unpack;
+pub(crate) mod unpack;

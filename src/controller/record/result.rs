@@ -44,7 +44,7 @@ pub async fn archive(
     // Plain data with string keys: writing it to memory cannot fail.
     documents.insert(TASK.to_owned(), serde_json::to_vec(&run.task).unwrap_or_default());
     let name = name(owner, progress);
-    let record = packed(&documents);
+    let record = pack(&unfolded(&documents));
     let mut results = collected(run, progress, documents).await?;
     let mut labels = names::labels(&owner.name, &owner.uid, Component::Result);
     labels.insert(names::PART_OF.to_owned(), name.clone());
@@ -119,7 +119,7 @@ fn readable(metadata: &ObjectMeta, results: &mut Results) -> ConfigMap {
 }
 
 /// The record in as many Secrets as it needs. The first part last: where it is, all are.
-fn secrets(metadata: &ObjectMeta, record: &[u8]) -> Vec<Secret> {
+pub fn secrets(metadata: &ObjectMeta, record: &[u8]) -> Vec<Secret> {
     let parts: Vec<&[u8]> = record.chunks(LARGEST_PART).collect();
     let count = parts.len().to_string();
     let name = metadata.name.as_deref().unwrap_or_default();
@@ -167,11 +167,12 @@ where
     }
 }
 
-fn packed(documents: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
+/// What a record holds before it is packed.
+pub fn unfolded(documents: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     let record: BTreeMap<&String, ByteString> = documents
         .iter()
         .map(|(name, bytes)| (name, ByteString(bytes.clone())))
         .collect();
     // Plain data with string keys: writing it to memory cannot fail.
-    pack(&serde_json::to_vec(&record).unwrap_or_default())
+    serde_json::to_vec(&record).unwrap_or_default()
 }

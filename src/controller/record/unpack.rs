@@ -10,6 +10,7 @@ use crate::controller::record::own;
 use crate::controller::record::pack::{LARGEST_DOCUMENT, unpacked};
 use crate::controller::record::parts::{LARGEST_PART, part_name};
 use crate::ledger::StoreError;
+use crate::sandbox::kubernetes::names;
 
 /// Type of the Secrets that hold the archive of a finished task.
 pub const RESULT_TYPE: &str = "codegen-operator.dev/result";
@@ -27,12 +28,31 @@ pub async fn unpack(
     namespace: &str,
     name: &str,
 ) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
+    whole(client, namespace, name, None).await
+}
+
+/// Every document that the result `name` holds, where it is that of the object with this uid.
+pub async fn unpack_of(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+    uid: &str,
+) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
+    whole(client, namespace, name, Some(uid)).await
+}
+
+async fn whole(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+    uid: Option<&str>,
+) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
     let object = format!("Secret {namespace}/{name}");
     let damaged = |detail: &str| StoreError::Damaged {
         name: object.clone(),
         detail: detail.to_owned(),
     };
-    let first = part(client, namespace, name).await?;
+    let first = part(client, namespace, name, uid).await?;
     let count = parts(&first).ok_or_else(|| {
         damaged(&format!(
             "its annotation {PARTS} is no number from 1 to {MOST_PARTS}, the most that the operator writes: somebody has changed it; see who may write such objects here, and run the task again"
@@ -40,7 +60,7 @@ pub async fn unpack(
     })?;
     let mut bytes = content(first).ok_or_else(|| damaged("the record of the run is gone"))?;
     for number in 1..count {
-        let further = part(client, namespace, &part_name(name, number)).await?;
+        let further = part(client, namespace, &part_name(name, number), uid).await?;
         bytes.extend(content(further).ok_or_else(|| damaged("a part of the record is gone"))?);
     }
     let json = unpacked(&bytes, LARGEST_DOCUMENT).map_err(|error| damaged(&error.to_string()))?;
@@ -61,14 +81,15 @@ fn parts(first: &Secret) -> Option<usize> {
     count.and_then(|count| usize::try_from(count).ok())
 }
 
-async fn part(client: &Client, namespace: &str, name: &str) -> Result<Secret, StoreError> {
+async fn part(client: &Client, namespace: &str, name: &str, uid: Option<&str>) -> Result<Secret, StoreError> {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let found = secrets.get(name).await.map_err(|error| StoreError::Remote {
         action: format!("read the Secret {namespace}/{name}, which holds the record of the run"),
         source: Box::new(error),
     })?;
     let size = found.data.iter().flatten().map(|(_, bytes)| bytes.0.len());
-    if own::is_own(&found, RESULT_TYPE) && size.sum::<usize>() <= LARGEST_PART {
+    let is_of = |uid| found.labels().get(names::TASK_UID).map(String::as_str) == Some(uid);
+    if own::is_own(&found, RESULT_TYPE) && uid.is_none_or(is_of) && size.sum::<usize>() <= LARGEST_PART {
         Ok(found)
     } else {
         Err(own::replaced(format!("Secret {namespace}/{name}")))

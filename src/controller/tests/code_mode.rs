@@ -1,6 +1,9 @@
 //! Agents and questions of code mode from their creation to their ends, with real programs in real workers.
 
+mod ended;
 mod hostile;
+mod reuse;
+mod waiting;
 
 use kube::ResourceExt as _;
 use kube::runtime::controller::Action;
@@ -113,7 +116,10 @@ async fn a_question_goes_from_creation_to_its_answer_in_these_calls_and_no_other
          get Secret ask (absent)
          create Secret record journal/0001-0001.json
          create Secret record documents/answer-0001.json
-         status CodeModeRun ask: Succeeded Answered",
+         get Secret ask (absent)
+         create Secret result
+         status CodeModeRun ask: Succeeded Answered
+         delete all Secret record",
     );
 }
 

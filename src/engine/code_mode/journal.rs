@@ -110,6 +110,7 @@ impl<'a, S: Store> OpenJournal<'a, S> {
     }
 }
 
-fn name(attempt: u32, segment: u32) -> String {
+/// Name of a segment.
+pub(super) fn name(attempt: u32, segment: u32) -> String {
     format!("journal/{attempt:04}-{segment:04}.json")
 }

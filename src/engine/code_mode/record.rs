@@ -1,13 +1,15 @@
 //! What a question leaves in its store, for whoever shows it.
 
+use std::collections::BTreeMap;
+
 use serde::de::DeserializeOwned;
 
-use super::journal::OpenJournal;
+use super::journal::{self, OpenJournal};
 use super::{CodeModeError, damaged};
 use crate::code_mode::journal::Ended;
-use crate::ledger::{Entry, Ledger, Store};
+use crate::ledger::{Entry, Ledger, Prefix, Store, StoreError};
 use crate::pipeline::call::CallKind;
-use crate::pipeline::code_mode::{Answer, Progress};
+use crate::pipeline::code_mode::{Answer, Progress, Stage};
 use crate::pipeline::progress::Document;
 
 /// What a question left so far.
@@ -42,6 +44,64 @@ pub(crate) async fn record<S: Store>(store: &S, progress: &Progress) -> Result<R
         .entries_of(&[CallKind::Program], progress.sequence)
         .await?;
     Ok(record)
+}
+
+/// Every document that a question has left, by name. A program that failed is in its evidence.
+pub(crate) async fn documents<S: Store>(
+    store: &S,
+    progress: &Progress,
+) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
+    let mut all = BTreeMap::new();
+    let failed = progress.failed.iter().map(|failed| &failed.evidence);
+    for document in failed.chain(&progress.program).chain(&progress.answer) {
+        if let Some(bytes) = store.read(&document.name).await? {
+            all.insert(document.name.clone(), bytes);
+        }
+    }
+    if progress.adopted_from.is_some() {
+        return Ok(all);
+    }
+    calls(store, progress, &mut all).await?;
+    for attempt in 1..=progress.attempt {
+        // A program that called nothing has no journal.
+        let mut failed = progress.failed.iter();
+        if failed.any(|failed| failed.attempt == attempt && failed.calls == 0) {
+            continue;
+        }
+        for segment in 1.. {
+            let name = journal::name(attempt, segment);
+            let Some(bytes) = store.read(&name).await? else {
+                break;
+            };
+            all.insert(name, bytes);
+        }
+    }
+    Ok(all)
+}
+
+/// The recorded replies, with the beginnings of their prompts.
+async fn calls<S: Store>(
+    store: &S,
+    progress: &Progress,
+    all: &mut BTreeMap<String, Vec<u8>>,
+) -> Result<(), StoreError> {
+    // Of a question that was stopped the next call may have a reply that nothing followed from.
+    let further = u32::from(progress.stage != Stage::Succeeded);
+    for sequence in 1..progress.sequence + further {
+        let name = Entry::name(sequence, CallKind::Program);
+        let Some(bytes) = store.read(&name).await? else {
+            continue;
+        };
+        let entry: Option<Entry> = serde_json::from_slice(&bytes).ok();
+        all.insert(name, bytes);
+        let prefix = entry.map(|entry| Prefix::name(&entry.prefix));
+        if let Some(name) = prefix.filter(|name| !all.contains_key(name))
+            && let Some(bytes) = store.read(&name).await?
+        {
+            all.insert(name, bytes);
+        }
+    }
+    Ok(())
 }
 
 async fn document<S: Store, D: DeserializeOwned>(store: &S, document: &Document) -> Result<D, CodeModeError> {

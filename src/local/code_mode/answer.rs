@@ -17,6 +17,8 @@ pub(crate) struct Ended {
     pub status: CodeModeRunStatus,
     /// The answer, whole.
     pub answer: Option<Answer>,
+    /// The conversation with the answer, as `--history` takes it.
+    pub conversation: Option<Vec<u8>>,
     /// The present program, whole.
     pub code: Option<String>,
     /// Folder of the results.

@@ -24,7 +24,7 @@ pub(super) struct Caller<'a> {
 
 impl ToolCaller for Caller<'_> {
     async fn call(&self, tool: &SourcedTool, key: &CallKey, arguments: &Map<String, Value>) -> Made {
-        let made = if let ToolOrigin::Task { name } = &tool.origin {
+        let made = if let ToolOrigin::Task { name, .. } = &tool.origin {
             self.programs.call(tool, name, arguments).await
         } else {
             let key = format!("{}-{}-{}", self.name, key.attempt, key.number);

@@ -33,6 +33,7 @@ pub(super) async fn program(
     let finished = finished(&source.name, &task.name, picked, objects).await?;
     let origin = ToolOrigin::Task {
         name: task.name.clone(),
+        program: digest(&finished),
     };
     Ok((program_tool(source, origin, &finished.task, true), finished))
 }
@@ -46,7 +47,7 @@ pub(super) async fn same_programs(
 ) -> Result<Programs, AskError> {
     let mut programs = Programs::new();
     for SourcedTool { tool, origin, .. } in tools {
-        let ToolOrigin::Task { name } = origin else {
+        let ToolOrigin::Task { name, .. } = origin else {
             continue;
         };
         let finished = finished(&tool.name, name, picked, objects).await?;

@@ -33,7 +33,9 @@ use crate::local::options::TaskOptions;
 use crate::model::AnyModel;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::causes::with_causes;
-use crate::pipeline::code_mode::{Progress, Question, StatusContext, status};
+use crate::pipeline::code_mode::{
+    Progress, Question, StatusContext, conversation, conversation_document, conversation_file, status,
+};
 use crate::pipeline::stage::Category;
 
 /// Failures of infrastructure in a row after which the command ends; the same command goes on.
@@ -108,8 +110,10 @@ pub(crate) async fn ask(
         followed
     };
     let record = record(&store, &progress).await?;
-    let status = status_of(&progress, &record);
-    let files = files(question, &record, &status, &store).await?;
+    let answer = record.answer.as_ref();
+    let said = answer.map(|answer| conversation_file(&conversation(question, answer)));
+    let status = status_of(&progress, &record, said.as_deref());
+    let files = files(&record, said.as_deref(), &status, &store).await?;
     let edited = begun.folder.publish_with(&files, &runs.files()?)?;
     notices.extend(
         edited
@@ -123,6 +127,7 @@ pub(crate) async fn ask(
         notices,
         recording: export_replies(&record.entries),
         answer: record.answer,
+        conversation: said,
         code: record.program,
         stopped: why,
     })
@@ -328,8 +333,10 @@ async fn asked_to_stop(mut stop: Stop, mut calling: watch::Receiver<bool>) {
     let _ = calling.wait_for(|calling| !*calling).await;
 }
 
-fn status_of(progress: &Progress, record: &Record) -> CodeModeRunStatus {
+fn status_of(progress: &Progress, record: &Record, conversation: Option<&[u8]>) -> CodeModeRunStatus {
+    let said = conversation.map(conversation_document);
     let around = StatusContext {
+        conversation: said.as_ref(),
         answer: record.answer.as_ref(),
         code: record.program.as_deref(),
         ..StatusContext::default()

@@ -118,6 +118,9 @@ pub struct Progress {
     /// The answer: the value and its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Document>,
+    /// The question whose answer was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopted_from: Option<String>,
     /// Why no answer will come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
@@ -150,6 +153,7 @@ impl Progress {
             waiting: None,
             tool_calls: BTreeMap::new(),
             answer: None,
+            adopted_from: None,
             stop: None,
             spent: Spent::default(),
             active_since: Some(now),

@@ -52,6 +52,9 @@ pub enum ToolOrigin {
     Task {
         /// The task.
         name: String,
+        /// What distinguishes its program, and the data that it runs with where nothing else is given, from others.
+        #[serde(default)]
+        program: String,
     },
     /// A run of a published program.
     Program {

@@ -9,10 +9,11 @@ use super::progress::{Progress, Stage};
 use crate::api::code_mode::{AnswerStatus, CodeModeAttempt, CodeModeRunStatus};
 use crate::api::conditions::{code_mode_reason, reason, run_reason};
 use crate::api::status::{ArtifactRef, TokenStatus};
-use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
+use crate::pipeline::bounds::{cut, message_shown};
 use crate::pipeline::progress::Document;
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Kind, conditions};
+use crate::pipeline::terminal::is_obeyed;
 
 /// Bytes of an answer's text in a status.
 const ANSWER_BYTES: usize = 8 * 1024;
@@ -72,6 +73,8 @@ pub struct StatusContext<'a> {
     pub answer: Option<&'a Answer>,
     /// The present program.
     pub code: Option<&'a str>,
+    /// The conversation with the answer, where there is one.
+    pub conversation: Option<&'a Document>,
 }
 
 /// The status of a run.
@@ -88,7 +91,7 @@ pub fn status(
         Some(hold) => (hold.until.into(), hold.reason.to_owned(), hold.message.clone()),
         None => said(progress, around),
     };
-    let message = cut(&message, LONGEST_MESSAGE);
+    let message = message_shown(&message);
     let spent = &progress.spent;
     let mut tokens = TokenStatus::new(
         i64::try_from(spent.tokens.input).unwrap_or(i64::MAX),
@@ -118,7 +121,10 @@ pub fn status(
         tokens: Some(tokens),
         model_calls: signed(spent.model_calls - spent.lost_calls.min(spent.model_calls)),
         lost_calls: signed(spent.lost_calls),
-        artifacts: artifacts(progress),
+        artifacts: artifacts(progress, around.conversation),
+        result: None,
+        reuse_key: None,
+        adopted_from: progress.adopted_from.clone(),
         progress: None,
         started_at: Some(Time(progress.started_at)),
         completed_at: progress.completed_at.map(Time),
@@ -198,7 +204,7 @@ fn attempts(progress: &Progress) -> Vec<CodeModeAttempt> {
         .collect()
 }
 
-fn artifacts(progress: &Progress) -> Vec<ArtifactRef> {
+fn artifacts(progress: &Progress, conversation: Option<&Document>) -> Vec<ArtifactRef> {
     let artifact = |name: &str, document: &Document| ArtifactRef {
         name: name.to_owned(),
         sha256: document.sha256.clone(),
@@ -212,7 +218,8 @@ fn artifacts(progress: &Progress) -> Vec<ArtifactRef> {
         .answer
         .iter()
         .map(|document| artifact("answer", document));
-    program.chain(answer).collect()
+    let conversation = conversation.map(|document| artifact("conversation", document));
+    program.chain(answer).chain(conversation).collect()
 }
 
 /// The first line of a text, cut.
@@ -228,12 +235,6 @@ fn summary(text: &str) -> String {
         return cut(&format!("{cut_line} …"), SUMMARY_BYTES + 4);
     }
     cut_line
-}
-
-/// Whether a terminal obeys the character in place of showing it.
-fn is_obeyed(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
 }
 
 fn signed(count: u32) -> i32 {

@@ -39,6 +39,22 @@ impl Events {
         self.enqueue(reference(run), Note::normal("ProgramFailed", "Run", text));
     }
 
+    /// The question takes the answer of another one.
+    pub fn code_mode_run_adopted(&self, run: &CodeModeRun) {
+        let status = run.status.as_ref();
+        let origin = status.and_then(|status| status.adopted_from.as_deref());
+        let origin = origin.unwrap_or_default();
+        tracing::info!(
+            namespace = run.namespace().unwrap_or_default(),
+            run = run.name_any(),
+            origin,
+            "the answer of a question that asked the same is taken"
+        );
+        let text =
+            format!("{origin} asked the same and was answered: its answer is taken, and nothing is called");
+        self.enqueue(reference(run), Note::normal("Adopted", "Reuse", text));
+    }
+
     /// The question has ended, as its status says.
     pub fn code_mode_run_ended(&self, run: &CodeModeRun) {
         let Some(status) = &run.status else { return };

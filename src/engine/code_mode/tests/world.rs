@@ -10,14 +10,13 @@ use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use crate::code_mode::journal::Outcome;
-use crate::code_mode::prompt::Persona;
-use crate::code_mode::signature::{Effect, Tool};
+use crate::code_mode::signature::Effect;
 use crate::engine::code_mode::{CallKey, CodeModeEngine, CodeModeError, Made, Step, ToolCaller};
 use crate::engine::tests::world::Script;
 use crate::ledger::MemoryStore;
 use crate::pipeline::call::{CallKind, FinishReason};
-use crate::pipeline::code_mode::{Limits, Progress, Question, SourcedTool, ToolOrigin};
-use crate::pipeline::test_support::task;
+use crate::pipeline::code_mode::test_support::{question, sourced};
+use crate::pipeline::code_mode::{Progress, Question, SourcedTool};
 
 thread_local! {
     /// One for each test, which has a thread and a runtime of its own: a worker that waits belongs to the runtime that started it.
@@ -53,45 +52,6 @@ impl ToolCaller for World {
             .take(limit)
             .collect();
         Outcome::Returned(json!(text))
-    }
-}
-
-fn sourced(name: &str, effect: Effect) -> SourcedTool {
-    let parameters = json!({"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"], "additionalProperties": false});
-    SourcedTool {
-        tool: Tool {
-            name: name.to_owned(),
-            description: String::new(),
-            parameters,
-            result: Some(json!({"type": "integer"})),
-            effect,
-        },
-        origin: ToolOrigin::Task {
-            name: name.to_owned(),
-        },
-        retries_unknown: false,
-    }
-}
-
-fn question(tools: Vec<SourcedTool>) -> Question {
-    Question {
-        namespace: "default".to_owned(),
-        agent: "shop".to_owned(),
-        model: task().model,
-        persona: Persona::default(),
-        tools,
-        history: Vec::new(),
-        message: "How much?".to_owned(),
-        limits: Limits {
-            max_retries: 2,
-            max_tool_calls: 50,
-            interpreter_ms: 20_000,
-            memory_bytes: 50 * 1024 * 1024,
-            tool_seconds: 60.0,
-            max_tokens: 100_000,
-            max_model_calls: 10,
-            deadline_seconds: 3_600.0,
-        },
     }
 }
 

@@ -33,6 +33,7 @@ fn cleaning(has_samples: bool) -> SourcedTool {
         ..ToolSource::default()
     };
     let origin = ToolOrigin::Task {
+        program: String::new(),
         name: "order-cleaning".to_owned(),
     };
     program_tool(&source, origin, &task, has_samples)

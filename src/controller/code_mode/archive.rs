@@ -1,0 +1,92 @@
+//! What a question leaves when it has ended, packed into one Secret, or as many as it needs.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{ObjectMeta, PostParams};
+use kube::{Api, Client, ResourceExt as _};
+
+use crate::controller::record::own;
+use crate::controller::record::pack::{LARGEST_DOCUMENT, pack};
+use crate::controller::record::parts::remote;
+use crate::controller::record::records::CODE_MODE;
+use crate::controller::record::result::{secrets, unfolded};
+use crate::ledger::StoreError;
+use crate::pipeline::code_mode::Progress;
+use crate::pipeline::digest::sha256_hex;
+use crate::sandbox::kubernetes::Owner;
+use crate::sandbox::kubernetes::names::{self, Component};
+
+/// Name of the document with everything that a question goes by.
+pub const QUESTION: &str = "question.json";
+/// Name of the document with the end of a question; without times, so that a second try writes the same.
+pub const PROGRESS: &str = "progress.json";
+
+/// Packs the documents of a question that has ended; gives the name of the (first) Secret. `None` where there are more than a record
+/// may hold: they stay where they are.
+pub async fn archive(
+    client: &Client,
+    owner: &Owner,
+    progress: &Progress,
+    mut documents: BTreeMap<String, Vec<u8>>,
+) -> Result<Option<String>, StoreError> {
+    documents.insert(PROGRESS.to_owned(), without_times(progress));
+    let unfolded = unfolded(&documents);
+    if unfolded.len() as u64 > LARGEST_DOCUMENT {
+        return Ok(None);
+    }
+    let record = pack(&unfolded);
+    let metadata = metadata(owner, &record);
+    let api: Api<Secret> = Api::namespaced(client.clone(), &owner.namespace);
+    // One after the other, for the first part must be the last that is written.
+    for secret in secrets(&metadata, &record) {
+        create(&api, &owner.namespace, &secret).await?;
+    }
+    Ok(metadata.name)
+}
+
+fn without_times(progress: &Progress) -> Vec<u8> {
+    let mut progress = progress.clone();
+    progress.started_at = Timestamp::UNIX_EPOCH;
+    progress.completed_at = None;
+    progress.spent.active_seconds = 0.0;
+    // Plain data with string keys: writing it to memory cannot fail.
+    serde_json::to_vec(&progress).unwrap_or_default()
+}
+
+fn metadata(owner: &Owner, record: &[u8]) -> ObjectMeta {
+    // By what it holds: another version of the operator may pack otherwise.
+    let digest = sha256_hex(record);
+    let name = names::name(&owner.name, &[&owner.uid, CODE_MODE, "result", &digest]);
+    let mut labels = names::labels_of_run(&owner.name, &owner.uid, Component::Result);
+    labels.insert(names::PART_OF.to_owned(), name.clone());
+    ObjectMeta {
+        name: Some(name),
+        namespace: Some(owner.namespace.clone()),
+        labels: Some(labels),
+        owner_references: Some(vec![owner.reference.clone()]),
+        ..ObjectMeta::default()
+    }
+}
+
+async fn create(api: &Api<Secret>, namespace: &str, secret: &Secret) -> Result<(), StoreError> {
+    let name = secret.name_any();
+    match api.create(&PostParams::default(), secret).await {
+        Ok(_) => Ok(()),
+        // An earlier try has left it, or somebody has planted it: what it holds is all that there will be.
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {
+            let found = api.get_opt(&name).await;
+            let found = found.map_err(|error| remote("read", namespace, &name, error))?;
+            match found {
+                Some(found) if own::is_as_wanted(secret, &found) => Ok(()),
+                Some(_) => Err(own::replaced(format!("Secret {namespace}/{name}"))),
+                None => Err(StoreError::Damaged {
+                    name: format!("Secret {namespace}/{name}"),
+                    detail: "it was deleted while it was written".to_owned(),
+                }),
+            }
+        }
+        Err(error) => Err(remote("create", namespace, &name, error)),
+    }
+}
