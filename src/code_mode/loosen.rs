@@ -85,12 +85,12 @@ fn part(schema: &Value, root: &Value, is_root: bool) -> Value {
                     .collect(),
             )
         }
-        Value::Object(keywords) => Value::Object(kept_of(keywords, root)),
+        Value::Object(keywords) => Value::Object(plain_keywords(keywords, root)),
         other => other.clone(),
     }
 }
 
-fn kept_of(keywords: &Map<String, Value>, root: &Value) -> Map<String, Value> {
+fn plain_keywords(keywords: &Map<String, Value>, root: &Value) -> Map<String, Value> {
     let mut plain = Map::new();
     for (keyword, value) in keywords {
         let name = keyword.as_str();

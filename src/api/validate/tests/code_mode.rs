@@ -92,3 +92,25 @@ fn every_rule_of_code_mode_accepts_a_valid_object_and_names_what_breaks_it() {
         assert_eq!(faults(&object(kind, base, broken)), [*fault], "{broken}");
     }
 }
+
+#[test]
+fn a_question_stays_as_it_was_made_but_for_its_time_to_live_and_whether_it_stands_still() {
+    let before = object("CodeModeRun", &json!({"agentRef": {"name": "shop"}}), "message: How much?");
+    let changed = |field: &str, value: Value| {
+        let mut after = before.clone();
+        after["spec"][field] = value;
+        let errors = Validator::new().validate(&CODE_MODE_RUN_SCHEMA, &after, Some(&before));
+        errors.err().into_iter().flatten().count()
+    };
+    assert_eq!(changed("ttlSecondsAfterFinished", json!(5)), 0);
+    assert_eq!(changed("suspend", json!(true)), 0);
+    for (field, value) in [
+        ("agentRef", json!({"name": "other"})),
+        ("message", json!("How many?")),
+        ("history", json!([{"role": "user", "content": "Hello"}])),
+        ("continues", json!({"name": "before"})),
+        ("reuse", json!("Auto")),
+    ] {
+        assert_eq!(changed(field, value), 1, "{field}");
+    }
+}
