@@ -106,7 +106,7 @@ pub fn check(tool: &str, what: &str, schema: &Value, value: &Value) -> Result<()
     let faults: Vec<_> = held
         .faults(value, MAX_FAULTS)
         .into_iter()
-        .map(|fault| told(what, &fault))
+        .map(|fault| described(what, &fault))
         .collect();
     if faults.is_empty() {
         return Ok(());
@@ -115,7 +115,7 @@ pub fn check(tool: &str, what: &str, schema: &Value, value: &Value) -> Result<()
 }
 
 /// Where in the arguments, and what.
-fn told(what: &str, fault: &Fault<'_>) -> String {
+fn described(what: &str, fault: &Fault<'_>) -> String {
     let Fault::There(error) = fault else {
         return format!("{what}: none of the alternatives fits that the schema gives");
     };

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::weight::weight;
 
-/// Faults that may be gathered for one value.
-const MOST_GATHERED: u64 = 100_000;
-/// Keywords that gather the faults of all their schemas before the first one is told.
-const GATHERING: [&str; 2] = ["anyOf", "oneOf"];
+/// Faults that may be collected for one value.
+const MOST_COLLECTED: u64 = 100_000;
+/// Keywords that collect the faults of all their schemas before the first one is told.
+const COLLECTING: [&str; 2] = ["anyOf", "oneOf"];
 
 /// A schema that values are held to. References to other documents are refused: nothing is read for them.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct HeldTo {
     validator: Validator,
     /// Schemas that it stands for.
     weight: u64,
-    gathers: bool,
+    collects: bool,
 }
 
 /// Something that is wrong with a value.
@@ -42,7 +42,7 @@ impl HeldTo {
         Self {
             validator,
             weight: weight(schema).unwrap_or(u64::MAX),
-            gathers: has_keyword(schema, &GATHERING),
+            collects: has_keyword(schema, &COLLECTING),
         }
     }
 
@@ -53,10 +53,10 @@ impl HeldTo {
             return Vec::new();
         }
         let there = |error| Fault::There(Box::new(error));
-        if size(value).saturating_mul(self.weight) <= MOST_GATHERED {
+        if size(value).saturating_mul(self.weight) <= MOST_COLLECTED {
             return self.validator.iter_errors(value).take(most).map(there).collect();
         }
-        if self.gathers {
+        if self.collects {
             return vec![Fault::Somewhere];
         }
         self.validator
@@ -134,15 +134,15 @@ mod tests {
     }
 
     #[test]
-    fn the_faults_of_alternatives_are_not_gathered_over_a_large_reply() {
+    fn the_faults_of_alternatives_are_not_collected_over_a_large_reply() {
         let items = json!({"items": {"refuses": true}});
-        for of in GATHERING {
+        for of in COLLECTING {
             assert_eq!(asked(&json!({of: [items, items, items]})), (0, 1), "{of}");
         }
     }
 
     #[test]
-    fn a_small_value_is_told_its_first_faults() {
+    fn of_a_small_value_the_first_faults_are_listed() {
         let held = HeldTo::new(&json!({"items": {"anyOf": [{"type": "string"}, {"type": "null"}]}})).unwrap();
         assert!(held.faults(&json!(["a", null]), 3).is_empty());
         let value = json!([1, "a", 2, 3, 4]);

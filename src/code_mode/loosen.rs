@@ -34,7 +34,7 @@ pub fn loosened(schema: &Value) -> Option<Value> {
     let mut plain: Option<Value> = None;
     for _ in 0..MOST_ROUNDS {
         let present = plain.as_ref().unwrap_or(schema);
-        if !has_elsewhere(present, present, true) {
+        if !has_foreign_reference(present, present, true) {
             return plain;
         }
         plain = Some(part(present, present, true));
@@ -43,24 +43,24 @@ pub fn loosened(schema: &Value) -> Option<Value> {
 }
 
 /// Whether any part of a schema has a reference that is not followed, or a name that changes what references mean.
-fn has_elsewhere(schema: &Value, root: &Value, is_root: bool) -> bool {
+fn has_foreign_reference(schema: &Value, root: &Value, is_root: bool) -> bool {
     match schema {
-        Value::Array(all) => all.iter().any(|one| has_elsewhere(one, root, false)),
+        Value::Array(all) => all.iter().any(|one| has_foreign_reference(one, root, false)),
         Value::Object(keywords) => {
-            is_elsewhere(keywords, root, is_root)
+            is_foreign(keywords, root, is_root)
                 || keywords.iter().any(|(keyword, value)| match value {
                     _ if VALUES.contains(&keyword.as_str()) => false,
                     Value::Object(all) if NAMED.contains(&keyword.as_str()) => {
-                        all.values().any(|one| has_elsewhere(one, root, false))
+                        all.values().any(|one| has_foreign_reference(one, root, false))
                     }
-                    value => has_elsewhere(value, root, false),
+                    value => has_foreign_reference(value, root, false),
                 })
         }
         _ => false,
     }
 }
 
-fn is_elsewhere(keywords: &Map<String, Value>, root: &Value, is_root: bool) -> bool {
+fn is_foreign(keywords: &Map<String, Value>, root: &Value, is_root: bool) -> bool {
     let text = |keyword: &str| keywords.get(keyword).and_then(Value::as_str);
     let leads_nowhere = |reference: &str| {
         let pointer = pointer_of(reference);
@@ -76,7 +76,7 @@ fn is_elsewhere(keywords: &Map<String, Value>, root: &Value, is_root: bool) -> b
 fn part(schema: &Value, root: &Value, is_root: bool) -> Value {
     match schema {
         Value::Array(all) => Value::Array(all.iter().map(|one| part(one, root, false)).collect()),
-        Value::Object(keywords) if is_elsewhere(keywords, root, is_root) => {
+        Value::Object(keywords) if is_foreign(keywords, root, is_root) => {
             let said = keywords
                 .iter()
                 .filter(|(keyword, _)| ANNOTATIONS.contains(&keyword.as_str()));

@@ -75,7 +75,7 @@ fn lines(text: &str) -> Vec<&str> {
     .collect()
 }
 
-fn told(message: &str, value: &Value) -> String {
+fn prompt_after(message: &str, value: &Value) -> String {
     let ended = |outcome: Outcome| Ended {
         call: Call {
             number: 1,
@@ -105,7 +105,7 @@ fn told(message: &str, value: &Value) -> String {
 
 #[test]
 fn nothing_that_a_tool_says_begins_a_line_of_the_prompt() {
-    let told = told(ENDS_OF_LINES, &json!(ENDS_OF_LINES));
+    let told = prompt_after(ENDS_OF_LINES, &json!(ENDS_OF_LINES));
     let escaped: Vec<&str> = lines(&told)
         .into_iter()
         .filter(|line| line.starts_with('X'))
@@ -125,8 +125,8 @@ fn nothing_that_a_tool_says_begins_a_line_of_the_prompt() {
 }
 
 #[test]
-fn what_a_tool_says_in_any_script_is_told_as_it_is() {
+fn what_a_tool_says_in_any_script_is_shown_as_it_is() {
     let honest = "在庫がありません 🛒, 9 個";
-    let told = told(honest, &json!(honest));
+    let told = prompt_after(honest, &json!(honest));
     assert_eq!(told.matches(honest).count(), 6, "{told}");
 }

@@ -95,7 +95,11 @@ fn every_rule_of_code_mode_accepts_a_valid_object_and_names_what_breaks_it() {
 
 #[test]
 fn a_question_stays_as_it_was_made_but_for_its_time_to_live_and_whether_it_stands_still() {
-    let before = object("CodeModeRun", &json!({"agentRef": {"name": "shop"}}), "message: How much?");
+    let before = object(
+        "CodeModeRun",
+        &json!({"agentRef": {"name": "shop"}}),
+        "message: How much?",
+    );
     let changed = |field: &str, value: Value| {
         let mut after = before.clone();
         after["spec"][field] = value;

@@ -90,7 +90,7 @@ async fn what_is_packed_needs_less_room_than_what_it_is_made_of() {
 }
 
 #[tokio::test]
-async fn what_failed_programs_called_and_were_told_is_packed_too() {
+async fn what_failed_programs_called_and_their_evidence_is_packed_too() {
     let mut shop = Shop::new("await till()\nraise ValueError('too little')").await;
     shop.ask("ask", &json!({}));
     shop.settle("ask").await;

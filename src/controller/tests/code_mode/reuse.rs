@@ -127,7 +127,7 @@ async fn no_answer_is_taken_whose_program_called_a_tool_that_changes_something()
 }
 
 #[tokio::test]
-async fn a_program_of_a_task_that_was_written_anew_answers_anew() {
+async fn no_answer_is_taken_that_an_earlier_program_of_a_task_gave() {
     let mut shop = Shop::new("(await count_words())['words']").await;
     shop.answered("first", &json!({})).await;
     let same = shop.answered("same", &json!({"reuse": AUTO})).await;
