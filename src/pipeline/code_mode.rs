@@ -24,4 +24,4 @@ pub use question::{Limits, Question, SourcedTool, ToolOrigin, UnresolvedTool};
 pub use request::{Evidence, limited, request, request_tokens};
 pub use resolve::{ResolveError, messages, model, question};
 pub use status::{Answer, StatusContext, status};
-pub use tools::{ListedTool, http_tool, mcp_tools};
+pub use tools::{ListedTool, McpAddress, http_tool, mcp_tools};
