@@ -42,6 +42,7 @@ pub mod stage;
 pub mod status;
 pub mod stored_outputs;
 pub mod task;
+pub mod terminal;
 #[cfg(test)]
 pub(crate) mod test_support;
 pub mod verdict;

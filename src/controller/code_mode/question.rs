@@ -19,9 +19,11 @@ use super::resolve::refers_to;
 use super::start::{QUESTION, agent_of, freeze};
 use super::store::CodeModeStore;
 use crate::api::CodeGenRun;
+use crate::api::approval::ApprovalDecision;
 use crate::api::code_mode::CodeModeRun;
 use crate::api::conditions::run_reason;
 use crate::controller::api::{self, namespaced, owners};
+use crate::controller::approvals::decided;
 use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
 use crate::controller::control::{Controlled, Pass, PassResult};
@@ -179,6 +181,11 @@ impl QuestionPass<'_> {
         let Some(progress) = progress else {
             return Box::pin(self.start()).await;
         };
+        // The watch of decisions wakes it, so that its place is for others.
+        if self.is_undecided(&progress) {
+            self.context.code_mode_runs.leave(self.uid());
+            return Ok((Some(SAFETY_NET), Reconciled::Waiting));
+        }
         if let Some(limit) = self.context.code_mode_runs.admit(&self.object) {
             return Err(queued(limit).into());
         }
@@ -267,7 +274,11 @@ impl QuestionPass<'_> {
 
     /// Performs the next step; at once where `is_mended` says that what it waited for has changed.
     async fn step(&mut self, question: &Question, mut progress: Progress, is_mended: bool) -> PassResult {
-        if self.waits_for_runs(&progress) {
+        let decision = match &progress.waits.approval {
+            Some(awaited) => decided(self.context, &self.object, &awaited.asked).await?,
+            None => None,
+        };
+        if decision.is_none() && self.waits_for_runs(&progress) {
             return Ok((Some(SAFETY_NET), Reconciled::Pending));
         }
         let now = Timestamp::now();
@@ -286,13 +297,14 @@ impl QuestionPass<'_> {
                 }
             }
             Decision::Run => tools.prepare(context, question).await?,
-            Decision::Finished | Decision::Wait(_) | Decision::Stop(_) => {}
+            Decision::Finished | Decision::Wait(_) | Decision::Stop(_) | Decision::AwaitApproval(_) => {}
         }
         let store = self.store();
         let (in_call, _) = watch::channel(false);
         let observer = |happened: &Happened| self.happened(question, happened);
         let engine = CodeModeEngine {
             question,
+            uid: self.uid(),
             model: &model,
             store: &store,
             interpreter: &context.interpreter,
@@ -302,12 +314,28 @@ impl QuestionPass<'_> {
             observer: &observer,
         };
         // Acts and writes.
-        let done = Box::pin(engine.step(progress)).await;
+        let done = match decision {
+            Some(decision) => {
+                let taken = Box::pin(engine.take_decision(progress, decision)).await;
+                taken.map(|progress| (progress, Step::Advanced))
+            }
+            None => Box::pin(engine.step(progress)).await,
+        };
         let written = store.into_object();
         self.remember(written);
         let (progress, step) = done?;
         self.context.code_mode_runs.reset_backoff(&self.object);
         Ok(self.after(&progress, &step))
+    }
+
+    /// Whether it waits for a person who has not decided, and no run that it waits for besides has ended.
+    fn is_undecided(&self, progress: &Progress) -> bool {
+        let Some(awaited) = &progress.waits.approval else {
+            return false;
+        };
+        let decisions = &self.context.decisions;
+        let waits_for_runs = progress.waits.calls.is_empty() || self.waits_for_runs(progress);
+        waits_for_runs && decisions.about(&self.object, &awaited.asked).is_none()
     }
 
     /// Whether every run that the program waits for is under way: the end of one brings the next pass.
@@ -342,6 +370,8 @@ impl QuestionPass<'_> {
         match step {
             Step::Advanced | Step::Finished => (None, Reconciled::Advanced),
             Step::Pending => (Some(SAFETY_NET), Reconciled::Pending),
+            // The next pass leaves the place, unless somebody has decided meanwhile.
+            Step::Gate(_) => (Some(SAFETY_NET), Reconciled::Waiting),
             Step::Waiting(until) => {
                 let pause = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
                 (Some(pause), Reconciled::Waiting)
@@ -380,6 +410,33 @@ impl QuestionPass<'_> {
                 // What a program says may hold data of its tools.
                 tracing::info!(namespace, run, attempt, bytes = error.len(), "a program failed");
                 self.context.events.program_failed(&self.object, *attempt, error);
+            }
+            Happened::ApprovalAwaited(asked) => {
+                tracing::info!(
+                    namespace,
+                    run,
+                    hash = asked.hash,
+                    "a call waits until a person has decided"
+                );
+                self.context.events.call_awaits_approval(&self.object, asked);
+            }
+            Happened::Decided(decision) => {
+                let approves = decision.decision == ApprovalDecision::Approve;
+                tracing::info!(
+                    namespace,
+                    run,
+                    hash = decision.hash,
+                    approves,
+                    "a person has decided about a call"
+                );
+                self.context.events.call_decided(&self.object, decision);
+            }
+            Happened::CallRefused {
+                attempt,
+                number,
+                tool,
+            } => {
+                tracing::info!(namespace, run, attempt, number, tool, "a call was refused");
             }
             Happened::ToolCalled {
                 attempt,

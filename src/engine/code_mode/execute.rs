@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::ask::{evidence_name, line, no_tools};
 use super::journal::{MOST_MEBIBYTES, OpenJournal};
+use super::permit::Permit;
 use super::tools::{CallKey, Made};
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
 use crate::api::code_mode::PendingCall;
@@ -19,7 +20,7 @@ use crate::code_mode::signature::{READ_TEXT, Toolbox};
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::causes::with_causes;
-use crate::pipeline::code_mode::{Answer, Evidence, Outcome, Progress, Ran, Stop, StopReason};
+use crate::pipeline::code_mode::{Answer, Evidence, Outcome, Progress, Ran, Stop, StopReason, Waits};
 use crate::pipeline::stage::Category;
 
 /// Calls of one batch that are made at once.
@@ -31,8 +32,8 @@ const RECURSION: u32 = 256;
 enum Halt {
     /// An end that no other program mends.
     Stop(Stop),
-    /// Calls wait for other objects.
-    Pending(Vec<PendingCall>),
+    /// Calls wait for other objects or for a person.
+    Pending(Waits),
     /// Something that is no fault of the program.
     Blocked(Outcome),
     /// Nothing was recorded: the step is tried again.
@@ -75,7 +76,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         let ran = match self.follow(progress, &mut run, code).await {
             Ok(ran) => ran,
             Err(Halt::Stop(stop)) => Ran::Ended(stop),
-            Err(Halt::Pending(calls)) => Ran::Pending(calls),
+            Err(Halt::Pending(waits)) => Ran::Pending(waits),
             Err(Halt::Blocked(outcome)) => {
                 run.journal.flush().await?;
                 return Ok(outcome);
@@ -204,19 +205,49 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         requests: Vec<Request>,
     ) -> Result<Vec<interpreter::Outcome>, Halt> {
         let mut answers = Vec::with_capacity(requests.len());
-        let mut wanted = Vec::new();
+        let (mut wanted, mut undecided) = (Vec::new(), Vec::new());
         for request in requests {
             let number = request.id.saturating_add(1);
             *run.calls.entry(request.name.clone()).or_default() += 1;
-            match self.recorded(run, request, number)? {
-                Settled::Outcome(outcome) => answers.push(Some(outcome)),
-                Settled::Begin(call) => {
-                    answers.push(None);
-                    wanted.push(call);
+            let wish = match self.recorded(run, request, number)? {
+                Settled::Outcome(outcome) => {
+                    answers.push(Some(outcome));
+                    continue;
+                }
+                Settled::Begin(call) => Wish {
+                    copy: run.earlier.take(&call),
+                    call,
+                },
+            };
+            // What is answered from an earlier program is not made, and what has no room cannot be.
+            if wish.copy.is_none() && !run.journal.is_full() {
+                match self.permit(progress, &mut run.journal, &wish.call).await? {
+                    Permit::Granted => {}
+                    Permit::Refused(outcome) => {
+                        answers.push(Some(outcome));
+                        continue;
+                    }
+                    Permit::Awaited => {
+                        undecided.push(wish.call);
+                        continue;
+                    }
                 }
             }
+            answers.push(None);
+            wanted.push(wish);
         }
-        let mut made = self.make(progress, run, wanted).await?.into_iter();
+        let (made, pending) = self.make(progress, run, wanted).await?;
+        if !pending.is_empty() || !undecided.is_empty() {
+            run.journal.flush().await?;
+            let waits = Waits {
+                calls: pending,
+                approval: None,
+            };
+            return Err(Halt::Pending(
+                self.wait_for_approval(progress, &undecided, waits).await?,
+            ));
+        }
+        let mut made = made.into_iter();
         let outcomes = answers
             .into_iter()
             .filter_map(|answer| answer.or_else(|| made.next()));
@@ -265,41 +296,38 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         }
     }
 
-    /// Makes calls, those of one batch together, and records what they came to.
+    /// Makes calls, those of one batch together, and records what they came to: the outcomes, and the calls that wait for other objects.
     async fn make(
         &self,
         progress: &Progress,
         run: &mut Run<'_, S>,
-        calls: Vec<Call>,
-    ) -> Result<Vec<CallOutcome>, Halt> {
-        let mut outcomes = Vec::with_capacity(calls.len());
+        wishes: Vec<Wish>,
+    ) -> Result<(Vec<CallOutcome>, Vec<PendingCall>), Halt> {
+        let mut outcomes = Vec::with_capacity(wishes.len());
         let mut pending = Vec::new();
-        let mut calls = calls.into_iter().peekable();
-        while calls.peek().is_some() {
+        let mut wishes = wishes.into_iter().peekable();
+        while wishes.peek().is_some() {
             if run.journal.is_full() {
-                outcomes.extend(calls.map(|_| no_room()));
+                outcomes.extend(wishes.map(|_| no_room()));
                 break;
             }
-            let batch: Vec<Call> = calls.by_ref().take(AT_ONCE).collect();
-            let mut copies = Vec::with_capacity(batch.len());
-            for call in &batch {
-                let copy = run.earlier.take(call).map(CallOutcome::Returned);
+            let batch: Vec<Wish> = wishes.by_ref().take(AT_ONCE).collect();
+            for Wish { call, copy } in &batch {
                 if copy.is_none() && !self.question.is_repeatable(&call.tool) {
                     run.journal.write(Entry::Begun(call.clone())).await?;
                 }
-                copies.push(copy);
             }
             let attempt = run.attempt;
-            let fresh = batch.iter().zip(&copies).map(|(call, copy)| async move {
+            let fresh = batch.iter().map(|Wish { call, copy }| async move {
                 match copy {
-                    Some(outcome) => Finished::copy(outcome.clone()),
+                    Some(value) => Finished::copy(CallOutcome::Returned(value.clone())),
                     None => self.call(attempt, call).await,
                 }
             });
             let finished = join_all(fresh).await;
             // Each is recorded, also where one of them ends the run: it was made.
             let mut halt = None;
-            for (call, finished) in batch.into_iter().zip(finished) {
+            for (Wish { call, .. }, finished) in batch.into_iter().zip(finished) {
                 match self.settle(progress, run, call, finished).await {
                     Ok(Ok(outcome)) => outcomes.push(outcome),
                     Ok(Err(call)) => pending.push(call),
@@ -314,11 +342,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 return Err(halt);
             }
         }
-        if pending.is_empty() {
-            return Ok(outcomes);
-        }
-        run.journal.flush().await?;
-        Err(Halt::Pending(pending))
+        Ok((outcomes, pending))
     }
 
     /// Records what a call came to.
@@ -415,6 +439,12 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
 enum Settled {
     Outcome(CallOutcome),
     Begin(Call),
+}
+
+/// A call that is to be made, or answered with what an equal call of an earlier program gave.
+struct Wish {
+    call: Call,
+    copy: Option<Value>,
 }
 
 /// A call that was made.

@@ -5,6 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::approval::message as approval_message;
 use super::progress::{Progress, Stage};
 use crate::api::code_mode::{AnswerStatus, CodeModeAttempt, CodeModeRunStatus};
 use crate::api::conditions::{code_mode_reason, reason, run_reason};
@@ -13,6 +14,7 @@ use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
 use crate::pipeline::progress::Document;
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Kind, conditions};
+use crate::pipeline::terminal::is_obeyed;
 
 /// Bytes of an answer's text in a status.
 const ANSWER_BYTES: usize = 8 * 1024;
@@ -72,6 +74,8 @@ pub struct StatusContext<'a> {
     pub answer: Option<&'a Answer>,
     /// The present program.
     pub code: Option<&'a str>,
+    /// How a person decides about a call, as an instruction.
+    pub how_to_decide: &'a str,
 }
 
 /// The status of a run.
@@ -115,6 +119,12 @@ pub fn status(
             .collect(),
         tool_call_count: signed(progress.tool_calls.values().sum()),
         waiting_for: progress.waits.calls.clone(),
+        approval: progress
+            .waits
+            .approval
+            .as_ref()
+            .map(|awaited| awaited.asked.clone()),
+        approvals: progress.approvals.clone(),
         tokens: Some(tokens),
         model_calls: signed(spent.model_calls - spent.lost_calls.min(spent.model_calls)),
         lost_calls: signed(spent.lost_calls),
@@ -127,6 +137,15 @@ pub fn status(
 
 /// What the run is in, why, and in which words.
 fn said(progress: &Progress, around: &StatusContext<'_>) -> (Kind, String, String) {
+    // First: everything else goes on when somebody has decided.
+    if let Some(awaited) = &progress.waits.approval {
+        let message = approval_message(awaited, around.how_to_decide);
+        return (
+            Kind::WaitingForPerson,
+            reason::AWAITING_APPROVAL.to_owned(),
+            message,
+        );
+    }
     if let Some(waiting) = progress
         .waiting
         .as_ref()
@@ -228,12 +247,6 @@ fn summary(text: &str) -> String {
         return cut(&format!("{cut_line} …"), SUMMARY_BYTES + 4);
     }
     cut_line
-}
-
-/// Whether a terminal obeys the character in place of showing it.
-fn is_obeyed(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
 }
 
 fn signed(count: u32) -> i32 {

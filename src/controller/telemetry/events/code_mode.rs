@@ -3,8 +3,9 @@
 use kube::ResourceExt as _;
 
 use super::Events;
-use super::notes::{Note, end, waiting};
+use super::notes::{Note, approval_awaited, decided, end, waiting};
 use super::send::reference;
+use crate::api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
 use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
 use crate::pipeline::status::{Hold, Until};
 
@@ -37,6 +38,16 @@ impl Events {
     pub fn program_failed(&self, run: &CodeModeRun, attempt: u32, error: &str) {
         let text = format!("Program {attempt}: {error}");
         self.enqueue(reference(run), Note::normal("ProgramFailed", "Run", text));
+    }
+
+    /// A person must decide about a call.
+    pub fn call_awaits_approval(&self, run: &CodeModeRun, asked: &AwaitedApproval<QuestionGate>) {
+        self.enqueue(reference(run), approval_awaited(asked));
+    }
+
+    /// A person has decided about a call.
+    pub fn call_decided(&self, run: &CodeModeRun, decision: &ApprovalStatus<QuestionGate>) {
+        self.enqueue(reference(run), decided(decision));
     }
 
     /// The question has ended, as its status says.
