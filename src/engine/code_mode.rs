@@ -7,6 +7,7 @@ mod ask;
 pub(crate) mod clients;
 mod execute;
 mod journal;
+mod outcomes;
 mod permit;
 pub(crate) mod record;
 mod tools;
@@ -159,7 +160,11 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         let (progress, outcome) = match decide(self.question, &progress, (self.clock)()) {
             Decision::Finished => return Ok((progress, Step::Finished)),
             Decision::Wait(until) => return Ok((progress, Step::Waiting(until))),
-            Decision::AwaitApproval(asked) => return Ok((progress, Step::Gate(asked))),
+            Decision::AwaitApproval(asked) => {
+                // What held it before, and is said of it, holds it no more.
+                self.save(&progress).await?;
+                return Ok((progress, Step::Gate(asked)));
+            }
             Decision::Stop(stop) => (progress, Outcome::Stopped(stop)),
             Decision::Ask => self.ask(progress).await?,
             Decision::Run => {

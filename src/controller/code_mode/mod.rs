@@ -11,6 +11,7 @@ mod agent;
 mod calls;
 mod children;
 mod finish;
+mod happened;
 pub(super) mod memory;
 mod question;
 mod resolve;

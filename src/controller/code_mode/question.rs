@@ -13,15 +13,15 @@ use kube::runtime::watcher;
 use tokio::sync::watch;
 
 use super::calls::Caller;
+use super::happened::report;
 use super::memory::{self, ended_in, question_has_changed};
 use super::owner;
 use super::resolve::refers_to;
 use super::start::{QUESTION, agent_of, freeze};
 use super::store::CodeModeStore;
 use crate::api::CodeGenRun;
-use crate::api::approval::ApprovalDecision;
 use crate::api::code_mode::CodeModeRun;
-use crate::api::conditions::run_reason;
+use crate::api::conditions::{reason, run_reason};
 use crate::controller::api::{self, namespaced, owners};
 use crate::controller::approvals::decided;
 use crate::controller::context::Context;
@@ -279,6 +279,15 @@ impl QuestionPass<'_> {
             None => None,
         };
         if decision.is_none() && self.waits_for_runs(&progress) {
+            if !self.says_what_it_waits_for() {
+                let store = self.store();
+                // Plain data with string keys: writing it to memory cannot fail.
+                store
+                    .save(&serde_json::to_vec(&progress).unwrap_or_default())
+                    .await?;
+                let written = store.into_object();
+                self.remember(written);
+            }
             return Ok((Some(SAFETY_NET), Reconciled::Pending));
         }
         let now = Timestamp::now();
@@ -301,7 +310,7 @@ impl QuestionPass<'_> {
         }
         let store = self.store();
         let (in_call, _) = watch::channel(false);
-        let observer = |happened: &Happened| self.happened(question, happened);
+        let observer = |happened: &Happened| report(context, &self.object, question, happened);
         let engine = CodeModeEngine {
             question,
             uid: self.uid(),
@@ -335,7 +344,18 @@ impl QuestionPass<'_> {
         };
         let decisions = &self.context.decisions;
         let waits_for_runs = progress.waits.calls.is_empty() || self.waits_for_runs(progress);
-        waits_for_runs && decisions.about(&self.object, &awaited.asked).is_none()
+        waits_for_runs
+            && self.says_what_it_waits_for()
+            && decisions.about(&self.object, &awaited.asked).is_none()
+    }
+
+    /// Whether its status says so, and not what held it before.
+    fn says_what_it_waits_for(&self) -> bool {
+        let waits = [reason::AWAITING_APPROVAL, run_reason::AWAITING_RUN];
+        self.object.status.as_ref().is_some_and(|status| {
+            let reason = status.reason.as_deref().unwrap_or_default();
+            waits.contains(&reason) && status.observed_generation == self.object.metadata.generation
+        })
     }
 
     /// Whether every run that the program waits for is under way: the end of one brings the next pass.
@@ -393,72 +413,5 @@ impl QuestionPass<'_> {
     pub fn announce_end(&self) {
         self.context.events.code_mode_run_ended(&self.object);
         question_has_changed(self.context, &self.object);
-    }
-
-    fn happened(&self, question: &Question, happened: &Happened) {
-        let (namespace, run) = (&self.owner.namespace, &self.owner.name);
-        let metrics = self.context.metrics.code_mode();
-        match happened {
-            Happened::CallStarted { attempt } => {
-                tracing::info!(namespace, run, attempt, "the model is asked for a program");
-            }
-            Happened::CallFinished { tokens, seconds } => {
-                tracing::info!(namespace, run, tokens, seconds, "the model has answered");
-            }
-            Happened::ProgramFailed { attempt, error } => {
-                metrics.program_failed();
-                // What a program says may hold data of its tools.
-                tracing::info!(namespace, run, attempt, bytes = error.len(), "a program failed");
-                self.context.events.program_failed(&self.object, *attempt, error);
-            }
-            Happened::ApprovalAwaited(asked) => {
-                tracing::info!(
-                    namespace,
-                    run,
-                    hash = asked.hash,
-                    "a call waits until a person has decided"
-                );
-                self.context.events.call_awaits_approval(&self.object, asked);
-            }
-            Happened::Decided(decision) => {
-                let approves = decision.decision == ApprovalDecision::Approve;
-                tracing::info!(
-                    namespace,
-                    run,
-                    hash = decision.hash,
-                    approves,
-                    "a person has decided about a call"
-                );
-                self.context.events.call_decided(&self.object, decision);
-            }
-            Happened::CallRefused {
-                attempt,
-                number,
-                tool,
-            } => {
-                tracing::info!(namespace, run, attempt, number, tool, "a call was refused");
-            }
-            Happened::ToolCalled {
-                attempt,
-                number,
-                tool,
-                raised,
-                seconds,
-            } => {
-                let source = question.tool(tool).map_or("Builtin", |tool| tool.origin.as_str());
-                let has_raised = raised.is_some();
-                metrics.tool_called(source, has_raised);
-                tracing::info!(
-                    namespace,
-                    run,
-                    attempt,
-                    number,
-                    tool,
-                    has_raised,
-                    seconds,
-                    "a tool was called"
-                );
-            }
-        }
     }
 }

@@ -9,7 +9,8 @@ use futures::future::join_all;
 use serde_json::Value;
 
 use super::ask::{evidence_name, line, no_tools};
-use super::journal::{MOST_MEBIBYTES, OpenJournal};
+use super::journal::OpenJournal;
+use super::outcomes::{Finished, no_room, raised, to_interpreter, unknown};
 use super::permit::Permit;
 use super::tools::{CallKey, Made};
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
@@ -207,34 +208,14 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         let mut answers = Vec::with_capacity(requests.len());
         let (mut wanted, mut undecided) = (Vec::new(), Vec::new());
         for request in requests {
-            let number = request.id.saturating_add(1);
-            *run.calls.entry(request.name.clone()).or_default() += 1;
-            let wish = match self.recorded(run, request, number)? {
-                Settled::Outcome(outcome) => {
-                    answers.push(Some(outcome));
-                    continue;
+            match self.course(progress, run, request).await? {
+                Course::Answered(outcome) => answers.push(Some(outcome)),
+                Course::Wanted(wish) => {
+                    answers.push(None);
+                    wanted.push(wish);
                 }
-                Settled::Begin(call) => Wish {
-                    copy: run.earlier.take(&call),
-                    call,
-                },
-            };
-            // What is answered from an earlier program is not made, and what has no room cannot be.
-            if wish.copy.is_none() && !run.journal.is_full() {
-                match self.permit(progress, &mut run.journal, &wish.call).await? {
-                    Permit::Granted => {}
-                    Permit::Refused(outcome) => {
-                        answers.push(Some(outcome));
-                        continue;
-                    }
-                    Permit::Awaited => {
-                        undecided.push(wish.call);
-                        continue;
-                    }
-                }
+                Course::Undecided(call) => undecided.push(call),
             }
-            answers.push(None);
-            wanted.push(wish);
         }
         let (made, pending) = self.make(progress, run, wanted).await?;
         if !pending.is_empty() || !undecided.is_empty() {
@@ -252,6 +233,31 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             .into_iter()
             .filter_map(|answer| answer.or_else(|| made.next()));
         Ok(outcomes.map(to_interpreter).collect())
+    }
+
+    /// What becomes of a call that the program makes. Nothing of it is made yet.
+    async fn course(
+        &self,
+        progress: &Progress,
+        run: &mut Run<'_, S>,
+        request: Request,
+    ) -> Result<Course, Halt> {
+        let number = request.id.saturating_add(1);
+        *run.calls.entry(request.name.clone()).or_default() += 1;
+        let call = match self.recorded(run, request, number)? {
+            Settled::Outcome(outcome) => return Ok(Course::Answered(outcome)),
+            Settled::Begin(call) => call,
+        };
+        let copy = run.earlier.take(&call);
+        // What is answered from an earlier program is not made, and what has no room cannot be.
+        if copy.is_some() || run.journal.is_full() {
+            return Ok(Course::Wanted(Wish { call, copy }));
+        }
+        Ok(match self.permit(progress, &mut run.journal, &call).await? {
+            Permit::Granted => Course::Wanted(Wish { call, copy }),
+            Permit::Refused(outcome) => Course::Answered(outcome),
+            Permit::Awaited => Course::Undecided(call),
+        })
     }
 
     /// What a call came to without being made, or the call as it is to be made.
@@ -441,60 +447,18 @@ enum Settled {
     Begin(Call),
 }
 
+/// What becomes of a call that a program makes.
+enum Course {
+    /// Its outcome is there.
+    Answered(CallOutcome),
+    /// It is to be made.
+    Wanted(Wish),
+    /// A person must decide about it first.
+    Undecided(Call),
+}
+
 /// A call that is to be made, or answered with what an equal call of an earlier program gave.
 struct Wish {
     call: Call,
     copy: Option<Value>,
-}
-
-/// A call that was made.
-struct Finished {
-    made: Made,
-    is_copy: bool,
-    started_at: String,
-    seconds: f64,
-}
-
-impl Finished {
-    /// What an equal call of an earlier program gave, where it must not be made twice.
-    fn copy(outcome: CallOutcome) -> Self {
-        Self {
-            made: Made::Ended(outcome),
-            is_copy: true,
-            started_at: String::new(),
-            seconds: 0.0,
-        }
-    }
-}
-
-fn raised(kind: &str, message: String) -> CallOutcome {
-    CallOutcome::Raised {
-        kind: kind.to_owned(),
-        message,
-    }
-}
-
-fn no_room() -> CallOutcome {
-    let message = format!(
-        "the calls of one program may give {MOST_MEBIBYTES} MiB in all, and these have: ask the tools for less"
-    );
-    raised("RuntimeError", message)
-}
-
-fn unknown(call: &Call, why: &str) -> Stop {
-    Stop {
-        reason: StopReason::UnknownOutcome,
-        message: format!(
-            "call {}, {call}, was sent and nobody knows what it came to: {why}. Look at the tool's own records. It is not made twice; a tool that \
-             bears it says so with onUnknownOutcome: Retry.",
-            call.number
-        ),
-    }
-}
-
-fn to_interpreter(outcome: CallOutcome) -> interpreter::Outcome {
-    match outcome {
-        CallOutcome::Returned(value) => interpreter::Outcome::Return(value),
-        CallOutcome::Raised { kind, message } => interpreter::Outcome::Raise { kind, message },
-    }
 }

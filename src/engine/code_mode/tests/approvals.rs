@@ -90,6 +90,7 @@ async fn of_calls_made_together_those_without_approval_go_on_and_the_others_are_
 #[tokio::test]
 async fn a_refusal_is_an_exception_that_the_program_can_catch_and_a_replay_gives_the_same() {
     let program = "\
+said = ''
 try:
     await refund(7)
 except PermissionError as error:

@@ -308,7 +308,7 @@ fn a_refusal_names_the_call_who_refused_it_and_why() {
     assert_eq!(kind, "PermissionError");
     assert_eq!(
         message,
-        "the call refund(order={'id': 7, 'shop': 'north'}, cents=1200) was refused by ada: not after 30 days"
+        r#"the call refund(order={"id":7,"shop":"north"}, cents=1200) was refused by ada: not after 30 days"#
     );
     let silent = ApprovalStatus {
         reason: Some("  ".to_owned()),
