@@ -32,7 +32,7 @@ bench: prerequisites ## Measure the figures of docs/benchmarks.md
 	scripts/bench
 
 bench-cluster: ## Measure the operator on the cluster of e2e-up and e2e-install (STOP_OPERATOR=1: the one in it may be stopped)
-	cargo build --locked --release --workspace --bin codegen-operator
+	cargo build --locked --release --workspace --bin codegen-operator --bin codegen-interpreter
 	scripts/bench-cluster $(if $(STOP_OPERATOR),--stop-operator)
 
 packaging: ## Lint and test charts, deploy/ and release files with Helm, kustomize and the engines of Argo CD and Flux

@@ -289,3 +289,50 @@ async fn a_sandbox_keeps_to_its_shape_in_its_container_too(
     })
     .await;
 }
+
+/// A run as code mode asks for it.
+fn run_of_a_question() -> Value {
+    json!({
+        "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenRun",
+        "metadata": {
+            "name": "march-cg0123456789",
+            "ownerReferences": [{
+                "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeModeRun", "name": "march", "uid": "1", "controller": true,
+            }],
+        },
+        "spec": {"taskRef": {"name": "orders"}, "inputs": [{"name": "month", "value": "2027-03"}]},
+    })
+}
+
+#[rstest]
+#[case::of_nobody("/metadata/ownerReferences", json!([]), "for questions of code mode only")]
+#[case::of_a_task(
+    "/metadata/ownerReferences/0/kind", json!("CodeGenTask"), "for questions of code mode only"
+)]
+#[case::of_a_question_among_others("/metadata/ownerReferences/0/controller", json!(false), "for questions of code mode only")]
+#[case::of_another_group(
+    "/metadata/ownerReferences/0/apiVersion", json!("example.com/v1"), "for questions of code mode only"
+)]
+#[case::with_a_sandbox_of_its_own("/spec/sandbox", json!({"secrets": [{"name": "A", "secretKeyRef": {"name": "database", "key": "password"}}]}), "the sandbox of its task")]
+#[case::outputs_elsewhere(
+    "/spec/outputs", json!({"persistentVolumeClaim": {"claimName": "data"}}), "keeps its outputs in the cluster"
+)]
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn the_operators_account_makes_runs_for_questions_only(
+    #[case] pointer: &str,
+    #[case] value: Value,
+    #[case] why: &str,
+) {
+    in_space("runs-of-questions", async |space| {
+        let (as_operator, as_administrator) =
+            (create(space, &[ASKED, "--as", OPERATOR]), create(space, &[ASKED]));
+        let mut run = run_of_a_question();
+        kubectl(&as_operator, &run.to_string());
+        crate::admission::set(&mut run, pointer, &value);
+        let words = kubectl_refused(&as_operator, &run.to_string());
+        assert!(words.contains(why), "{words}");
+        kubectl(&as_administrator, &run.to_string());
+    })
+    .await;
+}

@@ -14,9 +14,13 @@ use crate::space::{HOME, SOON, Space, TO_THE_END, in_space};
 
 /// The example with the model, the Python and the addresses of the test cluster.
 fn example(space: &Space) -> Vec<Value> {
+    example_at(space, "examples/code-mode")
+}
+
+fn example_at(space: &Space, path: &str) -> Vec<Value> {
     let python = std::env::var("CODEGEN_E2E_PYTHON_IMAGE").ok();
     let host = format!("shop-tools.{}.svc.cluster.local:8080", space.name);
-    let mut objects = space.objects("examples/code-mode", "code-mode");
+    let mut objects = space.objects(path, "code-mode");
     for object in &mut objects {
         match (object["kind"].as_str().unwrap(), &python) {
             ("CodeGenAgent", _) => {
@@ -167,4 +171,52 @@ fn asked_from_the_command_line(space: &Space) {
     let run = document["run"].as_str().unwrap();
     assert!(run.starts_with("shop-") && said.contains(run), "{said}");
     assert_eq!(document["toolCalls"]["clean_orders"], 2);
+}
+
+const PUBLISHED: &str = "registry.example.com/shop/best-seller";
+
+/// The example with a published program: what is published, and the question, are answered by a recording of their own.
+fn with_published_program(space: &Space) -> Vec<Value> {
+    let recording = json!(format!("http://replies.{HOME}:8080/code-mode-published/v1"));
+    let mut objects = example_at(space, "examples/code-mode/published");
+    // The question of the example below would take the recorded program of this one.
+    objects.retain(|object| object["metadata"]["name"] != "march");
+    for object in &mut objects {
+        match (
+            object["kind"].as_str().unwrap(),
+            object["metadata"]["name"].as_str().unwrap(),
+        ) {
+            ("CodeGenTask", "best-seller") => object["spec"]["model"]["baseURL"] = recording.clone(),
+            ("CodeModeAgent", _) => {
+                let key = json!({"name": "openai", "key": "api-key"});
+                let model = json!({"provider": "OpenAI", "name": "gpt-5", "baseURL": recording, "apiKeySecretRef": key});
+                let spec = object["spec"].as_object_mut().unwrap();
+                spec.remove("agentRef");
+                spec.insert("model".to_owned(), model);
+            }
+            _ => {}
+        }
+    }
+    let text = Value::from(objects).to_string();
+    serde_json::from_str(&text.replace(PUBLISHED, &space.repository())).unwrap()
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_program_calls_a_task_a_published_program_a_server_and_an_mcp_server_and_catches_an_error() {
+    in_space("code-mode-published", async |space| {
+        space.copy_secret("openai").await;
+        space.apply_objects(&with_published_program(space));
+        let question = ended(space, "best-sellers").await;
+        let status = question.status.clone().unwrap();
+        assert_eq!(status.reason.as_deref(), Some("Answered"), "{status:#?}");
+        assert_eq!(
+            status.answer.unwrap().text,
+            "2027-02: notebook, 10 sold, 9 left.\n2027-03: desk lamp, 8 sold, 3 left.\nOne USD is worth 0.92 euros.\nThere is no rate of JPY."
+        );
+        for (tool, times) in [("clean_orders", 2), ("best_seller", 2), ("exchange_rate", 2), ("stock", 2)] {
+            assert_eq!(status.tool_calls.get(tool), Some(&times), "{tool}: {:?}", status.tool_calls);
+        }
+    })
+    .await;
 }

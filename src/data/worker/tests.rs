@@ -1,15 +1,19 @@
-//! Children are this test binary again, entered at `child_entry`.
+//! Children are this test binary again, entered at `child_entry` or `probe_entry`.
 
-use std::fs::OpenOptions;
+use std::fs::{self, File, OpenOptions};
+use std::net::UdpSocket;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use rstest::rstest;
 
 use crate::value_type::ValueType;
 
 use super::*;
 
-/// The harness prints to standard output, so replies go through descriptor 3. It starts threads of its own, which share one arena:
+/// The harness prints to standard output, so that is empty until the child takes descriptor 3 for it. It starts threads of its own, which share one arena:
 /// each would take 64 MiB of address space.
 const SHELL: &str = r#"export MALLOC_ARENA_MAX=1; exec "$0" worker::tests::child_entry --exact --ignored --nocapture 3>&1 >/dev/null"#;
 
@@ -17,7 +21,72 @@ const SHELL: &str = r#"export MALLOC_ARENA_MAX=1; exec "$0" worker::tests::child
 #[ignore = "what the children of the other tests run"]
 fn child_entry() {
     let output = OpenOptions::new().write(true).open("/proc/self/fd/3").unwrap();
-    serve(io::stdin().lock(), output).unwrap();
+    rustix::stdio::dup2_stdout(output).unwrap();
+    let served = catch_unwind(AssertUnwindSafe(|| {
+        serve(io::stdin().lock(), io::stdout().lock()).unwrap();
+    }));
+    // Before the harness says how the test went.
+    process::exit(if served.is_ok() { 0 } else { 101 });
+}
+
+const PERMISSION_DENIED: i32 = 13;
+
+#[test]
+#[ignore = "what the children of a test run"]
+fn probe_entry() {
+    let argument = |name: &str| std::env::var(name).unwrap();
+    let (call, file) = (argument("PROBE"), PathBuf::from(argument("PROBE_FILE")));
+    if argument("PROBE_FILTER") == "on" {
+        codegen_syscall_filter::enter(&READER, Refusal::Fail).unwrap();
+    }
+    let made = match call.as_str() {
+        "socket" => UdpSocket::bind(("127.0.0.1", 0)).map(drop),
+        "process" => process::Command::new("/bin/true").status().map(drop),
+        "create" => File::create_new(file.with_extension("new")).map(drop),
+        "truncate" => File::create(&file).map(drop),
+        "remove" => fs::remove_file(&file),
+        "read" => fs::read(&file).map(drop),
+        other => panic!("there is no probe of {other}"),
+    };
+    process::exit(match made {
+        Ok(()) => 0,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => PERMISSION_DENIED,
+        Err(_) => 1,
+    });
+}
+
+/// Code with which a process ends that makes a call.
+fn probe(call: &str, filter: &str) -> Option<i32> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sample.csv");
+    fs::write(&file, "a,b\n1,2\n").unwrap();
+    process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "worker::tests::probe_entry",
+            "--exact",
+            "--ignored",
+            "--nocapture",
+        ])
+        .env("PROBE", call)
+        .env("PROBE_FILE", file)
+        .env("PROBE_FILTER", filter)
+        .output()
+        .unwrap()
+        .status
+        .code()
+}
+
+#[cfg(target_os = "linux")]
+#[rstest]
+#[case("socket")]
+#[case("process")]
+#[case("create")]
+#[case("truncate")]
+#[case("remove")]
+fn a_call_that_reading_does_not_need_works_without_the_filter_and_fails_with_it(#[case] call: &str) {
+    assert_eq!(probe(call, "off"), Some(0));
+    assert_eq!(probe(call, "on"), Some(PERMISSION_DENIED));
+    assert_eq!(probe("read", "on"), Some(0));
 }
 
 fn client() -> Client {

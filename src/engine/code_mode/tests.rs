@@ -1,6 +1,7 @@
 //! Questions answered by real programs in real workers, with tools in memory; killed at every write.
 
 mod approvals;
+mod figures;
 mod world;
 
 use std::collections::{BTreeMap, VecDeque};

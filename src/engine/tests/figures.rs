@@ -30,7 +30,7 @@ static CL100K: LazyLock<CoreBPE> = LazyLock::new(|| cl100k_base().unwrap());
 const SALES: &str = include_str!("../../data/testdata/sales.csv");
 const SENSORS: &str = include_str!("../../data/testdata/sensor.csv");
 
-pub(super) fn tokens(text: &str) -> usize {
+pub(crate) fn tokens(text: &str) -> usize {
     CL100K.encode_ordinary(text).len()
 }
 

@@ -4,7 +4,7 @@ mod agent;
 mod cases;
 mod clock;
 mod crash;
-mod figures;
+pub(crate) mod figures;
 mod mutants;
 mod order;
 mod packages;

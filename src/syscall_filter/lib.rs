@@ -1,0 +1,40 @@
+//! What a worker process gives up of the kernel before it reads what others wrote: a seccomp filter that lists what stays. On systems
+//! other than Linux there is none.
+
+use std::io;
+
+#[cfg(target_os = "linux")]
+mod linux;
+
+/// What becomes of a system call that is not listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The process ends, by `SIGSYS`.
+    Kill,
+    /// The call fails with `EPERM`: libraries that can do without it do so.
+    Fail,
+}
+
+/// What a worker does beside computing: its memory (never executable), the clock, seeds of hash tables, signals to itself and its
+/// end are listed in any case.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowed<'a> {
+    /// Descriptors that it reads.
+    pub reads: &'a [u32],
+    /// Descriptors that it writes.
+    pub writes: &'a [u32],
+    /// Whether it opens files, to read them; then it reads any descriptor.
+    pub opens_files: bool,
+}
+
+/// Bounds the calling thread, and threads that it starts: for ever, and before any other thread runs. Other processes of the user
+/// can neither read this one's memory nor follow its steps.
+pub fn enter(allowed: &Allowed<'_>, refusal: Refusal) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    return linux::enter(allowed, refusal);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (allowed, refusal);
+        Ok(())
+    }
+}
