@@ -150,6 +150,18 @@ async fn a_call_that_an_earlier_program_has_made_is_not_made_again_and_nobody_is
 }
 
 #[tokio::test]
+async fn a_call_whose_run_takes_its_time_is_asked_about_once() {
+    let world = guarded(&["await report(1)"], &["report"]);
+    let store = MemoryStore::new();
+    let progress = world.go_on_with(&store, |_| APPROVE).await.unwrap();
+    assert_eq!(progress.waits.calls.len(), 1, "{progress:#?}");
+    world.runs_ended.store(9, Ordering::Relaxed);
+    let progress = world.go_on(&store).await.unwrap();
+    assert_eq!(answer(&store, &progress).await.value, Some(json!(1)));
+    assert_eq!(world.decided.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn an_approval_in_the_state_counts_for_the_call_with_its_hash_and_for_no_other() {
     let world = guarded(&["await refund(7)"], &["refund"]);
     let store = MemoryStore::new();
