@@ -67,7 +67,7 @@ pub struct AskArgs {
     /// Approve of the call that has this hash and waits for a decision. May be repeated.
     #[arg(long, requires = "asked", value_name = "HASH", value_parser = hash, help_heading = "Decisions")]
     pub approve: Vec<String>,
-    /// Reject it: the program gets a PermissionError. May be repeated.
+    /// Reject it: the program gets a `PermissionError`. May be repeated.
     #[arg(long, requires = "asked", value_name = "HASH", value_parser = hash, help_heading = "Decisions")]
     pub reject: Vec<String>,
     /// The model, what is sent to it and what is replayed instead.

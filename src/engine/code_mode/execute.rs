@@ -34,9 +34,9 @@ enum Halt {
     /// An end that no other program mends.
     Stop(Stop),
     /// Calls wait for other objects or for a person.
-    Pending(Waits),
+    Pending(Box<Waits>),
     /// Something that is no fault of the program.
-    Blocked(Outcome),
+    Blocked(Box<Outcome>),
     /// Nothing was recorded: the step is tried again.
     Error(CodeModeError),
 }
@@ -77,10 +77,10 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         let ran = match self.follow(progress, &mut run, code).await {
             Ok(ran) => ran,
             Err(Halt::Stop(stop)) => Ran::Ended(stop),
-            Err(Halt::Pending(waits)) => Ran::Pending(waits),
+            Err(Halt::Pending(waits)) => Ran::Pending(*waits),
             Err(Halt::Blocked(outcome)) => {
                 run.journal.flush().await?;
-                return Ok(outcome);
+                return Ok(*outcome);
             }
             Err(Halt::Error(error)) => return Err(error),
         };
@@ -163,11 +163,8 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         error: &Error,
     ) -> Result<Ran, Halt> {
         if !matches!(error, Error::WorkerDied { .. } | Error::ProgramTooLong { .. }) {
-            return Err(Halt::Blocked(self.blocked(
-                progress,
-                Category::Configuration,
-                with_causes(error),
-            )));
+            let outcome = self.blocked(progress, Category::Configuration, with_causes(error));
+            return Err(Halt::Blocked(Box::new(outcome)));
         }
         let evidence = Evidence {
             program: code,
@@ -224,9 +221,8 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 calls: pending,
                 approval: None,
             };
-            return Err(Halt::Pending(
-                self.wait_for_approval(progress, &undecided, waits).await?,
-            ));
+            let waits = self.wait_for_approval(progress, &undecided, waits).await?;
+            return Err(Halt::Pending(Box::new(waits)));
         }
         let mut made = made.into_iter();
         let outcomes = answers
@@ -406,7 +402,8 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 if !self.question.is_repeatable(&call.tool) {
                     run.journal.write(Entry::Withdrawn(call)).await?;
                 }
-                Err(Halt::Blocked(self.blocked(progress, category, message)))
+                let outcome = self.blocked(progress, category, message);
+                Err(Halt::Blocked(Box::new(outcome)))
             }
         }
     }

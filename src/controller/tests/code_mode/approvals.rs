@@ -97,7 +97,7 @@ async fn a_call_waits_for_a_person_who_is_shown_it_and_is_made_once_that_has_app
     let mut shop = Shop::guarded(REFUND).await;
     shop.ask("ask", &json!({}));
     let action = shop.settle("ask").await;
-    assert_eq!(action, Action::requeue(std::time::Duration::from_secs(300)));
+    assert_eq!(action, Action::requeue(std::time::Duration::from_mins(5)));
     assert_eq!(shop.state("ask"), "Running AwaitingApproval");
     let status = shop.status("ask");
     assert_eq!(
