@@ -179,7 +179,13 @@ const PUBLISHED: &str = "registry.example.com/shop/best-seller";
 /// MCP server is that of an object of kagent.
 fn with_published_program(space: &Space) -> Vec<Value> {
     let recording = json!(format!("http://replies.{HOME}:8080/code-mode-published/v1"));
-    let mut objects = example_at(space, "examples/code-mode/published");
+    let folder = tempfile::tempdir().unwrap();
+    // kustomize takes no other folder by an absolute path.
+    let root = "../".repeat(folder.path().canonicalize().unwrap().components().count() - 1);
+    let example = format!("{root}{}/examples/code-mode", &env!("CARGO_MANIFEST_DIR")[1..]);
+    let text = json!({"resources": [example], "components": [format!("{example}/published")]});
+    std::fs::write(folder.path().join("kustomization.yaml"), text.to_string()).unwrap();
+    let mut objects = example_at(space, folder.path().to_str().unwrap());
     // The question of the example below would take the recorded program of this one.
     objects.retain(|object| object["metadata"]["name"] != "march");
     let mut url = Value::Null;

@@ -12,6 +12,7 @@ mod archive;
 mod calls;
 mod children;
 mod finish;
+mod happened;
 mod hold;
 pub(super) mod memory;
 mod question;

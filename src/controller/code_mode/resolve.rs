@@ -21,7 +21,9 @@ use crate::controller::schedule::waits::{self, Awaited};
 use crate::controller::sources::credentials::tool_headers;
 use crate::controller::sources::read::config_map;
 use crate::engine::code_mode::clients::{listed, server};
-use crate::pipeline::code_mode::{McpAddress, SourcedTool, ToolOrigin, http_tool, mcp_tools, program_tool};
+use crate::pipeline::code_mode::{
+    McpAddress, SourcedTool, ToolOrigin, check_required, http_tool, mcp_tools, program_tool,
+};
 use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::status::{Hold, Until};
 use crate::sources::keys_text;
@@ -50,6 +52,7 @@ pub async fn resolve(context: &Context, agent: &CodeModeAgent) -> Result<Resolve
     let tools: Vec<SourcedTool> = tools.into_iter().flatten().collect();
     let all = tools.iter().map(|sourced| sourced.tool.clone()).collect();
     let toolbox = Toolbox::new(all).map_err(|error| refused(format!("spec.tools: {error}")))?;
+    check_required(&agent.spec.require_approval, &toolbox).map_err(|error| refused(error.message))?;
     let mut skills = Vec::new();
     for (index, skill) in agent.spec.skills.iter().enumerate() {
         skills.push(skill_text(context, &namespace, index, skill).await?);

@@ -1,5 +1,6 @@
 //! Agents and questions of code mode from their creation to their ends, with real programs in real workers.
 
+mod approvals;
 mod ended;
 mod hostile;
 mod remote_server;

@@ -16,7 +16,9 @@ use crate::engine::code_mode::clients::{Servers, listed, server, server_key};
 use crate::local::objects::Objects;
 use crate::local::options::ModelOverrides;
 use crate::local::run::Finished;
-use crate::pipeline::code_mode::{McpAddress, Question, SourcedTool, http_tool, mcp_tools, model, question};
+use crate::pipeline::code_mode::{
+    McpAddress, Question, SourcedTool, check_required, http_tool, mcp_tools, model, question,
+};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::task::ModelSettings;
 use crate::sources::{find, keys_text, renamed_text};
@@ -55,9 +57,9 @@ pub(super) async fn resolve(
     let shared = shared(picked, objects)?;
     let mut question = question(&picked.run, picked.agent, shared, (skills, tools, Vec::new()))?;
     question.model = model_of(picked, objects, overrides)?;
-    question
-        .toolbox()
-        .map_err(|error| AskError::Tools(error.to_string()))?;
+    let toolbox = question.toolbox();
+    let toolbox = toolbox.map_err(|error| AskError::Tools(error.to_string()))?;
+    check_required(&picked.agent.spec.require_approval, &toolbox)?;
     Ok(Resolved {
         question,
         servers,
