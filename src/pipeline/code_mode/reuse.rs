@@ -33,23 +33,29 @@ pub fn reuse_key(question: &Question) -> String {
 }
 
 /// The key under which others may take over the answer; none where a program called a tool that is neither durable nor read-only: it did
-/// something that no copy of its answer does.
+/// something that no copy of its answer does. Nor where persons decide about calls: that is for each question to ask.
 #[must_use]
 pub fn reusable_key(question: &Question, documents: &Documents) -> Option<String> {
+    if !question.require_approval.is_empty() {
+        return None;
+    }
     let journals = documents.iter().filter(|(name, _)| name.starts_with("journal/"));
     for (_, bytes) in journals {
         let entries: Vec<Entry> = serde_json::from_slice(bytes).ok()?;
-        if !entries.iter().all(|entry| is_reusable(question, tool_of(entry))) {
+        let is_reusable = |entry| tool_of(entry).is_some_and(|tool| is_reusable(question, tool));
+        if !entries.iter().all(is_reusable) {
             return None;
         }
     }
     Some(reuse_key(question))
 }
 
-fn tool_of(entry: &Entry) -> &str {
+fn tool_of(entry: &Entry) -> Option<&str> {
     match entry {
-        Entry::Begun(call) | Entry::Withdrawn(call) => &call.tool,
-        Entry::Ended(ended) => &ended.call.tool,
+        Entry::Begun(call) | Entry::Withdrawn(call) => Some(&call.tool),
+        Entry::Ended(ended) => Some(&ended.call.tool),
+        // Nobody decides about calls of a question whose answer others take.
+        Entry::Approved(_) => None,
     }
 }
 
@@ -221,6 +227,18 @@ mod tests {
         assert!(take(&documents).is_some());
         documents.insert(name.to_owned(), serde_json::to_vec(&forged).unwrap());
         assert_eq!(take(&documents), None);
+    }
+
+    #[test]
+    fn no_answer_is_taken_where_persons_decide_about_calls() {
+        let mut guarded = asked();
+        guarded.require_approval.insert("rate".to_owned());
+        let mut documents = left(&["rate"]);
+        documents.insert("question.json".to_owned(), serde_json::to_vec(&guarded).unwrap());
+        assert_eq!(
+            adopt(&reuse_key(&guarded), NAMES, &documents, "first", at(9)),
+            None
+        );
     }
 
     #[test]

@@ -37,6 +37,7 @@ fn toolbox() -> Toolbox {
         parameters: json!({"type": "object"}),
         result: None,
         effect: Effect::Once,
+        is_loosened: false,
     };
     Toolbox::new(vec![tool]).unwrap()
 }
