@@ -13,7 +13,9 @@ mod verbs;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use ask::AskArgs;
-pub(crate) use cluster::{ClusterArgs, DecideArgs, ExportArgs, FromArg, GateArg, RetryArgs, WatchArgs};
+pub(crate) use cluster::{
+    ClusterArgs, DecideArgs, ExportArgs, FromArg, GateArg, RetryArgs, WaitingArg, WatchArgs,
+};
 pub(crate) use context::{ContextArgs, ContextFormat, ExposureArg};
 pub(crate) use local::{DataArgs, Format, LocalArgs, ManifestArgs, ModelArgs};
 pub(crate) use new::NewArgs;
@@ -88,10 +90,10 @@ pub enum Command {
     /// Try a task in a cluster again that has ended, with new replies; what came before stays recorded.
     #[command(after_help = cluster::RETRY_EXAMPLES, after_long_help = with_exit_codes(cluster::RETRY_EXAMPLES, cluster::RETRY_EXIT_CODES))]
     Retry(Box<RetryArgs>),
-    /// Approve of what a task in a cluster waits with at a gate.
+    /// Approve of what a task in a cluster waits with at a gate, or of a call that a question waits with.
     #[command(after_help = cluster::DECIDE_EXAMPLES, after_long_help = with_exit_codes(cluster::DECIDE_EXAMPLES, cluster::DECIDE_EXIT_CODES))]
     Approve(Box<DecideArgs>),
-    /// Reject what a task in a cluster waits with at a gate, which ends the task.
+    /// Reject what a task in a cluster waits with at a gate, which ends the task, or a call of a question.
     #[command(after_help = cluster::DECIDE_EXAMPLES, after_long_help = with_exit_codes(cluster::DECIDE_EXAMPLES, cluster::DECIDE_EXIT_CODES))]
     Reject(Box<DecideArgs>),
     /// Print a completion script for a shell, or the program by which kubectl completes `kubectl codegen`.

@@ -9,11 +9,15 @@ use std::sync::Arc;
 
 use self::render::{Shown, end, happened};
 use super::args::{AskArgs, Format, ManifestArgs};
-use super::command::{TASK_FAILED, USAGE, document, fail, fail_each, model_options, read, runtime, warning};
+use super::command::{
+    TASK_FAILED, USAGE, document, fail, fail_each, is_interactive, model_options, read, runtime, warning,
+};
 use super::local::{Recording, log};
 use super::progress::Progress;
 use super::text::shell_word;
+use crate::api::approval::ApprovalDecision;
 use crate::engine::code_mode::Happened;
+use crate::local::approval::Approvals;
 use crate::local::code_mode::answer::Ended;
 use crate::local::code_mode::error::AskError;
 use crate::local::code_mode::pick::{Asked, Picked, pick, read_history};
@@ -83,6 +87,21 @@ fn manifests(args: &AskArgs) -> String {
     files.chain(folders).collect::<Vec<_>>().join(" ")
 }
 
+/// Who decides about calls: the command line in advance, else whoever sits at the terminal. Where both are said, a rejection counts.
+fn approvals(args: &AskArgs) -> Approvals {
+    let given = |hashes: &[String], decision| {
+        let hashes = hashes.iter().cloned();
+        hashes.map(|hash| (hash, decision)).collect::<Vec<_>>()
+    };
+    let approved = given(&args.approve, ApprovalDecision::Approve);
+    let rejected = given(&args.reject, ApprovalDecision::Reject);
+    Approvals {
+        given: Vec::new(),
+        calls: approved.into_iter().chain(rejected).collect(),
+        ask: is_interactive().then_some(super::approve::ask),
+    }
+}
+
 async fn follow(
     args: &AskArgs,
     picked: &Picked<'_>,
@@ -97,6 +116,7 @@ async fn follow(
     };
     let options = TaskOptions {
         fresh: args.fresh,
+        approvals: approvals(args),
         ..model_options(&args.model)
     };
     let output = output_folder(args.output.as_deref(), picked);

@@ -1,5 +1,6 @@
 //! `kubectl-codegen local`: from the command line to tasks run one after another.
 
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::sync::Arc;
@@ -145,6 +146,7 @@ fn options(args: &LocalArgs, tasks: &[&CodeGenTask]) -> Result<TaskOptions, Vec<
         fresh: args.fresh,
         approvals: Approvals {
             given: args.approve.iter().map(|gate| (*gate).into()).collect(),
+            calls: BTreeMap::new(),
             ask: is_interactive().then_some(super::approve::ask),
         },
         // The folder of a single task may lie anywhere.

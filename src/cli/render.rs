@@ -1,5 +1,7 @@
 //! Events to lines. Pure: the same events give the same text.
 
+use std::fmt::Display;
+
 use super::paint::{Line, Mark};
 use super::text::{columns, count, cut, seconds, single_line, thousands, wrap};
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
@@ -155,7 +157,7 @@ fn retried(retry: &RetryStatus) -> Rendered {
 }
 
 /// What a person is asked to approve of.
-pub(super) fn approval_awaited(asked: &AwaitedApproval) -> Rendered {
+pub(super) fn approval_awaited<G: Display>(asked: &AwaitedApproval<G>) -> Rendered {
     let gate = format!("gate {}", asked.gate);
     let mut lines = vec![step(Mark::Warning, &gate, "waits until somebody has approved")];
     for text in &asked.what {
@@ -165,7 +167,8 @@ pub(super) fn approval_awaited(asked: &AwaitedApproval) -> Rendered {
     Rendered { lines, running: None }
 }
 
-fn decided(decision: &ApprovalStatus) -> Rendered {
+/// What a person has decided.
+pub(super) fn decided<G: Display>(decision: &ApprovalStatus<G>) -> Rendered {
     let gate = format!("gate {}", decision.gate);
     let (mark, verb) = match decision.decision {
         ApprovalDecision::Approve => (Mark::Done, "approved"),

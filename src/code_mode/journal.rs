@@ -43,6 +43,8 @@ pub enum Entry {
     Begun(Call),
     /// A call that was begun and not sent after all.
     Withdrawn(Call),
+    /// A person has approved of the call in this place; it was not made yet.
+    Approved(Approved),
     /// A call with what it came to.
     Ended(Ended),
 }
@@ -65,10 +67,23 @@ pub struct Ended {
     pub ended_at: String,
 }
 
+/// A call that a person has approved of.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Approved {
+    /// Its place among the calls of the program, counted from 1.
+    pub number: u32,
+    /// Hash of the call that was shown, hex.
+    pub hash: String,
+    /// Who has approved.
+    pub decided_by: String,
+}
+
 /// The journal of one program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Journal {
     calls: BTreeMap<u32, Recorded>,
+    approved: BTreeMap<u32, String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -119,8 +134,12 @@ impl Journal {
         let number = match &entry {
             Entry::Begun(call) | Entry::Withdrawn(call) => call.number,
             Entry::Ended(ended) => ended.call.number,
+            Entry::Approved(approved) => approved.number,
         };
         match (self.calls.get(&number), entry) {
+            (_, Entry::Approved(approved)) => {
+                self.approved.insert(number, approved.hash);
+            }
             (Some(Recorded::Ended(_)), _) | (Some(Recorded::Begun(_)), Entry::Begun(_)) => {}
             (None, Entry::Begun(call)) => {
                 self.calls.insert(number, Recorded::Begun(call));
@@ -150,6 +169,14 @@ impl Journal {
             Recorded::Begun(_) => Lookup::InFlight,
             Recorded::Ended(ended) => Lookup::Ended(&ended.outcome),
         })
+    }
+
+    /// Whether a person has approved of the call in this place, whose hash it is.
+    #[must_use]
+    pub fn is_approved(&self, number: u32, hash: &str) -> bool {
+        self.approved
+            .get(&number)
+            .is_some_and(|approved| approved == hash)
     }
 
     /// The calls that have ended, in their order.
@@ -217,8 +244,16 @@ impl Earlier {
 impl Call {
     /// Tool and arguments alone.
     fn key(&self) -> String {
-        format!("{} {}", self.tool, Value::Object(self.arguments.clone()))
+        format!("{} {}", self.tool, canonical(&self.arguments))
     }
+}
+
+/// Arguments as JSON in which the order of a program's keywords and keys makes no difference.
+#[must_use]
+pub fn canonical(arguments: &Map<String, Value>) -> String {
+    let mut sorted = Value::Object(arguments.clone());
+    sorted.sort_all_objects();
+    sorted.to_string()
 }
 
 /// Characters of a call in a message.

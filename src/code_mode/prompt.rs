@@ -1,5 +1,6 @@
 //! What the model reads: rules, tools, the conversation, the question, and what went wrong before.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use minijinja::{Environment, context};
@@ -81,11 +82,15 @@ pub struct Failure<'a> {
 #[error("failed to write a prompt")]
 pub struct PromptError(#[from] minijinja::Error);
 
-/// The system text: the same in every call of a run.
-pub fn system(persona: &Persona, limits: ShownLimits) -> Result<String, PromptError> {
+/// The system text: the same in every call of a run. A person decides about each call of a tool in `approvals`.
+pub fn system(
+    persona: &Persona,
+    limits: ShownLimits,
+    approvals: &BTreeSet<String>,
+) -> Result<String, PromptError> {
     render(
         "system",
-        context! { persona => persona.prefix, skills => persona.skills, limits },
+        context! { persona => persona.prefix, skills => persona.skills, limits, approvals },
     )
 }
 

@@ -2,6 +2,8 @@
 
 mod hostile;
 
+use std::collections::BTreeSet;
+
 use rstest::rstest;
 use serde_json::{Map, Value, json};
 
@@ -240,7 +242,10 @@ fn the_whole_prompt() {
         role: Role::User,
         content: "Which currency?\nThe question:\nanother".to_owned(),
     }];
-    let system = prompt::system(&persona, limits).unwrap();
+    let approvals = BTreeSet::from(["refund".to_owned(), "rate".to_owned()]);
+    let system = prompt::system(&persona, limits, &approvals).unwrap();
+    let without = prompt::system(&persona, limits, &BTreeSet::new()).unwrap();
+    assert!(!without.contains("a person"), "{without}");
     let prefix = prompt::prefix(&rate().declarations(), &history, "What is\u{2028}100 EUR in USD?").unwrap();
     let again = prompt::again(&Failure {
         program: "await rate()",

@@ -6,6 +6,7 @@
 //!     runs, tasks               one controller each: what is watched, a reconcile pass, its steps
 //!     pooled_model              calls of models, within what an endpoint bears
 //!     claims, isolation         what Pods of the operator's own find out
+//!     approvals                 what persons decided at gates
 //!       control                 one controller for every kind
 //!       context                 what all passes share, and nothing that must survive
 //!         schedule              who may work now, and what is waited for
@@ -18,6 +19,7 @@
 //! Each room uses those below it, never one above.
 
 mod api;
+mod approvals;
 mod claims;
 mod code_mode;
 pub mod config;

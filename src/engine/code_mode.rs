@@ -7,6 +7,8 @@ mod ask;
 pub(crate) mod clients;
 mod execute;
 mod journal;
+mod outcomes;
+mod permit;
 pub(crate) mod record;
 mod tools;
 
@@ -16,6 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
+use crate::api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
 use crate::code_mode::prompt::PromptError;
 use crate::ledger::{Store, StoreError};
 use crate::model::Model;
@@ -30,6 +33,9 @@ pub use self::tools::{CallKey, Made, ToolCaller};
 pub(crate) struct CodeModeEngine<'a, M, S, T> {
     /// The question.
     pub question: &'a Question,
+    /// What distinguishes it from every other one, also from a later one of the same name: what is decided about a call is decided about
+    /// one of this question.
+    pub uid: &'a str,
     /// Writes programs.
     pub model: &'a M,
     /// Holds progress, replies, journal and documents.
@@ -81,6 +87,19 @@ pub enum Happened {
         /// Seconds that it took.
         seconds: f64,
     },
+    /// A person must decide about a call before it is made.
+    ApprovalAwaited(AwaitedApproval<QuestionGate>),
+    /// A person has decided.
+    Decided(ApprovalStatus<QuestionGate>),
+    /// A call was not made, for a person has refused it.
+    CallRefused {
+        /// Number of the program.
+        attempt: u32,
+        /// Place of the call.
+        number: u32,
+        /// The tool.
+        tool: String,
+    },
 }
 
 /// What a step came to.
@@ -90,6 +109,8 @@ pub(crate) enum Step {
     Advanced,
     /// Calls wait for other objects.
     Pending,
+    /// A person must decide about a call.
+    Gate(AwaitedApproval<QuestionGate>),
     /// Nothing to do before this moment.
     Waiting(Timestamp),
     /// It has ended.
@@ -139,6 +160,11 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         let (progress, outcome) = match decide(self.question, &progress, (self.clock)()) {
             Decision::Finished => return Ok((progress, Step::Finished)),
             Decision::Wait(until) => return Ok((progress, Step::Waiting(until))),
+            Decision::AwaitApproval(asked) => {
+                // What held it before, and is said of it, holds it no more.
+                self.save(&progress).await?;
+                return Ok((progress, Step::Gate(asked)));
+            }
             Decision::Stop(stop) => (progress, Outcome::Stopped(stop)),
             Decision::Ask => self.ask(progress).await?,
             Decision::Run => {
@@ -146,18 +172,46 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 (progress, outcome)
             }
         };
-        // The state moves last: documents, replies and the journal are stored by now.
+        let next = self.record(progress, outcome).await?;
+        let step = match (&next.waiting, &next.waits.approval) {
+            _ if next.stage.is_terminal() => Step::Advanced,
+            (Some(waiting), _) => Step::Waiting(waiting.retry_at),
+            (None, Some(awaited)) => Step::Gate(awaited.asked.clone()),
+            (None, None) if next.stage == Stage::Running && !next.waits.calls.is_empty() => Step::Pending,
+            (None, None) => Step::Advanced,
+        };
+        Ok((next, step))
+    }
+
+    /// Records what a person has decided about a call.
+    pub async fn take_decision(
+        &self,
+        progress: Progress,
+        decision: ApprovalStatus<QuestionGate>,
+    ) -> Result<Progress, CodeModeError> {
+        let happened = Happened::Decided(decision.clone());
+        let next = self.record(progress, Outcome::Decided(decision)).await?;
+        self.happened(&happened);
+        Ok(next)
+    }
+
+    /// Advances by `outcome` and writes what follows. The state moves last: documents, replies and the journal are stored by now.
+    async fn record(&self, progress: Progress, outcome: Outcome) -> Result<Progress, CodeModeError> {
+        let before = progress
+            .waits
+            .approval
+            .as_ref()
+            .map(|awaited| awaited.asked.hash.clone());
         let next = advance(self.question, progress.clone(), outcome, (self.clock)());
         if next != progress {
             self.save(&next).await?;
         }
-        let step = match (&next.waiting, next.waits.calls.is_empty()) {
-            _ if next.stage.is_terminal() => Step::Advanced,
-            (Some(waiting), _) => Step::Waiting(waiting.retry_at),
-            (None, false) if next.stage == Stage::Running => Step::Pending,
-            _ => Step::Advanced,
-        };
-        Ok((next, step))
+        // After the write, and once for each call.
+        let asked = next.waits.approval.as_ref().map(|awaited| &awaited.asked);
+        if let Some(asked) = asked.filter(|asked| Some(&asked.hash) != before.as_ref()) {
+            self.happened(&Happened::ApprovalAwaited(asked.clone()));
+        }
+        Ok(next)
     }
 
     async fn save(&self, progress: &Progress) -> Result<(), CodeModeError> {

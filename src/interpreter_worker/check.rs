@@ -86,7 +86,7 @@ fn types(checker: &mut TypeChecker, code: &str, stubs: &str) -> Result<Vec<Diagn
         color: false,
     };
     let program = SourceFile::new(code, PROGRAM);
-    let stubs = with_derived(stubs);
+    let stubs = with_exceptions(stubs);
     let stubs = SourceFile::new(&stubs, STUBS);
     let Some(found) = checker.run(&program, Some(&stubs), config)? else {
         return Ok(Vec::new());
@@ -104,11 +104,28 @@ fn runs(found: &Found) -> bool {
     found.message == "`return` statement outside of a function"
 }
 
-/// The stubs, and the exceptions that a program has from us.
-fn with_derived(stubs: &str) -> String {
+/// Exceptions that the interpreter has and the checker's builtins have not, each with its base.
+const UNDECLARED: [(&str, &str); 10] = [
+    ("FileExistsError", "OSError"),
+    ("FileNotFoundError", "OSError"),
+    ("ImportError", "Exception"),
+    ("IsADirectoryError", "OSError"),
+    ("ModuleNotFoundError", "ImportError"),
+    ("NotADirectoryError", "OSError"),
+    ("PermissionError", "OSError"),
+    ("UnboundLocalError", "NameError"),
+    ("UnicodeDecodeError", "ValueError"),
+    ("UnicodeEncodeError", "ValueError"),
+];
+
+/// The stubs, and the exceptions that a program has besides those that the checker knows of.
+fn with_exceptions(stubs: &str) -> String {
     let mut text = stubs.to_owned();
+    // Writing to a string does not fail.
     for (name, base) in DERIVED {
-        // Writing to a string does not fail.
+        let _ = write!(text, "\nclass {name}({base}): ...");
+    }
+    for (name, base) in UNDECLARED {
         let _ = write!(text, "\nclass {name}({base}): ...");
     }
     text

@@ -1,11 +1,13 @@
 //! Gates on this machine: what the command line approves of in advance, and whoever sits at the terminal.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use tokio::sync::oneshot;
 
 use super::error::{TaskError, stopped};
-use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval, Gate};
+use crate::api::approval::{AnyGate, ApprovalDecision, ApprovalStatus, AwaitedApproval, Gate};
 use crate::engine::EngineError;
 use crate::ledger::{FolderStore, Store as _};
 use crate::pipeline::progress::Progress;
@@ -15,20 +17,22 @@ use crate::pipeline::progress::Progress;
 pub enum Answer {
     /// Go on.
     Approve,
-    /// End here.
+    /// End here; of a call, do not make it.
     Reject,
     /// Stop, to be asked again.
     Later,
 }
 
-/// Shows what is to be approved, with the whole of what lines cut short, and waits for the answer. May block.
-pub type Ask = fn(&AwaitedApproval, &str) -> Answer;
+/// Shows the whole of what lines of the gate cut short, and waits for the answer. May block.
+pub type Ask = fn(AnyGate, &str) -> Answer;
 
 /// Who decides at gates.
 #[derive(Clone, Debug, Default)]
 pub struct Approvals {
     /// Gates that are approved of whatever they show.
     pub given: Vec<Gate>,
+    /// What was decided about calls of questions, by their hashes.
+    pub calls: BTreeMap<String, ApprovalDecision>,
     /// Asks a person; nobody is there without it.
     pub ask: Option<Ask>,
 }
@@ -45,30 +49,52 @@ impl Approvals {
         let answer = match self.ask {
             // Nobody is asked: the command line has approved of this gate.
             _ if self.given.contains(&asked.gate) => Answer::Approve,
-            None => return Err(waits()),
-            Some(ask) => {
-                let (asked, whole) = (asked.clone(), whole(asked.gate, progress, store).await?);
-                let (answered, answer) = oneshot::channel();
-                // A thread of its own: a runtime waits for its blocking ones, and this one may wait for a key for ever.
-                std::thread::spawn(move || answered.send(ask(&asked, &whole)));
-                answer.await.map_err(|_| waits())?
-            }
+            None => Answer::Later,
+            Some(ask) => answer(ask, asked.gate.into(), whole(asked.gate, progress, store).await?).await,
         };
         let decision = match answer {
             Answer::Approve => ApprovalDecision::Approve,
             Answer::Reject => ApprovalDecision::Reject,
             Answer::Later => return Err(waits()),
         };
-        Ok(ApprovalStatus {
-            gate: asked.gate,
-            decision,
-            decided_by: user(),
-            // No API server vouches for the name.
-            verified: false,
-            decided_at: Time(Timestamp::now()),
-            hash: asked.hash.clone(),
-            reason: None,
-        })
+        Ok(decided(asked, decision))
+    }
+
+    /// The decision about a call of a question, of which `whole` is what lines cut short; none where nobody decides.
+    pub async fn decide_call<G: Copy + Into<AnyGate>>(
+        &self,
+        asked: &AwaitedApproval<G>,
+        whole: String,
+    ) -> Option<ApprovalStatus<G>> {
+        if let Some(decision) = self.calls.get(&asked.hash) {
+            return Some(decided(asked, *decision));
+        }
+        match answer(self.ask?, asked.gate.into(), whole).await {
+            Answer::Approve => Some(decided(asked, ApprovalDecision::Approve)),
+            Answer::Reject => Some(decided(asked, ApprovalDecision::Reject)),
+            Answer::Later => None,
+        }
+    }
+}
+
+/// What somebody at the terminal says.
+async fn answer(ask: Ask, gate: AnyGate, whole: String) -> Answer {
+    let (answered, answer) = oneshot::channel();
+    // A thread of its own: a runtime waits for its blocking ones, and this one may wait for a key for ever.
+    std::thread::spawn(move || answered.send(ask(gate, &whole)));
+    answer.await.unwrap_or(Answer::Later)
+}
+
+fn decided<G: Copy>(asked: &AwaitedApproval<G>, decision: ApprovalDecision) -> ApprovalStatus<G> {
+    ApprovalStatus {
+        gate: asked.gate,
+        decision,
+        decided_by: user(),
+        // No API server vouches for the name.
+        verified: false,
+        decided_at: Time(Timestamp::now()),
+        hash: asked.hash.clone(),
+        reason: None,
     }
 }
 

@@ -167,7 +167,7 @@ fn references(schema: &Value, path: &str, found: &mut impl FnMut(&str, &str)) {
             "agentRef" => ("CodeGenAgent", "name"),
             "taskRef" => ("CodeGenTask", "name"),
             "runOutput" => ("CodeGenRun", "run"),
-            "continues" => ("CodeModeRun", "name"),
+            "continues" | "codeModeRunRef" => ("CodeModeRun", "name"),
             _ => {
                 // A field of another name with the shape of a reference must not be forgotten.
                 assert!(!field.ends_with("Ref"), "{path}: of which kind is it?");

@@ -5,8 +5,11 @@
 //!    ^                                      |
 //!    |______ what was wrong with it ________|        a limit, an outcome that nobody knows -->  Failed
 //! ```
+//!
+//! A program that makes a call about which a person decides ends there, and runs again from its beginning once somebody has.
 
 mod agent_status;
+mod approval;
 mod conversation;
 mod machine;
 mod program;
@@ -19,16 +22,17 @@ mod status;
 mod tools;
 
 pub use agent_status::{held, resolved, unresolved};
+pub use approval::{asked, call_hash, check_required, is_approved, is_cut, refusal};
 pub use conversation::{CONVERSATION, conversation, conversation_document, conversation_file};
 pub use machine::{Decision, Outcome, Ran, advance, allow_call, decide};
 pub use program::{FileHandle, LONGEST_INLINE, handles, program_tool, run_inputs, run_result};
-pub use progress::{Failed, PROGRESS_VERSION, Progress, Stage, Stop, StopReason, Waits};
+pub use progress::{AwaitedCall, Failed, PROGRESS_VERSION, Progress, Stage, Stop, StopReason, Waits};
 pub use question::{Limits, Question, SourcedTool, ToolOrigin, UnresolvedTool};
 pub use request::{Evidence, limited, request, request_tokens};
 pub use resolve::{ResolveError, messages, model, question};
 pub use reuse::{Adopted, Documents, adopt, reusable_key, reuse_key};
 pub use status::{Answer, StatusContext, status};
-pub use tools::{ListedTool, http_tool, mcp_tools};
+pub use tools::{ListedTool, McpAddress, http_tool, mcp_tools};
 
 #[cfg(test)]
 pub(crate) mod test_support;

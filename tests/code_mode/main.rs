@@ -6,6 +6,7 @@
     reason = "tests say what they expect"
 )]
 
+mod approvals;
 mod example;
 mod programs;
 mod server;
@@ -53,9 +54,14 @@ impl Case {
 
     /// Writes the manifest of an agent with these tools.
     fn agent(&self, tools: &[Value]) {
+        self.agent_with(tools, &[]);
+    }
+
+    /// The same, where a person decides about calls of some of them.
+    fn agent_with(&self, tools: &[Value], require_approval: &[&str]) {
         let agent = json!({
             "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeModeAgent", "metadata": {"name": "shop"},
-            "spec": {"model": {"name": "m"}, "tools": tools},
+            "spec": {"model": {"name": "m"}, "tools": tools, "requireApproval": require_approval},
         });
         fs::write(self.path("agent.json"), agent.to_string()).unwrap();
     }

@@ -10,13 +10,15 @@ pub struct Terminal<'a> {
     pub columns: u16,
     /// What is typed when the program asks.
     pub typed: &'a str,
+    /// With what its question ends; empty for `[y/N]`.
+    pub question: &'a str,
     /// What the environment has besides.
     pub environment: &'a [(&'a str, &'a str)],
 }
 
 const PTY: &str = "
 import fcntl, os, pty, struct, sys, termios
-columns, typed, program, *arguments = sys.argv[1:]
+columns, typed, question, program, *arguments = sys.argv[1:]
 pid, screen = pty.fork()
 if pid == 0:
     if columns != '0':
@@ -31,7 +33,7 @@ while True:
     if not written:
         break
     seen += written
-    if not is_asked and b'[y/N]' in seen:
+    if not is_asked and question.encode() in seen:
         is_asked = True
         os.write(screen, typed.encode() + b'\\n')
 sys.stdout.buffer.write(seen)
@@ -42,10 +44,15 @@ impl Terminal<'_> {
     /// What the program writes to it, and its exit code.
     pub fn run(&self, folder: &Path, arguments: &[&str]) -> (String, Option<i32>) {
         let columns = self.columns.to_string();
+        let question = if self.question.is_empty() {
+            "[y/N]"
+        } else {
+            self.question
+        };
         let program = env!("CARGO_BIN_EXE_kubectl-codegen");
         let output = Command::new("python3")
             .current_dir(folder)
-            .args(["-c", PTY, &columns, self.typed, program])
+            .args(["-c", PTY, &columns, self.typed, question, program])
             .args(arguments)
             .env_remove("NO_COLOR")
             .env_remove("LC_ALL")

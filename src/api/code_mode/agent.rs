@@ -73,6 +73,15 @@ pub struct CodeModeAgentSpec {
         validation = Rule::new(UNIQUE_NAMES).message("two tools have the same name: give each its own"),
     )]
     pub tools: Vec<ToolSource>,
+    /// Tools whose calls each wait until a person has decided about exactly that call (`[refund]`), by the names that programs call them
+    /// by; at most 128. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(
+        length(max = 128),
+        inner(length(min = 1, max = 192), pattern(r"^[A-Za-z_][A-Za-z0-9_]*$"))
+    )]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    pub require_approval: Vec<String>,
     /// What one question may spend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<CodeModeLimits>,
@@ -183,4 +192,7 @@ pub struct ToolStatus {
     pub source: String,
     /// Whether each call is recorded as a run of its own.
     pub durable: bool,
+    /// Whether each call waits until a person has decided about it.
+    #[serde(default)]
+    pub requires_approval: bool,
 }

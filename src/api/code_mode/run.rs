@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
 use crate::api::common::LocalRef;
 use crate::api::status::{ArtifactRef, TokenStatus};
 
@@ -167,6 +168,12 @@ pub struct CodeModeRunStatus {
     /// The calls that the program waits for, at most the first eight.
     #[serde(default)]
     pub waiting_for: Vec<PendingCall>,
+    /// The call that a person must decide about before it is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<AwaitedApproval<QuestionGate>>,
+    /// What persons decided about calls, at most the last eight decisions.
+    #[serde(default)]
+    pub approvals: Vec<ApprovalStatus<QuestionGate>>,
     /// Tokens of all model calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<TokenStatus>,

@@ -140,13 +140,22 @@ pub struct ToolHeader {
     pub secret_key_ref: SecretKeyRef,
 }
 
-/// The tools of an MCP server.
+/// The tools of an MCP server: exactly one of `url` and `serverRef`.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
+#[x_kube(validation = Rule::new("has(self.url) != has(self.serverRef)")
+    .message("give exactly one of url (the address of an MCP server) and serverRef (a RemoteMCPServer of kagent in this namespace)"))]
+#[x_kube(validation = Rule::new("!has(self.serverRef) || !has(self.headersFrom)")
+    .message("headers of a RemoteMCPServer are its own: write them there, or give url instead of serverRef"))]
 #[serde(rename_all = "camelCase")]
 pub struct McpTool {
     /// Address of the server (`http://docs-mcp.tools:8080/mcp`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 8, max = 2048), pattern(r"^https?://"))]
-    pub url: String,
+    pub url: Option<String>,
+    /// A `RemoteMCPServer` of kagent (`kagent.dev/v1alpha2`) in the same namespace, which has the address and the headers (`{name: docs}`).
+    /// Only in a cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_ref: Option<LocalRef>,
     /// Which of its tools programs may call, by the server's names; at most 128. Default: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 128), inner(length(min = 1, max = 128)))]

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod approvals;
 mod code_mode;
 mod rules;
 

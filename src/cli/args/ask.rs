@@ -33,6 +33,9 @@ Examples:
   kubectl-codegen ask shop --save-history talk.json \"What is late?\"
   kubectl-codegen ask shop --history talk.json --save-history talk.json \"And last week?\"
 
+  # A call waits for a decision (requireApproval), and nobody sits at a terminal
+  kubectl-codegen ask -f agents.yaml \"Refund order 7\" --approve 5c0d...
+
   # Recorded replies: no key, no model; for a script
   kubectl-codegen ask -f agents.yaml --replay replies.jsonl -o json \"What is late?\" | jq .value";
 
@@ -62,6 +65,12 @@ pub struct AskArgs {
     /// The conversation before the question: the conversation.json of another one, or a list of messages with role and content.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Manifests")]
     pub history: Option<PathBuf>,
+    /// Approve of the call that has this hash and waits for a decision. May be repeated.
+    #[arg(long, requires = "asked", value_name = "HASH", value_parser = hash, help_heading = "Decisions")]
+    pub approve: Vec<String>,
+    /// Reject it: the program gets a `PermissionError`. May be repeated.
+    #[arg(long, requires = "asked", value_name = "HASH", value_parser = hash, help_heading = "Decisions")]
+    pub reject: Vec<String>,
     /// The model, what is sent to it and what is replayed instead.
     #[command(flatten)]
     pub model: ModelArgs,
@@ -89,4 +98,13 @@ pub struct AskArgs {
     /// Colours on stderr. `auto`: on a terminal, unless `NO_COLOR` is set.
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Results")]
     pub color: Color,
+}
+
+/// The hash of a call, as it is shown.
+fn hash(text: &str) -> Result<String, String> {
+    let is_hash = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_hash {
+        return Ok(text.to_ascii_lowercase());
+    }
+    Err("write the 64 hexadecimal digits that stand behind hash".to_owned())
 }

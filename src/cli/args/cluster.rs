@@ -57,8 +57,8 @@ Examples:
 pub(super) const DECIDE_EXIT_CODES: &str = "\
 Exit codes:
   0    the decision is recorded
-  1    the task waits for no approval, at another gate, or somebody has decided already
-  2    there is no such task, the cluster refuses or cannot be reached, or the command line is wrong";
+  1    the task or question waits for no approval, at another gate, or somebody has decided already
+  2    there is no such task or question, the cluster refuses or cannot be reached, or the command line is wrong";
 
 /// Examples of `approve` and `reject`.
 pub(super) const DECIDE_EXAMPLES: &str = "\
@@ -68,6 +68,10 @@ Examples:
 
   # No, and why
   kubectl-codegen reject penguin-masses --gate Packages --reason 'scipy is not for this'
+
+  # A call that the program of a question makes
+  kubectl-codegen approve codemoderun/shop-kvmcw
+  kubectl-codegen reject codemoderun/shop-kvmcw --reason 'not after 30 days'
 
   # In a script, which has looked at status.approval itself
   kubectl-codegen approve penguin-masses --gate Image --yes";
@@ -143,18 +147,45 @@ pub struct ExportArgs {
 /// Options of `approve` and `reject`.
 #[derive(Args, Debug)]
 pub struct DecideArgs {
-    /// The gate that is meant. Default: the one that the task waits at.
+    /// The task that waits, or a question (codemoderun/NAME or cmr/NAME).
+    #[arg(value_name = "TASK|codemoderun/NAME", value_parser = waiting)]
+    pub waiting: WaitingArg,
+    /// The gate that is meant, of a task. Default: the one that it waits at.
     #[arg(long, value_name = "GATE", ignore_case = true)]
     pub gate: Option<GateArg>,
-    /// Why, in a sentence; it stands in the status of the task.
+    /// Why, in a sentence; it stands in the status of the task, and in the exception of a program whose call is rejected.
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     /// Decide without being asked.
     #[arg(short, long)]
     pub yes: bool,
-    /// The task.
+    /// Where it is.
     #[command(flatten)]
-    pub task: TaskArgs,
+    pub cluster: ClusterArgs,
+}
+
+/// What waits for a decision in a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WaitingArg {
+    /// A task.
+    Task(String),
+    /// A question.
+    Question(String),
+}
+
+/// `NAME` of a task, or `TYPE/NAME` as kubectl takes it.
+fn waiting(text: &str) -> Result<WaitingArg, String> {
+    let Some((type_, name)) = text.split_once('/') else {
+        return Ok(WaitingArg::Task(text.to_owned()));
+    };
+    let type_ = type_.to_lowercase();
+    let name = name.to_owned();
+    match type_.split('.').next().unwrap_or_default() {
+        _ if name.is_empty() => Err("a name is missing behind the slash".to_owned()),
+        "codegentask" | "codegentasks" | "cgt" => Ok(WaitingArg::Task(name)),
+        "codemoderun" | "codemoderuns" | "cmr" => Ok(WaitingArg::Question(name)),
+        _ => Err("tasks and questions wait for decisions: write NAME or codemoderun/NAME".to_owned()),
+    }
 }
 
 /// Options of `retry`.
@@ -217,6 +248,30 @@ impl From<GateArg> for Gate {
             GateArg::Packages => Self::Packages,
             GateArg::Image => Self::Image,
             GateArg::Result => Self::Result,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_name_is_a_task_and_a_type_before_it_says_otherwise() {
+        let task = |name: &str| Ok(WaitingArg::Task(name.to_owned()));
+        let question = |name: &str| Ok(WaitingArg::Question(name.to_owned()));
+        assert_eq!(waiting("shop"), task("shop"));
+        assert_eq!(waiting("codegentask/shop"), task("shop"));
+        for type_ in [
+            "codemoderun",
+            "CodeModeRuns",
+            "cmr",
+            "codemoderuns.codegen-operator.dev",
+        ] {
+            assert_eq!(waiting(&format!("{type_}/shop")), question("shop"), "{type_}");
+        }
+        for wrong in ["pod/shop", "cmr/"] {
+            assert!(waiting(wrong).is_err(), "{wrong}");
         }
     }
 }

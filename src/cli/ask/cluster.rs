@@ -18,7 +18,7 @@ use crate::cli::cluster::{Cluster, refusal};
 use crate::cli::command::{TASK_FAILED, USAGE, document, fail, runtime, warning};
 use crate::cli::paint::{Line, Mark};
 use crate::cli::progress::Progress;
-use crate::cli::render::{named_paragraph, step};
+use crate::cli::render::{approval_awaited, named_paragraph, step};
 use crate::cli::summary::calls_by_tool;
 use crate::cli::text::{count, thousands};
 use crate::cli::{print, print_as_it_is};
@@ -110,7 +110,7 @@ async fn ask(args: &AskArgs, progress: &Progress, made: &OnceLock<String>) -> Re
 async fn follow(runs: &Api<CodeModeRun>, name: &str, progress: &Progress) -> Result<CodeModeRun, Stopped> {
     let one = watcher::Config::default().fields(&format!("metadata.name={name}"));
     let mut events = pin!(watcher(runs.clone(), one).default_backoff());
-    let (mut told, mut failed) = (String::new(), 0);
+    let (mut told, mut failed, mut asked_about) = (String::new(), 0, String::new());
     let mut warn = |message: String| {
         // Once, not at each update of the status.
         if message != told {
@@ -131,6 +131,11 @@ async fn follow(runs: &Api<CodeModeRun>, name: &str, progress: &Progress) -> Res
                 failed = status.attempts.last().map_or(failed, |attempt| attempt.attempt);
                 if status.completed_at.is_some() {
                     return Ok(run);
+                }
+                // Once for each call; the message says how to decide about it.
+                if let Some(asked) = status.approval.as_ref().filter(|asked| asked.hash != asked_about) {
+                    progress.lines(&approval_awaited(asked).lines);
+                    asked_about.clone_from(&asked.hash);
                 }
                 let message = status.message.clone().unwrap_or_default();
                 if is_stalled(&status) {

@@ -1,7 +1,7 @@
 //! What happens to a question, as lines. Pure.
 
 use crate::cli::paint::{Line, Mark};
-use crate::cli::render::{named_paragraph, step};
+use crate::cli::render::{approval_awaited, decided, named_paragraph, step};
 use crate::cli::summary::calls_by_tool;
 use crate::cli::text::{count, seconds, shell_word, thousands};
 use crate::engine::code_mode::Happened;
@@ -43,6 +43,22 @@ pub(super) fn happened(event: &Happened) -> Shown {
         Happened::ProgramFailed { attempt, error } => Shown {
             lines: named_paragraph(Mark::Warning, &format!("program {attempt}"), error, ERROR_LINES).lines,
             running: None,
+        },
+        Happened::ApprovalAwaited(asked) => Shown {
+            lines: approval_awaited(asked).lines,
+            running: None,
+        },
+        Happened::Decided(decision) => Shown {
+            lines: decided(decision).lines,
+            running: Some("the program runs again, up to the call".to_owned()),
+        },
+        Happened::CallRefused { number, tool, .. } => Shown {
+            lines: vec![step(
+                Mark::Warning,
+                &format!("call {number}"),
+                &format!("{tool} was not called"),
+            )],
+            running: Some(format!("the program runs, after call {number}")),
         },
         Happened::ToolCalled {
             number,

@@ -96,6 +96,7 @@ impl Pass for AgentPass<'_> {
         self.write(resolved(
             tools,
             toolbox,
+            &self.object.spec.require_approval,
             generation,
             &before.conditions,
             Timestamp::now(),

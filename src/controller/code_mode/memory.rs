@@ -7,6 +7,7 @@ use kube::runtime::reflector::ObjectRef;
 
 use crate::api::CodeGenTask;
 use crate::api::code_mode::{CodeModeAgent, CodeModeRun, CodeModeRunSpec, CodeModeRunStatus};
+use crate::api::conditions::reason;
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::context::Context;
 use crate::controller::record::cache;
@@ -60,7 +61,11 @@ impl Kind for CodeModeRun {
     }
 
     fn is_under_way(&self) -> bool {
-        self.has_begun() && ended_in(self).is_none() && self.spec.suspend != Some(true)
+        let reason = self.status.as_ref().and_then(|status| status.reason.as_deref());
+        self.has_begun()
+            && ended_in(self).is_none()
+            && self.spec.suspend != Some(true)
+            && reason != Some(reason::AWAITING_APPROVAL)
     }
 
     fn was_worked_on(memory: &QuestionMemory) -> bool {

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use super::archive::QUESTION;
 use super::calls::Caller;
+use super::happened::report;
 use super::memory::{self, ended_in, question_has_changed};
 use super::owner;
 use super::resolve::refers_to;
@@ -25,6 +26,7 @@ use crate::api::CodeGenRun;
 use crate::api::code_mode::{AnswerReuse, CodeModeRun};
 use crate::api::conditions::run_reason;
 use crate::controller::api::{self, namespaced, owners};
+use crate::controller::approvals::decided;
 use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
 use crate::controller::control::{Controlled, Pass, PassResult};
@@ -183,6 +185,11 @@ impl QuestionPass<'_> {
         let Some(progress) = progress else {
             return Box::pin(self.start()).await;
         };
+        // The watch of decisions wakes it, so that its place is for others.
+        if self.is_undecided(&progress) {
+            self.context.code_mode_runs.leave(self.uid());
+            return Ok((Some(SAFETY_NET), Reconciled::Waiting));
+        }
         if let Some(limit) = self.context.code_mode_runs.admit(&self.object) {
             return Err(queued(limit).into());
         }
@@ -298,7 +305,11 @@ impl QuestionPass<'_> {
 
     /// Performs the next step; at once where `is_mended` says that what it waited for has changed.
     async fn step(&mut self, question: &Question, mut progress: Progress, is_mended: bool) -> PassResult {
-        if self.waits_for_runs(&progress) {
+        let decision = match &progress.waits.approval {
+            Some(awaited) => decided(self.context, &self.object, &awaited.asked).await?,
+            None => None,
+        };
+        if decision.is_none() && self.waits_for_runs(&progress) {
             return self.await_runs(&progress).await;
         }
         let now = Timestamp::now();
@@ -317,13 +328,14 @@ impl QuestionPass<'_> {
                 }
             }
             Decision::Run => tools.prepare(context, question).await?,
-            Decision::Finished | Decision::Wait(_) | Decision::Stop(_) => {}
+            Decision::Finished | Decision::Wait(_) | Decision::Stop(_) | Decision::AwaitApproval(_) => {}
         }
         let store = self.store();
         let (in_call, _) = watch::channel(false);
-        let observer = |happened: &Happened| self.happened(question, happened);
+        let observer = |happened: &Happened| report(context, &self.object, question, happened);
         let engine = CodeModeEngine {
             question,
+            uid: self.uid(),
             model: &model,
             store: &store,
             interpreter: &context.interpreter,
@@ -333,7 +345,13 @@ impl QuestionPass<'_> {
             observer: &observer,
         };
         // Acts and writes.
-        let done = Box::pin(engine.step(progress)).await;
+        let done = match decision {
+            Some(decision) => {
+                let taken = Box::pin(engine.take_decision(progress, decision)).await;
+                taken.map(|progress| (progress, Step::Advanced))
+            }
+            None => Box::pin(engine.step(progress)).await,
+        };
         let written = store.into_object();
         self.remember(written);
         let (progress, step) = done?;
@@ -347,7 +365,7 @@ impl QuestionPass<'_> {
         if let Some(hold) = stalled(&self.context.runs.all(), &self.owner.namespace, calls) {
             return Err(hold.into());
         }
-        if self.object.status.as_ref().is_some_and(says_otherwise) {
+        if !self.says_what_it_waits_for() {
             let store = self.store();
             // Plain data with string keys: writing it to memory cannot fail.
             let bytes = serde_json::to_vec(progress).unwrap_or_default();
@@ -355,6 +373,25 @@ impl QuestionPass<'_> {
             self.remember(store.into_object());
         }
         Ok((Some(SAFETY_NET), Reconciled::Pending))
+    }
+
+    /// Whether it waits for a person who has not decided, and no run that it waits for besides has ended.
+    fn is_undecided(&self, progress: &Progress) -> bool {
+        let Some(awaited) = &progress.waits.approval else {
+            return false;
+        };
+        let decisions = &self.context.decisions;
+        let waits_for_runs = progress.waits.calls.is_empty() || self.waits_for_runs(progress);
+        waits_for_runs
+            && self.says_what_it_waits_for()
+            && decisions.about(&self.object, &awaited.asked).is_none()
+    }
+
+    /// Whether its status says so, and not what held it before.
+    fn says_what_it_waits_for(&self) -> bool {
+        self.object.status.as_ref().is_some_and(|status| {
+            !says_otherwise(status) && status.observed_generation == self.object.metadata.generation
+        })
     }
 
     /// Whether every run that the program waits for is under way: the end of one brings the next pass.
@@ -389,6 +426,8 @@ impl QuestionPass<'_> {
         match step {
             Step::Advanced | Step::Finished => (None, Reconciled::Advanced),
             Step::Pending => (Some(SAFETY_NET), Reconciled::Pending),
+            // The next pass leaves the place, unless somebody has decided meanwhile.
+            Step::Gate(_) => (Some(SAFETY_NET), Reconciled::Waiting),
             Step::Waiting(until) => {
                 let pause = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
                 (Some(pause), Reconciled::Waiting)
@@ -418,45 +457,5 @@ impl QuestionPass<'_> {
     pub fn announce_end(&self) {
         self.context.events.code_mode_run_ended(&self.object);
         question_has_changed(self.context, &self.object);
-    }
-
-    fn happened(&self, question: &Question, happened: &Happened) {
-        let (namespace, run) = (&self.owner.namespace, &self.owner.name);
-        let metrics = self.context.metrics.code_mode();
-        match happened {
-            Happened::CallStarted { attempt } => {
-                tracing::info!(namespace, run, attempt, "the model is asked for a program");
-            }
-            Happened::CallFinished { tokens, seconds } => {
-                tracing::info!(namespace, run, tokens, seconds, "the model has answered");
-            }
-            Happened::ProgramFailed { attempt, error } => {
-                metrics.program_failed();
-                // What a program says may hold data of its tools.
-                tracing::info!(namespace, run, attempt, bytes = error.len(), "a program failed");
-                self.context.events.program_failed(&self.object, *attempt, error);
-            }
-            Happened::ToolCalled {
-                attempt,
-                number,
-                tool,
-                raised,
-                seconds,
-            } => {
-                let source = question.tool(tool).map_or("Builtin", |tool| tool.origin.as_str());
-                let has_raised = raised.is_some();
-                metrics.tool_called(source, has_raised);
-                tracing::info!(
-                    namespace,
-                    run,
-                    attempt,
-                    number,
-                    tool,
-                    has_raised,
-                    seconds,
-                    "a tool was called"
-                );
-            }
-        }
     }
 }

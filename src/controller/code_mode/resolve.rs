@@ -7,6 +7,8 @@ use futures::future::try_join_all;
 use kube::{Api, ResourceExt as _};
 use tokio::time::Instant;
 
+use super::hold::{awaited, refused};
+use super::remote_server::address_of;
 use crate::api::code_mode::{CodeModeAgent, McpTool, ProgramImage, Skill, ToolSource};
 use crate::api::conditions::{code_mode_reason, run_reason};
 use crate::api::{CodeGenAgent, CodeGenTask};
@@ -19,7 +21,9 @@ use crate::controller::schedule::waits::{self, Awaited};
 use crate::controller::sources::credentials::tool_headers;
 use crate::controller::sources::read::config_map;
 use crate::engine::code_mode::clients::{listed, server};
-use crate::pipeline::code_mode::{SourcedTool, ToolOrigin, http_tool, mcp_tools, program_tool};
+use crate::pipeline::code_mode::{
+    McpAddress, SourcedTool, ToolOrigin, check_required, http_tool, mcp_tools, program_tool,
+};
 use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::status::{Hold, Until};
 use crate::sources::keys_text;
@@ -48,6 +52,7 @@ pub async fn resolve(context: &Context, agent: &CodeModeAgent) -> Result<Resolve
     let tools: Vec<SourcedTool> = tools.into_iter().flatten().collect();
     let all = tools.iter().map(|sourced| sourced.tool.clone()).collect();
     let toolbox = Toolbox::new(all).map_err(|error| refused(format!("spec.tools: {error}")))?;
+    check_required(&agent.spec.require_approval, &toolbox).map_err(|error| refused(error.message))?;
     let mut skills = Vec::new();
     for (index, skill) in agent.spec.skills.iter().enumerate() {
         skills.push(skill_text(context, &namespace, index, skill).await?);
@@ -182,15 +187,23 @@ async fn of_a_server(
     source: &ToolSource,
     mcp: &McpTool,
 ) -> Result<Vec<SourcedTool>, Blocked> {
-    let field = format!("mcp.url of {}", source.name);
-    let headers = tool_headers(&context.client, namespace, &mcp.headers_from, (&field, &mcp.url)).await?;
-    let client = server(&source.name, &mcp.url, headers, Some(context.tools.clone()));
+    let (address, field) = match (&mcp.server_ref, McpAddress::of(mcp)) {
+        (Some(reference), _) => (
+            address_of(&context.client, namespace, &reference.name).await?,
+            format!("mcp.serverRef of {}", source.name),
+        ),
+        (None, Some(address)) => (address, format!("mcp.url of {}", source.name)),
+        (None, None) => return Err(refused("mcp has no address: give url or serverRef".to_owned())),
+    };
+    let url = &address.url;
+    let headers = tool_headers(&context.client, namespace, &address.headers, (&field, url)).await?;
+    let client = server(&source.name, url, headers, Some(context.tools.clone()));
     let client = client.map_err(|error| of_error(&error))?;
     let deadline = Instant::now() + LIST_DEADLINE;
     let tools = client.list_tools(&mcp.tool_names, deadline).await;
     let tools = tools.map_err(|error| of_error(&error))?;
     let tools = tools.into_iter().map(listed).collect();
-    mcp_tools(source, mcp, tools).map_err(|error| {
+    mcp_tools(source, mcp, &address, tools).map_err(|error| {
         if error.is_awaited {
             awaited(error.message)
         } else {
@@ -254,22 +267,4 @@ async fn shared(
             "spec.agentRef refers to the CodeGenAgent {namespace}/{name}, which is not there: create it, or write spec.model here"
         ))),
     }
-}
-
-/// Something that a person must change in the agent.
-fn refused(message: String) -> Blocked {
-    Blocked(Hold {
-        reason: code_mode_reason::TOOLS_REFUSED,
-        message,
-        until: Until::Mended,
-    })
-}
-
-/// Something that may come by itself.
-fn awaited(message: String) -> Blocked {
-    Blocked(Hold {
-        reason: code_mode_reason::TOOLS_AWAITED,
-        message,
-        until: Until::Room,
-    })
 }

@@ -139,7 +139,13 @@ impl Store for CodeModeStore<'_> {
         };
         let mut object = self.object.lock().await;
         let before = object.status.clone().unwrap_or_default();
+        let owner = self.secrets.owner;
+        let how_to_decide = format!(
+            "kubectl-codegen approve codemoderun/{} --namespace {}, or reject",
+            owner.name, owner.namespace
+        );
         let around = StatusContext {
+            how_to_decide: &how_to_decide,
             generation: object.metadata.generation,
             hold: None,
             answer: answer.as_ref(),

@@ -6,7 +6,7 @@ use kube::ResourceExt as _;
 
 use crate::api::CodeGenRun;
 use crate::api::code_mode::{CodeModeRunStatus, PendingCall};
-use crate::api::conditions::{STALLED, run_reason};
+use crate::api::conditions::{STALLED, reason, run_reason};
 use crate::pipeline::status::{Hold, Until};
 
 /// What holds the first of `calls` whose run goes no further until a person mends something.
@@ -33,10 +33,15 @@ pub fn stalled(runs: &[Arc<CodeGenRun>], namespace: &str, calls: &[PendingCall])
     })
 }
 
-/// Whether a status says something else than that the question waits for runs that go on.
+/// Whether a status says something else than that the question waits for runs that go on, or for a person who decides.
 #[must_use]
 pub fn says_otherwise(status: &CodeModeRunStatus) -> bool {
     let mut conditions = status.conditions.iter();
-    status.reason.as_deref() != Some(run_reason::AWAITING_RUN)
-        || conditions.any(|condition| condition.type_ == STALLED && condition.status == "True")
+    match status.reason.as_deref() {
+        Some(reason::AWAITING_APPROVAL) => false,
+        Some(run_reason::AWAITING_RUN) => {
+            conditions.any(|condition| condition.type_ == STALLED && condition.status == "True")
+        }
+        _ => true,
+    }
 }

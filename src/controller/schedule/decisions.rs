@@ -1,13 +1,33 @@
-//! The decisions of persons that there are, and which of them is about what a task asks for.
+//! The decisions of persons that there are, and which of them is about what a task or a question asks for.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
-use kube::ResourceExt as _;
+use kube::ResourceExt;
 use kube::runtime::reflector::Store;
 
-use crate::api::approval::{ApprovalDecision, AwaitedApproval};
-use crate::api::{CodeGenApproval, CodeGenTask};
+use crate::api::approval::{AnyGate, ApprovalDecision, AwaitedApproval, Subject};
+use crate::api::{CodeGenApproval, CodeGenTask, CodeModeRun};
+
+/// Something that waits for decisions.
+pub trait Waiting: ResourceExt {
+    /// What a decision about it names; none of an object that no API server has.
+    fn subject(&self) -> Option<Subject<'_>>;
+}
+
+impl Waiting for CodeGenTask {
+    fn subject(&self) -> Option<Subject<'_>> {
+        let (name, uid) = (self.metadata.name.as_deref()?, self.metadata.uid.as_deref()?);
+        Some(Subject::Task { name, uid })
+    }
+}
+
+impl Waiting for CodeModeRun {
+    fn subject(&self) -> Option<Subject<'_>> {
+        let (name, uid) = (self.metadata.name.as_deref()?, self.metadata.uid.as_deref()?);
+        Some(Subject::Question { name, uid })
+    }
+}
 
 /// The decisions that there are.
 #[derive(Default)]
@@ -22,24 +42,26 @@ impl Decisions {
 
     /// The decision about exactly this; where there are several, a rejection counts, else the first.
     #[must_use]
-    pub fn about(&self, task: &CodeGenTask, asked: &AwaitedApproval) -> Option<Arc<CodeGenApproval>> {
+    pub fn about<G: Copy + Into<AnyGate>>(
+        &self,
+        waiting: &impl Waiting,
+        asked: &AwaitedApproval<G>,
+    ) -> Option<Arc<CodeGenApproval>> {
+        let (namespace, subject) = (waiting.namespace(), waiting.subject()?);
+        let is_about = |decision: &CodeGenApproval| {
+            let spec = &decision.spec;
+            // The uid counts too: a decision about a deleted object says nothing about a new one of that name.
+            decision.namespace() == namespace
+                && spec.subject() == Some(subject)
+                && (spec.gate, &spec.hash) == (asked.gate.into(), &asked.hash)
+        };
         let stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all = stores.iter().flat_map(Store::state);
-        all.filter(|decision| is_about(decision, task, asked))
-            .min_by_key(|decision| {
-                let is_approval = decision.spec.decision == ApprovalDecision::Approve;
-                (is_approval, decided_at(decision), decision.name_any())
-            })
+        all.filter(|decision| is_about(decision)).min_by_key(|decision| {
+            let is_approval = decision.spec.decision == ApprovalDecision::Approve;
+            (is_approval, decided_at(decision), decision.name_any())
+        })
     }
-}
-
-fn is_about(decision: &CodeGenApproval, task: &CodeGenTask, asked: &AwaitedApproval) -> bool {
-    let spec = &decision.spec;
-    // The uid counts too: a decision about a deleted task says nothing about a new one of that name.
-    decision.namespace() == task.namespace()
-        && Some(&spec.task_ref.uid) == task.metadata.uid.as_ref()
-        && Some(&spec.task_ref.name) == task.metadata.name.as_ref()
-        && (spec.gate, &spec.hash) == (asked.gate, &asked.hash)
 }
 
 /// When the decision was made.
@@ -58,7 +80,7 @@ mod tests {
 
     use super::*;
     use crate::api::CodeGenTaskSpec;
-    use crate::api::approval::Gate;
+    use crate::api::approval::{CodeModeRunRef, Gate, QuestionGate};
 
     fn task() -> CodeGenTask {
         let mut task = CodeGenTask::new("penguins", CodeGenTaskSpec::default());
@@ -113,6 +135,41 @@ mod tests {
         ] {
             assert!(by(change.clone()).is_none(), "{change}");
         }
+    }
+
+    #[test]
+    fn a_decision_about_a_call_counts_for_the_question_that_it_names() {
+        let mut question = CodeModeRun::new("penguins", crate::api::code_mode::CodeModeRunSpec::default());
+        question.metadata.namespace = Some("data".to_owned());
+        question.metadata.uid = Some("uid-1".to_owned());
+        let of_its_call = AwaitedApproval {
+            gate: QuestionGate::ToolCall,
+            hash: "a".repeat(64),
+            what: Vec::new(),
+        };
+        let mut of_call = decision("ada", &json!({"/spec/gate": "ToolCall"}));
+        of_call.spec.code_mode_run_ref = Some(CodeModeRunRef {
+            name: "penguins".to_owned(),
+            uid: "uid-1".to_owned(),
+        });
+        // About two objects, as no API server takes it.
+        assert!(
+            decisions(vec![of_call.clone()])
+                .about(&question, &of_its_call)
+                .is_none()
+        );
+        of_call.spec.task_ref = None;
+        assert!(
+            decisions(vec![of_call.clone()])
+                .about(&question, &of_its_call)
+                .is_some()
+        );
+        assert!(
+            decisions(vec![decision("ada", &json!({}))])
+                .about(&question, &of_its_call)
+                .is_none()
+        );
+        assert!(decisions(vec![of_call]).about(&task(), &asked()).is_none());
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Tasks: one reconcile pass, from the status that is there to the next one.
 
-pub(super) mod approvals;
 mod builds;
 mod control;
 mod finish;

@@ -19,6 +19,7 @@ use crate::api::approval::AwaitedApproval;
 use crate::api::conditions::reason;
 use crate::api::status::CodeGenTaskStatus;
 use crate::controller::api;
+use crate::controller::approvals::decided;
 use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
 use crate::controller::control::{self, Pass, PassResult};
@@ -33,7 +34,6 @@ use crate::controller::record::size::truncated_status;
 use crate::controller::record::store::{KubernetesStore, replace_status};
 use crate::controller::record::{cleanup, result};
 use crate::controller::schedule::waits::{self, Awaited};
-use crate::controller::tasks::approvals;
 use crate::controller::tasks::reuse::Adopted;
 use crate::controller::tasks::revision::Started;
 use crate::controller::telemetry::metrics::Reconciled;
@@ -187,7 +187,7 @@ impl TaskPass<'_> {
             return Err(Hold::suspended().into());
         }
         // The watch of decisions wakes it, so that its place is for others.
-        if approvals::is_undecided(self.context, &self.object) {
+        if is_undecided(self.context, &self.object) {
             self.context.tasks.leave(&self.uid);
             return Ok((Some(SAFETY_NET), Reconciled::Waiting));
         }
@@ -383,7 +383,7 @@ impl TaskPass<'_> {
         progress: Progress,
         asked: &AwaitedApproval,
     ) -> Result<(), ReconcileError> {
-        if let Some(decision) = approvals::decided(self.context, &self.object, asked).await? {
+        if let Some(decision) = decided(self.context, &self.object, asked).await? {
             Box::pin(engine.apply(progress, Outcome::Decided(decision))).await?;
         } else {
             self.context.tasks.waits.stop(&self.uid);
@@ -445,6 +445,18 @@ async fn clear_sandboxes(sandbox: &KubernetesSandbox<'_>) {
             "a sandbox of the spec before could not be removed"
         );
     }
+}
+
+/// Whether the task says that it waits for a person, and nobody has decided.
+fn is_undecided(context: &Context, task: &CodeGenTask) -> bool {
+    let Some(status) = &task.status else { return false };
+    // Another spec may ask for something else, so that the task has to be decided anew.
+    status.reason.as_deref() == Some(reason::AWAITING_APPROVAL)
+        && status.observed_generation == task.metadata.generation
+        && status
+            .approval
+            .as_ref()
+            .is_some_and(|asked| context.decisions.about(task, asked).is_none())
 }
 
 fn waits_for_a_person(progress: &Progress) -> bool {

@@ -1,7 +1,9 @@
 //! Agents and questions of code mode from their creation to their ends, with real programs in real workers.
 
+mod approvals;
 mod ended;
 mod hostile;
+mod remote_server;
 mod reuse;
 mod waiting;
 
@@ -34,13 +36,24 @@ impl Shop {
     }
 
     async fn without_task(program: &str) -> Self {
+        Self::start(program, &[]).await
+    }
+
+    /// One that may call a further server, without a task.
+    async fn allowing(origin: &str) -> Self {
+        Self::start("1", &[origin]).await
+    }
+
+    async fn start(program: &str, origins: &[&str]) -> Self {
         let till = MockServer::start().await;
         Mock::given(method("GET"))
             .and(path("/till"))
             .respond_with(ResponseTemplate::new(200).set_body_json(20))
             .mount(&till)
             .await;
-        let settings = format!("codeMode: {{allowedEndpoints: ['{}']}}", till.uri());
+        let till_origin = till.uri();
+        let allowed = [&[till_origin.as_str()], origins].concat();
+        let settings = json!({"codeMode": {"allowedEndpoints": allowed}}).to_string();
         let reply = [(CallKind::Program, json!({"program": program}))];
         let world = World::answering(&settings, &reply).await;
         let shop = Self { world, till };

@@ -8,8 +8,8 @@ use kube::runtime::reflector::ObjectRef;
 use serde_json::json;
 
 use crate::api::{CodeGenApproval, CodeGenTask};
+use crate::controller::approvals;
 use crate::controller::schedule::waits;
-use crate::controller::tasks::approvals;
 use crate::controller::tests::api_server::NAMESPACE;
 use crate::controller::tests::world::{World, soon};
 use crate::sandbox::kubernetes::isolation::{API_SERVER, Verdict};

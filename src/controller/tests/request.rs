@@ -23,6 +23,7 @@ const KINDS: [(&str, &str); 18] = [
     ("Node", "nodes"),
     ("PersistentVolumeClaim", "persistentvolumeclaims"),
     ("Pod", "pods"),
+    ("RemoteMCPServer", "remotemcpservers"),
     ("Secret", "secrets"),
     ("ServiceAccount", "serviceaccounts"),
     ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),

@@ -9,7 +9,9 @@ use futures::future::join_all;
 use serde_json::Value;
 
 use super::ask::{evidence_name, line, no_tools};
-use super::journal::{MOST_MEBIBYTES, OpenJournal};
+use super::journal::OpenJournal;
+use super::outcomes::{Finished, no_room, raised, to_interpreter, unknown};
+use super::permit::Permit;
 use super::tools::{CallKey, Made};
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
 use crate::api::code_mode::PendingCall;
@@ -19,7 +21,7 @@ use crate::code_mode::signature::{READ_TEXT, Toolbox};
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::causes::with_causes;
-use crate::pipeline::code_mode::{Answer, Evidence, Outcome, Progress, Ran, Stop, StopReason};
+use crate::pipeline::code_mode::{Answer, Evidence, Outcome, Progress, Ran, Stop, StopReason, Waits};
 use crate::pipeline::stage::Category;
 
 /// Calls of one batch that are made at once.
@@ -31,10 +33,10 @@ const RECURSION: u32 = 256;
 enum Halt {
     /// An end that no other program mends.
     Stop(Stop),
-    /// Calls wait for other objects.
-    Pending(Vec<PendingCall>),
+    /// Calls wait for other objects or for a person.
+    Pending(Box<Waits>),
     /// Something that is no fault of the program.
-    Blocked(Outcome),
+    Blocked(Box<Outcome>),
     /// Nothing was recorded: the step is tried again.
     Error(CodeModeError),
 }
@@ -75,10 +77,10 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         let ran = match self.follow(progress, &mut run, code).await {
             Ok(ran) => ran,
             Err(Halt::Stop(stop)) => Ran::Ended(stop),
-            Err(Halt::Pending(calls)) => Ran::Pending(calls),
+            Err(Halt::Pending(waits)) => Ran::Pending(*waits),
             Err(Halt::Blocked(outcome)) => {
                 run.journal.flush().await?;
-                return Ok(outcome);
+                return Ok(*outcome);
             }
             Err(Halt::Error(error)) => return Err(error),
         };
@@ -161,11 +163,8 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         error: &Error,
     ) -> Result<Ran, Halt> {
         if !matches!(error, Error::WorkerDied { .. } | Error::ProgramTooLong { .. }) {
-            return Err(Halt::Blocked(self.blocked(
-                progress,
-                Category::Configuration,
-                with_causes(error),
-            )));
+            let outcome = self.blocked(progress, Category::Configuration, with_causes(error));
+            return Err(Halt::Blocked(Box::new(outcome)));
         }
         let evidence = Evidence {
             program: code,
@@ -204,23 +203,57 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         requests: Vec<Request>,
     ) -> Result<Vec<interpreter::Outcome>, Halt> {
         let mut answers = Vec::with_capacity(requests.len());
-        let mut wanted = Vec::new();
+        let (mut wanted, mut undecided) = (Vec::new(), Vec::new());
         for request in requests {
-            let number = request.id.saturating_add(1);
-            *run.calls.entry(request.name.clone()).or_default() += 1;
-            match self.recorded(run, request, number)? {
-                Settled::Outcome(outcome) => answers.push(Some(outcome)),
-                Settled::Begin(call) => {
+            match self.course(progress, run, request).await? {
+                Course::Answered(outcome) => answers.push(Some(outcome)),
+                Course::Wanted(wish) => {
                     answers.push(None);
-                    wanted.push(call);
+                    wanted.push(wish);
                 }
+                Course::Undecided(call) => undecided.push(call),
             }
         }
-        let mut made = self.make(progress, run, wanted).await?.into_iter();
+        let (made, pending) = self.make(progress, run, wanted).await?;
+        if !pending.is_empty() || !undecided.is_empty() {
+            run.journal.flush().await?;
+            let waits = Waits {
+                calls: pending,
+                approval: None,
+            };
+            let waits = self.wait_for_approval(progress, &undecided, waits).await?;
+            return Err(Halt::Pending(Box::new(waits)));
+        }
+        let mut made = made.into_iter();
         let outcomes = answers
             .into_iter()
             .filter_map(|answer| answer.or_else(|| made.next()));
         Ok(outcomes.map(to_interpreter).collect())
+    }
+
+    /// What becomes of a call that the program makes. Nothing of it is made yet.
+    async fn course(
+        &self,
+        progress: &Progress,
+        run: &mut Run<'_, S>,
+        request: Request,
+    ) -> Result<Course, Halt> {
+        let number = request.id.saturating_add(1);
+        *run.calls.entry(request.name.clone()).or_default() += 1;
+        let call = match self.recorded(run, request, number)? {
+            Settled::Outcome(outcome) => return Ok(Course::Answered(outcome)),
+            Settled::Begin(call) => call,
+        };
+        let copy = run.earlier.take(&call);
+        // What is answered from an earlier program is not made, and what has no room cannot be.
+        if copy.is_some() || run.journal.is_full() {
+            return Ok(Course::Wanted(Wish { call, copy }));
+        }
+        Ok(match self.permit(progress, &mut run.journal, &call).await? {
+            Permit::Granted => Course::Wanted(Wish { call, copy }),
+            Permit::Refused(outcome) => Course::Answered(outcome),
+            Permit::Awaited => Course::Undecided(call),
+        })
     }
 
     /// What a call came to without being made, or the call as it is to be made.
@@ -265,41 +298,38 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         }
     }
 
-    /// Makes calls, those of one batch together, and records what they came to.
+    /// Makes calls, those of one batch together, and records what they came to: the outcomes, and the calls that wait for other objects.
     async fn make(
         &self,
         progress: &Progress,
         run: &mut Run<'_, S>,
-        calls: Vec<Call>,
-    ) -> Result<Vec<CallOutcome>, Halt> {
-        let mut outcomes = Vec::with_capacity(calls.len());
+        wishes: Vec<Wish>,
+    ) -> Result<(Vec<CallOutcome>, Vec<PendingCall>), Halt> {
+        let mut outcomes = Vec::with_capacity(wishes.len());
         let mut pending = Vec::new();
-        let mut calls = calls.into_iter().peekable();
-        while calls.peek().is_some() {
+        let mut wishes = wishes.into_iter().peekable();
+        while wishes.peek().is_some() {
             if run.journal.is_full() {
-                outcomes.extend(calls.map(|_| no_room()));
+                outcomes.extend(wishes.map(|_| no_room()));
                 break;
             }
-            let batch: Vec<Call> = calls.by_ref().take(AT_ONCE).collect();
-            let mut copies = Vec::with_capacity(batch.len());
-            for call in &batch {
-                let copy = run.earlier.take(call).map(CallOutcome::Returned);
+            let batch: Vec<Wish> = wishes.by_ref().take(AT_ONCE).collect();
+            for Wish { call, copy } in &batch {
                 if copy.is_none() && !self.question.is_repeatable(&call.tool) {
                     run.journal.write(Entry::Begun(call.clone())).await?;
                 }
-                copies.push(copy);
             }
             let attempt = run.attempt;
-            let fresh = batch.iter().zip(&copies).map(|(call, copy)| async move {
+            let fresh = batch.iter().map(|Wish { call, copy }| async move {
                 match copy {
-                    Some(outcome) => Finished::copy(outcome.clone()),
+                    Some(value) => Finished::copy(CallOutcome::Returned(value.clone())),
                     None => self.call(attempt, call).await,
                 }
             });
             let finished = join_all(fresh).await;
             // Each is recorded, also where one of them ends the run: it was made.
             let mut halt = None;
-            for (call, finished) in batch.into_iter().zip(finished) {
+            for (Wish { call, .. }, finished) in batch.into_iter().zip(finished) {
                 match self.settle(progress, run, call, finished).await {
                     Ok(Ok(outcome)) => outcomes.push(outcome),
                     Ok(Err(call)) => pending.push(call),
@@ -314,11 +344,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 return Err(halt);
             }
         }
-        if pending.is_empty() {
-            return Ok(outcomes);
-        }
-        run.journal.flush().await?;
-        Err(Halt::Pending(pending))
+        Ok((outcomes, pending))
     }
 
     /// Records what a call came to.
@@ -376,7 +402,8 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 if !self.question.is_repeatable(&call.tool) {
                     run.journal.write(Entry::Withdrawn(call)).await?;
                 }
-                Err(Halt::Blocked(self.blocked(progress, category, message)))
+                let outcome = self.blocked(progress, category, message);
+                Err(Halt::Blocked(Box::new(outcome)))
             }
         }
     }
@@ -417,54 +444,18 @@ enum Settled {
     Begin(Call),
 }
 
-/// A call that was made.
-struct Finished {
-    made: Made,
-    is_copy: bool,
-    started_at: String,
-    seconds: f64,
+/// What becomes of a call that a program makes.
+enum Course {
+    /// Its outcome is there.
+    Answered(CallOutcome),
+    /// It is to be made.
+    Wanted(Wish),
+    /// A person must decide about it first.
+    Undecided(Call),
 }
 
-impl Finished {
-    /// What an equal call of an earlier program gave, where it must not be made twice.
-    fn copy(outcome: CallOutcome) -> Self {
-        Self {
-            made: Made::Ended(outcome),
-            is_copy: true,
-            started_at: String::new(),
-            seconds: 0.0,
-        }
-    }
-}
-
-fn raised(kind: &str, message: String) -> CallOutcome {
-    CallOutcome::Raised {
-        kind: kind.to_owned(),
-        message,
-    }
-}
-
-fn no_room() -> CallOutcome {
-    let message = format!(
-        "the calls of one program may give {MOST_MEBIBYTES} MiB in all, and these have: ask the tools for less"
-    );
-    raised("RuntimeError", message)
-}
-
-fn unknown(call: &Call, why: &str) -> Stop {
-    Stop {
-        reason: StopReason::UnknownOutcome,
-        message: format!(
-            "call {}, {call}, was sent and nobody knows what it came to: {why}. Look at the tool's own records. It is not made twice; a tool that \
-             bears it says so with onUnknownOutcome: Retry.",
-            call.number
-        ),
-    }
-}
-
-fn to_interpreter(outcome: CallOutcome) -> interpreter::Outcome {
-    match outcome {
-        CallOutcome::Returned(value) => interpreter::Outcome::Return(value),
-        CallOutcome::Raised { kind, message } => interpreter::Outcome::Raise { kind, message },
-    }
+/// A call that is to be made, or answered with what an equal call of an earlier program gave.
+struct Wish {
+    call: Call,
+    copy: Option<Value>,
 }

@@ -1,5 +1,6 @@
 //! Questions answered by real programs in real workers, with tools in memory; killed at every write.
 
+mod approvals;
 mod figures;
 mod world;
 

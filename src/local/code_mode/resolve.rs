@@ -16,7 +16,9 @@ use crate::engine::code_mode::clients::{Servers, listed, server, server_key};
 use crate::local::objects::Objects;
 use crate::local::options::ModelOverrides;
 use crate::local::run::Finished;
-use crate::pipeline::code_mode::{Question, SourcedTool, http_tool, mcp_tools, model, question};
+use crate::pipeline::code_mode::{
+    McpAddress, Question, SourcedTool, check_required, http_tool, mcp_tools, model, question,
+};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::task::ModelSettings;
 use crate::sources::{find, keys_text, renamed_text};
@@ -55,9 +57,9 @@ pub(super) async fn resolve(
     let shared = shared(picked, objects)?;
     let mut question = question(&picked.run, picked.agent, shared, (skills, tools, Vec::new()))?;
     question.model = model_of(picked, objects, overrides)?;
-    question
-        .toolbox()
-        .map_err(|error| AskError::Tools(error.to_string()))?;
+    let toolbox = question.toolbox();
+    let toolbox = toolbox.map_err(|error| AskError::Tools(error.to_string()))?;
+    check_required(&picked.agent.spec.require_approval, &toolbox)?;
     Ok(Resolved {
         question,
         servers,
@@ -180,15 +182,21 @@ async fn of_a_server(
     objects: &Objects,
 ) -> Result<Found, AskError> {
     let field = format!("mcp.url of {}", source.name);
-    let values = headers(&mcp.headers_from, (&field, &mcp.url), namespace, objects)?;
+    let Some(address) = McpAddress::of(mcp) else {
+        return Err(AskError::ServerRef {
+            tool: source.name.clone(),
+        });
+    };
+    let url = &address.url;
+    let values = headers(&address.headers, (&field, url), namespace, objects)?;
     // Whoever runs this command wrote the address.
-    let client = server(&source.name, &mcp.url, values, None)?;
+    let client = server(&source.name, url, values, None)?;
     let deadline = Instant::now() + LIST_DEADLINE;
     let tools = client.list_tools(&mcp.tool_names, deadline).await?;
     let tools = tools.into_iter().map(listed).collect();
     Ok(Found {
-        tools: mcp_tools(source, mcp, tools)?,
-        server: Some((server_key(&mcp.url, &mcp.headers_from), client)),
+        server: Some((server_key(url, &address.headers), client)),
+        tools: mcp_tools(source, mcp, &address, tools)?,
         program: None,
     })
 }

@@ -18,11 +18,14 @@ use super::programs::{ProgramCaller, Programs, digests, same_programs};
 use super::resolve::{Resolved, fingerprint, model_of, resolve};
 use super::results::files;
 use super::runs::Runs;
+use crate::api::approval::{AwaitedApproval, QuestionGate};
 use crate::api::code_mode::CodeModeRunStatus;
+use crate::code_mode::journal::Call;
 use crate::engine::code_mode::clients::{Servers, ToolClients};
 use crate::engine::code_mode::record::{Record, record};
-use crate::engine::code_mode::{CodeModeEngine, Happened, Step};
-use crate::ledger::{FolderStore, Ledger, Store as _, export_replies};
+use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, Step};
+use crate::ledger::{FolderStore, Ledger, Store as _, StoreError, export_replies};
+use crate::local::approval::Approvals;
 use crate::local::client;
 use crate::local::credentials::ModelCredentials;
 use crate::local::error::TaskError;
@@ -97,6 +100,7 @@ pub(crate) async fn ask(
         let (in_call, calling) = watch::channel(false);
         let engine = CodeModeEngine {
             question,
+            uid: &begun.frozen.name,
             model: &model,
             store: &store,
             interpreter: &pool,
@@ -105,7 +109,7 @@ pub(crate) async fn ask(
             in_call: &in_call,
             observer: observe,
         };
-        let followed = Box::pin(follow(&engine, before, stop, calling)).await;
+        let followed = Box::pin(follow(&engine, before, &options.approvals, stop, calling)).await;
         notices.extend(model.mismatch());
         followed
     };
@@ -231,8 +235,8 @@ async fn load(store: &FolderStore) -> Result<Progress, AskError> {
     let mut progress: Progress = serde_json::from_slice(&bytes).map_err(|error| stopped(&error))?;
     if !progress.stage.is_terminal() {
         progress.waiting = None;
-        // Nothing of it ran while no command was there.
-        progress.active_since = Some(Timestamp::now());
+        // Nothing of it ran while no command was there, nor does anything while a person decides.
+        progress.active_since = progress.waits.is_empty().then(Timestamp::now);
     }
     Ok(progress)
 }
@@ -278,10 +282,15 @@ type LocalEngine<'a> = CodeModeEngine<'a, AnyModel, FolderStore, Caller<'a>>;
 async fn follow(
     engine: &LocalEngine<'_>,
     mut progress: Progress,
+    approvals: &Approvals,
     stop: &Stop,
     calling: watch::Receiver<bool>,
 ) -> (Progress, Option<AskError>) {
     let stop_here = || Some(AskError::from(TaskError::Interrupted));
+    // An earlier command has come to this call, and nothing in this one has announced it.
+    if let Some(awaited) = &progress.waits.approval {
+        (engine.observer)(&Happened::ApprovalAwaited(awaited.asked.clone()));
+    }
     loop {
         let performed = tokio::select! {
             // A step that has ended counts, also where a stop was asked for at the same moment: it is recorded.
@@ -304,6 +313,18 @@ async fn follow(
         }
         match came_to {
             Step::Advanced => {}
+            Step::Gate(asked) => {
+                let decided = tokio::select! {
+                    decided = decide(engine, &progress, &asked, approvals) => decided,
+                    () = asked_to_stop(stop.clone(), calling.clone()) => return (progress, stop_here()),
+                };
+                match decided {
+                    Ok(Some(next)) => progress = next,
+                    // Nobody decides now.
+                    Ok(None) => return (progress, None),
+                    Err(error) => return (progress, Some(error.into())),
+                }
+            }
             // Nothing here comes from other objects.
             Step::Finished | Step::Pending => return (progress, None),
             Step::Waiting(_) if ends_here(&progress) => return (progress, None),
@@ -316,6 +337,32 @@ async fn follow(
             }
         }
     }
+}
+
+/// Goes by what a person decides about a call. `None` where nobody does.
+async fn decide(
+    engine: &LocalEngine<'_>,
+    progress: &Progress,
+    asked: &AwaitedApproval<QuestionGate>,
+    approvals: &Approvals,
+) -> Result<Option<Progress>, CodeModeError> {
+    let whole = whole_call(engine.store, progress).await?;
+    let Some(decision) = approvals.decide_call(asked, whole).await else {
+        return Ok(None);
+    };
+    engine.take_decision(progress.clone(), decision).await.map(Some)
+}
+
+/// The whole of the call that waits, where not all of it is shown.
+async fn whole_call(store: &FolderStore, progress: &Progress) -> Result<String, StoreError> {
+    let awaited = progress.waits.approval.as_ref();
+    let Some(document) = awaited.and_then(|awaited| awaited.document.as_ref()) else {
+        return Ok(String::new());
+    };
+    let bytes = store.read(&document.name).await?.unwrap_or_default();
+    let call: Option<Call> = serde_json::from_slice(&bytes).ok();
+    let text = call.map(|call| serde_json::to_string_pretty(&call.arguments).unwrap_or_default());
+    Ok(text.unwrap_or_default())
 }
 
 /// A person must act, or the same infrastructure failed often enough.
@@ -335,8 +382,14 @@ async fn asked_to_stop(mut stop: Stop, mut calling: watch::Receiver<bool>) {
 
 fn status_of(progress: &Progress, record: &Record, conversation: Option<&[u8]>) -> CodeModeRunStatus {
     let said = conversation.map(conversation_document);
+    let awaited = progress.waits.approval.as_ref();
+    let hash = awaited.map_or("", |awaited| awaited.asked.hash.as_str());
+    let how_to_decide = format!(
+        "run the same command at a terminal, or with --approve {hash}, or with --reject and the same hash"
+    );
     let around = StatusContext {
         conversation: said.as_ref(),
+        how_to_decide: &how_to_decide,
         answer: record.answer.as_ref(),
         code: record.program.as_deref(),
         ..StatusContext::default()

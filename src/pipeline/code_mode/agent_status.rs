@@ -21,6 +21,7 @@ const SIGNATURE_BYTES: usize = 300;
 pub fn resolved(
     tools: &[SourcedTool],
     toolbox: &Toolbox,
+    require_approval: &[String],
     generation: Option<i64>,
     before: &[Condition],
     now: Timestamp,
@@ -28,7 +29,12 @@ pub fn resolved(
     let shown: Vec<ToolStatus> = toolbox
         .names()
         .iter()
-        .filter_map(|name| Some(shown(name, tools, &toolbox.find(name)?.line())))
+        .filter_map(|name| {
+            Some(ToolStatus {
+                requires_approval: require_approval.contains(name),
+                ..shown(name, tools, &toolbox.find(name)?.line())
+            })
+        })
         .collect();
     let message = message_shown(&format!(
         "{} tools can be called{}",
@@ -72,6 +78,7 @@ fn shown(name: &str, tools: &[SourcedTool], line: &str) -> ToolStatus {
             .map_or("Builtin", |sourced| sourced.origin.as_str())
             .to_owned(),
         durable: name != READ_TEXT && sourced.is_some_and(|sourced| sourced.tool.effect == Effect::Durable),
+        requires_approval: false,
     }
 }
 
@@ -166,13 +173,15 @@ mod tests {
     fn an_agent_says_what_its_programs_can_call() {
         let tools = tools();
         let toolbox = Toolbox::new(tools.iter().map(|tool| tool.tool.clone()).collect()).unwrap();
-        let status = resolved(&tools, &toolbox, Some(3), &[], at(0));
+        let names = ["exchange_rate".to_owned()];
+        let status = resolved(&tools, &toolbox, &names, Some(3), &[], at(0));
         let expected = ToolStatus {
             name: "exchange_rate".to_owned(),
             description: "The rate of a day.".to_owned(),
             signature: "exchange_rate(base: str) -> float".to_owned(),
             source: "HTTP".to_owned(),
             durable: false,
+            requires_approval: true,
         };
         assert_eq!(status.tools, [expected]);
         assert_eq!((status.tool_count, status.uses_durable_tools), (1, false));
@@ -234,7 +243,7 @@ mod tests {
     fn an_agent_that_is_held_keeps_its_tools_and_says_since_when() {
         let tools = tools();
         let toolbox = Toolbox::new(tools.iter().map(|tool| tool.tool.clone()).collect()).unwrap();
-        let ready = resolved(&tools, &toolbox, Some(1), &[], at(0));
+        let ready = resolved(&tools, &toolbox, &[], Some(1), &[], at(0));
         let hold = Hold {
             reason: code_mode_reason::TOOLS_AWAITED,
             message: "the task is not there".to_owned(),

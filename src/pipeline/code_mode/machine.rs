@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::progress::{Failed, Progress, Stage, Stop, StopReason};
+use super::progress::{Failed, Progress, Stage, Stop, StopReason, Waits};
 use super::question::Question;
-use crate::api::code_mode::PendingCall;
+use crate::api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
 use crate::pipeline::bounds;
 use crate::pipeline::progress::{Document, Waiting};
 use crate::pipeline::terminal::spelled_out;
@@ -33,6 +33,8 @@ pub enum Decision {
     Ask,
     /// The program runs.
     Run,
+    /// A person decides about a call.
+    AwaitApproval(AwaitedApproval<QuestionGate>),
 }
 
 /// What a step came to.
@@ -54,6 +56,8 @@ pub enum Outcome {
         /// How often it called each tool.
         calls: BTreeMap<String, u32>,
     },
+    /// A person has decided about a call.
+    Decided(ApprovalStatus<QuestionGate>),
     /// Something that is no fault of the program failed.
     Blocked(Waiting),
     /// It ends.
@@ -72,8 +76,8 @@ pub enum Ran {
         /// For the next request.
         evidence: Document,
     },
-    /// Calls whose outcome comes from other objects.
-    Pending(Vec<PendingCall>),
+    /// Calls that wait for other objects or for a person.
+    Pending(Waits),
     /// An end that no other program mends.
     Ended(Stop),
 }
@@ -101,7 +105,13 @@ pub fn decide(question: &Question, progress: &Progress, now: Timestamp) -> Decis
             Ok(()) => Decision::Ask,
             Err(stop) => Decision::Stop(stop),
         },
-        Stage::Running => Decision::Run,
+        Stage::Running => match &progress.waits.approval {
+            // Whether a run of another call has ended meanwhile is seen where those are watched.
+            Some(awaited) if progress.waits.calls.is_empty() => {
+                Decision::AwaitApproval(awaited.asked.clone())
+            }
+            _ => Decision::Run,
+        },
         Stage::Succeeded | Stage::Failed => Decision::Finished,
     }
 }
@@ -163,6 +173,7 @@ pub fn advance(question: &Question, mut progress: Progress, outcome: Outcome, no
             progress.fail(question, 0, &error, evidence, now);
         }
         Outcome::Ran { ran, calls } => progress.take_run(question, ran, calls, now),
+        Outcome::Decided(decision) => progress.take_decision(decision),
         Outcome::Blocked(waiting) => progress.waiting = Some(waiting),
         Outcome::Stopped(stop) => progress.end(stop, now),
     }
@@ -172,11 +183,13 @@ pub fn advance(question: &Question, mut progress: Progress, outcome: Outcome, no
 
 impl Progress {
     fn take_run(&mut self, question: &Question, ran: Ran, calls: BTreeMap<String, u32>, now: Timestamp) {
-        self.waits.calls.clear();
-        if let Ran::Pending(mut pending) = ran {
+        self.waits = Waits::default();
+        // In the journal by now, whose loss must not make it count a second time.
+        self.decided = None;
+        if let Ran::Pending(mut waits) = ran {
             // Counted when the program has ended: it runs again from its beginning.
-            pending.truncate(NAMED_CALLS);
-            self.waits.calls = pending;
+            waits.calls.truncate(NAMED_CALLS);
+            self.waits = waits;
             return;
         }
         let made = calls.values().sum();
@@ -218,7 +231,7 @@ impl Progress {
 
     fn end(&mut self, stop: Stop, now: Timestamp) {
         self.intent = None;
-        self.waits.calls.clear();
+        self.waits = Waits::default();
         self.stop = Some(stop);
         self.stage = Stage::Failed;
         self.completed_at = Some(now);

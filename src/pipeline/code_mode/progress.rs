@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
 use crate::api::code_mode::PendingCall;
 use crate::pipeline::active::LONGEST_GAP;
 use crate::pipeline::call::Usage;
 use crate::pipeline::progress::{Document, Intent, Spent, Waiting};
 
-/// Version of the serialised state.
-pub const PROGRESS_VERSION: u32 = 1;
+/// Version of the serialised state. The first one knew nothing of calls about which a person decides.
+pub const PROGRESS_VERSION: u32 = 2;
 
 /// Where the answer stands.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
@@ -69,6 +70,35 @@ pub struct Stop {
 pub struct Waits {
     /// Calls whose outcome comes from another object.
     pub calls: Vec<PendingCall>,
+    /// The call that a person is asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<AwaitedCall>,
+}
+
+impl Waits {
+    /// Whether it waits for nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.approval.is_none()
+    }
+}
+
+/// A call that is not made before a person has decided about it.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct AwaitedCall {
+    /// Its place among the calls of the program.
+    pub number: u32,
+    /// The tool.
+    pub tool: String,
+    /// What is shown of it, and the hash of all of it.
+    pub asked: AwaitedApproval<QuestionGate>,
+    /// The whole call, where what is shown is not all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<Document>,
+    /// How many calls of the program wait for a decision after this one.
+    #[serde(default)]
+    pub more: u32,
 }
 
 /// A program that failed, in short; the evidence is a document.
@@ -109,6 +139,12 @@ pub struct Progress {
     /// What the program waits for.
     #[serde(default)]
     pub waits: Waits,
+    /// The decision that the program has not taken note of: it counts once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided: Option<ApprovalStatus<QuestionGate>>,
+    /// What persons decided about calls, the newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<ApprovalStatus<QuestionGate>>,
     /// Something that is no fault of the program, and is tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<Waiting>,
@@ -150,6 +186,8 @@ impl Progress {
             program: None,
             failed: Vec::new(),
             waits: Waits::default(),
+            decided: None,
+            approvals: Vec::new(),
             waiting: None,
             tool_calls: BTreeMap::new(),
             answer: None,
@@ -211,7 +249,7 @@ impl Progress {
     /// Counts the time up to `now`; from then on it is active, or not.
     pub(super) fn count_time(&mut self, now: Timestamp) {
         self.spent.active_seconds = self.active_seconds(now);
-        let is_active = !self.stage.is_terminal() && self.waiting.is_none() && self.waits.calls.is_empty();
+        let is_active = !self.stage.is_terminal() && self.waiting.is_none() && self.waits.is_empty();
         self.active_since = is_active.then_some(now);
     }
 }

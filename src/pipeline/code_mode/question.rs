@@ -1,5 +1,7 @@
 //! A question with everything that it goes by: the agent as it was, its tools, the conversation so far.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -23,6 +25,9 @@ pub struct Question {
     pub persona: Persona,
     /// Its tools.
     pub tools: Vec<SourcedTool>,
+    /// Those of them whose calls each wait until a person has decided.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub require_approval: BTreeSet<String>,
     /// The conversation before the question.
     pub history: Vec<Message>,
     /// The question.
@@ -146,6 +151,12 @@ impl Question {
         // Not among them: built in, and those read.
         self.tool(tool)
             .is_none_or(|sourced| sourced.retries_unknown || sourced.tool.effect.is_repeatable())
+    }
+
+    /// Whether a person decides about each call of `tool`.
+    #[must_use]
+    pub fn requires_approval(&self, tool: &str) -> bool {
+        self.require_approval.contains(tool)
     }
 
     /// What a call of `tool` does to the world.

@@ -50,7 +50,7 @@ pub fn request(
     };
     Ok(Request {
         kind: CallKind::Program,
-        system: prompt::system(&question.persona, limits)?,
+        system: prompt::system(&question.persona, limits, &question.require_approval)?,
         prefix: prompt::prefix(declarations, &question.history, &question.message)?,
         instruction,
         schema: prompt::reply_schema(),

@@ -57,6 +57,7 @@ pub fn question(
             skills,
         },
         tools,
+        require_approval: agent.spec.require_approval.iter().cloned().collect(),
         history,
         message: run.spec.message.clone(),
         limits: limits(agent)?,

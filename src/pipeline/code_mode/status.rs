@@ -5,6 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::approval::message as approval_message;
 use super::progress::{Progress, Stage};
 use crate::api::code_mode::{AnswerStatus, CodeModeAttempt, CodeModeRunStatus};
 use crate::api::conditions::{code_mode_reason, reason, run_reason};
@@ -75,6 +76,8 @@ pub struct StatusContext<'a> {
     pub code: Option<&'a str>,
     /// The conversation with the answer, where there is one.
     pub conversation: Option<&'a Document>,
+    /// How a person decides about a call, as an instruction.
+    pub how_to_decide: &'a str,
 }
 
 /// The status of a run.
@@ -118,6 +121,12 @@ pub fn status(
             .collect(),
         tool_call_count: signed(progress.tool_calls.values().sum()),
         waiting_for: progress.waits.calls.clone(),
+        approval: progress
+            .waits
+            .approval
+            .as_ref()
+            .map(|awaited| awaited.asked.clone()),
+        approvals: progress.approvals.clone(),
         tokens: Some(tokens),
         model_calls: signed(spent.model_calls - spent.lost_calls.min(spent.model_calls)),
         lost_calls: signed(spent.lost_calls),
@@ -133,6 +142,15 @@ pub fn status(
 
 /// What the run is in, why, and in which words.
 fn said(progress: &Progress, around: &StatusContext<'_>) -> (Kind, String, String) {
+    // First: everything else goes on when somebody has decided.
+    if let Some(awaited) = &progress.waits.approval {
+        let message = approval_message(awaited, around.how_to_decide);
+        return (
+            Kind::WaitingForPerson,
+            reason::AWAITING_APPROVAL.to_owned(),
+            message,
+        );
+    }
     if let Some(waiting) = progress
         .waiting
         .as_ref()

@@ -1,5 +1,7 @@
 //! A question for tests.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use super::question::{Limits, Question, SourcedTool, ToolOrigin};
@@ -35,6 +37,7 @@ pub fn question(tools: Vec<SourcedTool>) -> Question {
         model: task().model,
         persona: Persona::default(),
         tools,
+        require_approval: BTreeSet::new(),
         history: Vec::new(),
         message: "How much?".to_owned(),
         limits: Limits {

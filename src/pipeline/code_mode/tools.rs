@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::question::{SourcedTool, ToolOrigin, UnresolvedTool, parameters_or_none};
-use crate::api::code_mode::{HttpMethod, HttpTool, McpTool, ToolSource, UnknownOutcome};
+use crate::api::code_mode::{HttpMethod, HttpTool, McpTool, ToolHeader, ToolSource, UnknownOutcome};
 use crate::code_mode::loosen::loosened;
 use crate::code_mode::names::{check_tool_name, parameter_name};
 use crate::code_mode::signature::{Effect, Tool};
@@ -21,6 +21,26 @@ pub struct ListedTool {
     pub result: Option<Value>,
     /// What a call does, by the server's word.
     pub effect: Effect,
+}
+
+/// Where an MCP server is, and what requests to it carry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McpAddress {
+    /// Its address.
+    pub url: String,
+    /// Headers from Secrets.
+    pub headers: Vec<ToolHeader>,
+}
+
+impl McpAddress {
+    /// What the entry itself says; none where it names an object that does.
+    #[must_use]
+    pub fn of(mcp: &McpTool) -> Option<Self> {
+        Some(Self {
+            url: mcp.url.clone()?,
+            headers: mcp.headers_from.clone(),
+        })
+    }
 }
 
 /// The tool that one request is.
@@ -50,9 +70,10 @@ pub fn http_tool(source: &ToolSource, http: &HttpTool) -> SourcedTool {
 pub fn mcp_tools(
     source: &ToolSource,
     mcp: &McpTool,
+    address: &McpAddress,
     listed: Vec<ListedTool>,
 ) -> Result<Vec<SourcedTool>, UnresolvedTool> {
-    check_listed(source, mcp, &listed)?;
+    check_listed(source, mcp, &address.url, &listed)?;
     let is_only = listed.len() == 1;
     let tool = |listed: ListedTool| {
         let name = name_of(source, mcp, &listed.name)?;
@@ -70,9 +91,9 @@ pub fn mcp_tools(
                 effect: listed.effect,
             },
             origin: ToolOrigin::Mcp {
-                url: mcp.url.clone(),
+                url: address.url.clone(),
                 tool: listed.name,
-                headers: mcp.headers_from.clone(),
+                headers: address.headers.clone(),
             },
             retries_unknown: retries_unknown(source),
         })
@@ -81,14 +102,19 @@ pub fn mcp_tools(
 }
 
 /// Refuses a server without tools, and one that has not all that are asked for.
-fn check_listed(source: &ToolSource, mcp: &McpTool, listed: &[ListedTool]) -> Result<(), UnresolvedTool> {
+fn check_listed(
+    source: &ToolSource,
+    mcp: &McpTool,
+    url: &str,
+    listed: &[ListedTool],
+) -> Result<(), UnresolvedTool> {
     let missing: Vec<&str> = mcp
         .tool_names
         .iter()
         .map(String::as_str)
         .filter(|name| listed.iter().all(|tool| tool.name != *name))
         .collect();
-    let (name, url) = (&source.name, &mcp.url);
+    let name = &source.name;
     let message = if !missing.is_empty() {
         let missing = missing.join(", ");
         format!("the MCP server `{name}` at {url} has no tool named {missing}: correct toolNames of `{name}`")
@@ -173,6 +199,10 @@ mod tests {
         names.iter().map(tool).collect()
     }
 
+    fn named(source: &ToolSource, mcp: &McpTool, names: &[&str]) -> Result<Vec<SourcedTool>, UnresolvedTool> {
+        mcp_tools(source, mcp, &McpAddress::of(mcp).unwrap(), listed(names))
+    }
+
     #[rstest]
     #[case(HttpMethod::Get, Effect::ReadOnly)]
     #[case(HttpMethod::Head, Effect::ReadOnly)]
@@ -187,11 +217,11 @@ mod tests {
     #[test]
     fn tools_of_a_server_get_names_that_python_takes() {
         let (agent_tool, mcp) = source(&json!({"url": "http://docs/mcp"}));
-        let tools = mcp_tools(&agent_tool, &mcp, listed(&["get-page", "search"])).unwrap();
+        let tools = named(&agent_tool, &mcp, &["get-page", "search"]).unwrap();
         let names: Vec<&str> = tools.iter().map(|tool| tool.tool.name.as_str()).collect();
         assert_eq!(names, ["get_page", "search"]);
         let (agent_tool, mcp) = source(&json!({"url": "http://docs/mcp", "prefix": true}));
-        let tools = mcp_tools(&agent_tool, &mcp, listed(&["open"])).unwrap();
+        let tools = named(&agent_tool, &mcp, &["open"]).unwrap();
         assert_eq!(tools[0].tool.name, "docs_open");
     }
 
@@ -231,7 +261,7 @@ mod tests {
         #[case] expected: &str,
     ) {
         let (agent_tool, mcp) = source(&mcp);
-        let error = mcp_tools(&agent_tool, &mcp, listed(names)).unwrap_err();
+        let error = named(&agent_tool, &mcp, names).unwrap_err();
         assert!(error.message.contains(expected), "{}", error.message);
     }
 }

@@ -30,6 +30,16 @@ pub(super) const RULES_OF_AGENTS: &[(&str, &str, &str)] = &[
         "spec.tools[0]: give exactly one of taskRef, programImage, http and mcp",
     ),
     (
+        "model: {name: m}\ntools: [{name: a, mcp: {serverRef: {name: docs}}}]",
+        "model: {name: m}\ntools: [{name: a, mcp: {url: 'http://docs:8080/mcp', serverRef: {name: docs}}}]",
+        "spec.tools[0].mcp: give exactly one of url (the address of an MCP server) and serverRef (a RemoteMCPServer of kagent in this namespace)",
+    ),
+    (
+        "model: {name: m}\ntools: [{name: a, mcp: {serverRef: {name: docs}}}]",
+        "model: {name: m}\ntools: [{name: a, mcp: {serverRef: {name: docs}, headersFrom: [{name: A, secretKeyRef: {name: s, key: k}}]}}]",
+        "spec.tools[0].mcp: headers of a RemoteMCPServer are its own: write them there, or give url instead of serverRef",
+    ),
+    (
         "model: {name: m}\ntools: [{name: a, http: {url: 'https://h', headersFrom: [{name: A, secretKeyRef: {name: s, key: k}}, {name: B, secretKeyRef: {name: s, key: k}}]}}]",
         "model: {name: m}\ntools: [{name: a, http: {url: 'https://h', headersFrom: [{name: A, secretKeyRef: {name: s, key: k}}, {name: A, secretKeyRef: {name: s, key: k}}]}}]",
         "spec.tools[0].http.headersFrom: two headers have the same name: give each header once",

@@ -382,6 +382,7 @@ fn no_rule_of_the_definitions_is_without_a_test() {
         .chain(RULES_OF_ORIGINS)
         .chain(code_mode::RULES_OF_AGENTS)
         .chain(code_mode::RULES_OF_QUESTIONS)
+        .chain(approvals::RULES_OF_DECISIONS)
         .map(|(_, _, fault)| fault.split_once(": ").unwrap().1)
         // Which name it is that stands twice is no part of the rule.
         .map(|message| message.split(" (\"").next().unwrap().to_owned())

@@ -3,8 +3,9 @@
 use kube::ResourceExt as _;
 
 use super::Events;
-use super::notes::{Note, end, waiting};
+use super::notes::{Note, approval_awaited, decided, end, waiting};
 use super::send::reference;
+use crate::api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
 use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
 use crate::pipeline::status::{Hold, Until};
 
@@ -53,6 +54,16 @@ impl Events {
         let text =
             format!("{origin} asked the same and was answered: its answer is taken, and nothing is called");
         self.enqueue(reference(run), Note::normal("Adopted", "Reuse", text));
+    }
+
+    /// A person must decide about a call.
+    pub fn call_awaits_approval(&self, run: &CodeModeRun, asked: &AwaitedApproval<QuestionGate>) {
+        self.enqueue(reference(run), approval_awaited(asked));
+    }
+
+    /// A person has decided about a call.
+    pub fn call_decided(&self, run: &CodeModeRun, decision: &ApprovalStatus<QuestionGate>) {
+        self.enqueue(reference(run), decided(decision));
     }
 
     /// The question has ended, as its status says.

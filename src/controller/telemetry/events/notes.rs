@@ -1,7 +1,9 @@
 //! What the cluster is told of a task or a run.
 
+use std::fmt::Display;
+
 use super::log::{particulars, turn_line};
-use crate::api::approval::{ApprovalDecision, ApprovalStatus};
+use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
 use crate::api::conditions::reason;
 use crate::engine::event::Event;
 use crate::pipeline::stage::{Category, Stage};
@@ -56,11 +58,7 @@ pub(super) fn note(event: &Event) -> Option<Note> {
             error_types,
             packages_added,
         } => attempt_ended(*attempt, *passed, &particulars(error_types, packages_added)),
-        Event::ApprovalAwaited(asked) => Note::normal(
-            reason::AWAITING_APPROVAL,
-            "Wait",
-            format!("Gate {} asks for an approval of {}", asked.gate, asked.hash),
-        ),
+        Event::ApprovalAwaited(asked) => approval_awaited(asked),
         Event::Decided(decision) => decided(decision),
         Event::Retried { retry } => Note::normal("Retried", "Retry", retry.to_string()),
         Event::RetryRefused { why } => Note::warning("RetryRefused", "Retry", why.clone()),
@@ -146,7 +144,17 @@ pub(super) fn waiting(hold: &Hold, is_warning: bool) -> Note {
     }
 }
 
-fn decided(decision: &ApprovalStatus) -> Note {
+/// Somebody must decide at a gate.
+pub(super) fn approval_awaited<G: Display>(asked: &AwaitedApproval<G>) -> Note {
+    Note::normal(
+        reason::AWAITING_APPROVAL,
+        "Wait",
+        format!("Gate {} asks for an approval of {}", asked.gate, asked.hash),
+    )
+}
+
+/// Somebody has decided at a gate.
+pub(super) fn decided<G: Display>(decision: &ApprovalStatus<G>) -> Note {
     let ApprovalStatus {
         gate,
         decided_by,

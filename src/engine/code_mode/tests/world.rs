@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use codegen_interpreter::{Pool, Settings};
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
+use crate::api::approval::{ApprovalDecision, ApprovalStatus, QuestionGate};
 use crate::code_mode::journal::Outcome;
 use crate::code_mode::signature::Effect;
 use crate::engine::code_mode::{CallKey, CodeModeEngine, CodeModeError, Made, Step, ToolCaller};
@@ -16,7 +18,10 @@ use crate::engine::tests::world::Script;
 use crate::ledger::MemoryStore;
 use crate::pipeline::call::{CallKind, FinishReason};
 use crate::pipeline::code_mode::test_support::{question, sourced};
-use crate::pipeline::code_mode::{Progress, Question, SourcedTool};
+use crate::pipeline::code_mode::{AwaitedCall, Progress, Question, SourcedTool};
+
+/// Uid of the question.
+pub const UID: &str = "uid-1";
 
 thread_local! {
     /// One for each test, which has a thread and a runtime of its own: a worker that waits belongs to the runtime that started it.
@@ -34,6 +39,20 @@ pub struct World {
     pub made: Mutex<Vec<String>>,
     /// Whether runs that are waited for have ended.
     pub runs_ended: AtomicUsize,
+    /// Hashes of the calls about which a decision was recorded.
+    pub decided: Mutex<Vec<String>>,
+}
+
+fn said(awaited: &AwaitedCall, decision: ApprovalDecision) -> ApprovalStatus<QuestionGate> {
+    ApprovalStatus {
+        gate: awaited.asked.gate,
+        decision,
+        decided_by: "ada".to_owned(),
+        verified: true,
+        decided_at: Time(Timestamp::now()),
+        hash: awaited.asked.hash.clone(),
+        reason: Some("not now".to_owned()),
+    }
 }
 
 impl ToolCaller for World {
@@ -96,6 +115,7 @@ pub fn world(programs: &[&str]) -> World {
         ]),
         made: Mutex::default(),
         runs_ended: AtomicUsize::new(0),
+        decided: Mutex::default(),
     }
 }
 
@@ -106,8 +126,18 @@ impl World {
 
     /// Steps until it ends or waits.
     pub async fn go_on(&self, store: &MemoryStore) -> Result<Progress, CodeModeError> {
+        self.go_on_with(store, |_| None).await
+    }
+
+    /// The same, where a person `says` something of the calls that wait.
+    pub async fn go_on_with(
+        &self,
+        store: &MemoryStore,
+        says: impl Fn(&AwaitedCall) -> Option<ApprovalDecision>,
+    ) -> Result<Progress, CodeModeError> {
         let engine = CodeModeEngine {
             question: &self.question,
+            uid: UID,
             model: &self.script,
             store,
             interpreter: &POOL.with(Pool::clone),
@@ -120,8 +150,16 @@ impl World {
         for _ in 0..100 {
             let (next, step) = engine.step(progress).await?;
             progress = next;
-            if step != Step::Advanced {
-                return Ok(progress);
+            let awaited = progress.waits.approval.clone();
+            let said = awaited.and_then(|awaited| Some(said(&awaited, says(&awaited)?)));
+            match (step, said) {
+                (Step::Advanced, _) => {}
+                (Step::Gate(asked), Some(said)) => {
+                    assert_eq!(asked.hash, said.hash);
+                    progress = engine.take_decision(progress, said).await?;
+                    self.decided.lock().unwrap().push(asked.hash);
+                }
+                _ => return Ok(progress),
             }
         }
         panic!("it neither ends nor waits: {progress:?}");

@@ -1,4 +1,4 @@
-//! What persons decided at gates: watched, and matched with what a task asks for.
+//! What persons decided at gates: watched, and matched with what a task or a question asks for.
 
 use futures::StreamExt as _;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -9,17 +9,16 @@ use kube::runtime::reflector::ObjectRef;
 use kube::runtime::{WatchStreamExt as _, reflector, watcher};
 use kube::{Api, Client, ResourceExt as _};
 
-use crate::api::approval::{ApprovalStatus, AwaitedApproval};
-use crate::api::conditions::reason;
-use crate::api::{CodeGenApproval, CodeGenTask};
+use crate::api::CodeGenApproval;
+use crate::api::approval::{AnyGate, ApprovalStatus, AwaitedApproval, Subject};
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, unreachable};
-use crate::controller::schedule::decisions::decided_at;
+use crate::controller::schedule::decisions::{Waiting, decided_at};
 
 /// By what the admission policy of the chart holds the name in a decision to that of the request.
 const HELD_TO: &str = "object.spec.decidedBy == request.userInfo.username";
 
-/// Has a task reconciled as soon as somebody decides about it, until the operator ends.
+/// Has a task or a question reconciled as soon as somebody decides about it, until the operator ends.
 pub async fn watch_decisions(context: &Context, api: Api<CodeGenApproval>) {
     let (known, writer) = reflector::store();
     context.decisions.knows(known);
@@ -31,14 +30,9 @@ pub async fn watch_decisions(context: &Context, api: Api<CodeGenApproval>) {
     let waking = decisions.for_each(|decision| {
         match decision {
             // Whether it is about what the task asks is decided in the pass.
-            Ok(decision) => {
-                let namespace = decision.namespace().unwrap_or_default();
-                context
-                    .tasks
-                    .wake(ObjectRef::new(&decision.spec.task_ref.name).within(&namespace));
-            }
+            Ok(decision) => wake(context, &decision),
             Err(error) => {
-                tracing::warn!(%error, "decisions about tasks cannot be watched and are tried again");
+                tracing::warn!(%error, "decisions of persons cannot be watched and are tried again");
             }
         }
         std::future::ready(())
@@ -46,26 +40,26 @@ pub async fn watch_decisions(context: &Context, api: Api<CodeGenApproval>) {
     context.stopping.run_until_cancelled(waking).await;
 }
 
-/// Whether the task says that it waits for a person, and nobody has decided.
-#[must_use]
-pub fn is_undecided(context: &Context, task: &CodeGenTask) -> bool {
-    let Some(status) = &task.status else { return false };
-    // Another spec may ask for something else, so that the task has to be decided anew.
-    status.reason.as_deref() == Some(reason::AWAITING_APPROVAL)
-        && status.observed_generation == task.metadata.generation
-        && status
-            .approval
-            .as_ref()
-            .is_some_and(|asked| context.decisions.about(task, asked).is_none())
+fn wake(context: &Context, decision: &CodeGenApproval) {
+    let namespace = decision.namespace().unwrap_or_default();
+    match decision.spec.subject() {
+        Some(Subject::Task { name, .. }) => context.tasks.wake(ObjectRef::new(name).within(&namespace)),
+        Some(Subject::Question { name, .. }) => {
+            context
+                .code_mode_runs
+                .wake(ObjectRef::new(name).within(&namespace));
+        }
+        None => {}
+    }
 }
 
-/// What somebody decided about exactly this.
-pub async fn decided(
+/// What somebody decided about exactly what `waiting` asks.
+pub async fn decided<G: Copy + Into<AnyGate>>(
     context: &Context,
-    task: &CodeGenTask,
-    asked: &AwaitedApproval,
-) -> Result<Option<ApprovalStatus>, Blocked> {
-    let Some(decision) = context.decisions.about(task, asked) else {
+    waiting: &impl Waiting,
+    asked: &AwaitedApproval<G>,
+) -> Result<Option<ApprovalStatus<G>>, Blocked> {
+    let Some(decision) = context.decisions.about(waiting, asked) else {
         return Ok(None);
     };
     // Read for each decision: a policy that was removed since proves nothing.

@@ -1,0 +1,181 @@
+//! What a question in a cluster waits with: a call of a tool.
+
+use kube::{Api, Resource as _};
+use serde_json::Value;
+
+use super::{Awaiting, Reference};
+use crate::api::CodeModeRun;
+use crate::api::approval::{CodeModeRunRef, Gate};
+use crate::cli::cluster::{Cluster, refusal, unreadable};
+use crate::cli::command::{TASK_FAILED, USAGE};
+use crate::cli::ended::Absent;
+use crate::cli::render::approval_awaited;
+use crate::code_mode::journal::Call;
+use crate::controller::record::records::{CODE_MODE, Records};
+use crate::pipeline::code_mode::{Progress, call_hash};
+
+/// What the question `name` waits with.
+pub(super) async fn awaiting(cluster: &Cluster, name: &str, gate: Option<Gate>) -> Result<Awaiting, Absent> {
+    if let Some(gate) = gate {
+        let message =
+            format!("a question waits before a call of a tool and at no gate {gate}: leave --gate out");
+        return Err(Absent::new(message, USAGE));
+    }
+    let runs: Api<CodeModeRun> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+    let found = runs.get_opt(name).await;
+    let found = found.map_err(|error| Absent::new(refusal(&error, name, &cluster.namespace), USAGE))?;
+    let run = found.ok_or_else(|| {
+        let message = format!(
+            "there is no CodeModeRun {name} in namespace {}: kubectl get codemoderuns -A lists those that there are",
+            cluster.namespace
+        );
+        Absent::new(message, USAGE)
+    })?;
+    let mut awaiting = shown(&run)?;
+    match whole(cluster, &run).await {
+        Ok(whole) => awaiting.whole = whole,
+        Err(Unshown::Unreadable(why)) => awaiting.not_shown = Some(why),
+        Err(Unshown::Other(why)) => return Err(Absent::new(why, TASK_FAILED)),
+    }
+    Ok(awaiting)
+}
+
+fn shown(run: &CodeModeRun) -> Result<Awaiting, Absent> {
+    let reference = CodeModeRunRef {
+        name: run.metadata.name.clone().unwrap_or_default(),
+        uid: run.metadata.uid.clone().unwrap_or_default(),
+    };
+    let status = run.status.as_ref();
+    let Some(asked) = status.and_then(|status| status.approval.as_ref()) else {
+        let stage = status.and_then(|status| status.stage.as_deref());
+        let message = format!(
+            "{} waits for no approval; it is in stage {}",
+            reference.name,
+            stage.unwrap_or("Pending")
+        );
+        return Err(Absent::new(message, TASK_FAILED));
+    };
+    Ok(Awaiting {
+        reference: Reference::Question(reference),
+        gate: asked.gate.into(),
+        hash: asked.hash.clone(),
+        lines: approval_awaited(asked).lines,
+        whole: String::new(),
+        not_shown: None,
+        owner: run.owner_ref(&()),
+    })
+}
+
+/// Why the whole of a call is not shown.
+#[derive(Debug)]
+enum Unshown {
+    /// Whoever decides may not read it.
+    Unreadable(String),
+    /// What is stored is not what is to be approved.
+    Other(String),
+}
+
+/// The whole call, where the status does not show all of it.
+async fn whole(cluster: &Cluster, run: &CodeModeRun) -> Result<String, Unshown> {
+    let recorded = run.status.as_ref().and_then(|status| status.progress.clone());
+    let progress = recorded.and_then(|recorded| serde_json::from_value(Value::Object(recorded)).ok());
+    let Some(progress): Option<Progress> = progress else {
+        return Ok(String::new());
+    };
+    let waits = progress.waits.approval.as_ref();
+    let Some(document) = waits.and_then(|awaited| awaited.document.as_ref()) else {
+        return Ok(String::new());
+    };
+    let (name, uid) = (&run.metadata.name, &run.metadata.uid);
+    let records = Records {
+        client: &cluster.client,
+        namespace: &cluster.namespace,
+        task: name.as_deref().unwrap_or_default(),
+        uid: uid.as_deref().unwrap_or_default(),
+        run: CODE_MODE,
+    };
+    let read = records.read(&document.name).await;
+    let bytes = read.map_err(|error| {
+        Unshown::Unreadable(format!("the whole call cannot be shown: {}", unreadable(&error)))
+    })?;
+    text_of(&bytes.unwrap_or_default(), run, &progress)
+}
+
+/// A stored call as text, if it is the one that is to be approved.
+fn text_of(bytes: &[u8], run: &CodeModeRun, progress: &Progress) -> Result<String, Unshown> {
+    let asked = progress
+        .waits
+        .approval
+        .as_ref()
+        .map(|awaited| &awaited.asked.hash);
+    let uid = run.metadata.uid.as_deref().unwrap_or_default();
+    let call: Option<Call> = serde_json::from_slice(bytes).ok();
+    let is_asked = |call: &Call| Some(&call_hash(uid, progress.attempt, call)) == asked;
+    let Some(call) = call.filter(is_asked) else {
+        let message = "what is stored of the call is not the call that is to be approved: look again";
+        return Err(Unshown::Other(message.to_owned()));
+    };
+    // Plain data with string keys: writing it to memory cannot fail.
+    Ok(serde_json::to_string_pretty(&call.arguments).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::api::approval::ApprovalDecision;
+
+    fn run(status: &Value) -> CodeModeRun {
+        serde_json::from_value(json!({
+            "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeModeRun",
+            "metadata": {"name": "ask", "uid": "uid-1"},
+            "spec": {"agentRef": {"name": "shop"}, "message": "How much?"}, "status": status,
+        }))
+        .unwrap()
+    }
+
+    fn call(note: &str) -> Call {
+        serde_json::from_value(json!({"number": 3, "tool": "refund", "arguments": {"note": note}})).unwrap()
+    }
+
+    fn waiting(call: &Call) -> Progress {
+        serde_json::from_value(json!({
+            "version": 2, "stage": "Running", "attempt": 1, "sequence": 2, "startedAt": "2026-01-01T00:00:00Z",
+            "waits": {"calls": [], "approval": {
+                "number": 3, "tool": "refund",
+                "asked": {"gate": "ToolCall", "hash": call_hash("uid-1", 1, call)},
+            }},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_decision_about_a_call_names_the_question_and_its_hash_and_goes_with_it() {
+        let hash = "a".repeat(64);
+        let status = json!({"approval": {"gate": "ToolCall", "hash": hash, "what": ["tool: refund (HTTP)"]}});
+        let record = shown(&run(&status))
+            .unwrap()
+            .record(ApprovalDecision::Reject, "ada", None);
+        let spec = serde_json::to_value(&record.spec).unwrap();
+        let expected = json!({
+            "codeModeRunRef": {"name": "ask", "uid": "uid-1"}, "gate": "ToolCall", "hash": hash,
+            "decision": "Reject", "decidedBy": "ada",
+        });
+        assert_eq!(spec, expected);
+        assert_eq!(record.metadata.owner_references.unwrap()[0].uid, "uid-1");
+        let none = shown(&run(&json!({"stage": "Writing"}))).err().unwrap();
+        assert!(none.message.contains("waits for no approval"), "{}", none.message);
+    }
+
+    #[test]
+    fn a_stored_call_is_shown_where_it_is_the_one_that_is_to_be_approved() {
+        let (run, asked) = (run(&json!({})), call("x"));
+        let progress = waiting(&asked);
+        let stored = |call: &Call| serde_json::to_vec(call).unwrap();
+        let text = text_of(&stored(&asked), &run, &progress).unwrap();
+        assert_eq!(text, "{\n  \"note\": \"x\"\n}");
+        assert!(text_of(&stored(&call("y")), &run, &progress).is_err());
+        assert!(text_of(b"", &run, &progress).is_err());
+    }
+}

@@ -1,0 +1,68 @@
+//! What calls come to, as it is recorded, told to the program, or ends the run.
+
+use codegen_interpreter as interpreter;
+
+use super::journal::MOST_MEBIBYTES;
+use super::tools::Made;
+use crate::code_mode::journal::{Call, Outcome as CallOutcome};
+use crate::pipeline::code_mode::{Stop, StopReason};
+
+/// A call that was made.
+pub(super) struct Finished {
+    /// What it came to.
+    pub made: Made,
+    /// Whether an equal call of an earlier program came to it.
+    pub is_copy: bool,
+    /// When it was made, RFC 3339.
+    pub started_at: String,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+impl Finished {
+    /// What an equal call of an earlier program gave, where it must not be made twice.
+    pub fn copy(outcome: CallOutcome) -> Self {
+        Self {
+            made: Made::Ended(outcome),
+            is_copy: true,
+            started_at: String::new(),
+            seconds: 0.0,
+        }
+    }
+}
+
+/// An exception of the program.
+pub(super) fn raised(kind: &str, message: String) -> CallOutcome {
+    CallOutcome::Raised {
+        kind: kind.to_owned(),
+        message,
+    }
+}
+
+/// What a call comes to once those before have filled the journal.
+pub(super) fn no_room() -> CallOutcome {
+    let message = format!(
+        "the calls of one program may give {MOST_MEBIBYTES} MiB in all, and these have: ask the tools for less"
+    );
+    raised("RuntimeError", message)
+}
+
+/// How a call ends the run whose outcome nobody knows.
+pub(super) fn unknown(call: &Call, why: &str) -> Stop {
+    Stop {
+        reason: StopReason::UnknownOutcome,
+        message: format!(
+            "call {}, {call}, was sent and nobody knows what it came to: {why}. Look at the tool's own records. It is not made twice; a tool that \
+             bears it says so with onUnknownOutcome: Retry.",
+            call.number
+        ),
+    }
+}
+
+/// An outcome as the interpreter takes it.
+pub(super) fn to_interpreter(outcome: CallOutcome) -> interpreter::Outcome {
+    match outcome {
+        CallOutcome::Returned(value) => interpreter::Outcome::Return(value),
+        CallOutcome::Raised { kind, message } => interpreter::Outcome::Raise { kind, message },
+    }
+}
