@@ -25,7 +25,7 @@ use crate::pipeline::code_mode::{
     McpAddress, SourcedTool, ToolOrigin, check_required, http_tool, mcp_tools, program_tool,
 };
 use crate::pipeline::digest::sha256_hex_of_parts;
-use crate::pipeline::status::{Hold, Until};
+use crate::pipeline::status::Hold;
 use crate::sources::keys_text;
 use crate::tools::ToolError;
 

@@ -1,19 +1,28 @@
 //! The reader of data files: a child that is this test binary again, entered at `child_entry`.
 
 use std::ffi::OsString;
+use std::fs::OpenOptions;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::process;
 
 use crate::data::worker::{Client, Limits, serve};
 
-/// The harness prints to standard output, and the filter of a child lets it write to descriptors 1 and 2 alone: replies go through the latter.
+/// The harness prints to standard output, so that is empty until the child takes descriptor 3 for it: a child writes there alone.
 const SHELL: &str =
-    r#"exec "$0" controller::tests::data_reader::child_entry --exact --ignored --nocapture 2>&1 >/dev/null"#;
+    r#"exec "$0" controller::tests::data_reader::child_entry --exact --ignored --nocapture 3>&1 >/dev/null"#;
 
 #[test]
 #[ignore = "what the children of the other tests run"]
 fn child_entry() {
-    serve(io::stdin().lock(), io::BufWriter::new(io::stderr())).unwrap();
+    let output = OpenOptions::new().write(true).open("/proc/self/fd/3").unwrap();
+    rustix::stdio::dup2_stdout(output).unwrap();
+    let served = catch_unwind(AssertUnwindSafe(|| {
+        serve(io::stdin().lock(), io::stdout().lock()).unwrap();
+    }));
+    // Before the harness says how the test went.
+    process::exit(if served.is_ok() { 0 } else { 101 });
 }
 
 /// A client of such children. The test harness starts threads of its own, each with an arena of 64 MiB of address space.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 /// Resources by kind.
-const KINDS: [(&str, &str); 18] = [
+const KINDS: [(&str, &str); 19] = [
     ("CodeGenAgent", "codegenagents"),
     ("CodeGenApproval", "codegenapprovals"),
     ("CodeGenRun", "codegenruns"),

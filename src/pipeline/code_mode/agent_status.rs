@@ -198,7 +198,7 @@ mod tests {
         let mut tools = tools();
         let toolbox = Toolbox::new(tools.iter().map(|tool| tool.tool.clone()).collect()).unwrap();
         let said = |tools: &[SourcedTool]| {
-            let status = resolved(tools, &toolbox, None, &[], at(0));
+            let status = resolved(tools, &toolbox, &[], None, &[], at(0));
             status.conditions[1].message.clone()
         };
         assert_eq!(said(&tools), "1 tools can be called");
@@ -215,7 +215,7 @@ mod tests {
         let mut tools = tools();
         let toolbox = Toolbox::new(tools.iter().map(|tool| tool.tool.clone()).collect()).unwrap();
         let said = |tools: &[SourcedTool]| {
-            let status = resolved(tools, &toolbox, None, &[], at(0));
+            let status = resolved(tools, &toolbox, &[], None, &[], at(0));
             status.tools[0].description.clone()
         };
         tools[0].tool.description = "a\u{1b}[31m\u{202e}b".to_owned();

@@ -235,7 +235,7 @@ mod tests {
             "$defs": {"node": {"$dynamicAnchor": "node", "type": "array"}}
         });
         given[1].result = Some(json!({"$ref": "https://example.com/result.json"}));
-        let tools: Vec<Tool> = mcp_tools(&agent_tool, &mcp, given)
+        let tools: Vec<Tool> = mcp_tools(&agent_tool, &mcp, &McpAddress::of(&mcp).unwrap(), given)
             .unwrap()
             .into_iter()
             .map(|sourced| sourced.tool)
