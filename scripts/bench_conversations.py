@@ -162,8 +162,8 @@ def questions(bench: Bench) -> None:
             make_agent(bench, model)
             seen = Watch(bench.api, f"{GROUP}/namespaces/{TASKS}/codemoderuns")
             one_by_one(bench, model, seen)
-            for count in bench.arguments.questions:
-                at_once(bench, operator, seen, count)
+            for turn, count in enumerate(bench.arguments.questions):
+                at_once(bench, operator, seen, count, turn)
             seen.stop()
     bench.origins = []
 
@@ -227,11 +227,11 @@ def one_by_one(bench: Bench, model: ScriptedModel, seen: Watch) -> None:
     )
 
 
-def at_once(bench: Bench, operator: Operator, seen: Watch, count: int) -> None:
+def at_once(bench: Bench, operator: Operator, seen: Watch, count: int, turn: int) -> None:
     time.sleep(3)
     before, seconds = mb(operator.memory()), operator.cpu_seconds()
     since = len(seen.seen)
-    names = [f"many-{count}-{number}" for number in range(count)]
+    names = [f"many-{turn}-{number}" for number in range(count)]
     begin = ask(bench, names)
     ends = [answered(seen, name, since) - begin for name in names]
     time.sleep(3)
