@@ -44,7 +44,7 @@ async fn a_server_that_cannot_be_used_is_said_with_the_way_out(
     }
     let said = said(&mut shop).await;
     assert!(
-        said.contains("the RemoteMCPServer default/docs (kagent.dev/v1alpha2)") && said.contains(words),
+        said.contains("the RemoteMCPServer data/docs (kagent.dev/v1alpha2)") && said.contains(words),
         "{said}"
     );
 }
