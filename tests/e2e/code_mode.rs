@@ -201,6 +201,7 @@ fn with_published_program(space: &Space) -> Vec<Value> {
                 let spec = object["spec"].as_object_mut().unwrap();
                 spec.remove("agentRef");
                 spec.insert("model".to_owned(), model);
+                spec.insert("requireApproval".to_owned(), json!(["stock"]));
                 let tools = spec["tools"].as_array_mut().unwrap();
                 let warehouse = tools.iter_mut().find(|tool| tool["name"] == "warehouse").unwrap();
                 url = warehouse["mcp"]["url"].take();
@@ -217,6 +218,29 @@ fn with_published_program(space: &Space) -> Vec<Value> {
     serde_json::from_str(&text.replace(PUBLISHED, &space.repository())).unwrap()
 }
 
+/// Approves of the call that the question waits with, once it is another one than `before`; gives its hash.
+async fn approve_call(space: &Space, name: &str, before: Option<&str>) -> String {
+    let asked = |run: Option<&CodeModeRun>| {
+        let status = run.and_then(|run| run.status.as_ref());
+        let approval = status.and_then(|status| status.approval.as_ref());
+        approval.is_some_and(|approval| Some(approval.hash.as_str()) != before)
+    };
+    let wait = await_condition(space.api::<CodeModeRun>(), name, asked);
+    let Ok(found) = Box::pin(tokio::time::timeout(TO_THE_END, wait)).await else {
+        let run = space.api::<CodeModeRun>().get(name).await.unwrap();
+        panic!("{name} asks nobody: {:#?}", run.status);
+    };
+    let approval = found.unwrap().unwrap().status.unwrap().approval.unwrap();
+    let question = format!("codemoderun/{name}");
+    let decided = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
+        .args(["approve", &question, "--yes", "--namespace", &space.name])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&decided.stderr);
+    assert!(decided.status.success() && said.contains("stock"), "{said}");
+    approval.hash
+}
+
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
 async fn a_program_calls_a_task_a_published_program_a_server_and_an_mcp_server_of_kagent_and_catches_an_error()
@@ -224,9 +248,14 @@ async fn a_program_calls_a_task_a_published_program_a_server_and_an_mcp_server_o
     in_space("code-mode-published", async |space| {
         space.copy_secret("openai").await;
         space.apply_objects(&with_published_program(space));
+        // Persons decide about each call of `stock`, one after the other.
+        let first = approve_call(space, "best-sellers", None).await;
+        approve_call(space, "best-sellers", Some(&first)).await;
         let question = ended(space, "best-sellers").await;
         let status = question.status.clone().unwrap();
         assert_eq!(status.reason.as_deref(), Some("Answered"), "{status:#?}");
+        assert_eq!(status.approvals.len(), 2, "{status:#?}");
+        assert!(status.approvals.iter().all(|decision| decision.verified), "{status:#?}");
         assert_eq!(
             status.answer.unwrap().text,
             "2027-02: notebook, 10 sold, 9 left.\n2027-03: desk lamp, 8 sold, 3 left.\nOne USD is worth 0.92 euros.\nThere is no rate of JPY."
