@@ -94,6 +94,41 @@ fn a_task_that_has_succeeded_is_tried_again_from_where_somebody_says_with_a_hint
 }
 
 #[test]
+fn more_tries_than_a_status_lists_are_shown_and_replayed_to_the_same_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let replies = fs::read_to_string(examples().join("prompt-only/replies.jsonl")).unwrap();
+    let suite = replies.lines().find(|line| line.contains("\"tests\"")).unwrap();
+    let mut all = replies.trim_end().to_owned();
+    expect_code(&run(folder.path(), &all, &[]), 0);
+    for number in 1..=7 {
+        all = format!("{all}\n{suite}");
+        let hint = format!("hint {number}");
+        let again = run(
+            folder.path(),
+            &all,
+            &["--retry", "--from", "tests", "--hint", &hint],
+        );
+        expect_code(&again, 0);
+    }
+    let out = folder.path().join("out");
+    let shown = |verb: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"));
+        let done = command.arg(verb).arg(&out).output().unwrap();
+        expect_code(&done, 0);
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    };
+    let events = shown("events");
+    for number in 1..=7 {
+        assert!(events.contains(&format!("the hint: hint {number}")), "{events}");
+    }
+    let replayed = shown("replay");
+    assert!(
+        replayed.contains("came to the same end") && !replayed.contains("on the way there"),
+        "{replayed}"
+    );
+}
+
+#[test]
 fn what_is_said_of_a_retry_without_one_is_refused() {
     for given in [["--from", "Code"], ["--hint", "x"]] {
         let folder = tempfile::tempdir().unwrap();

@@ -65,7 +65,7 @@ async fn happenings(
     let task = from_cluster(&cluster, &record.task).await?;
     if task.withheld.is_some() {
         progress.lines(&warning(
-            "model calls are left out, since they are in Secrets, which you may not read in this namespace",
+            "model calls, and all further tries but the last six, are left out, since they are in Secrets, which you may not read in this namespace",
         ));
     }
     let told = match &task.place {

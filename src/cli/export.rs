@@ -1,19 +1,26 @@
 //! `kubectl-codegen export`: everything that a task in a cluster left, as a folder like that of a local run.
 
+mod record;
+
 use std::path::{Path, PathBuf};
 
+use self::record::Record;
 use super::args::{Color, ExportArgs};
-use super::cluster::Cluster;
+use super::cluster::{Cluster, unreadable};
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::{Absent, ended};
 use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::recorded::{Place, RecordedTask, from_cluster};
 use crate::api::CodeGenTask;
-use crate::engine::results::{Files, collect, without_data};
+use crate::controller::record::parts::{Content, Contents};
+use crate::controller::record::snapshot;
+use crate::controller::sources::read::digest_of;
+use crate::engine::results::{Files, INPUTS, collect, without_data};
 use crate::ledger::MemoryStore;
 use crate::local::folder::TaskFolder;
 use crate::pipeline::causes::with_causes;
+use crate::pipeline::task::FrozenFile;
 
 /// Runs the command.
 pub(super) fn run(args: &ExportArgs) -> i32 {
@@ -26,9 +33,7 @@ pub(super) fn run(args: &ExportArgs) -> i32 {
         .output
         .clone()
         .unwrap_or_else(|| PathBuf::from(&args.task.name));
-    let written = runtime
-        .block_on(everything(args))
-        .and_then(|exported| exported.write(&folder));
+    let written = runtime.block_on(async { everything(args).await?.write(&folder).await });
     match written {
         Ok((count, cautions)) => {
             let done = format!("{count} files in {}", folder.display());
@@ -62,15 +67,23 @@ impl Caution {
 struct Exported {
     files: Files,
     cautions: Vec<Caution>,
+    /// What makes a local result of the folder.
+    record: Option<Record>,
     command: String,
 }
 
 async fn everything(args: &ExportArgs) -> Result<Exported, Absent> {
     let unreachable = |message| Absent::new(message, USAGE);
     let cluster = Cluster::connect(&args.task.cluster).await.map_err(unreachable)?;
-    let recorded = from_cluster(&cluster, &args.task.name).await?;
-    let (object, left_out, mut files) = files(&recorded).await?;
-    let mut cautions = Vec::new();
+    Box::pin(from_task(&cluster, &args.task.name)).await
+}
+
+async fn from_task(cluster: &Cluster, name: &str) -> Result<Exported, Absent> {
+    let recorded = from_cluster(cluster, name).await?;
+    let inputs = inputs(cluster, &recorded).await?;
+    let (object, left_out, mut files) = files(&recorded, inputs.files).await?;
+    let record = Record::of(&recorded, inputs.acceptance_tests);
+    let mut cautions: Vec<Caution> = inputs.missing.into_iter().map(Caution::note).collect();
     if !left_out.is_empty() {
         cautions.push(Caution::note(format!(
             "the task's exposure is SchemaOnly, so what holds its data is left out: {}",
@@ -81,16 +94,74 @@ async fn everything(args: &ExportArgs) -> Result<Exported, Absent> {
         text,
         is_failure: true,
     }));
-    files.extend(documents(object.clone()).map_err(unreachable)?);
+    files.extend(documents(object.clone()).map_err(|message| Absent::new(message, USAGE))?);
     Ok(Exported {
         files,
         cautions,
-        command: format!("kubectl-codegen export {}", args.task.name),
+        record,
+        command: format!("kubectl-codegen export {name}"),
     })
 }
 
-/// The object of a task, the files that hold its data and are left out, and the others.
-async fn files(recorded: &RecordedTask) -> Result<(&CodeGenTask, Vec<String>, Files), Absent> {
+/// What the task ran with.
+#[derive(Debug, Default)]
+struct Inputs {
+    /// By path.
+    files: Files,
+    /// Those that are not here, each in a sentence.
+    missing: Vec<String>,
+    acceptance_tests: Option<Vec<u8>>,
+}
+
+/// The samples and inputs that the task ran with, as its snapshot has them.
+async fn inputs(cluster: &Cluster, recorded: &RecordedTask) -> Result<Inputs, Absent> {
+    let Some(task) = recorded.task.as_ref().filter(|_| recorded.withheld.is_none()) else {
+        return Ok(Inputs::default());
+    };
+    let (client, namespace) = (&cluster.client, &cluster.namespace);
+    let unread = |error| Absent::new(unreadable(&error), USAGE);
+    let mut inputs = Inputs::default();
+    let mut found = Vec::new();
+    if let Some(snapshot) = &recorded.status.snapshot {
+        let (contents, tests) = tokio::try_join!(
+            snapshot::contents(client, namespace, &snapshot.name, |_| true),
+            snapshot::acceptance_tests(client, namespace, &snapshot.name),
+        )
+        .map_err(unread)?;
+        found = contents;
+        inputs.acceptance_tests = tests;
+    }
+    for file in task.frozen_inputs() {
+        let is_it = |(found, contents): &&(FrozenFile, Contents)| {
+            found.name == file.name && digest_of(contents.files(), file.is_dir) == file.sha256
+        };
+        match found.iter().find(is_it) {
+            Some((_, contents)) => inputs.add(file, contents.files()),
+            None => inputs.missing.push(format!(
+                "{} is not among the files: its bytes lie on a claim, or are not kept with the task; it has the SHA-256 {}",
+                file.name, file.sha256
+            )),
+        }
+    }
+    Ok(inputs)
+}
+
+impl Inputs {
+    fn add(&mut self, file: &FrozenFile, contents: &[Content]) {
+        let top = format!("{INPUTS}/{}", file.file_name);
+        for Content { path, bytes } in contents {
+            let path = if file.is_dir {
+                format!("{top}/{path}")
+            } else {
+                top.clone()
+            };
+            self.files.insert(path, bytes.clone());
+        }
+    }
+}
+
+/// The object of a task, the files that hold its data and are left out, and the others, with what it ran with.
+async fn files(recorded: &RecordedTask, inputs: Files) -> Result<(&CodeGenTask, Vec<String>, Files), Absent> {
     let nothing = || {
         let message = format!(
             "nothing is recorded of {} yet; {}",
@@ -114,6 +185,7 @@ async fn files(recorded: &RecordedTask) -> Result<(&CodeGenTask, Vec<String>, Fi
     let collected = collect(task, progress, &store, &recorded.entries()?).await;
     let collected = collected.map_err(|error| Absent::new(with_causes(&error), USAGE))?;
     let mut files = collected.files;
+    files.extend(inputs);
     let left_out = without_data(task, &mut files);
     Ok((object, left_out, files))
 }
@@ -132,10 +204,13 @@ fn doubt(recorded: &RecordedTask, object: &CodeGenTask) -> Option<String> {
 }
 
 impl Exported {
-    fn write(self, folder: &Path) -> Result<(usize, Vec<Caution>), Absent> {
+    async fn write(self, folder: &Path) -> Result<(usize, Vec<Caution>), Absent> {
         let refused = |error: &dyn std::fmt::Display| Absent::new(error.to_string(), USAGE);
         let target = TaskFolder::open(folder, &self.command).map_err(|error| refused(&error))?;
         let moved = target.publish(&self.files).map_err(|error| refused(&error))?;
+        if let Some(record) = &self.record {
+            record.write(&target, &self.files).await?;
+        }
         let edited = moved
             .iter()
             .map(|path| Caution::note(format!("your edited file is now {}", path.display())));
@@ -166,9 +241,120 @@ fn documents(mut object: CodeGenTask) -> Result<Files, String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::api::CodeGenTaskSpec;
     use crate::api::status::CodeGenTaskStatus;
+    use crate::cli::recorded::from_folder;
+    use crate::controller::tests::api_server::NAMESPACE;
+    use crate::controller::tests::world::World;
+    use crate::local::run::Finished;
+
+    /// A task that ran on a text and a folder, whose `ConfigMap`s are gone.
+    async fn finished(exposure: &str) -> World {
+        let mut world = World::new().await;
+        for (name, keys) in [
+            ("texts", json!({"a.txt": "two words\n"})),
+            ("notes", json!({"one.txt": "1\n"})),
+        ] {
+            world.server.create(json!({
+                "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": NAMESPACE}, "data": keys,
+            }));
+        }
+        // Names that stand in the program of this world, for it must take each.
+        let spec = json!({
+            "exposure": exposure,
+            "outputs": [{"name": "words", "type": "Int"}],
+            "testing": {"cases": "Off"},
+            "samples": [{"name": "text", "configMapKeyRef": {"name": "texts", "key": "a.txt"}}],
+            "inputs": [{"name": "count", "type": "Dir", "source": {"configMapRef": {"name": "notes"}}}],
+        });
+        world.node.outputs.insert("words".to_owned(), "2\n".to_owned());
+        world.apply_task("words", &spec);
+        world.ends_well("words").await;
+        for name in ["texts", "notes"] {
+            world.server.remove("configmaps", name);
+        }
+        world
+    }
+
+    /// What is exported of the task, and what is said of it.
+    async fn exported(world: &World) -> (Exported, Vec<String>) {
+        let cluster = Cluster {
+            client: world.server.client(),
+            namespace: NAMESPACE.to_owned(),
+        };
+        let exported = Box::pin(from_task(&cluster, "words")).await.unwrap();
+        let said = exported.cautions.iter().map(|caution| caution.text.clone());
+        let said = said.collect();
+        (exported, said)
+    }
+
+    fn has_inputs(exported: &Exported) -> bool {
+        exported.files.keys().any(|path| path.starts_with("inputs/"))
+    }
+
+    #[tokio::test]
+    async fn what_a_task_ran_with_is_exported_though_its_config_maps_are_gone() {
+        let (exported, said) = exported(&finished("Rows").await).await;
+        assert_eq!(exported.files["inputs/a.txt"], b"two words\n");
+        assert_eq!(exported.files["inputs/count/one.txt"], b"1\n");
+        assert!(
+            !said
+                .iter()
+                .any(|text| text.contains("left out") || text.contains("not among")),
+            "{said:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn an_exported_folder_is_a_result_whose_program_runs_on_what_its_task_ran_with() {
+        let world = finished("Rows").await;
+        let folder = tempfile::tempdir().unwrap();
+        // Twice: another export of the same finds its own.
+        for _ in 0..2 {
+            let (exported, _) = exported(&world).await;
+            exported.write(folder.path()).await.unwrap();
+        }
+        let finished = Finished::open(folder.path()).await.unwrap();
+        assert_eq!(finished.notices, [""; 0]);
+        let read = |path: &str| std::fs::read_to_string(finished.run.input(path)).unwrap();
+        assert_eq!(
+            (read("a.txt").as_str(), read("count/one.txt").as_str()),
+            ("two words\n", "1\n")
+        );
+        let here = from_folder(folder.path()).await.unwrap();
+        assert_eq!(here.entries().unwrap().len(), 3);
+        assert_eq!(here.status.stage.as_deref(), Some("Succeeded"));
+        let names = std::fs::read_dir(folder.path().join(".runs")).unwrap();
+        let aside = names.filter(|entry| {
+            let name = entry.as_ref().unwrap().file_name();
+            name.to_string_lossy().contains(".old-")
+        });
+        assert_eq!(aside.count(), 0);
+    }
+
+    #[tokio::test]
+    async fn samples_of_which_no_model_saw_more_than_the_schema_are_left_out() {
+        let (exported, said) = exported(&finished("SchemaOnly").await).await;
+        assert!(!has_inputs(&exported), "{:?}", exported.files.keys());
+        assert!(said.iter().any(|text| text.contains("inputs/a.txt")), "{said:?}");
+        assert!(exported.record.is_none(), "the record holds what tests printed");
+    }
+
+    #[tokio::test]
+    async fn an_input_whose_bytes_are_not_there_is_named_with_its_digest() {
+        let world = finished("Rows").await;
+        let name = world.status_of("words").snapshot.unwrap().name;
+        world.server.remove("secrets", &name);
+        let (exported, said) = exported(&world).await;
+        assert!(!has_inputs(&exported));
+        for name in ["text", "count"] {
+            let sentence = format!("{name} is not among the files");
+            assert!(said.iter().any(|text| text.starts_with(&sentence)), "{said:?}");
+        }
+    }
 
     #[test]
     fn the_manifest_can_be_applied_again_and_the_status_has_no_state_of_the_operator() {

@@ -8,7 +8,7 @@ mod run;
 use self::follow::follow;
 use self::pods::{Containers, forbidden, whole_log};
 use self::print::{heading, output, print, with_line_end};
-use self::run::of_run;
+use self::run::{of_run, of_run_at_its_end};
 use super::args::{Color, LogsArgs};
 use super::cluster::Cluster;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
@@ -56,7 +56,11 @@ async fn show(args: &LogsArgs, progress: &Progress) -> Result<(), Absent> {
     }
     let cluster = Cluster::connect(&record.cluster).await.map_err(wrong)?;
     if let Some(run) = &args.run {
-        return print(&of_run(&cluster, &record.task, run).await?);
+        return print(&if args.follow {
+            of_run_at_its_end(&cluster, &record.task, run, progress).await?
+        } else {
+            of_run(&cluster, &record.task, run).await?
+        });
     }
     let task = from_cluster(&cluster, &record.task).await?;
     let is_followed = args.follow && !task.has_ended();
@@ -153,6 +157,16 @@ mod tests {
             all.contains("attempt 1: ") && all.contains("attempt 2: "),
             "{all}"
         );
+    }
+
+    #[test]
+    fn a_run_is_followed_as_a_task_is_and_has_no_attempts() {
+        let parsed = |line: &str| {
+            let words = ["kubectl-codegen", "logs", "words", "--run", "today"];
+            Cli::try_parse_from(words.into_iter().chain(line.split_whitespace())).is_ok()
+        };
+        assert!(parsed("") && parsed("-f"));
+        assert!(!parsed("--all") && !parsed("--attempt 1"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::text::cut;
+use crate::local::manifest::{Dialect, parse_as};
 
 /// Tokens that a price is for.
 const PER: f64 = 1_000_000.0;
@@ -76,9 +77,18 @@ pub struct Prices {
 impl Prices {
     /// Reads a file of prices, YAML or JSON; `name` stands for it in messages.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
-        let prices: Self = serde_saphyr::from_str(text).map_err(|error| {
-            format!("{name} is no table of prices, which has models: {{NAME: {{input: 2.5, output: 10}}}} and a currency: {error}")
-        })?;
+        let wrong = |error: &dyn std::fmt::Display| {
+            format!(
+                "{name} is no table of prices, which has models: {{NAME: {{input: 2.5, output: 10}}}} and a currency: {error}"
+            )
+        };
+        // As manifests are read: keys that stand twice, and what aliases unfold to, are told in its words.
+        let documents = parse_as(Dialect::Kustomize, name, text).map_err(|error| wrong(&error))?;
+        let [document] = documents.as_slice() else {
+            return Err(wrong(&"it has more or less than one document"));
+        };
+        let prices = serde_json::from_value(document.value.clone());
+        let prices: Self = prices.map_err(|error| wrong(&error))?;
         match prices.models.iter().find(|(_, price)| !price.is_usable()) {
             Some((model, _)) => Err(format!("{name}: the price of {model} is no number from 0")),
             None => Ok(prices),
@@ -181,6 +191,29 @@ mod tests {
         let refused = Prices::parse("p.yaml", "models: {a: {input: -1, output: 2}}").unwrap_err();
         assert!(refused.contains("p.yaml") && refused.contains('a'), "{refused}");
         assert!(Prices::parse("p.yaml", "modles: {}").is_err());
+        assert!(Prices::parse("p.yaml", "").is_err());
+    }
+
+    #[test]
+    fn no_message_about_a_file_of_prices_is_one_of_a_library() {
+        let twice = "models:\n  a: {input: 1, output: 2}\n  a: {input: 1, output: 3}\n";
+        let aliases = "x: &x [1]\n".to_owned()
+            + &(0..30).fold(String::new(), |text, n| {
+                let before = if n == 0 {
+                    "x".to_owned()
+                } else {
+                    format!("x{}", n - 1)
+                };
+                format!("{text}y{n}: &x{n} [*{before}, *{before}]\n")
+            });
+        for text in [twice, &aliases] {
+            let refused = Prices::parse("p.yaml", text).unwrap_err();
+            assert!(
+                !refused.contains("budget") && !refused.contains("DuplicateKeyPolicy"),
+                "{refused}"
+            );
+            assert!(refused.contains("line "), "{refused}");
+        }
     }
 
     #[test]

@@ -27,10 +27,10 @@ use crate::local::execute::{Executed, execute};
 use crate::local::files;
 use crate::local::folder::{TASK, TaskFolder};
 use crate::local::interrupt::{self, Stop};
-use crate::local::large::LargeResults;
 use crate::local::objects::Objects;
 use crate::local::options::TaskOptions;
 use crate::local::prepare::Prepared;
+use crate::local::results::in_files;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::retry::Retry;
 use crate::pipeline::sandbox::NetworkAccess;
@@ -81,6 +81,7 @@ struct Replayed {
 async fn replay(args: &ReplayArgs, progress: &Progress, stop: &Stop) -> Result<Replayed, Absent> {
     let recorded = read(&args.record.task, &args.record.cluster).await?;
     let (mut task, entries) = replayable(&recorded)?;
+    let retries = recorded.retries()?;
     match args.index_url.as_deref() {
         None => {}
         Some("-") => task.image.index_url = None,
@@ -100,7 +101,7 @@ async fn replay(args: &ReplayArgs, progress: &Progress, stop: &Stop) -> Result<R
     };
     let options = TaskOptions {
         replay: Some(replies),
-        retries: recorded.status.retries.iter().map(again).collect(),
+        retries: retries.iter().map(again).collect(),
         ..TaskOptions::default()
     };
     let executed = Box::pin(execute(&prepared, &options, &mut 0, progress, stop)).await;
@@ -194,8 +195,8 @@ async fn publish(prepared: &Prepared, executed: &Executed) -> Result<(), Absent>
     } = executed;
     let collected = results::collect(&prepared.task, progress, store, entries).await;
     let collected = collected.map_err(|error| Absent::new(with_causes(&error), USAGE))?;
-    let large = LargeResults::find(&prepared.run.stored(), &collected.large)
-        .map_err(|error| Absent::new(error.to_string(), USAGE))?;
+    let large = in_files(prepared, &collected.large);
+    let large = large.map_err(|error| Absent::new(error.to_string(), USAGE))?;
     let published = prepared.folder.publish_with(&collected.files, &large);
     published
         .map(drop)

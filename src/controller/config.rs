@@ -221,7 +221,7 @@ impl OperatorConfig {
         };
         let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
         let config: Option<Self> = serde_saphyr::from_str_with_options(text, options)
-            .map_err(|error| invalid(place(&error, text), error.to_string()))?;
+            .map_err(|error| invalid(place(&error, text), why(&error)))?;
         let config = config.unwrap_or_default();
         match config.fault() {
             Some((field, why)) => Err(invalid(field.to_owned(), why.to_owned())),
@@ -300,6 +300,18 @@ impl OperatorConfig {
             ));
         }
         None
+    }
+}
+
+/// What is wrong, where the library's words would be about itself.
+fn why(error: &serde_saphyr::Error) -> String {
+    match error {
+        serde_saphyr::Error::DuplicateMappingKey { .. } => "the key stands twice: keep one".to_owned(),
+        serde_saphyr::Error::Budget { .. } => {
+            "there is more than a configuration needs, or its aliases unfold to more: write out what is meant"
+                .to_owned()
+        }
+        error => error.to_string(),
     }
 }
 
@@ -383,6 +395,7 @@ mod tests {
     #[case("listen: somewhere\n", "line 1", "listen: somewhere")]
     #[case("leaderElection:\n  enabled: yes please\n", "line 2", "enabled: yes please")]
     #[case("a: [\n", "line", "config.yaml")]
+    #[case("limits: {}\nlimits: {}\n", "line 2", "the key stands twice: keep one")]
     #[case("egress:\n  allow: [files.data]\n", "line 2", "`files.data` is no origin")]
     #[case(
         "taskSelector: team is data\n",

@@ -153,6 +153,9 @@ fn open(source: &Source, file_name: &str, format: Option<FileFormat>) -> Result<
                 },
             ))
         }
+        (FileFormat::Text, _) if found.scan.bytes == 0 => Err(DataError::Empty {
+            file: file_name.to_owned(),
+        }),
         (other, _) => Err(DataError::NotATable {
             file: file_name.to_owned(),
             format: format_name(other).to_owned(),

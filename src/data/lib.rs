@@ -73,6 +73,12 @@ pub enum DataError {
         /// What it is.
         format: String,
     },
+    /// The file whose values are to be checked has none.
+    #[error("{file} is empty; give a header and rows")]
+    Empty {
+        /// File name as the user knows it.
+        file: String,
+    },
     /// The file is not what its format says.
     #[error("cannot read {file} as {format}: {reason}")]
     Malformed {

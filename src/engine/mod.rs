@@ -294,6 +294,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
         // With the same write, so that the call needs none of its own before it.
         let next = self.announce(next, now).await?;
+        store_retries(self.store, &progress, &next).await?;
         self.save(&next).await?;
         // After the write: an Event says only what is recorded.
         if let Some(event) = is_retry.then(|| retried(&next)).flatten() {
@@ -332,7 +333,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             at: (self.clock)(),
             instant: Instant::now(),
         };
-        self.record(progress, outcome, now).await
+        Box::pin(self.record(progress, outcome, now)).await
     }
 
     /// One line an attempt: what went wrong, what was added.
@@ -433,6 +434,20 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
         Ok(bytes)
     }
+}
+
+/// Stores the tries that `next` has no more in its state; before that is saved.
+pub(crate) async fn store_retries<S: Store>(
+    store: &S,
+    before: &Progress,
+    next: &Progress,
+) -> Result<(), StoreError> {
+    for (name, retry) in before.leaving_retries(next) {
+        // Plain data with string keys: writing it to memory cannot fail.
+        let bytes = serde_json::to_vec(retry).unwrap_or_default();
+        store.create(&name, &bytes).await?;
+    }
+    Ok(())
 }
 
 /// What became of the last wish for another try.

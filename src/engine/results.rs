@@ -40,6 +40,8 @@ pub const TESTS: &str = "test_solution.py";
 pub const REPLIES: &str = "replies.jsonl";
 /// Folder of what the program wrote on the samples.
 pub const OUTPUTS: &str = "outputs";
+/// Folder of the samples and inputs that the task ran with, which are the defaults of its runs.
+pub const INPUTS: &str = "inputs";
 
 /// Everything that a task leaves.
 #[derive(Clone, Debug, Default)]
@@ -168,7 +170,7 @@ async fn add_documents<S: Store>(
     Ok(lock)
 }
 
-/// Whether outputs, and what tests print, may hold data that no model was to see.
+/// Whether inputs, outputs, and what tests print, may hold data that no model was to see.
 #[must_use]
 pub(crate) fn is_private(task: &Task) -> bool {
     task.exposure <= Exposure::SchemaOnly && task.frozen_inputs().next().is_some()
@@ -179,8 +181,13 @@ pub fn without_data(task: &Task, files: &mut Files) -> Vec<String> {
     if !is_private(task) {
         return Vec::new();
     }
-    let holds_data =
-        |path: &String| path.starts_with(&format!("{OUTPUTS}/")) || path.ends_with(attempts::TEST_OUTPUT);
+    let is_below = |folder: &str, path: &str| {
+        path.strip_prefix(folder)
+            .is_some_and(|rest| rest.starts_with('/'))
+    };
+    let holds_data = |path: &String| {
+        [OUTPUTS, INPUTS].iter().any(|folder| is_below(folder, path)) || path.ends_with(attempts::TEST_OUTPUT)
+    };
     files
         .extract_if(.., |path, _| holds_data(path))
         .map(|(path, _)| path)

@@ -366,9 +366,12 @@ impl About<'_> {
             .join(", ");
         let check = match columns.len() {
             0 => return None,
-            1 => format!("a column {listed}"),
-            count if count <= MOST_FINDINGS => format!("the columns {listed}"),
-            count => format!("the columns {listed} and {} more", count - MOST_FINDINGS),
+            1 => format!("the column {listed} of the task's sample"),
+            count if count <= MOST_FINDINGS => format!("the columns {listed} of the task's sample"),
+            count => {
+                let more = count - MOST_FINDINGS;
+                format!("the columns {listed} and {more} more of the task's sample")
+            }
         };
         Some(Finding {
             column: cut(&listed, LONGEST_COLUMN),

@@ -49,7 +49,7 @@ pub(super) async fn adopt(prepared: &Prepared, store: &FolderStore) -> Result<Op
         return Ok(None);
     };
     let documents = origin.documents.iter();
-    for (name, bytes) in documents.filter(|(name, _)| !task.reruns_tests || is_carried_over(name)) {
+    for (name, bytes) in documents.filter(|(name, _)| is_carried_over(task, name)) {
         // A kill may have left a part of another one: then the task makes its program itself.
         if let Created::Existed(there) = store.create(name, bytes).await?
             && there != *bytes

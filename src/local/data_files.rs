@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use thiserror::Error;
 
-use crate::sources::LARGEST_SOURCE;
+use crate::sources::{LARGEST_SOURCE, remedy};
 
 /// Stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -35,7 +35,7 @@ pub enum DataFilesError {
     #[error("{path} gives more than 1 GiB: give a smaller sample", path = .0.display())]
     TooLarge(PathBuf),
     /// It cannot be read.
-    #[error("cannot read {path}: {source}; correct the path", path = path.display())]
+    #[error("cannot read {path}: {source}; {remedy}", path = path.display(), remedy = remedy(.source))]
     Read {
         /// The path.
         path: PathBuf,
@@ -157,6 +157,15 @@ mod tests {
         let found = DataFiles::find(&[path.to_owned()]);
         assert!(found.paths.is_empty());
         found.errors[0].to_string()
+    }
+
+    #[test]
+    fn of_a_file_that_may_not_be_read_the_path_is_not_called_wrong() {
+        let message = unreadable(Path::new("s.csv"), io::ErrorKind::PermissionDenied.into()).to_string();
+        assert!(
+            message.contains("chmod u+r") && !message.contains("correct the path"),
+            "{message}"
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ use thiserror::Error;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::hex;
 use crate::pipeline::task::{FrozenFile, FrozenFiles};
-use crate::sources::{LARGEST_SOURCE, MOST_FOLDER_FILES, Plan, Source, Wanted, digest};
+use crate::sources::{LARGEST_SOURCE, MOST_FOLDER_FILES, Plan, Source, Wanted, digest, remedy};
 
 /// Folder of samples and inputs inside a run.
 pub const INPUTS: &str = "inputs";
@@ -82,16 +82,6 @@ pub enum FreezeError {
         /// Why.
         message: String,
     },
-}
-
-fn remedy(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => {
-            "let your user read it (chmod u+r), and enter the folders above it"
-        }
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "correct the path",
-        _ => "try again, or give a copy of it",
-    }
 }
 
 /// Freezes everything of `plan` under `into` (folders `inputs` and `acceptance`). `cache` keeps downloads by digest.

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::on_disk::StoredFiles;
 use crate::engine::results::LargeOutput;
 use crate::pipeline::digest::sha256_of;
+use crate::pipeline::task::FrozenFile;
 
 /// Digests of published results by name.
 type Published = BTreeMap<String, BTreeSet<String>>;
@@ -32,7 +34,9 @@ impl LargeFile {
         }
         let copy = || fs::copy(&self.path, place).map(drop);
         if self.stays {
-            return copy();
+            copy()?;
+            // For nobody else, as all results.
+            return fs::set_permissions(place, fs::Permissions::from_mode(0o600));
         }
         fs::hard_link(&self.path, place).or_else(|_| copy())
     }
@@ -78,6 +82,20 @@ impl LargeResults {
             found.sources.push(place);
         }
         Ok(found)
+    }
+
+    /// Adds a sample or input of a task, which stays at `path`.
+    pub fn add_input(&mut self, name: &str, path: PathBuf, input: &FrozenFile) -> io::Result<()> {
+        if input.is_dir {
+            return self.add_folder(name, &path, true);
+        }
+        let file = LargeFile {
+            path,
+            sha256: input.sha256.clone(),
+            stays: true,
+        };
+        self.files.insert(name.to_owned(), file);
+        Ok(())
     }
 
     /// Adds the files of a folder, which stay there.

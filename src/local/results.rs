@@ -1,6 +1,7 @@
 //! What a task leaves where a person looks: the engine's results and the status.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use jiff::Timestamp;
 
@@ -9,7 +10,7 @@ use super::execute::Executed;
 use super::large::LargeResults;
 use super::prepare::Prepared;
 use crate::api::CodeGenTask;
-use crate::engine::results;
+use crate::engine::results::{self, LargeOutput};
 use crate::pipeline::status::{Hold, StatusContext, status};
 
 /// Everything that is published, and the task with its status.
@@ -66,11 +67,24 @@ pub async fn collect(
     let text =
         serde_saphyr::to_string(&task.status).map_err(|error| TaskError::Stopped(error.to_string()))?;
     files.insert("status.yaml".into(), text.into_bytes());
-    let large = LargeResults::find(&prepared.run.stored(), &large);
+    let large = in_files(prepared, &large);
     Ok(Results {
         files,
         large: large.map_err(|error| TaskError::Stopped(error.to_string()))?,
         task,
         outputs,
     })
+}
+
+/// The results that lie in files: large outputs, and what the task ran with, unless no model was to see more than its schema.
+pub fn in_files(prepared: &Prepared, outputs: &[LargeOutput]) -> io::Result<LargeResults> {
+    let mut large = LargeResults::find(&prepared.run.stored(), outputs)?;
+    let task = &prepared.task;
+    if !results::is_private(task) {
+        for file in task.frozen_inputs() {
+            let name = format!("{}/{}", results::INPUTS, file.file_name);
+            large.add_input(&name, prepared.run.input(&file.file_name), file)?;
+        }
+    }
+    Ok(large)
 }

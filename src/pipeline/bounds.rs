@@ -20,7 +20,7 @@ const MOST_FAILURES: usize = 24;
 const MOST_ATTEMPTS: usize = 20;
 /// Decisions that the status shows.
 const MOST_DECISIONS: usize = 8;
-/// Further tries that the status shows.
+/// Further tries that the status shows; those before are documents of the record.
 const MOST_RETRIES: usize = 6;
 /// Libraries of a plan.
 const MOST_LIBRARIES: usize = 24;
@@ -162,8 +162,7 @@ impl Progress {
             decision.decided_by = cut(&decision.decided_by, NAME);
             decision.reason = decision.reason.take().map(|reason| cut(&reason, SENTENCE / 2));
         }
-        let surplus = self.retries.len().saturating_sub(MOST_RETRIES);
-        self.retries.drain(..surplus);
+        self.bound_retries(MOST_RETRIES);
         if let Some(why) = &mut self.retry_refused {
             *why = cut(why, SENTENCE);
         }

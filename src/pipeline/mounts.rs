@@ -22,6 +22,12 @@ impl Task {
         self.samples.iter().chain(&self.input_files)
     }
 
+    /// Whether it refers to anything that may change: a sample, an input with a source, acceptance tests.
+    #[must_use]
+    pub fn has_sources(&self) -> bool {
+        self.acceptance_tests.is_some() || self.frozen_inputs().next().is_some()
+    }
+
     /// Whether what a run reads must not reach the model.
     #[must_use]
     pub fn has_private_data(&self) -> bool {

@@ -22,11 +22,13 @@ use super::task::Task;
 
 mod build;
 mod documents;
+mod retries;
 mod waiting;
 
 use build::is_none;
 pub use build::{Build, BuildFault, BuiltImage, RecordedLock};
 pub use documents::{Document, Documents};
+pub use retries::{EarlierRetries, retry_document};
 pub use waiting::{LONGEST_PAUSE, LONGEST_PAUSE_FOR_A_PERSON, WaitReason, Waiting};
 
 /// Version of the serialised form. A newer one is left alone.
@@ -67,6 +69,9 @@ pub struct Progress {
     /// The stage in which it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_in: Option<Stage>,
+    /// Further tries that are in the record alone.
+    #[serde(default, skip_serializing_if = "EarlierRetries::is_none")]
+    pub earlier_retries: EarlierRetries,
     /// Further tries after an end, the last one last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retries: Vec<RetryStatus>,
@@ -257,6 +262,7 @@ impl Progress {
             stop: None,
             stopped_in: None,
             ended_in: None,
+            earlier_retries: EarlierRetries::default(),
             retries: Vec::new(),
             retry_refused: None,
             agent: None,

@@ -20,11 +20,9 @@ pub fn may_adopt(task: &Task) -> bool {
 #[must_use]
 pub fn key_of(task: &Task, progress: &Progress) -> Option<String> {
     let key = task.reuse_key()?;
-    let hints: Vec<&str> = progress
-        .retries
-        .iter()
-        .filter_map(|retry| retry.hint.as_deref())
-        .collect();
+    let earlier = Some(progress.earlier_retries.hints.as_str()).filter(|hints| !hints.is_empty());
+    let last = progress.retries.iter().filter_map(|retry| retry.hint.as_deref());
+    let hints: Vec<&str> = earlier.into_iter().chain(last).collect();
     if hints.is_empty() {
         return Some(key);
     }
@@ -64,12 +62,13 @@ pub fn needed(origin: &Progress) -> Vec<&Document> {
     all.into_iter().flatten().chain(lock).collect()
 }
 
-/// Whether a task that tests an adopted program again takes this document over; test results of the origin it does not.
+/// Whether a task that adopts a program takes this document over: no further tries of the origin, and where it tests the program again
+/// no test results.
 #[must_use]
-pub fn is_carried_over(document: &str) -> bool {
-    !["documents/run-", "documents/diagnosis-"]
-        .iter()
-        .any(|runs| document.starts_with(runs))
+pub fn is_carried_over(task: &Task, document: &str) -> bool {
+    let is_of = |kinds: &[&str]| kinds.iter().any(|kind| document.starts_with(kind));
+    let is_result = is_of(&["documents/run-", "documents/diagnosis-"]);
+    !(is_of(&["documents/retry-"]) || task.reruns_tests && is_result)
 }
 
 /// The progress of a task that takes over the result of `origin`, the task `from`: at its end, or before its tests.

@@ -100,7 +100,11 @@ pub fn status(
     } = around;
     // What has ended waits for nothing.
     let hold = hold.filter(|_| !progress.stage.is_terminal());
-    let state = hold.map_or_else(|| State::of(task, progress), State::held);
+    let mut state = hold.map_or_else(|| State::of(task, progress), State::held);
+    // Only there something is shown of it.
+    if isolation.is_some() {
+        state = state.in_cluster(progress);
+    }
     let stamp = Stamp {
         generation,
         before,

@@ -1,5 +1,7 @@
 //! Why a source cannot be had.
 
+use std::io;
+
 use thiserror::Error;
 
 /// A source that cannot be had. Of category configuration: the message says what to change.
@@ -93,6 +95,17 @@ pub enum SourceError {
         /// The option that gives the file.
         option: String,
     },
+}
+
+/// What to do about a file or folder of this machine that cannot be read.
+pub(crate) fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "let your user read it (chmod u+r), and enter the folders above it"
+        }
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "correct the path",
+        _ => "try again, or give a copy of it",
+    }
 }
 
 pub(crate) fn keys_text(keys: &[String]) -> String {

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::error::SourceError;
-pub(crate) use self::error::keys_text;
+pub(crate) use self::error::{keys_text, remedy};
 use self::names::last_segment;
 use self::names::name_files;
 pub(crate) use self::names::{sample_names, usable};
@@ -198,6 +198,27 @@ fn claims_of(task: &CodeGenTask) -> impl Iterator<Item = &str> {
             ContentSource::Claim(claim) => Some(claim.claim_name.as_str()),
             _ => None,
         })
+}
+
+/// The task with no other sources of samples and inputs than those that are `wanted`, each where it was.
+pub(crate) fn with_sources_of(task: &CodeGenTask, wanted: impl Fn(&str) -> bool) -> CodeGenTask {
+    let mut task = task.clone();
+    for sample in &mut task.spec.samples {
+        if !wanted(&sample.name) {
+            // A sample needs a source, and without this one the index of the others in messages would be another.
+            *sample = Sample {
+                name: sample.name.clone(),
+                inline: Some(String::new()),
+                ..Sample::default()
+            };
+        }
+    }
+    for input in &mut task.spec.inputs {
+        if !wanted(&input.name) {
+            input.source = None;
+        }
+    }
+    task
 }
 
 struct Resolver<'a> {

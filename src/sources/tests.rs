@@ -284,3 +284,13 @@ fn messages_in_a_cluster_name_no_command_line_options() {
         "spec.samples[0] (m) refers to key k of ConfigMap penguins, which has notes, penguins.csv: correct the key"
     );
 }
+
+#[test]
+fn sources_that_are_not_wanted_are_left_out_and_the_others_stay_where_they_are() {
+    let spec = "  prompt: p\n  samples:\n  - {name: a, configMapKeyRef: {name: gone, key: a.csv}}\n  - {name: b, inline: \"x,y\"}\n  inputs:\n  - {name: rates, type: File, source: {configMapKeyRef: {name: rates, key: r}}}\n";
+    let task = CodeGenTask::new("t", serde_saphyr::from_str(spec).unwrap());
+    let left = with_sources_of(&task, |name| name == "b").spec;
+    assert_eq!(left.samples[0].config_map_key_ref, None);
+    assert_eq!(left.samples[1], task.spec.samples[1]);
+    assert_eq!(left.inputs[0].source, None);
+}

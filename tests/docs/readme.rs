@@ -104,17 +104,12 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// The program, with recorded replies in the place of a model, whichever it is. `new` writes its folder, and runs no task of a prompt without replies.
+/// The program, with recorded replies in the place of a model, whichever it is.
 const ASKING_NOBODY: &str = r#"#!/bin/sh
 if [ -n "${OPENAI_API_KEY:-}" ]; then
   case "$1" in
   local) set -- local -k examples/penguins --replay examples/penguins/replies.jsonl ;;
-  new)
-    for word in "$@"; do
-      shift
-      [ "$word" = --run ] || set -- "$@" "$word"
-    done
-    ;;
+  new) set -- "$@" --replay bin/new.jsonl ;;
   esac
 fi
 exec built "$@"
@@ -141,6 +136,7 @@ impl Checkout {
             "#!/bin/sh\ncase $1 in run) ;; *) exit 0 ;; esac\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec built \"$@\"\n",
         );
         write_program(&bin.join("kubectl-codegen"), ASKING_NOBODY);
+        fs::copy(root().join("tests/docs/new.jsonl"), bin.join("new.jsonl")).unwrap();
         Self { folder }
     }
 
@@ -200,6 +196,12 @@ fn the_commands_of_the_readme_work_in_their_order_and_print_what_it_shows() {
     assert!(!again.contains(" tokens   "), "a call was made:\n{again}");
     assert!(again.contains("Adelie,151,3700.66"), "{again}");
     for block in &commands[2..] {
-        checkout.run(block);
+        let said = printed(&checkout.run(block));
+        if block.contains("kubectl-codegen new ") {
+            assert!(
+                said.contains("write-count-and-mean-body succeeded: TestsPassed"),
+                "{said}"
+            );
+        }
     }
 }

@@ -53,6 +53,11 @@ async fn everything_that_a_task_left_can_be_taken_out_and_replayed_without_a_clu
             assert!(!read(path).is_empty(), "{path} is empty");
         }
         assert!(read("outputs/summary.csv").contains("Adelie,151,3700.7"));
+        let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/penguins/penguins.csv");
+        assert_eq!(
+            read("inputs/penguins.csv"),
+            std::fs::read_to_string(sample).unwrap()
+        );
         let applied: Value = serde_saphyr::from_str(&read("task.yaml")).unwrap();
         assert_eq!(applied["spec"]["prompt"], json!(task.spec.prompt));
         let secret = space.api::<Secret>().get("openai").await.unwrap();
@@ -76,6 +81,20 @@ async fn everything_that_a_task_left_can_be_taken_out_and_replayed_without_a_clu
         assert_eq!(replayed.status.code(), Some(0), "{said}");
         let program = std::fs::read_to_string(local.path().join("solution.py")).unwrap();
         assert_eq!(program, read("solution.py"));
+
+        // The folder is a local result: it has all that a replay needs.
+        let replayed = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
+            .arg("replay")
+            .arg(folder.path())
+            .args(["--index-url", "-"])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&replayed.stdout);
+        assert!(
+            said.contains("came to the same end"),
+            "{said}{}",
+            String::from_utf8_lossy(&replayed.stderr)
+        );
     })
     .await;
 }
@@ -93,7 +112,12 @@ async fn data_of_a_task_with_exposure_schema_only_stays_in_the_cluster() {
         let (_, said) = export(space, "penguin-masses", folder.path());
         assert!(said.contains("outputs/summary.csv"), "{said}");
         assert!(folder.path().join("solution.py").exists());
-        for path in ["outputs", "test-output.txt", "attempts/1/test-output.txt"] {
+        for path in [
+            "inputs",
+            "outputs",
+            "test-output.txt",
+            "attempts/1/test-output.txt",
+        ] {
             assert!(!folder.path().join(path).exists(), "{path} is exported");
         }
     })

@@ -76,6 +76,19 @@ async fn a_finished_task_is_shown_by_every_command_and_replayed_to_the_same_end(
         assert!(all.contains(&space.name), "{all}");
         let (replayed, _) = said(&codegen(space, &["replay", TASK, "--index-url", "-"]), 0);
         assert!(replayed.contains("came to the same end"), "{replayed}");
+        space.apply_objects(&[json!({
+            "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenRun", "metadata": {"name": "other"},
+            "spec": {"taskRef": {"name": TASK}, "inputs": [{"name": "measurements", "source": {"inline": "a,b\n1,2\n"}}]},
+        })]);
+        let (lines, _) = said(&codegen(space, &["logs", TASK, "--run", "other", "-f"]), 0);
+        assert!(
+            lines.starts_with("run other Failed: ") && lines.contains("KeyError"),
+            "{lines}"
+        );
+        // What the task ran with is kept with it.
+        space.kubectl(&["delete", "configmap", "penguins", "penguin-acceptance"]);
+        let (replayed, _) = said(&codegen(space, &["replay", TASK, "--index-url", "-"]), 0);
+        assert!(replayed.contains("came to the same end"), "{replayed}");
     })
     .await;
 }

@@ -98,6 +98,12 @@ fn everything_wrong_with_the_inputs_is_said_and_nothing_runs() {
 }
 
 #[test]
+fn the_folder_of_results_has_the_samples_that_runs_take_by_default() {
+    let sample = fs::read(examples().join("penguins/penguins.csv")).unwrap();
+    assert_eq!(fs::read(penguins().join("inputs/penguins.csv")).unwrap(), sample);
+}
+
+#[test]
 fn an_input_without_a_default_must_be_given() {
     let done = total(&[]);
     expect_code(&done, 2);

@@ -34,7 +34,8 @@ fn a_program_that_fails_gives_its_exit_code_and_its_last_lines() {
     assert!(status["lastLines"].as_str().unwrap().contains("Traceback"));
     let told = stderr(&done);
     assert!(
-        told.starts_with("! input measurements: expected the columns species, island,"),
+        told.starts_with("! input measurements: lacks the columns species, island,")
+            && told.contains("the task's sample; give a file that has what the\n  sample has\n"),
         "{told}"
     );
     assert!(
@@ -44,6 +45,21 @@ fn a_program_that_fails_gives_its_exit_code_and_its_last_lines() {
     assert!(
         told.contains("\n    File \"/sandbox/solution.py\", line "),
         "{told}"
+    );
+}
+
+#[test]
+fn an_empty_file_in_the_place_of_a_sample_is_called_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("today.csv");
+    fs::write(&file, "").unwrap();
+    let input = format!("measurements=@{}", file.display());
+    let done = run(&penguins(), &["--input", &input, "--validation", "enforce"]);
+    expect_code(&done, 1);
+    assert_eq!(
+        stderr(&done),
+        "error: the program was not run: input measurements: expected a table like the sample (today.csv is empty; give a header and \
+         rows)\n"
     );
 }
 

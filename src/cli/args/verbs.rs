@@ -233,9 +233,9 @@ pub struct LogsArgs {
     #[arg(long)]
     pub all: bool,
     /// In the place of the task a run of its program (`CodeGenRun`): the last lines of one that has failed.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["attempt", "all", "follow"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["attempt", "all"])]
     pub run: Option<String>,
-    /// Go on with what comes, until the task has ended.
+    /// Go on with what comes, until the task has ended; of a run, wait for its end.
     #[arg(short = 'f', long)]
     pub follow: bool,
 }

@@ -161,8 +161,7 @@ pub(super) fn of_record(task: &RecordedTask) -> Result<Vec<Happening>, Absent> {
             ..Happening::of_task(at.0, reason, message)
         });
     }
-    let retries = status.retries.iter();
-    all.extend(retries.filter_map(|retry| {
+    all.extend(task.retries()?.iter().filter_map(|retry| {
         Some(Happening::of_task(
             retry.at.as_ref()?.0,
             "Retried",

@@ -4,22 +4,41 @@ use crate::api::CodeGenRun;
 use crate::cli::cluster::{Cluster, refusal};
 use crate::cli::command::{TASK_FAILED, USAGE};
 use crate::cli::ended::Absent;
+use crate::cli::progress::Progress;
+use crate::cli::run::cluster::until_its_end;
 
 /// What the run `name` of the program of `task` printed.
 pub(super) async fn of_run(cluster: &Cluster, task: &str, name: &str) -> Result<String, Absent> {
+    last_lines(&read(cluster, name).await?, task)
+}
+
+/// The same, once it has ended: a sandbox prints nothing before.
+pub(super) async fn of_run_at_its_end(
+    cluster: &Cluster,
+    task: &str,
+    name: &str,
+    progress: &Progress,
+) -> Result<String, Absent> {
+    // A watch waits for ever for what is not there.
+    is_of(&read(cluster, name).await?, task)?;
+    until_its_end(cluster, name, progress).await?;
+    of_run(cluster, task, name).await
+}
+
+async fn read(cluster: &Cluster, name: &str) -> Result<CodeGenRun, Absent> {
     let wrong = |message| Absent::new(message, USAGE);
     let namespace = &cluster.namespace;
     let found = cluster.runs().get_opt(name).await;
     let found = found.map_err(|error| wrong(refusal(&error, name, namespace)))?;
-    let run = found.ok_or_else(|| {
+    found.ok_or_else(|| {
         wrong(format!(
             "there is no CodeGenRun {name} in namespace {namespace}: kubectl get codegenruns -A lists those that there are"
         ))
-    })?;
-    last_lines(&run, task)
+    })
 }
 
-fn last_lines(run: &CodeGenRun, task: &str) -> Result<String, Absent> {
+/// Refuses a run of another task's program.
+fn is_of(run: &CodeGenRun, task: &str) -> Result<(), Absent> {
     let name = run.metadata.name.as_deref().unwrap_or_default();
     let of = run.spec.task_ref.as_ref().map(|task| task.name.as_str());
     if of != Some(task) {
@@ -29,6 +48,12 @@ fn last_lines(run: &CodeGenRun, task: &str) -> Result<String, Absent> {
             USAGE,
         ));
     }
+    Ok(())
+}
+
+fn last_lines(run: &CodeGenRun, task: &str) -> Result<String, Absent> {
+    is_of(run, task)?;
+    let name = run.metadata.name.as_deref().unwrap_or_default();
     let status = run.status.clone().unwrap_or_default();
     let stage = status.stage.as_deref().unwrap_or("Pending");
     let message = status.message.unwrap_or_default();

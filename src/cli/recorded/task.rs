@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 
+use crate::api::retry::RetryStatus;
 use crate::api::status::CodeGenTaskStatus;
 use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::cli::command::{TASK_FAILED, USAGE};
@@ -12,7 +13,7 @@ use crate::cli::ended::Absent;
 use crate::engine::attempt::AttemptRecord;
 use crate::engine::results::source_of;
 use crate::ledger::{Entry, MemoryStore};
-use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::{Progress, retry_document};
 use crate::pipeline::task::Task;
 
 /// Where the record of a task is.
@@ -84,6 +85,23 @@ impl RecordedTask {
             .collect::<Result<_, _>>()?;
         entries.sort_by_key(|entry| entry.sequence);
         Ok(entries)
+    }
+
+    /// Every further try in order; where the documents cannot be read, those that the status has.
+    pub fn retries(&self) -> Result<Vec<RetryStatus>, Absent> {
+        let progress = self.progress.as_ref().filter(|_| self.withheld.is_none());
+        let earlier = progress.map_or(0, |progress| progress.earlier_retries.count);
+        let read = |number| {
+            let name = retry_document(number);
+            let bytes = self.documents.get(&name).ok_or_else(|| {
+                let message = format!("{name}, a further try of {}, is missing in its record", self.name);
+                Absent::new(message, USAGE)
+            })?;
+            read_json(&name, bytes)
+        };
+        let mut all = (1..=earlier).map(read).collect::<Result<Vec<_>, _>>()?;
+        all.extend(self.status.retries.iter().cloned());
+        Ok(all)
     }
 
     /// Numbers of the attempts whose report is recorded, in order.

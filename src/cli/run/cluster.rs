@@ -18,6 +18,7 @@ use super::request::{Program, request};
 use crate::cli::args::RunArgs;
 use crate::cli::cluster::Cluster;
 use crate::cli::command::{TASK_FAILED, USAGE, fail, fail_each, runtime};
+use crate::cli::ended::Absent;
 use crate::cli::paint::Mark;
 use crate::cli::progress::Progress;
 use crate::cli::render::step;
@@ -45,6 +46,20 @@ impl Stopped {
             messages: vec![message.to_string()],
             code: TASK_FAILED,
         }
+    }
+}
+
+/// Waits until a run has ended; says meanwhile what it waits for.
+pub(in crate::cli) async fn until_its_end(
+    cluster: &Cluster,
+    name: &str,
+    progress: &Progress,
+) -> Result<(), Absent> {
+    let followed = follow(cluster, name, progress).await;
+    progress.stop();
+    match followed {
+        Ok(_) => Ok(()),
+        Err(Stopped { messages, code }) => Err(Absent::new(messages.join("\n"), code)),
     }
 }
 

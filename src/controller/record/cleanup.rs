@@ -25,15 +25,15 @@ const MOST_TRIES: usize = 6;
 /// `but` is the result that stays where earlier ends of the run left others.
 pub async fn clear(client: &Client, run: &Revision, progress: &Progress, but: Option<&str>) {
     let task = Ended::of(&run.owner);
-    let has_inputs = run.task.frozen_inputs().next().is_some();
-    clear_components(client, task, superfluous(progress.stage, has_inputs), None).await;
+    let superfluous = superfluous(progress.stage, run.task.has_sources());
+    clear_components(client, task, superfluous, None).await;
     if but.is_some() {
         clear_components(client, task, &[Component::Result], but).await;
     }
 }
 
-/// What nobody needs of a task that came to this end. `has_inputs`: whether it has samples, or inputs with a source.
-pub fn superfluous(end: Stage, has_inputs: bool) -> &'static [Component] {
+/// What nobody needs of a task that came to this end. `has_sources`: whether it has samples, inputs with a source, or acceptance tests.
+pub fn superfluous(end: Stage, has_sources: bool) -> &'static [Component] {
     let all = &[
         Component::Record,
         Component::Sandbox,
@@ -41,8 +41,8 @@ pub fn superfluous(end: Stage, has_inputs: bool) -> &'static [Component] {
         Component::Snapshot,
     ];
     // A failed task may go on when a limit is raised, and then needs its snapshot. The inputs of a program that passed are the defaults of
-    // its runs.
-    if end == Stage::Succeeded && !has_inputs {
+    // its runs, and a replay needs them and the acceptance tests.
+    if end == Stage::Succeeded && !has_sources {
         all
     } else {
         &all[..3]

@@ -108,7 +108,9 @@ mod tests {
     use super::*;
     use crate::api::status::{ArtifactRef, CaseEvidence};
     use crate::pipeline::digest::sha256_hex;
-    use crate::pipeline::progress::{BuildFault, BuiltImage, Document, RecordedLock, Recurrence};
+    use crate::pipeline::progress::{
+        BuildFault, BuiltImage, Document, EarlierRetries, RecordedLock, Recurrence,
+    };
     use crate::pipeline::status::{StatusContext, status};
     use crate::pipeline::test_support::{at, start, task};
 
@@ -151,6 +153,10 @@ mod tests {
         later.rejections = vec!["not JSON".into()];
         later.build.wanted.pip = vec!["pandas".into()];
         later.build.built = Some(crate::pipeline::test_support::image(&["pandas"]));
+        later.earlier_retries = EarlierRetries {
+            count: 3,
+            hints: sha256_hex(b"day first"),
+        };
         assert_eq!(there_and_back(&later), later);
         if let Some(built) = &mut later.build.built {
             built.resolved = (0..1_000).map(|number| format!("package=={number}")).collect();

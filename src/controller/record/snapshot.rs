@@ -287,6 +287,19 @@ fn no_key(namespace: &str, file: &MountedFile) -> StoreError {
     }
 }
 
+/// The acceptance tests of the task whose snapshot is `name`; `None` where it has none, or the snapshot is gone.
+pub async fn acceptance_tests(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let snapshot = read(client, namespace, name).await?;
+    match snapshot.and_then(|snapshot| snapshot.acceptance_tests) {
+        Some(file) => content_in(client, namespace, &file).await.map(Some),
+        None => Ok(None),
+    }
+}
+
 /// The profiles of a snapshot's samples, where it has them.
 pub async fn profiles(
     client: &Client,
@@ -310,11 +323,15 @@ pub async fn profiles(
 
 /// Reads one file of a snapshot.
 pub async fn content(client: &Client, owner: &Owner, file: &MountedFile) -> Result<Vec<u8>, StoreError> {
-    let found = data(client, &owner.namespace, &file.secret).await?;
+    content_in(client, &owner.namespace, file).await
+}
+
+async fn content_in(client: &Client, namespace: &str, file: &MountedFile) -> Result<Vec<u8>, StoreError> {
+    let found = data(client, namespace, &file.secret).await?;
     found
         .and_then(|mut data| data.remove(&file.key))
         .map(|bytes| bytes.0)
-        .ok_or_else(|| no_key(&owner.namespace, file))
+        .ok_or_else(|| no_key(namespace, file))
 }
 
 async fn data(

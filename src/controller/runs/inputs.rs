@@ -8,7 +8,7 @@ use super::program::Program;
 use super::source::{Given, invalid};
 use crate::api::run::RunSource;
 use crate::api::source::ContentSource;
-use crate::api::values::{Sample, ValueType};
+use crate::api::values::ValueType;
 use crate::api::{CodeGenRun, CodeGenTask};
 use crate::controller::claims;
 use crate::controller::context::Context;
@@ -22,6 +22,7 @@ use crate::pipeline::run::{ResolvedRun, RunFault, RunSettings, resolve};
 use crate::pipeline::task::{FrozenFile, Task};
 use crate::sandbox::Progressing;
 use crate::sandbox::kubernetes::Owner;
+use crate::sources::with_sources_of;
 
 /// A run that can begin.
 pub struct PreparedRun {
@@ -192,7 +193,8 @@ async fn from_sources(
     task: &CodeGenTask,
     wanted: &BTreeSet<&String>,
 ) -> Result<Vec<(FrozenFile, Contents)>, Blocked> {
-    let mut asked = only(task, wanted);
+    let mut asked = with_sources_of(task, |name| wanted.iter().any(|wanted| *wanted == name));
+    asked.spec.acceptance_tests = None;
     // Downloads are remembered for whom they were made.
     asked.metadata.uid.clone_from(&object.metadata.uid);
     let read = read_sources(&context.client, &context.downloads, &asked).await;
@@ -208,28 +210,6 @@ async fn from_sources(
             Some((file, contents))
         })
         .collect())
-}
-
-/// The task with no other sources than these, each where it was.
-fn only(task: &CodeGenTask, wanted: &BTreeSet<&String>) -> CodeGenTask {
-    let mut task = task.clone();
-    for sample in &mut task.spec.samples {
-        if !wanted.contains(&sample.name) {
-            // A sample needs a source, and without this one the index of the others in messages would be another.
-            *sample = Sample {
-                name: sample.name.clone(),
-                inline: Some(String::new()),
-                ..Sample::default()
-            };
-        }
-    }
-    for input in &mut task.spec.inputs {
-        if !wanted.contains(&input.name) {
-            input.source = None;
-        }
-    }
-    task.spec.acceptance_tests = None;
-    task
 }
 
 /// The task's own files must be those that its program was tested on.
@@ -254,38 +234,4 @@ fn unchanged(
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn task() -> CodeGenTask {
-        serde_json::from_value(json!({
-            "metadata": {"name": "penguins"},
-            "spec": {
-                "prompt": "p",
-                "samples": [
-                    {"name": "a", "configMapKeyRef": {"name": "gone", "key": "a.csv"}},
-                    {"name": "b", "inline": "x,y\n1,2\n"},
-                ],
-                "inputs": [{"name": "rates", "type": "File", "source": {"configMapKeyRef": {"name": "rates", "key": "r"}}}],
-                "acceptanceTests": {"inline": "def test_a(): pass"},
-            },
-        }))
-        .unwrap()
-    }
-
-    #[test]
-    fn what_the_run_gives_itself_is_not_asked_of_the_task() {
-        let wanted = ["b".to_owned()];
-        let task = only(&task(), &wanted.iter().collect());
-        assert_eq!(task.spec.samples[0].config_map_key_ref, None);
-        assert_eq!(task.spec.samples[1].inline.as_deref(), Some("x,y\n1,2\n"));
-        assert_eq!(task.spec.inputs[0].source, None);
-        assert_eq!(task.spec.acceptance_tests, None);
-        assert_eq!(crate::controller::sources::read::config_maps(&task), []);
-    }
 }

@@ -72,7 +72,9 @@ impl Finish for TaskPass<'_> {
             uid: self.object().metadata.uid.as_deref().unwrap_or_default(),
         };
         let spec = &self.object().spec;
-        let has_inputs = !spec.samples.is_empty() || spec.inputs.iter().any(|input| input.source.is_some());
-        clear_components(&self.context().client, task, superfluous(end, has_inputs), None).await;
+        let has_sources = !spec.samples.is_empty()
+            || spec.inputs.iter().any(|input| input.source.is_some())
+            || spec.acceptance_tests.is_some();
+        clear_components(&self.context().client, task, superfluous(end, has_sources), None).await;
     }
 }

@@ -106,9 +106,7 @@ async fn take(
     else {
         return Ok(None);
     };
-    if task.reruns_tests {
-        documents.retain(|document, _| is_carried_over(document));
-    }
+    documents.retain(|document, _| is_carried_over(task, document));
     let progress = adopted(task, &progress, &name, &owner.run, Timestamp::now());
     Ok(Some(Adopted { progress, documents }))
 }

@@ -55,6 +55,12 @@ async fn a_large_output_is_checked_in_another_pod_and_spends_no_attempt_and_no_c
         rehearsal.message.unwrap(),
         "the output words has 8388608 bytes, sha256 0123456789ab, and was checked on the disk that the program wrote it to"
     );
+    assert!(
+        message.contains(
+            "a CodeGenRun with spec.outputs.persistentVolumeClaim makes them of the same samples again"
+        ),
+        "{message}"
+    );
 }
 
 #[tokio::test]
@@ -89,6 +95,8 @@ async fn outputs_that_fit_their_report_cost_no_other_pod() {
     let spec = json!({"outputs": [{"name": "words", "type": "File"}], "testing": {"cases": "Off"}});
     world.apply_task("words", &spec);
     world.ends_well("words").await;
+    let message = world.message::<CodeGenTask>("words");
+    assert!(!message.contains("CodeGenRun"), "{message}");
     assert_eq!(pods_created(&world), 1);
 }
 

@@ -5,13 +5,15 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use jiff::Timestamp;
 
 use super::world::{Script, World, code, diagnosis, fixed_count, plan, splits, tests};
+use crate::api::retry::RetryStatus;
 use crate::engine::event::Event;
 use crate::engine::results;
 use crate::ledger::{Fault, FaultMoment, Ledger, MemoryStore, Store as _};
 use crate::pipeline::call::{CallKind, FinishReason};
 use crate::pipeline::machine::Outcome;
-use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::{Progress, retry_document};
 use crate::pipeline::retry::Retry;
+use crate::pipeline::reuse::key_of;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::test_support::task;
 
@@ -122,6 +124,45 @@ async fn a_new_program_is_asked_for_with_the_hint_and_the_first_one_stays_as_evi
     assert!(text("solution.py").contains("len(text.split())"));
     assert!(text("attempts/1/solution.py").contains("return len(text)\n"));
     assert!(text("conversation.jsonl").contains(HINT));
+}
+
+#[tokio::test]
+async fn of_many_tries_the_state_has_the_last_and_the_record_those_before() {
+    let mut script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text)"));
+    for _ in 0..9 {
+        script = script.with(CallKind::Tests, &tests(2));
+    }
+    let (world, store) = failed(script).await;
+    let mut end = None;
+    for number in 1..=8 {
+        retry(&world, &store, "Tests", Some(&format!("hint {number}"))).await;
+        end = Some(world.live(&store).await.unwrap());
+    }
+    let end = end.unwrap();
+    assert_eq!((end.stage, end.attempt), (Stage::Failed, 9), "{end:#?}");
+    let hints: Vec<&str> = end
+        .retries
+        .iter()
+        .filter_map(|retry| retry.hint.as_deref())
+        .collect();
+    assert_eq!(
+        hints,
+        ["hint 3", "hint 4", "hint 5", "hint 6", "hint 7", "hint 8"]
+    );
+    assert_eq!((end.earlier_retries.count, end.retries_so_far()), (2, 8));
+    for number in 1..=2 {
+        let bytes = store.read(&retry_document(number)).await.unwrap().unwrap();
+        let retry: RetryStatus = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(retry.hint, Some(format!("hint {number}")));
+        assert_eq!(retry.attempts, i32::try_from(number).unwrap());
+    }
+    assert_eq!(store.read(&retry_document(3)).await.unwrap(), None);
+    // What a hint has led to, however long ago, is not what the spec asks for alone.
+    let mut without = end.clone();
+    without.earlier_retries.hints.clear();
+    assert_ne!(key_of(&world.task, &end), key_of(&world.task, &without));
 }
 
 #[tokio::test]

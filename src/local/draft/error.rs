@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::sources::remedy;
+
 /// A file or an option that no task can be made of.
 #[derive(Debug, Error)]
 pub enum DraftError {
     /// It cannot be read.
-    #[error("{option} {path}: cannot be read: {source}; correct the path", path = path.display())]
+    #[error("{option} {path}: cannot be read: {source}; {remedy}", path = path.display(), remedy = remedy(.source))]
     Read {
         /// The option that names it.
         option: &'static str,
@@ -76,4 +78,27 @@ pub enum DraftError {
          that holds the key with --model-key-env"
     )]
     SecretAddress,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_file_that_may_not_be_read_the_path_is_not_called_wrong() {
+        let message = |kind: io::ErrorKind| {
+            let error = DraftError::Read {
+                option: "--sample",
+                path: PathBuf::from("s.csv"),
+                source: kind.into(),
+            };
+            error.to_string()
+        };
+        assert!(message(io::ErrorKind::NotFound).ends_with("; correct the path"));
+        let refused = message(io::ErrorKind::PermissionDenied);
+        assert!(
+            refused.contains("chmod u+r") && !refused.contains("correct the path"),
+            "{refused}"
+        );
+    }
 }

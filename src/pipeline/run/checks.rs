@@ -42,7 +42,8 @@ impl Finding {
         let Self { name, check, .. } = self;
         let first = self.first.join(", ");
         match (self.count, first.is_empty()) {
-            (0, _) => format!("{side} {name}: expected {check}"),
+            (0, _) if self.column.is_empty() => format!("{side} {name}: expected {check}"),
+            (0, _) => format!("{side} {name}: lacks {check}; give a file that has what the sample has"),
             (1, false) => format!("{side} {name}: 1 value breaks {check} ({first})"),
             (1, true) => format!("{side} {name}: 1 value breaks {check}"),
             (count, false) => format!("{side} {name}: {count} values break {check} ({first})"),

@@ -7,12 +7,16 @@ use super::conditions::{Kind, conditions};
 use super::hold::Hold;
 use crate::api::common::TestingMode;
 use crate::api::conditions::reason;
-use crate::api::status::EvidenceStrength;
+use crate::api::status::{EvidenceStrength, RehearsalResult};
 use crate::pipeline::approval;
 use crate::pipeline::evidence::{doubt, evidence};
 use crate::pipeline::progress::{Progress, WaitReason, Waiting};
 use crate::pipeline::stage::{Category, Stage, StopReason};
 use crate::pipeline::task::Task;
+
+/// What is said of outputs of the rehearsal that were too large for its report, where they go with the sandbox.
+const NOT_RETAINED: &str = "the outputs that were too large for its report went with the sandbox: a CodeGenRun with \
+                        spec.outputs.persistentVolumeClaim makes them of the same samples again, and keeps them";
 
 /// What a task is in, before it is written as conditions.
 pub(super) struct State {
@@ -28,6 +32,18 @@ impl State {
             message: hold.message.clone(),
             kind: hold.until.into(),
         }
+    }
+
+    /// The same in a cluster, where large outputs of the rehearsal are not kept.
+    pub(super) fn in_cluster(mut self, progress: &Progress) -> Self {
+        let rehearsal = progress.rehearsal.as_ref();
+        // Of one that passed nothing else is said.
+        let has_large = rehearsal
+            .is_some_and(|status| status.result == RehearsalResult::Passed && status.message.is_some());
+        if progress.stage == Stage::Succeeded && has_large {
+            self.message = format!("{}; {NOT_RETAINED}", self.message);
+        }
+        self
     }
 
     pub(super) fn of(task: &Task, progress: &Progress) -> Self {

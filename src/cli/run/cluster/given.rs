@@ -16,6 +16,7 @@ use crate::local::run::given::{GivenFile, GivenInputs, file_name, sort, stdin};
 use crate::local::run::write;
 use crate::pipeline::run::Options;
 use crate::pipeline::stage::Stage;
+use crate::sources::remedy;
 
 /// Which program is meant; the command line has one of both.
 pub(super) fn program(args: &RunArgs) -> Program {
@@ -88,14 +89,17 @@ fn places(args: &RunArgs) -> Option<RunOutputs> {
     })
 }
 
+fn unreadable(name: &str, path: &Path, error: &std::io::Error) -> String {
+    format!(
+        "{name}: cannot read {}: {error}; {}",
+        path.display(),
+        remedy(error)
+    )
+}
+
 /// What lies at a path. A file that is too large is not read.
 fn content(name: &str, path: &Path) -> Result<Content, String> {
-    let unreadable = |path: &Path, error: std::io::Error| {
-        format!(
-            "{name}: cannot read {}: {error}; correct the path",
-            path.display()
-        )
-    };
+    let unreadable = |path: &Path, error: std::io::Error| unreadable(name, path, &error);
     let too_large = |bytes: u64| {
         format!(
             "{name}: {} has {bytes} bytes, and at most {LARGEST_FILE} go to a cluster from here: put it on a PersistentVolumeClaim, and \
@@ -149,6 +153,19 @@ mod tests {
         let refusal = content("notes", folder.path()).unwrap_err();
         assert!(refusal.contains("inner is no plain file"), "{refusal}");
         let absent = content("notes", &folder.path().join("absent")).unwrap_err();
-        assert!(absent.starts_with("notes: cannot read"), "{absent}");
+        assert!(
+            absent.starts_with("notes: cannot read") && absent.ends_with("; correct the path"),
+            "{absent}"
+        );
+    }
+
+    #[test]
+    fn of_a_file_that_may_not_be_read_the_path_is_not_called_wrong() {
+        let error = std::io::ErrorKind::PermissionDenied.into();
+        let refused = unreadable("notes", Path::new("a.txt"), &error);
+        assert!(
+            refused.contains("chmod u+r") && !refused.contains("correct the path"),
+            "{refused}"
+        );
     }
 }

@@ -16,7 +16,7 @@ use crate::controller::record::store::replace_status;
 use crate::controller::tasks::revision::Started;
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::engine::event::Observer as _;
-use crate::engine::{EngineError, retried};
+use crate::engine::{EngineError, retried, store_retries};
 use crate::ledger::Store as _;
 use crate::pipeline::budget;
 use crate::pipeline::machine::{Outcome, advance};
@@ -95,6 +95,7 @@ impl TaskPass<'_> {
         progress.active_since = Some(now);
         let store = self.store(&run, without_end(&self.object));
         store.take_over(documents).await;
+        store_retries(&store, &before, &progress).await?;
         // The one write: until then the end stands, and the result that it names holds everything from before.
         store
             .save(&serde_json::to_vec(&progress).unwrap_or_default())
@@ -115,7 +116,7 @@ impl TaskPass<'_> {
         let status = self.object.status.as_ref();
         let of_success = status.and_then(|status| status.snapshot.as_ref());
         let stays = of_success
-            .filter(|_| run.task.frozen_inputs().next().is_some())
+            .filter(|_| run.task.has_sources())
             .map(|snapshot| snapshot.name.as_str());
         let task = Ended::of(&run.owner);
         cleanup::clear_components(&self.context.client, task, &[Component::Snapshot], stays).await;
