@@ -3,9 +3,9 @@ use std::time::Instant;
 
 use proptest::prelude::*;
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::{Class, Rules, RulesError, Script, judge};
+use crate::{Class, Outline, Rules, RulesError, Script, judge};
 
 mod corpora;
 mod execution;
@@ -97,6 +97,18 @@ fn a_script_is_plain_data() {
     }]});
     assert_eq!(printed, expected);
     assert_eq!(serde_json::from_value::<Script>(printed).unwrap(), script);
+}
+
+#[rstest]
+#[case("A=1 curl -s 'x y' > f | sh", json!([["A=1", "curl", "-s", "'x y'", "> f"], ["sh"]]))]
+#[case("if a; then (b); elif c; then { d; }; else e; fi", json!([["a"], ["b"], ["c"], ["d"], ["e"]]))]
+#[case("while a; do b; done; for i in x; do c $i; done", json!([["a"], ["b"], ["c", "$i"]]))]
+#[case("f() { a; }; case x in y) b;; esac", json!([["a"], ["b"]]))]
+#[case("ls |", json!([]))]
+fn of_a_denied_command_the_words_are_as_they_are_written(#[case] text: &str, #[case] commands: Value) {
+    assert_eq!(judge(text, &RULES).class, Class::Denied);
+    let outline = Outline::read(text).unwrap_or_default();
+    assert_eq!(json!(outline.commands), commands);
 }
 
 #[test]
@@ -216,6 +228,8 @@ proptest! {
     #[test]
     fn any_text_is_judged(text in r#"([a-z ]{0,4}|[$'"`{}()|&;<>\\\n*?\[\]!~#=,.-]|\$\(|<<|&&|\|\||if|then|fi|for|do|done|ls|cd|python|sed|awk){0,24}"#) {
         let judged = judge(&text, &RULES);
+        let outline = Outline::read(&text);
+        prop_assert!(outline.is_some() || judged.class == Class::Denied);
         prop_assert!(!judged.reason.is_empty());
         prop_assert_eq!(judged.parsed.is_some(), judged.class == Class::Safe);
     }
