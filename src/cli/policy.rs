@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::args::{PolicyArgs, PolicyFormat};
 use super::command::{TASK_FAILED, USAGE};
 use super::{print, print_as_it_is};
-use crate::command_policy::{Class, Judgement, Rules, judge};
+use crate::command_policy::{Class, Judgement, Outline, Rules, Script, judge};
 use crate::data::escape;
 
 /// Most bytes of commands that are read at once.
@@ -17,8 +17,37 @@ const MOST_BYTES: u64 = 64 << 20;
 #[derive(Serialize)]
 struct Judged<'a> {
     command: &'a str,
-    #[serde(flatten)]
-    judgement: Judgement,
+    class: Class,
+    rule: String,
+    reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parsed: Option<Parsed>,
+}
+
+/// What is read of a command.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Parsed {
+    /// What is executed of a safe one.
+    Executed(Script),
+    /// What the grammar reads of another one.
+    Read(Outline),
+}
+
+impl<'a> Judged<'a> {
+    fn new(command: &'a str, judgement: Judgement) -> Self {
+        let parsed = match judgement.parsed {
+            Some(script) => Some(Parsed::Executed(script)),
+            None => Outline::read(command).map(Parsed::Read),
+        };
+        Self {
+            command,
+            class: judgement.class,
+            rule: judgement.rule,
+            reason: judgement.reason,
+            parsed,
+        }
+    }
 }
 
 /// Prints the judgements, and gives the exit code.
@@ -53,7 +82,7 @@ fn printed(args: &PolicyArgs) -> Result<bool, String> {
     for command in commands {
         let judgement = judge(command, &rules);
         is_denied |= judgement.class == Class::Denied;
-        let judged = Judged { command, judgement };
+        let judged = Judged::new(command, judgement);
         let result = match args.format {
             PolicyFormat::Json => serde_json::to_string(&judged)
                 .map_err(io::Error::other)
@@ -79,14 +108,12 @@ fn from_stdin() -> Result<String, String> {
 }
 
 fn as_text(judged: &Judged<'_>) -> String {
-    let Judgement {
-        class, rule, reason, ..
-    } = &judged.judgement;
-    let class = format!("{class:?}");
+    let class = format!("{:?}", judged.class);
     format!(
-        "{class:<11}  {}\n{:<11}  {rule}: {}\n",
+        "{class:<11}  {}\n{:<11}  {}: {}\n",
         escape::one_line(judged.command),
         "",
-        escape::one_line(reason)
+        judged.rule,
+        escape::one_line(&judged.reason)
     )
 }

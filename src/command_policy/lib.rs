@@ -12,6 +12,7 @@ mod denial;
 mod examples;
 mod judge;
 mod options;
+mod outline;
 pub mod paths;
 mod quiet;
 mod rules;
@@ -26,5 +27,6 @@ mod words;
 mod tests;
 
 pub use judge::{Class, Judgement, judge};
+pub use outline::Outline;
 pub use rules::{Rules, RulesError};
 pub use script::Script;

@@ -22,6 +22,8 @@ pub(crate) struct Options {
     long_valued: Vec<String>,
     /// Letters and names of options whose value is a path that is written.
     writes: Vec<String>,
+    /// Whether each word is one option, and a value in the same word a number: for programs that know `-cols` and `-c`.
+    alone: bool,
     /// Whether options end at the first operand.
     ends_at_operand: bool,
 }
@@ -91,7 +93,7 @@ impl Options {
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
             let (beginning, is_whole) = argument.beginning();
-            let is_option = beginning.len() > 1 && beginning.starts_with('-');
+            let is_option = beginning.starts_with('-') && (beginning.len() > 1 || !is_whole);
             if !is_option {
                 parsed.operands.push(argument);
                 if self.ends_at_operand {
@@ -114,7 +116,12 @@ impl Options {
             if let Some(long) = beginning.strip_prefix("--") {
                 parsed.options.push(self.long(program, long, &mut rest)?);
             } else {
-                self.short(program, &beginning[1..], &mut rest, &mut parsed.options)?;
+                let letters = &beginning[1..];
+                let is_number = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+');
+                if self.alone && letters.chars().nth(1).is_some_and(|c| !is_number(c)) {
+                    return Err(unlisted(program, beginning));
+                }
+                self.short(program, letters, &mut rest, &mut parsed.options)?;
             }
         }
         parsed.before_operands = arguments.len();

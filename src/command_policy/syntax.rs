@@ -14,7 +14,8 @@ const LONGEST: usize = 128 * 1024;
 const MOST_NESTED: usize = 24;
 /// Tokens of a command.
 const MOST_TOKENS: usize = 5_000;
-
+/// Places at which the parser reads all that follows twice, within each other: so often is the innermost read.
+const MOST_READINGS: usize = 5;
 /// Brackets of a word that begins as an element of an array does. The parser tries several readings at each.
 const MOST_BRACKETS: usize = 4;
 
@@ -109,6 +110,25 @@ fn check_tokens(tokens: &[Token]) -> Result<(), Denial> {
         return Err(Denial::syntax(
             "the command has too many parts: run them one after the other, or write a small Python file",
         ));
+    }
+    check_readings(tokens)
+}
+
+/// A parenthesis opens arithmetic or a subshell, an item of `case` ends or goes on: on failure the parser reads again from there.
+fn check_readings(tokens: &[Token]) -> Result<(), Denial> {
+    let (mut open, mut cases) = (0_usize, 0_usize);
+    for token in tokens {
+        match token {
+            Token::Operator(operator, _) if operator == "(" => open += 1,
+            Token::Operator(operator, _) if operator == ")" => open = open.saturating_sub(1),
+            Token::Word(word, _) if word == "case" => cases += 1,
+            _ => {}
+        }
+        if open + cases > MOST_READINGS {
+            return Err(Denial::syntax(format!(
+                "more than {MOST_READINGS} parentheses or cases lie within each other: write the commands one after the other, or a small Python file"
+            )));
+        }
     }
     Ok(())
 }

@@ -1,15 +1,18 @@
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use proptest::prelude::*;
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::{Class, Rules, RulesError, Script, judge};
+use crate::{Class, Outline, Rules, RulesError, Script, judge};
 
 mod corpora;
 mod execution;
 
 use corpora::rules;
+
+static RULES: LazyLock<Rules> = LazyLock::new(rules);
 
 #[test]
 fn the_rules_that_are_shipped_keep_their_examples() {
@@ -96,6 +99,18 @@ fn a_script_is_plain_data() {
     assert_eq!(serde_json::from_value::<Script>(printed).unwrap(), script);
 }
 
+#[rstest]
+#[case("A=1 curl -s 'x y' > f | sh", json!([["A=1", "curl", "-s", "'x y'", "> f"], ["sh"]]))]
+#[case("if a; then (b); elif c; then { d; }; else e; fi", json!([["a"], ["b"], ["c"], ["d"], ["e"]]))]
+#[case("while a; do b; done; for i in x; do c $i; done", json!([["a"], ["b"], ["c", "$i"]]))]
+#[case("f() { a; }; case x in y) b;; esac", json!([["a"], ["b"]]))]
+#[case("ls |", json!([]))]
+fn of_a_denied_command_the_words_are_as_they_are_written(#[case] text: &str, #[case] commands: Value) {
+    assert_eq!(judge(text, &RULES).class, Class::Denied);
+    let outline = Outline::read(text).unwrap_or_default();
+    assert_eq!(json!(outline.commands), commands);
+}
+
 #[test]
 fn what_makes_the_parser_panic_is_denied() {
     for text in ["echo x 99999999999999999999> f", "ls 4294967296<x"] {
@@ -137,16 +152,84 @@ fn what_makes_the_parser_panic_is_denied() {
 #[case("echo \"${a[".to_owned() + &"b[".repeat(40) + "}\"")]
 #[case("$(echo a <<\tb) x$(c\t".to_owned())]
 #[case("echo \"$(cat <<a) $(b\"".to_owned())]
+#[case("(".repeat(24))]
+#[case("( ".repeat(12) + "a")]
+#[case("(( ".to_owned() + &"a ( ".repeat(22))]
+#[case("for ((".to_owned() + &"(".repeat(21))]
+#[case("[[ a =~ ".to_owned() + &"(".repeat(23))]
+#[case("[[ a =~ ".to_owned() + &"b ( ".repeat(23) + " ]]")]
+#[case("case a in b) ".repeat(24))]
+#[case("case a in b) ".repeat(12) + "ls" + &" ;; esac".repeat(12))]
+#[case("f() { ".repeat(24))]
+#[case("< <( ".repeat(24))]
+#[case("cat <( ".repeat(24))]
+#[case("a[(".repeat(24) + "=1")]
+#[case("for i in {1..99}; do ".repeat(4) + "pytest" + &"; done".repeat(4))]
+#[case("a=xxxxxxxx; ".to_owned() + &"a=$a$a$a$a$a$a$a$a; ".repeat(20))]
+#[case("a=".to_owned() + &"x".repeat(60_000) + "; for i in {1..250}; do echo " + &"$a ".repeat(400) + "; done")]
+#[case("for a in *; do ".to_owned() + &"for a in $a$a$a$a$a$a$a$a*; do ".repeat(20) + "ls $a" + &"; done".repeat(21))]
 fn no_text_takes_long_or_ends_the_process(#[case] text: String) {
     let started = Instant::now();
     let _ = judge(&text, &rules());
     assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
 }
 
+/// Openings, of which the parser may take each for one of several things.
+const OPENINGS: [&str; 30] = [
+    "(",
+    "( ",
+    "((",
+    "$((",
+    "$(",
+    "${a:-",
+    "${a[",
+    "`",
+    "[[ (",
+    "[[ a =~ (",
+    "((a",
+    "for ((",
+    "for a in b; do ",
+    "case a in b) ",
+    "case a in (b) ",
+    "if ",
+    "if a; then ",
+    "while ",
+    "until a; do ",
+    "{ ",
+    "f() ",
+    "f() {",
+    "function f ",
+    "coproc a ",
+    "<(",
+    "< <(",
+    "a=(",
+    "a[(",
+    "@(",
+    "cat <<a <<b ",
+];
+
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    /// Each of them alone, and in the two others, as often as a command may have them.
+    #[test]
+    fn no_openings_within_each_other_take_long(
+        openings in prop::collection::vec(prop::sample::select(&OPENINGS[..]), 1..4),
+        end in prop::sample::select(vec!["", "a", "a;", ")", "))", "a )", ";; esac", " }", "\n"]),
+        count in 1_usize..60,
+        ends in 0_usize..60,
+    ) {
+        let text = openings.concat().repeat(count) + &end.repeat(ends);
+        let started = Instant::now();
+        let _ = judge(&text, &RULES);
+        prop_assert!(started.elapsed().as_secs() < 5, "{text:?}: {:?}", started.elapsed());
+    }
+
     #[test]
     fn any_text_is_judged(text in r#"([a-z ]{0,4}|[$'"`{}()|&;<>\\\n*?\[\]!~#=,.-]|\$\(|<<|&&|\|\||if|then|fi|for|do|done|ls|cd|python|sed|awk){0,24}"#) {
-        let judged = judge(&text, &rules());
+        let judged = judge(&text, &RULES);
+        let outline = Outline::read(&text);
+        prop_assert!(outline.is_some() || judged.class == Class::Denied);
         prop_assert!(!judged.reason.is_empty());
         prop_assert_eq!(judged.parsed.is_some(), judged.class == Class::Safe);
     }

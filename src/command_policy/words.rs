@@ -37,6 +37,7 @@ pub(crate) enum Expansion {
 
 /// The arguments of a word: none (an empty variable), one, or several (braces).
 pub(crate) fn arguments(text: &str, scope: &Scope) -> Result<Vec<Argument>, Denial> {
+    scope.count(text.len())?;
     if is_plain(text) {
         return Ok(vec![Argument::Text(text.to_owned())]);
     }
@@ -44,6 +45,7 @@ pub(crate) fn arguments(text: &str, scope: &Scope) -> Result<Vec<Argument>, Deni
     read(&syntax::pieces(text)?, scope, false, &mut units)?;
     let mut words = Vec::new();
     for word in braces::expand(units)? {
+        scope.count(word.len())?;
         words.extend(argument(word, Expansion::Full)?);
     }
     Ok(words)
@@ -51,6 +53,7 @@ pub(crate) fn arguments(text: &str, scope: &Scope) -> Result<Vec<Argument>, Deni
 
 /// The one argument of a word that is a value or a target.
 pub(crate) fn value(text: &str, scope: &Scope) -> Result<Argument, Denial> {
+    scope.count(text.len())?;
     if is_plain(text) {
         return Ok(Argument::Text(text.to_owned()));
     }
@@ -62,6 +65,7 @@ pub(crate) fn value(text: &str, scope: &Scope) -> Result<Argument, Denial> {
 
 /// The text of a here-document.
 pub(crate) fn document(text: &str, is_expanded: bool, scope: &Scope) -> Result<Argument, Denial> {
+    scope.count(text.len())?;
     if !is_expanded || !text.contains(['$', '`', '\\']) {
         return Ok(Argument::Text(text.to_owned()));
     }
@@ -168,6 +172,7 @@ fn named(name: &str, scope: &Scope, is_quoted: bool, units: &mut Vec<Unit>) -> R
                 "${name} would be split into words or match files: quote it, as in \"${name}\""
             )));
         }
+        scope.count(value.len())?;
         units.extend(value.chars().map(Unit::Quoted));
     } else if name == "PWD" {
         units.push(Unit::Later(Part::Folder));
@@ -207,6 +212,14 @@ fn argument(units: Vec<Unit>, expansion: Expansion) -> Result<Option<Argument>, 
             Unit::Quotes => {}
             Unit::Later(part) => parts.push(part),
         }
+    }
+    // It is nothing where the pipeline is shorter: what follows would begin the word.
+    if let [Part::PipeStatus(_), next, ..] = parts.as_slice()
+        && !matches!(next, Part::Text(text) if !text.starts_with('-'))
+    {
+        return Err(Denial::syntax(
+            "${PIPESTATUS[n]} before a dash or another expansion is not settled: write them as separate words",
+        ));
     }
     let word = match parts.as_mut_slice() {
         [] => Argument::Text(String::new()),

@@ -2,7 +2,7 @@
 
 use predicates::prelude::*;
 use predicates::str::contains;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{codegen, folder};
 
@@ -25,7 +25,7 @@ fn one_command_a_line_becomes_one_object_a_line() {
     let mut judged = codegen(folder.path());
     let judged = judged
         .args(["policy", "-", "-o", "json"])
-        .write_stdin("ls\n\npytest -q\ncurl x\n")
+        .write_stdin("ls\n\npytest -q\ncurl x > y; (ls)\nls |\n")
         .assert()
         .code(1);
     let output = String::from_utf8(judged.get_output().stdout.clone()).unwrap();
@@ -37,10 +37,16 @@ fn one_command_a_line_becomes_one_object_a_line() {
         .iter()
         .map(|object| object["class"].as_str().unwrap())
         .collect();
-    assert_eq!(classes, ["Safe", "Intercepted", "Denied"]);
+    assert_eq!(classes, ["Safe", "Intercepted", "Denied", "Denied"]);
     assert_eq!(objects[0]["command"], "ls");
     assert!(objects[0]["parsed"]["statements"].is_array());
     assert!(objects[1]["rule"].is_string() && objects[2]["reason"].is_string());
+    assert_eq!(objects[1]["parsed"], json!({"commands": [["pytest", "-q"]]}));
+    assert_eq!(
+        objects[2]["parsed"],
+        json!({"commands": [["curl", "x", "> y"], ["ls"]]})
+    );
+    assert!(objects[3].get("parsed").is_none(), "{}", objects[3]);
 }
 
 #[test]

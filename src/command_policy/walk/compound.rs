@@ -165,6 +165,11 @@ impl Walk<'_> {
                 "a loop over patterns has at most {MOST_OUTLINES} words: use fewer"
             )));
         }
+        if outlines.iter().any(String::is_empty) {
+            return Err(Denial::syntax(
+                "a loop over a pattern has no empty word: loop over it alone",
+            ));
+        }
         if words.iter().any(begins_with_a_dash) {
             return Err(Denial::syntax(
                 "a loop over a pattern has no word with a dash in front: loop over it alone",

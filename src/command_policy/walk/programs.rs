@@ -12,10 +12,13 @@ mod xargs;
 use super::Walk;
 use crate::denial::Denial;
 use crate::options::Parsed;
-use crate::paths::{NOWHERE, is_root, is_writable};
+use crate::paths::{NOWHERE, is_readable, is_root, is_writable};
 use crate::rules::{Found, Outputs, Reading, RefusingRule, SafeRule};
 use crate::scope::Scope;
 use crate::script::{Argument, Program, ProgramCall, Redirection, Run};
+
+/// Options of cp that copy a link as a link.
+const COPIES_LINKS: [&str; 7] = ["a", "d", "P", "r", "R", "archive", "recursive"];
 
 /// A command before it is settled.
 pub(super) struct Call<'a> {
@@ -61,6 +64,7 @@ impl Walk<'_> {
             Found::Denied(rule) => return Err(refused(call.name, rule)),
             Found::Unlisted => return Err(unlisted(call.name)),
             Found::Intercepted(rule) => {
+                self.count(&rule.rule)?;
                 self.intercept(rule);
                 return Ok(self.program_call(&call, Vec::new()));
             }
@@ -77,7 +81,7 @@ impl Walk<'_> {
             Reading::Options => check_options(rule, &call, scope)?,
             Reading::Awk => awk::check(rule, &call)?,
             Reading::Builtin => return self.builtin_call(&call),
-            Reading::Find => find::check(&call)?,
+            Reading::Find => self.find(&mut call)?,
             Reading::Python => self.python(rule, &call)?,
             Reading::Sed => sed::check(rule, &call, scope)?,
             Reading::Shell => return self.shell(&call, scope),
@@ -163,6 +167,17 @@ fn check_options(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<(), 
                 call.name
             )));
         }
+    }
+    if call.name == "cp" && parsed.has(&COPIES_LINKS) {
+        let read = operands.iter().flat_map(|operand| scope.outlines(operand));
+        if let Some(path) = read.into_iter().find(|path| !is_readable(path, &scope.folders)) {
+            return Err(Denial::path(format!(
+                "cp does not copy {path} with its links: name the files, without -r and -a"
+            )));
+        }
+    }
+    if call.name == "hostname" && !operands.is_empty() {
+        return Err(Denial::new("options", "hostname sets no name: write it alone"));
     }
     if call.name == "date"
         && operands

@@ -8,7 +8,7 @@ use crate::rules::SafeRule;
 
 pub(super) fn check(rule: &SafeRule, call: &Call<'_>) -> Result<(), Denial> {
     let parsed = rule.options.parse(call.name, &call.arguments)?;
-    if parsed.has(&["version"]) {
+    if parsed.has(&["version"]) && parsed.operands.is_empty() {
         return Ok(());
     }
     let program = parsed.operands.first().and_then(|operand| operand.text());

@@ -32,6 +32,12 @@ impl Walk<'_> {
                 Found::Denied(rule) if file.contains("/bin/") => return Err(refused(name, rule)),
                 _ => {}
             }
+            let installed = file
+                .split_once("-packages/")
+                .map(|(_, path)| path.trim_start_matches('/'));
+            if let Some(module) = installed.and_then(|path| path.split(['/', '.']).next()) {
+                self.module(module, &[])?;
+            }
         }
         for redirection in call.redirections {
             if let Target::Data(data) = &redirection.to {
@@ -48,9 +54,14 @@ impl Walk<'_> {
         let mut modules: Vec<&str> = vec![module];
         modules.extend(
             inner
-                .filter(|(flag, _)| flag.text() == Some("-m"))
+                .filter(|(flag, _)| matches!(flag.text(), Some("-m" | "--module")))
                 .filter_map(|(_, name)| name.text()),
         );
+        let attached = arguments.iter().filter_map(Argument::text);
+        modules.extend(attached.filter_map(|text| {
+            let name = text.strip_prefix("-m").or_else(|| text.strip_prefix("--module="));
+            name.filter(|name| !name.is_empty())
+        }));
         for module in modules {
             match rules.module(module) {
                 Found::Denied(rule) => return Err(refused(&format!("python -m {module}"), rule)),

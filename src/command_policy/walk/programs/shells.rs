@@ -33,10 +33,7 @@ impl Walk<'_> {
             ));
         }
         let program = syntax::parse(command)?;
-        let mut inner = Scope {
-            folders: scope.folders.clone(),
-            ..Scope::new()
-        };
+        let mut inner = scope.inner();
         for (name, value) in &call.environment {
             let Some(value) = value.text() else {
                 return Err(Denial::syntax(format!(
