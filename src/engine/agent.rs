@@ -53,6 +53,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         };
         let mut begun = 0;
         for number in agent.first_step..agent.next_step {
+            if number == agent.try_step {
+                session.begin_try();
+            }
             let name = step_name(number);
             let bytes = self.store.read(&name).await?;
             let bytes = bytes.ok_or_else(|| damaged(&name, "it is missing"))?;
@@ -64,8 +67,15 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
             session.take(&step);
         }
-        if agent.sequence != begun && agent.turns > 0 {
-            session.begin(agent.sequence, self.turn_reply(agent.sequence).await?);
+        if agent.try_step == agent.next_step {
+            session.begin_try();
+        }
+        if agent.sequence != begun {
+            let reply = self.turn_reply(agent.sequence).await?;
+            // Where another try was asked for, what it said last is not that it is done.
+            if agent.turns > 0 || !reply.calls.is_empty() {
+                session.begin(agent.sequence, reply);
+            }
         }
         Ok(session)
     }
@@ -302,7 +312,11 @@ fn counts(step: &Step) -> ToolCounts {
 /// What a sandbox did with commands, and why it ended early where it did.
 fn commands_of(report: Report) -> (CommandRun, Option<String>) {
     let Some(phase) = report.phases.into_iter().next() else {
-        return (CommandRun::default(), None);
+        let lost = CommandRun {
+            is_lost: true,
+            ..CommandRun::default()
+        };
+        return (lost, None);
     };
     let ended = match phase.end {
         PhaseEnd::Exited(0) => None,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use futures::future::join;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::Store;
@@ -93,6 +93,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Ok(reports) => reports,
             Err(performed) => return Ok(*performed),
         };
+        // A pass that finds them done began after they did.
+        let took = SignedDuration::try_from_secs_f64(reports.seconds()).unwrap_or_default();
+        let started_at = (self.clock)()
+            .checked_sub(took)
+            .map_or(started_at, |began| began.min(started_at));
         // Only decides, then writes the record; the state moves after that.
         let record = match self.judged(progress, &mut jobs, reports, started_at).await? {
             Ok(record) => record,
@@ -377,6 +382,15 @@ struct Reports {
     hidden: Option<Report>,
     on_disk: Option<RunOnDisk>,
     acceptance: Option<Report>,
+}
+
+impl Reports {
+    /// Wall time from the beginning of the first execution to the end of the last.
+    fn seconds(&self) -> f64 {
+        let of = |report: &Option<Report>| report.as_ref().map_or(0.0, |report| report.seconds);
+        let on_disk = self.on_disk.as_ref().map_or(0.0, |done| done.report.seconds);
+        self.main.seconds + on_disk + of(&self.hidden).max(of(&self.acceptance))
+    }
 }
 
 /// Two reports as one, as if all had run in one job.

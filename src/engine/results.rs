@@ -17,6 +17,7 @@ use crate::data::schema::infer_all;
 use crate::data::schema::pandera::to_pandera;
 use crate::ledger::{Entry, Ledger, Store, export_replies};
 use crate::pipeline::agent::Step;
+use crate::pipeline::call::CallKind;
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::{Document, Progress};
@@ -102,7 +103,10 @@ pub async fn collect<S: Store>(
         "conversation.jsonl",
         conversation(store, entries, &steps).await?,
     );
-    if !steps.is_empty() {
+    // What was taken over has neither steps nor turns of its own.
+    let has_turns =
+        progress.adopted_from.is_none() && entries.iter().any(|entry| entry.kind == CallKind::Turn);
+    if has_turns {
         results.add("agent-trace", agent::TRACE, agent::trace(&steps, entries));
     }
     results.artifacts.push(samples_artifact(task));

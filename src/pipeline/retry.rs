@@ -173,7 +173,7 @@ fn missing_of_agent(progress: &Progress, from: RetryFrom) -> Option<&'static str
     let has_turns = progress
         .agent
         .as_ref()
-        .is_some_and(|agent| agent.next_step > agent.first_step);
+        .is_some_and(|agent| agent.next_step > agent.first_step || agent.sequence > 0);
     match from {
         RetryFrom::Code if progress.plan.is_none() => Some("there is no plan yet: go on from Plan"),
         RetryFrom::Tests => Some(

@@ -154,6 +154,9 @@ pub struct TestPhase {
     pub channel: Option<ProgramChannel>,
 }
 
+/// Seconds that a command has at least: a model that gives seconds for milliseconds would have nothing done.
+const SHORTEST_TIMEOUT: f64 = 1.0;
+
 /// Commands of an agent, in its workspace.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
@@ -168,6 +171,9 @@ pub struct CommandsPhase {
     pub most_files: usize,
     /// Most bytes of them together.
     pub most_bytes: usize,
+    /// Whether a small report may be in the termination message of a Pod, as that of a run: it is read without asking the node.
+    /// Commands are given no Secret.
+    pub in_message: bool,
 }
 
 /// One command line.
@@ -191,7 +197,9 @@ impl CommandsPhase {
         };
         let command = |command: &Command| PhaseCommand {
             script: command.script.clone(),
-            seconds: command.timeout.map(|milliseconds| milliseconds / 1_000.0),
+            seconds: command
+                .timeout
+                .map(|milliseconds| (milliseconds / 1_000.0).max(SHORTEST_TIMEOUT)),
         };
         Self {
             name: PhaseName::Commands,
@@ -199,6 +207,7 @@ impl CommandsPhase {
             commands: commands.iter().map(command).collect(),
             most_files: MAX_FILES,
             most_bytes: MAX_BYTES,
+            in_message: true,
         }
     }
 }

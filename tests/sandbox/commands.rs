@@ -124,6 +124,8 @@ async fn a_command_ends_when_its_time_is_over_and_the_next_one_runs() {
     phase.commands[0].seconds = Some(0.3);
     let run = run_one(Phase::Commands(phase)).await.commands.unwrap();
     assert!(run.results[0].timed_out);
+    let [first, next] = [0, 1].map(|index: usize| run.results[index].started_at.unwrap());
+    assert!(next - first >= 0.3, "{first} {next}");
     assert_eq!(
         (run.results[1].exit, run.results[1].output.as_str()),
         (0, "next\n")
@@ -147,7 +149,92 @@ async fn a_command_that_takes_too_much_memory_ends_the_phase_and_says_so() {
     assert_eq!(results.results[0].output, "first\n");
     let is_ended = report.end == PhaseEnd::LimitHit(LimitKind::Memory);
     // Where a process alone is ended for it, its command says so.
-    assert!(is_ended || results.results[1].exit != 0, "{report:?}");
+    assert!(
+        if is_ended {
+            results.results[1].interrupted
+        } else {
+            results.results[1].exit != 0
+        },
+        "{report:?}"
+    );
+}
+
+#[tokio::test]
+async fn the_last_command_that_fits_into_the_time_has_what_it_wrote_and_the_next_is_not_begun() {
+    let code =
+        "import time\nopen('left.txt', 'w').write('kept')\nprint('working', flush=True)\ntime.sleep(60)\n";
+    let mut job = job(vec![phase(
+        &[("slow.py", code)],
+        &["python slow.py", "echo never"],
+    )]);
+    job.limits.timeout_seconds = 5.0;
+    let report = run(&job).await;
+    let report = &report.phases[0];
+    let run = report.commands.as_ref().unwrap();
+    assert_eq!(run.results.len(), 1, "{report:?}");
+    assert_eq!(
+        (run.results[0].timed_out, run.results[0].output.as_str()),
+        (true, "working\n")
+    );
+    assert!(report.stderr.contains("its time was over"), "{report:?}");
+    assert_eq!(changed(run, "left.txt").unwrap(), "kept");
+}
+
+#[tokio::test]
+async fn a_file_of_the_workspace_that_cannot_be_taken_back_stays_as_it_was() {
+    let code = "import os\nopen('grown', 'wb').truncate(2 << 20)\nos.remove('linked')\nos.symlink('/etc/passwd', 'linked')\n\
+                os.chmod('hidden', 0)\nos.chmod('folder', 0)\nos.rename('old', 'new')\nos.remove('gone')\nos.mkdir('empty')\n\
+                open(b'\\xff', 'w').close()\n";
+    let names = ["grown", "linked", "hidden", "folder/inner", "old", "gone"];
+    let mut files: Vec<(&str, &str)> = names.iter().map(|name| (*name, "as it was")).collect();
+    files.push(("make.py", code));
+    let run = done(&files, &["python make.py"]).await;
+    let changed: Vec<(&str, bool)> = run
+        .changes
+        .iter()
+        .map(|(path, content)| (path.as_str(), content.is_some()))
+        .collect();
+    assert_eq!(changed, [("gone", false), ("new", true), ("old", false)]);
+    for (name, why) in [
+        ("grown: ", "2097152 bytes; in the workspace it stays as it was"),
+        ("linked: ", "a link; in the workspace it stays"),
+        ("hidden: ", "without permission"),
+        ("folder: ", "Permission denied"),
+        ("empty: ", "an empty folder"),
+        ("?: ", "not text"),
+    ] {
+        assert!(
+            run.left_out
+                .iter()
+                .any(|line| line.starts_with(name) && line.contains(why)),
+            "{name}: {:?}",
+            run.left_out
+        );
+    }
+}
+
+#[tokio::test]
+async fn files_that_grow_have_the_room_that_others_leave() {
+    let code = "import os\nhalf = 1 << 19\nopen('a', 'w').write('x' * (half + 1000))\nopen('b', 'w').write('x' * 10)\n\
+                open('c', 'w').write('x' * (half + 1000))\n";
+    let half = "y".repeat(1 << 19);
+    let files = [("a", "y"), ("b", half.as_str()), ("c", "y"), ("make.py", code)];
+    let run = done(&files, &["python make.py"]).await;
+    let taken: Vec<&str> = run.changes.keys().map(String::as_str).collect();
+    assert_eq!(taken, ["a", "b"], "a and c together have no room");
+    assert!(
+        run.left_out[0].starts_with("c (525288 bytes): there is no room for it; in the workspace"),
+        "{:?}",
+        run.left_out
+    );
+}
+
+#[tokio::test]
+async fn what_is_left_out_is_counted_where_it_is_too_much_to_name() {
+    let code = "for n in range(100): open(f'{n:03}', 'w').close()\n";
+    let run = done(&[("make.py", code)], &["python make.py"]).await;
+    assert_eq!(run.left_out.len(), 21);
+    assert_eq!(run.left_out[20], "and 17 more");
 }
 
 /// Whatever gets past the policy is still in a sandbox: here everything that Python may do.

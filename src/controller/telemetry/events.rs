@@ -16,7 +16,7 @@ use kube::{Client, ResourceExt as _};
 use tokio::sync::mpsc;
 
 use self::log::{Record, record};
-use self::notes::{Note, end, note, waiting};
+use self::notes::{Note, agent_work, end, note, waiting};
 use self::send::{QueuedEvent, reference, send_all};
 use crate::api::conditions::{PUBLISHED, reason};
 use crate::api::status::CodeGenTaskStatus;
@@ -119,6 +119,16 @@ impl Events {
             "the task has ended"
         );
         self.enqueue(reference(object), note);
+        if let Some(agent) = &status.agent {
+            let text = agent_work(agent, status);
+            tracing::info!(
+                namespace = object.namespace().unwrap_or_default(),
+                task = object.name_any(),
+                work = text,
+                "the agent has ended"
+            );
+            self.enqueue(reference(object), Note::normal("AgentEnded", "End", text));
+        }
     }
 
     /// The run is held; one Event for each cause.

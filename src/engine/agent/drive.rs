@@ -51,11 +51,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         mut step: Step,
     ) -> Move {
         let now = (self.clock)();
+        let mut tested = test_times(progress);
         loop {
             let proceeded = session.proceed(&|command| self.class_of(command), now);
             step.results.extend(proceeded.results);
             let answer = match proceeded.pending {
                 Pending::Turn => return Move::to(step, Next::Ask),
+                Pending::Unfinished(note) => Answer::Note(note),
                 Pending::Commands(commands) => match self.packages(progress, material, session) {
                     Ok(packages) => {
                         return Move {
@@ -93,7 +95,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                     }
                 }
             };
-            answer.take(session, &mut step, now);
+            let times = tested.take_if(|_| matches!(answer, Answer::Tests(_)));
+            answer.take(session, &mut step, times.unwrap_or((now, now)));
         }
     }
 
@@ -183,11 +186,12 @@ enum Answer {
 }
 
 impl Answer {
-    fn take(self, session: &mut Session, step: &mut Step, now: Timestamp) {
+    fn take(self, session: &mut Session, step: &mut Step, (began, ended): (Timestamp, Timestamp)) {
         let mut answer = |class: &str, result| {
             let result = CallResult {
                 class: class.to_owned(),
-                ..CallResult::at_once("Bash", result, now)
+                started_at: began,
+                ..CallResult::at_once("Bash", result, ended)
             };
             step.results.push(session.answer(result));
         };
@@ -200,6 +204,16 @@ impl Answer {
             }
         }
     }
+}
+
+/// When the tests began and ended that the turn waited for.
+fn test_times(progress: &Progress) -> Option<(Timestamp, Timestamp)> {
+    let waited = progress
+        .agent
+        .as_ref()
+        .is_some_and(|agent| agent.next == Next::Continue);
+    let attempt = progress.attempts.last().filter(|_| waited)?;
+    Some((attempt.started_at.as_ref()?.0, attempt.completed_at.as_ref()?.0))
 }
 
 /// Why packages cannot be installed, where that is known.

@@ -9,6 +9,7 @@ use crate::engine::{EngineError, damaged};
 use crate::ledger::{Entry, Message, Role, Store};
 use crate::pipeline::agent::{CallResult, Step};
 use crate::pipeline::call::CallKind;
+use crate::pipeline::conversation::ToolCall;
 use crate::pipeline::progress::Progress;
 
 /// Path of the trace.
@@ -43,34 +44,58 @@ struct TracedCall<'a> {
     input: &'a serde_json::Value,
     #[serde(skip_serializing_if = "str::is_empty")]
     class: &'a str,
-    started_at: jiff::Timestamp,
-    finished_at: jiff::Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<jiff::Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finished_at: Option<jiff::Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     exit: Option<i32>,
-    failed: bool,
-    bytes: usize,
+    /// `Denied`, `ExitCode`, `TestsFailed`, `NotRun` or `Refused`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<&'static str>,
+    bytes: u64,
     output: &'a str,
 }
 
-/// Every call with its input and its whole output, one line each.
+impl<'a> TracedCall<'a> {
+    fn new(turn: u32, call: &'a ToolCall, result: Option<&'a CallResult>) -> Self {
+        Self {
+            turn,
+            tool: &call.name,
+            input: &call.input,
+            class: result.map_or("", |result| &result.class),
+            started_at: result.map(|result| result.started_at),
+            finished_at: result.map(|result| result.finished_at),
+            exit: result.and_then(|result| result.exit),
+            failure: result.map_or(Some("NotRun"), failure),
+            bytes: result.map_or(0, |result| result.bytes),
+            output: result.map_or("", |result| &result.text),
+        }
+    }
+}
+
+/// How a call failed, in a word.
+fn failure(result: &CallResult) -> Option<&'static str> {
+    match (result.is_error, result.class.as_str(), result.exit) {
+        (false, ..) => None,
+        (true, "Denied", _) => Some("Denied"),
+        (true, "Intercepted", _) => Some("TestsFailed"),
+        (true, "Safe", None) => Some("NotRun"),
+        (true, _, Some(_)) => Some("ExitCode"),
+        (true, _, None) => Some("Refused"),
+    }
+}
+
+/// Every call with its input and its output, one line each; of a turn in which the task ended also those that were not made.
 pub(super) fn trace(steps: &BTreeMap<u32, Vec<Step>>, entries: &[Entry]) -> Vec<u8> {
     let mut lines = Vec::new();
+    let mut turn = 0;
     for entry in entries.iter().filter(|entry| entry.kind == CallKind::Turn) {
-        let of_turn = steps.get(&entry.sequence).into_iter().flatten();
-        let results = of_turn.flat_map(|step| step.results.iter().map(move |result| (step.turn, result)));
-        for (call, (turn, result)) in entry.reply.calls.iter().zip(results) {
-            let line = TracedCall {
-                turn,
-                tool: &result.tool,
-                input: &call.input,
-                class: &result.class,
-                started_at: result.started_at,
-                finished_at: result.finished_at,
-                exit: result.exit,
-                failed: result.is_error,
-                bytes: result.text.len(),
-                output: &result.text,
-            };
+        let of_turn = steps.get(&entry.sequence).map(Vec::as_slice).unwrap_or_default();
+        turn = of_turn.first().map_or(turn + 1, |step| step.turn);
+        let mut results = of_turn.iter().flat_map(|step| &step.results);
+        for call in &entry.reply.calls {
+            let line = TracedCall::new(turn, call, results.next());
             // Plain data with string keys: writing it to memory cannot fail.
             lines.extend(serde_json::to_vec(&line).unwrap_or_default());
             lines.push(b'\n');

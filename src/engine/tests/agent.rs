@@ -82,7 +82,7 @@ fn listing(phase: &CommandsPhase) -> CommandRun {
     CommandRun {
         results: vec![result; phase.commands.len()],
         changes: BTreeMap::from([("notes.txt".to_owned(), Some(STANDARD.encode(b"seen")))]),
-        left_out: Vec::new(),
+        ..CommandRun::default()
     }
 }
 

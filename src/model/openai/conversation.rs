@@ -42,19 +42,29 @@ fn said(exchange: &Exchange) -> Value {
     if exchange.calls.is_empty() {
         return message.into();
     }
-    let calls = exchange.echo.clone().unwrap_or_else(|| {
-        let call = |call: &ToolCall| {
-            let arguments = match &call.input {
-                // What was no JSON goes back as it came.
-                Value::String(raw) => raw.clone(),
-                input => input.to_string(),
-            };
-            json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
-        };
-        exchange.calls.iter().map(call).collect()
-    });
-    message.insert("tool_calls".to_owned(), calls);
+    let called = |(index, call): (usize, &ToolCall)| {
+        let echo = exchange.echo.as_ref().and_then(|echo| echo.get(index)).cloned();
+        let echo = echo.filter(|echo| echo["function"].is_object() && call.input.is_object());
+        let mut said = echo.unwrap_or_else(|| {
+            let function = json!({"name": call.name, "arguments": arguments(&call.input)});
+            json!({"type": "function", "function": function})
+        });
+        // Its result has the same, also where the server gave none.
+        said["id"] = call.id.as_str().into();
+        said
+    };
+    let calls: Vec<Value> = exchange.calls.iter().enumerate().map(called).collect();
+    message.insert("tool_calls".to_owned(), calls.into());
     message.into()
+}
+
+/// Arguments as servers take them back: several refuse a whole request in which those of an earlier call are no JSON object.
+fn arguments(input: &Value) -> String {
+    if input.is_object() {
+        input.to_string()
+    } else {
+        json!({"unreadable": input}).to_string()
+    }
 }
 
 /// The calls of a message, and these as they are where a server adds to them what it wants back (the signature of a thought).
@@ -64,11 +74,15 @@ pub(super) fn read(message: &Map<String, Value>) -> (Vec<ToolCall>, Option<Value
         return (Vec::new(), None);
     };
     let calls = given.iter().map(|call| {
-        let arguments = call["function"]["arguments"].as_str().unwrap_or_default();
+        let input = match &call["function"]["arguments"] {
+            Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()),
+            // Some servers send them as they are.
+            other => other.clone(),
+        };
         ToolCall {
             id: call["id"].as_str().unwrap_or_default().to_owned(),
             name: call["function"]["name"].as_str().unwrap_or_default().to_owned(),
-            input: serde_json::from_str(arguments).unwrap_or_else(|_| arguments.into()),
+            input,
         }
     });
     let has_more = given
@@ -76,4 +90,80 @@ pub(super) fn read(message: &Map<String, Value>) -> (Vec<ToolCall>, Option<Value
         .filter_map(Value::as_object)
         .any(|call| call.keys().any(|key| !STANDARD.contains(&key.as_str())));
     (calls.collect(), has_more.then(|| given.as_slice().into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::pipeline::conversation::ToolResult;
+
+    fn message(calls: &Value) -> Map<String, Value> {
+        Map::from_iter([("tool_calls".to_owned(), calls.clone())])
+    }
+
+    fn input_of(arguments: &Value) -> Value {
+        let calls = json!([{"id": "a", "function": {"name": "Bash", "arguments": arguments}}]);
+        read(&message(&calls)).0[0].input.clone()
+    }
+
+    #[rstest]
+    #[case::text(json!("{\"command\": \"ls\"}"), json!({"command": "ls"}))]
+    #[case::an_object(json!({"command": "ls"}), json!({"command": "ls"}))]
+    #[case::cut(json!("{\"command\": \"l"), json!("{\"command\": \"l"))]
+    fn arguments_are_read_as_servers_send_them(#[case] arguments: Value, #[case] input: Value) {
+        assert_eq!(input_of(&arguments), input);
+    }
+
+    #[rstest]
+    #[case::cut(json!("{\"command\": \"l"))]
+    #[case::a_list(json!("[1]"))]
+    #[case::nothing(json!(""))]
+    #[case::missing(Value::Null)]
+    fn what_no_server_would_read_goes_back_as_an_object(#[case] given: Value) {
+        let (mut calls, echo) = read(&message(
+            &json!([{"id": "", "function": {"name": "Bash", "arguments": given}, "more": 1}]),
+        ));
+        calls[0].id = "call-1-1".to_owned();
+        let said = said(&exchange(calls, echo));
+        let sent = said["tool_calls"][0]["function"]["arguments"].as_str().unwrap();
+        assert!(serde_json::from_str::<Value>(sent).unwrap().is_object(), "{sent}");
+    }
+
+    #[test]
+    fn a_call_goes_back_with_what_its_server_added_and_the_id_of_its_result() {
+        let given = json!([{"id": "", "type": "function", "function": {"name": "Bash", "arguments": "{ }"}, "signature": "x"}]);
+        let (mut calls, echo) = read(&message(&given));
+        calls[0].id = "call-1-1".to_owned();
+        let said = said(&exchange(calls, echo));
+        let mut expected = given;
+        expected[0]["id"] = json!("call-1-1");
+        assert_eq!(said["tool_calls"], expected);
+    }
+
+    #[test]
+    fn calls_that_are_no_objects_are_calls_of_no_tool() {
+        let (calls, echo) = read(&message(&json!(["x", {"function": "y", "more": 1}])));
+        assert_eq!(calls.len(), 2);
+        assert_eq!(
+            said(&exchange(calls, echo))["tool_calls"][0]["function"]["name"],
+            ""
+        );
+    }
+
+    fn exchange(calls: Vec<ToolCall>, echo: Option<Value>) -> Exchange {
+        let result = |call: &ToolCall| ToolResult {
+            id: call.id.clone(),
+            text: String::new(),
+            is_error: true,
+        };
+        Exchange {
+            text: String::new(),
+            results: calls.iter().map(result).collect(),
+            calls,
+            echo,
+            note: String::new(),
+        }
+    }
 }

@@ -87,11 +87,30 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     let tail = ceil(text, text.len() - (shown - shown / 4));
     let (first, rest) = text.split_at(head);
     let (middle, last) = rest.split_at(tail - head);
-    let lines = middle.lines().count();
-    format!(
-        "{first}\n[... {} bytes in {lines} lines left out ...]\n{last}",
-        middle.len()
-    )
+    let (bytes, lines) = left_out_of(middle);
+    format!("{first}{BEFORE}{bytes} bytes in {lines} lines{AFTER}{last}")
+}
+
+/// How the line begins and ends that says how much is left out; the harness writes the same.
+const BEFORE: &str = "\n[... ";
+const AFTER: &str = " left out ...]\n";
+
+/// Bytes and lines of a part of a text, with what was left out of it before.
+fn left_out_of(part: &str) -> (u64, u64) {
+    let (mut bytes, mut lines) = (0_u64, 0_u64);
+    for line in part.split_inclusive('\n') {
+        let (more, count) = marked(line).unwrap_or((line.len() as u64, 1));
+        bytes = bytes.saturating_add(more);
+        lines = lines.saturating_add(count);
+    }
+    (bytes, lines)
+}
+
+/// What a line says that is left out in its place.
+fn marked(line: &str) -> Option<(u64, u64)> {
+    let marker = line.strip_prefix(BEFORE.trim_start())?.strip_suffix(AFTER)?;
+    let (bytes, lines) = marker.strip_suffix(" lines")?.split_once(" bytes in ")?;
+    Some((bytes.parse().ok()?, lines.parse().ok()?))
 }
 
 fn floor(text: &str, at: usize) -> usize {

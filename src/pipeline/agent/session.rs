@@ -1,19 +1,19 @@
 //! An agent's session, replayed from what is recorded: its files, what was said, and where its present turn stands.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::command_results::command_results;
 use super::conversation::cut;
 use super::room::room;
 use super::step::{CallResult, CommandRun, Step};
 use super::tools::{Bash, Files, ToolUse};
 use super::workspace::{PACKAGES, SOLUTION, Workspace};
-use crate::pipeline::call::Reply;
+use crate::pipeline::call::{FinishReason, Reply};
 use crate::pipeline::conversation::{Exchange, ToolCall, ToolResult};
 use crate::pipeline::digest::sha256_hex_of_parts;
 
@@ -27,8 +27,10 @@ const RECENT_CALLS: usize = 12;
 const SUMMARY_CHARS: usize = 160;
 /// Calls of one turn that are made.
 const MAX_CALLS: usize = 20;
-/// Why a command was not run.
-const NOT_BEGUN: &str = "This command was not run: the sandbox ended before it was its turn.";
+
+/// What is said of the last call of a reply that met its limit.
+const CUT: &str = "Not done: your reply met the limit of output tokens, and this call may lack its end. Call it again with less at a time: \
+                   write the first part of a long file, then add the rest with Edit.";
 
 /// What is said of a command line, and what a sandbox is to run for it.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +63,8 @@ pub enum Pending {
     Tests,
     /// A look at whether the agent is done, as it says.
     Claim,
+    /// Nothing: the reply ended before it said what is to be done. This is what the agent is told.
+    Unfinished(String),
 }
 
 /// How far a turn went without a sandbox.
@@ -78,12 +82,21 @@ pub struct Session {
     files: Files,
     exchanges: Vec<Exchange>,
     open: Option<Turn>,
-    /// The latest calls, each as one hash with its result and the files that it found.
-    recent: VecDeque<String>,
+    /// The latest calls and replies, each as one hash with what it came to and the files that it found.
+    recent: VecDeque<(Repeated, String)>,
     denials: u32,
     reported_cases: BTreeSet<String>,
     /// Bytes of all results.
     recorded: usize,
+}
+
+/// What comes again where an agent gets nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Repeated {
+    Call,
+    Claim,
+    Cut,
+    Refusal,
 }
 
 /// The present turn.
@@ -99,6 +112,37 @@ struct Turn {
 impl Turn {
     fn next_call(&self) -> Option<&ToolCall> {
         self.reply.calls.get(self.results.len())
+    }
+
+    /// Whether its next call may lack its end.
+    fn is_cut(&self, index: usize) -> bool {
+        self.reply.finish == FinishReason::Length && index + 1 == self.reply.calls.len()
+    }
+
+    /// What an agent is told whose reply ended before it said what is to be done.
+    fn unfinished(&self) -> Option<String> {
+        if !self.reply.calls.is_empty() {
+            return None;
+        }
+        let why = match &self.reply.finish {
+            FinishReason::Length => "it met the limit of output tokens. Say less at a time".to_owned(),
+            FinishReason::Refused => {
+                "it was refused. If a part of the task stands against it, do the rest".to_owned()
+            }
+            FinishReason::Other(name) if is_pause(name) => format!("the provider ended it ({name})"),
+            FinishReason::Complete | FinishReason::Other(_) => return None,
+        };
+        Some(format!(
+            "Your reply ended before it called a tool: {why}.\nGo on with the tools; when everything has passed, say so without calling one."
+        ))
+    }
+
+    const fn repeated(&self) -> Repeated {
+        match self.reply.finish {
+            FinishReason::Length => Repeated::Cut,
+            FinishReason::Refused => Repeated::Refusal,
+            FinishReason::Complete | FinishReason::Other(_) => Repeated::Claim,
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -162,6 +206,12 @@ impl Session {
         });
     }
 
+    /// Another try goes on with the session: what was repeated before is not held against it.
+    pub fn begin_try(&mut self) {
+        self.recent.clear();
+        self.denials = 0;
+    }
+
     /// An empty step of the present turn.
     #[must_use]
     pub fn step(&self) -> Step {
@@ -192,6 +242,8 @@ impl Session {
 
     /// What the turn's next call came to, as it is to be recorded.
     pub fn answer(&mut self, mut result: CallResult) -> CallResult {
+        let whole = u64::try_from(result.text.len()).unwrap_or(u64::MAX);
+        result.bytes = result.bytes.max(whole);
         result.text = cut(&result.text, room(self.recorded));
         self.settle(result)
     }
@@ -210,7 +262,10 @@ impl Session {
                 ToolUse::of(&call).and_then(|tool| self.without_sandbox(&tool).unwrap_or(Ok(String::new())));
         }
         self.denials = if result.is_denied() { self.denials + 1 } else { 0 };
-        self.remember(&[&call.name, &call.input.to_string(), &found, &result.text]);
+        self.remember(
+            Repeated::Call,
+            &[&call.name, &call.input.to_string(), &found, &result.text],
+        );
         if let Some(turn) = &mut self.open {
             turn.results.push(result.clone());
         }
@@ -223,7 +278,8 @@ impl Session {
         if note.is_empty() {
             return;
         }
-        self.remember(&[&self.files.workspace.hash(), note]);
+        let what = self.open.as_ref().map_or(Repeated::Claim, Turn::repeated);
+        self.remember(what, &[&self.files.workspace.hash(), note]);
         if let Some(turn) = &mut self.open {
             note.clone_into(&mut turn.note);
         }
@@ -241,13 +297,12 @@ impl Session {
                 };
             };
             let Some(call) = turn.next_call() else {
-                return Proceeded {
-                    results,
-                    pending: Pending::Claim,
-                };
+                let pending = turn.unfinished().map_or(Pending::Claim, Pending::Unfinished);
+                return Proceeded { results, pending };
             };
             let name = call.name.clone();
             let is_one_too_many = turn.results.len() >= MAX_CALLS;
+            let is_cut = turn.is_cut(turn.results.len());
             let result = match ToolUse::of(call) {
                 _ if is_one_too_many => {
                     let why = format!(
@@ -255,6 +310,7 @@ impl Session {
                     );
                     CallResult::at_once(&name, Err(why), now)
                 }
+                _ if is_cut => CallResult::at_once(&name, Err(CUT.to_owned()), now),
                 Err(why) => CallResult::at_once(&name, Err(why), now),
                 Ok(ToolUse::Bash(bash)) => match judge(&bash.command) {
                     Judged::Tests => {
@@ -287,7 +343,11 @@ impl Session {
         let Some(turn) = &self.open else {
             return Vec::new();
         };
-        let calls = turn.reply.calls.iter().take(MAX_CALLS).skip(turn.results.len());
+        let calls = turn.reply.calls.iter().enumerate().take(MAX_CALLS);
+        let calls = calls
+            .filter(|(index, _)| !turn.is_cut(*index))
+            .map(|(_, call)| call);
+        let calls = calls.skip(turn.results.len());
         let command = |call: &ToolCall| match ToolUse::of(call) {
             Ok(ToolUse::Bash(Bash { command, timeout })) => match judge(&command) {
                 Judged::Safe(script) => Some(Command { script, timeout }),
@@ -323,32 +383,38 @@ impl Session {
         }
         let last = self.recent.back()?;
         let times = self.recent.iter().filter(|call| *call == last).count();
-        (times >= MAX_REPEATS)
-            .then(|| format!("the same call came to the same {times} times, with nothing changed between"))
+        let what = match last.0 {
+            Repeated::Call => format!("the same call came to the same {times} times"),
+            Repeated::Claim => {
+                format!("the agent said {times} times that it is done while the same was missing")
+            }
+            Repeated::Cut => {
+                format!("{times} replies met the limit of output tokens before they called a tool")
+            }
+            Repeated::Refusal => {
+                format!("{times} replies were refusals, of the model or of a filter of its provider")
+            }
+        };
+        (times >= MAX_REPEATS).then(|| format!("{what}, with nothing changed between"))
     }
 
     fn change(&mut self, changes: &BTreeMap<String, Option<String>>) {
-        for (path, content) in changes {
-            match content {
-                None => self.files.workspace.remove(path),
-                Some(content) => {
-                    let content = STANDARD.decode(content).unwrap_or_default();
-                    // The sandbox has said what it left out for want of room.
-                    let _ = self.files.workspace.put(path, content);
-                }
-            }
-        }
+        let decoded = |content: &String| STANDARD.decode(content).unwrap_or_default();
+        let changes = changes.iter();
+        let changes = changes.map(|(path, content)| (path.clone(), content.as_ref().map(decoded)));
+        // The sandbox has said what it left out for want of room.
+        self.files.workspace.change(changes.collect());
     }
 
     fn without_sandbox(&mut self, tool: &ToolUse) -> Option<Result<String, String>> {
         on(&mut self.files, tool)
     }
 
-    fn remember(&mut self, parts: &[&str]) {
+    fn remember(&mut self, what: Repeated, parts: &[&str]) {
         if self.recent.len() == RECENT_CALLS {
             self.recent.pop_front();
         }
-        self.recent.push_back(sha256_hex_of_parts(parts));
+        self.recent.push_back((what, sha256_hex_of_parts(parts)));
     }
 
     /// Ends the turn when everything of it is answered.
@@ -386,48 +452,9 @@ fn on(files: &mut Files, tool: &ToolUse) -> Option<Result<String, String>> {
     }
 }
 
-/// What commands came to, as they are told.
-fn command_results(
-    run: &CommandRun,
-    asked: usize,
-    ended: Option<&str>,
-    began: Timestamp,
-    now: Timestamp,
-) -> Vec<CallResult> {
-    let result = |index: usize| {
-        let done = run.results.get(index);
-        let mut text = match done {
-            None => ended.map_or_else(|| NOT_BEGUN.to_owned(), |why| format!("{NOT_BEGUN} {why}")),
-            Some(done) if done.output.is_empty() => "(no output)".to_owned(),
-            Some(done) => done.output.trim_end().to_owned(),
-        };
-        match done {
-            Some(done) if done.timed_out => {
-                // Writing to a string cannot fail.
-                let _ = write!(text, "\n[ended after {:.0} s: its time was over]", done.seconds);
-            }
-            Some(done) if done.exit != 0 => {
-                let _ = write!(text, "\n[exit code {}]", done.exit);
-            }
-            _ => {}
-        }
-        if index + 1 == asked {
-            for line in &run.left_out {
-                let _ = write!(text, "\n[not taken into the workspace: {line}]");
-            }
-        }
-        CallResult {
-            tool: "Bash".to_owned(),
-            what: String::new(),
-            class: "Safe".to_owned(),
-            text,
-            is_error: done.is_none_or(|done| done.exit != 0 || done.timed_out),
-            exit: done.map(|done| done.exit),
-            started_at: began,
-            finished_at: now,
-        }
-    };
-    (0..asked).map(result).collect()
+/// Whether a provider says by this that the model has not said everything, or not so that it can be read.
+fn is_pause(name: &str) -> bool {
+    name == "pause_turn" || name.to_lowercase().contains("malformed")
 }
 
 /// What a tool is called with, in a line.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// What one step of a turn came to.
@@ -54,6 +54,9 @@ pub struct CallResult {
     /// Exit code of a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
+    /// Bytes of the whole result, of which `text` may be a part.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bytes: u64,
     /// When the call was begun.
     pub started_at: Timestamp,
     /// When its result was there.
@@ -72,6 +75,7 @@ impl CallResult {
             text: result.unwrap_or_else(|why| why),
             is_error,
             exit: None,
+            bytes: 0,
             started_at: now,
             finished_at: now,
         }
@@ -118,6 +122,9 @@ pub struct CommandRun {
     pub changes: BTreeMap<String, Option<String>>,
     /// What lies in the workspace and is not taken into it, each with the reason.
     pub left_out: Vec<String>,
+    /// Whether the sandbox ended without a report, so that nothing is known of what it did.
+    #[serde(skip)]
+    pub is_lost: bool,
 }
 
 /// What one command came to.
@@ -132,4 +139,39 @@ pub struct CommandResult {
     pub seconds: f64,
     /// Whether it was ended because its time was over.
     pub timed_out: bool,
+    /// Bytes that it wrote, of which `output` may be a part.
+    pub bytes: u64,
+    /// When it began, in seconds since 1970 by the clock of the sandbox.
+    pub started_at: Option<f64>,
+    /// Whether the sandbox ended while it ran: nothing else is known of it.
+    pub interrupted: bool,
+}
+
+impl CommandResult {
+    pub(super) const fn has_failed(&self) -> bool {
+        self.exit != 0 || self.timed_out || self.interrupted
+    }
+
+    /// When it began and ended, where the sandbox says so.
+    pub(super) fn times(&self) -> Option<(Timestamp, Timestamp)> {
+        let started = Timestamp::UNIX_EPOCH
+            .checked_add(seconds(self.started_at?)?)
+            .ok()?;
+        let ended = if self.interrupted {
+            // It is not known when that was.
+            Timestamp::MAX
+        } else {
+            started.checked_add(seconds(self.seconds)?).ok()?
+        };
+        Some((started, ended))
+    }
+}
+
+fn seconds(number: f64) -> Option<SignedDuration> {
+    SignedDuration::try_from_secs_f64(number).ok()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

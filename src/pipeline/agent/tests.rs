@@ -1,13 +1,16 @@
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::conversation::conversation;
-use super::session::{Judged, Pending, Session};
-use super::step::Step;
+use super::conversation::{conversation, cut};
+use super::session::{Command, Judged, Pending, Session};
+use super::step::{CallResult, Step};
 use super::workspace::{MAX_BYTES, MAX_FILES, Workspace};
-use crate::pipeline::call::Reply;
+use crate::pipeline::call::{FinishReason, Reply};
 use crate::pipeline::conversation::{Exchange, ToolCall, ToolResult};
+use crate::pipeline::sandbox::CommandsPhase;
 
 /// A policy of two commands.
 fn judge(command: &str) -> Judged {
@@ -121,6 +124,7 @@ fn a_file_that_a_command_has_changed_is_read_again_before_it_is_edited() {
 
 #[rstest]
 #[case::outside("/etc/passwd")]
+#[case::a_sample("/var/inputs/penguins.csv")]
 #[case::beside("/sandbox2/a.py")]
 #[case::above("../a.py")]
 #[case::above_within("a/../../b.py")]
@@ -176,7 +180,7 @@ fn commands_in_a_row_are_one_sandbox_and_what_is_turned_away_ends_the_row() {
     );
     let count = |pending: &Pending| match pending {
         Pending::Commands(commands) => commands.len(),
-        Pending::Turn | Pending::Tests | Pending::Claim => 0,
+        Pending::Turn | Pending::Tests | Pending::Claim | Pending::Unfinished(_) => 0,
     };
     let mut proceeded = session.proceed(&judge, Timestamp::UNIX_EPOCH);
     assert_eq!(count(&proceeded.pending), 2);
@@ -304,4 +308,176 @@ fn the_more_a_session_has_recorded_the_less_it_records_of_a_result() {
     assert!(bytes[199] <= 2_048, "{}", bytes[199]);
     let all: usize = bytes.iter().sum();
     assert!(all < 3 << 19, "{all}");
+}
+
+#[test]
+fn a_file_that_is_renamed_in_a_full_workspace_is_still_there() {
+    let mut workspace = Workspace::default();
+    workspace.put("z", vec![b'z'; MAX_BYTES - MAX_FILES + 1]).unwrap();
+    for number in 1..MAX_FILES {
+        workspace.put(&format!("{number:03}"), vec![b'x']).unwrap();
+    }
+    let content = workspace.get("z").map(<[u8]>::to_vec);
+    let changes = BTreeMap::from([("a".to_owned(), content.clone()), ("z".to_owned(), None)]);
+    workspace.change(changes);
+    assert_eq!(workspace.get("a"), content.as_deref());
+    assert_eq!(workspace.get("z"), None);
+}
+
+#[test]
+fn a_file_that_has_no_room_for_its_change_stays_as_it_was() {
+    let mut workspace = Workspace::default();
+    workspace.put("a", b"before".to_vec()).unwrap();
+    workspace.change(BTreeMap::from([(
+        "a".to_owned(),
+        Some(vec![b'x'; MAX_BYTES + 1]),
+    )]));
+    assert_eq!(workspace.text("a"), Ok("before"));
+}
+
+/// What is told of two commands of which this became known.
+fn ran(run: Value, ended: Option<&str>) -> Vec<CallResult> {
+    let mut session = Session::default();
+    let command = |command: &str| ("Bash", json!({"command": command}));
+    session.begin(2, reply(&[command("first"), command("second")]));
+    let run = serde_json::from_value(run).unwrap();
+    let now = Timestamp::from_second(1_000).unwrap();
+    session.ran(run, 2, ended, now, now).results
+}
+
+#[test]
+fn a_command_that_ran_when_its_sandbox_ended_is_not_called_one_that_never_ran() {
+    let why = Some("It ended because a limit was met: memory.");
+    let results = ran(
+        json!({"results": [{"exit": 0}, {"startedAt": 990.0, "interrupted": true}]}),
+        why,
+    );
+    let [first, second] = results.as_slice() else {
+        panic!("{results:?}")
+    };
+    assert!(!first.is_error && second.is_error);
+    assert_eq!(second.exit, None);
+    for part in ["while this command ran", "memory", "files are as it left them"] {
+        assert!(second.text.contains(part), "{}", second.text);
+    }
+    assert_eq!(
+        (second.started_at.as_second(), second.finished_at.as_second()),
+        (990, 1_000)
+    );
+    let never = ran(
+        json!({"results": [{"startedAt": 990.0, "interrupted": true}]}),
+        why,
+    );
+    assert!(never[1].text.contains("was not run"), "{}", never[1].text);
+}
+
+#[test]
+fn a_command_has_times_of_its_own() {
+    let results = ran(
+        json!({"results": [{"startedAt": 900.5, "seconds": 2.0}, {"startedAt": 1e300, "seconds": 1e300}]}),
+        None,
+    );
+    let times = |result: &CallResult| {
+        (
+            result.started_at.as_millisecond(),
+            result.finished_at.as_millisecond(),
+        )
+    };
+    assert_eq!(times(&results[0]), (900_500, 902_500));
+    assert_eq!(
+        times(&results[1]),
+        (1_000_000, 1_000_000),
+        "what cannot be is not taken"
+    );
+}
+
+#[test]
+fn what_is_left_out_is_counted_whole_however_often_a_text_was_cut() {
+    let text = format!("{}\n", "x".repeat(99)).repeat(3_000);
+    let once = cut(&text, 64 * 1024);
+    let counted = |text: &str| {
+        let (_, rest) = text.split_once("[... ").unwrap();
+        let (bytes, rest) = rest.split_once(" bytes in ").unwrap();
+        let lines = rest.split_once(" lines left out ...]").unwrap().0;
+        (bytes.parse::<usize>().unwrap(), lines.parse::<usize>().unwrap())
+    };
+    let (twice, directly) = (counted(&cut(&once, 16 * 1024)), counted(&cut(&text, 16 * 1024)));
+    assert!(
+        twice.0.abs_diff(directly.0) <= 120 && twice.1.abs_diff(directly.1) <= 2,
+        "{twice:?} {directly:?}"
+    );
+    assert!(cut(&once, 16 * 1024).len() <= 16 * 1024);
+}
+
+/// A reply that met its limit of output tokens.
+fn cut_reply(calls: &[(&str, Value)], finish: FinishReason) -> Reply {
+    Reply {
+        finish,
+        ..reply(calls)
+    }
+}
+
+#[test]
+fn the_last_call_of_a_reply_that_was_cut_is_not_made() {
+    let mut session = Session::default();
+    session.begin(
+        2,
+        cut_reply(&[write("a", "whole"), write("b", "hal")], FinishReason::Length),
+    );
+    let proceeded = session.proceed(&judge, Timestamp::UNIX_EPOCH);
+    assert_eq!(proceeded.pending, Pending::Turn);
+    assert!(
+        proceeded.results[1].text.contains("limit of output tokens"),
+        "{:?}",
+        proceeded.results
+    );
+    assert_eq!(
+        (session.workspace().text("a"), session.workspace().get("b")),
+        (Ok("whole"), None)
+    );
+    let command = |command: &str| ("Bash", json!({"command": command}));
+    session.begin(
+        3,
+        cut_reply(&[command("ls"), command("rm a")], FinishReason::Length),
+    );
+    let pending = session.proceed(&judge, Timestamp::UNIX_EPOCH).pending;
+    assert!(matches!(pending, Pending::Commands(commands) if commands.len() == 1));
+}
+
+#[rstest]
+#[case::said_everything(FinishReason::Complete, "")]
+#[case::in_words_of_a_server(FinishReason::Other("eos".to_owned()), "")]
+#[case::cut(FinishReason::Length, "limit of output tokens")]
+#[case::refused(FinishReason::Refused, "refused")]
+#[case::paused(FinishReason::Other("pause_turn".to_owned()), "pause_turn")]
+#[case::unreadable(FinishReason::Other("MALFORMED_FUNCTION_CALL".to_owned()), "MALFORMED")]
+fn a_reply_that_ended_early_does_not_say_that_its_agent_is_done(
+    #[case] finish: FinishReason,
+    #[case] told: &str,
+) {
+    let mut session = Session::default();
+    session.begin(2, cut_reply(&[], finish));
+    match session.proceed(&judge, Timestamp::UNIX_EPOCH).pending {
+        Pending::Claim => assert_eq!(told, ""),
+        Pending::Unfinished(note) => assert!(!told.is_empty() && note.contains(told), "{note}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[rstest]
+#[case::seconds_for_milliseconds(30.0, 1.0)]
+#[case::milliseconds(30_000.0, 30.0)]
+fn a_command_has_a_second_at_least_and_its_report_comes_with_its_pod(
+    #[case] asked: f64,
+    #[case] seconds: f64,
+) {
+    let command = Command {
+        script: "ls".into(),
+        timeout: Some(asked),
+    };
+    let phase = json!(CommandsPhase::new(&Workspace::default(), &[command]));
+    assert_eq!(
+        (&phase["commands"][0]["seconds"], &phase["inMessage"]),
+        (&json!(seconds), &json!(true))
+    );
 }

@@ -7,6 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::api::common::Backend;
 use crate::api::retry::{RetryFrom, RetryStatus};
+use crate::pipeline::agent::Next;
 use crate::pipeline::progress::{Memory, Progress};
 use crate::pipeline::retry::Retry;
 use crate::pipeline::sandbox::Packages;
@@ -84,6 +85,11 @@ impl Progress {
                 // The session goes on, with all its turns to come.
                 if let Some(agent) = &mut self.agent {
                     agent.turns = 0;
+                    agent.try_step = agent.next_step;
+                    if agent.next != Next::Ask {
+                        // What it waited for is decided anew: an image may be needed again.
+                        agent.next = Next::Continue;
+                    }
                     agent.same_failures = 0;
                     agent.passed = None;
                     agent.tested = None;

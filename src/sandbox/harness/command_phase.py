@@ -16,6 +16,12 @@ from processes import Ended, Limits, run
 _MOST_MESSAGE_BYTES = 16 * 1024 * 1024
 _MOST_ENTRIES = 10_000
 
+_MOST_LEFT_OUT = 20
+"""So many names of what is left out are told."""
+
+_SPARE_SECONDS = 1.0
+"""Before the sandbox ends, so that a command whose time is over is told what it wrote until then."""
+
 _CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache")
 """Folders that tools make for themselves."""
 
@@ -35,7 +41,9 @@ def run_commands(
         return report_of(phase, Ended({"exited": 126}, 0.0, "", clean(why), b"")), False
     ours, theirs = (end.detach() for end in socket.socketpair())
     variables = environment(python, env)
-    job = json.dumps({"commands": phase["commands"], "python": python, "env": variables, "seconds": limits.seconds})
+    # By the same clock in every process.
+    deadline = limits.deadline - min(_SPARE_SECONDS, limits.seconds / 10)
+    job = json.dumps({"commands": phase["commands"], "python": python, "env": variables, "deadline": deadline})
 
     def let_in() -> None:
         view = memoryview(job.encode() + b"\n")
@@ -66,40 +74,75 @@ def _lay_out(files: dict[str, bytes]) -> None:
 
 
 def _results(messages: bytes) -> list[dict[str, object]]:
-    results = []
+    """What each command came to. One that began and did not end is the last, and was interrupted."""
+    results: list[dict[str, object]] = []
+    started: dict[str, object] | None = None
     # What is cut off is of a command that did not end.
     for line in messages.split(b"\n")[:-1]:
         try:
-            results.append(json.loads(line))
-        except ValueError:
+            message = json.loads(line)
+            if "exit" in message:
+                results.append({**(started or {}), **message})
+                started = None
+            else:
+                started = {"startedAt": float(message["startedAt"])}
+        except (ValueError, KeyError, TypeError):
             break
+    if started is not None:
+        results.append({**started, "interrupted": True})
     return results
 
 
 def _changes(before: dict[str, bytes], most_files: int, most_bytes: int) -> tuple[dict[str, str | None], list[str]]:
-    """Each file that is new, other or gone, and what cannot be taken."""
-    found, left_out = _found(most_bytes)
-    changes: dict[str, str | None] = {path: None for path in before if path not in found}
-    room = most_bytes - sum(len(content) for path, content in found.items() if path in before)
-    count = sum(path in before for path in found)
-    for path, content in sorted(found.items()):
-        if path in before:
-            if content != before[path]:
-                changes[path] = _base64(content)
+    """Each file that is new, other or gone, and what cannot be taken: of that, what was there before stays as it was."""
+    found, others, is_whole = _found(most_bytes)
+    gone = [path for path in before if path not in found and not _is_unseen(path, others, is_whole)]
+    changes: dict[str, str | None] = dict.fromkeys(gone)
+    staying = {path: content for path, content in before.items() if path not in changes}
+    room, count = most_bytes - sum(map(len, staying.values())), len(staying)
+    left_out = [f"{path}: {why}{_STAYS if path in before else ''}" for path, why in others.items()]
+    if not is_whole:
+        left_out.append(f"what follows after {_MOST_ENTRIES} entries")
+
+    def growth(path: str) -> tuple[bool, int, str]:
+        """What makes room comes first, and what was there before what is new."""
+        is_new = path not in staying
+        return is_new, 0 if is_new else len(found[path]) - len(staying[path]), path
+
+    for path in sorted(found, key=growth):
+        content, earlier = found[path], staying.get(path)
+        if content == earlier:
             continue
-        if count >= most_files or len(content) > room:
-            left_out.append(clean(f"{path} ({len(content)} bytes): there is no room for it"))
+        grown = len(content) - len(earlier or b"")
+        if grown > room or (earlier is None and count >= most_files):
+            left_out.append(f"{path} ({len(content)} bytes): there is no room for it{'' if earlier is None else _STAYS}")
             continue
-        count += 1
-        room -= len(content)
+        count += earlier is None
+        room -= grown
         changes[path] = _base64(content)
-    return changes, left_out[:20]
+    return changes, _listed(left_out)
 
 
-def _found(most_bytes: int) -> tuple[dict[str, bytes], list[str]]:
-    """Every file below the workspace, by descriptors so that no link on the way is followed; and what is none."""
+_STAYS = "; in the workspace it stays as it was"
+
+
+def _listed(left_out: list[str]) -> list[str]:
+    more = len(left_out) - _MOST_LEFT_OUT
+    return [clean(line) for line in left_out[:_MOST_LEFT_OUT]] + ([f"and {more} more"] if more > 0 else [])
+
+
+def _is_unseen(path: str, others: dict[str, str], is_whole: bool) -> bool:
+    """Whether a file that was not found may be there all the same."""
+    parts = path.split("/")
+    if any("/".join(parts[:end]) in others for end in range(1, len(parts) + 1)):
+        return True
+    return not is_whole and os.path.lexists(os.path.join(WORK, path))
+
+
+def _found(most_bytes: int) -> tuple[dict[str, bytes], dict[str, str], bool]:
+    """Every file below the workspace, by descriptors so that no link on the way is followed; what is none, and why; whether that is all."""
     files: dict[str, bytes] = {}
-    others: list[str] = []
+    others: dict[str, str] = {}
     pending = [""]
     seen = 0
     while pending:
@@ -108,25 +151,31 @@ def _found(most_bytes: int) -> tuple[dict[str, bytes], list[str]]:
         try:
             folder = os.open(here, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
-            others.append(clean(f"{inner}: {error.strerror}"))
+            others[inner] = str(error.strerror)
             continue
         try:
-            for name in sorted(os.listdir(folder)):
+            names = sorted(os.listdir(folder))
+            if inner and not names:
+                others[inner] = "it is an empty folder"
+            for name in names:
                 seen += 1
                 if seen > _MOST_ENTRIES:
-                    return files, [*others, f"what follows after {_MOST_ENTRIES} entries"]
+                    return files, others, False
                 relative = os.path.join(inner, name)
+                if clean(relative) != relative:
+                    others[relative] = "its name is not text (UTF-8)"
+                    continue
                 content = read_file(folder, name, most_bytes)
                 if isinstance(content, bytes):
-                    files[clean(relative)] = content
+                    files[relative] = content
                 elif content == {"notAFile": "a folder"}:
                     if name not in _CACHES:
                         pending.append(relative)
                 elif content != "missing":
-                    others.append(clean(f"{relative}: {_why(content)}"))
+                    others[relative] = _why(content)
         finally:
             os.close(folder)
-    return files, others
+    return files, others, True
 
 
 def _why(content: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from time import monotonic
+from time import monotonic, time
 
 _CHANNEL = 3
 _OUTPUT_BYTES = 64 * 1024
@@ -18,9 +18,11 @@ def main() -> None:
     # The commands shall not write here.
     os.set_inheritable(_CHANNEL, False)
     job = json.loads(_line())
-    deadline = monotonic() + job["seconds"]
     for command in job["commands"]:
-        left = max(0.1, deadline - monotonic())
+        left = job["deadline"] - monotonic()
+        if left <= 0:
+            sys.exit("It ended because its time was over.")
+        _send({"startedAt": time()})
         seconds = min(command.get("seconds", left), left)
         limits = {"timeoutSeconds": seconds, "outputBytes": _OUTPUT_BYTES}
         done = commands.run(command["script"], os.getcwd(), job["env"], limits, job["python"])
@@ -36,6 +38,7 @@ def _result(done: dict) -> dict[str, object]:
     return {
         "exit": 124 if timed_out else done["end"]["exited"],
         "output": output,
+        "bytes": done["bytes"],
         "seconds": done["seconds"],
         "timedOut": timed_out,
     }

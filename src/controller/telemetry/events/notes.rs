@@ -5,6 +5,7 @@ use std::fmt::Display;
 use super::log::{particulars, turn_line};
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
 use crate::api::conditions::reason;
+use crate::api::status::{AgentStatus, CodeGenTaskStatus};
 use crate::engine::event::Event;
 use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::status::Hold;
@@ -133,6 +134,35 @@ pub(super) fn end(stage: Option<&str>, text: String) -> Note {
     } else {
         Note::warning("Failed", "End", text)
     }
+}
+
+/// What an agent did and what its program needs.
+pub(super) fn agent_work(agent: &AgentStatus, status: &CodeGenTaskStatus) -> String {
+    let calls: Vec<String> = agent
+        .tool_calls
+        .iter()
+        .map(|(tool, calls)| format!("{calls} {tool}"))
+        .collect();
+    let calls = if calls.is_empty() {
+        "no call".to_owned()
+    } else {
+        calls.join(", ")
+    };
+    let mut parts = vec![format!(
+        "{} turns: {calls}; {} denied, {} failed",
+        agent.turns, agent.denied, agent.failed
+    )];
+    parts.extend(status.image.iter().map(|image| format!("image {image}")));
+    let packages: Vec<&str> = status
+        .packages
+        .iter()
+        .chain(&status.system_packages)
+        .map(String::as_str)
+        .collect();
+    if !packages.is_empty() {
+        parts.push(format!("packages {}", packages.join(", ")));
+    }
+    parts.join("; ")
 }
 
 /// What holds a task or a run.

@@ -231,6 +231,24 @@ fn events_and_log_repeat_nothing_that_an_agent_wrote() {
     assert_eq!(super::log::record(&event).detail, told);
 }
 
+#[test]
+fn the_end_of_an_agents_task_says_what_it_did_and_what_its_program_needs() {
+    let mut task = task();
+    let agent =
+        serde_json::json!({"turns": 5, "toolCalls": {"Bash": 5, "Write": 2}, "denied": 1, "failed": 2});
+    task.status = Some(CodeGenTaskStatus {
+        stage: Some("Succeeded".to_owned()),
+        image: Some("registry.example/a@sha256:1".to_owned()),
+        packages: vec!["pandas==2.0".to_owned()],
+        agent: Some(serde_json::from_value(agent).unwrap()),
+        ..CodeGenTaskStatus::default()
+    });
+    let (events, mut waiting) = place();
+    events.ended(&task);
+    let told = "5 turns: 5 Bash, 2 Write; 1 denied, 2 failed; image registry.example/a@sha256:1; packages pandas==2.0";
+    assert_eq!(received(&mut waiting)[1], ("AgentEnded", told.to_owned()));
+}
+
 proptest! {
     #[test]
     fn a_note_is_never_longer_than_the_api_server_takes(text in "\\PC{0,2000}") {

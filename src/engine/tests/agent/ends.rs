@@ -1,15 +1,19 @@
 //! How an agent's task ends without a program.
 
+use std::sync::atomic::Ordering;
+
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{agent_task, bash, live, script, source, world, write};
-use crate::engine::tests::world::{Script, code, plan, tests};
+use super::{agent_task, bash, live, script, source, turns, world, write};
+use crate::engine::tests::world::{Script, World, code, plan, tests};
 use crate::ledger::MemoryStore;
 use crate::pipeline::agent::MAX_SAME_FAILURES;
 use crate::pipeline::budget;
-use crate::pipeline::call::CallKind;
+use crate::pipeline::call::{CallKind, FinishReason};
 use crate::pipeline::machine::Outcome;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::retry::Retry;
 use crate::pipeline::stage::{Stage, StopReason};
 
 fn endless(turn: impl Fn(u32) -> Vec<(&'static str, Value)>) -> Script {
@@ -36,6 +40,109 @@ async fn an_agent_that_gets_nowhere_is_stopped(#[case] script: Script, #[case] w
     assert_eq!(stop.reason, StopReason::NoProgress);
     assert!(stop.message.contains(why), "{stop}");
     assert!(progress.attempt <= MAX_SAME_FAILURES + 1);
+}
+
+#[rstest]
+#[case::cut(FinishReason::Length, "3 replies met the limit of output tokens")]
+#[case::refused(FinishReason::Refused, "3 replies were refusals")]
+#[case::done(FinishReason::Complete, "said 3 times that it is done")]
+#[tokio::test]
+async fn an_agent_that_calls_nothing_again_and_again_is_stopped_for_the_reason(
+    #[case] finish: FinishReason,
+    #[case] why: &str,
+) {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with_text(CallKind::Turn, "", finish);
+    let progress = live(&world(agent_task(), script)).await;
+    let stop = progress.stop.unwrap();
+    assert_eq!(stop.reason, StopReason::NoProgress);
+    assert!(stop.message.contains(why), "{stop}");
+}
+
+#[tokio::test]
+async fn a_sandbox_without_a_report_is_no_command_that_was_not_run() {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with_turn("", &[bash("ls"), bash("cat a")]);
+    let mut task = agent_task();
+    task.limits.agent_max_turns = 2;
+    let world = world(task, script);
+    world.sandbox.reports_nothing.store(true, Ordering::SeqCst);
+    live(&world).await;
+    let told = turns(&world).pop().unwrap().conversation.unwrap().exchanges;
+    for result in &told[0].results {
+        assert!(
+            result.is_error && result.text.contains("ended without a report"),
+            "{result:?}"
+        );
+    }
+}
+
+/// Somebody asks for another try of the same session.
+async fn try_again(world: &World, store: &MemoryStore) -> Progress {
+    let wish = Retry {
+        from: Some("Diagnosis".to_owned()),
+        hint: None,
+    };
+    world.apply(&store.restarted(None), Outcome::Retried(wish)).await;
+    world.live(&store.restarted(None)).await.unwrap()
+}
+
+#[tokio::test]
+async fn another_try_of_a_session_is_not_ended_for_what_was_denied_before_it() {
+    let denied = |script: Script, number: u32| {
+        script.with_turn("", &[bash(&format!("curl https://example.org/{number}"))])
+    };
+    let script = (0..7).fold(Script::new().with(CallKind::Plan, &plan()), denied);
+    let script = script
+        .with_turn(
+            "",
+            &[
+                write("solution.py", source(&code("return len(text.split())"))),
+                write("test_solution.py", source(&tests(2))),
+            ],
+        )
+        .with_turn("Done.", &[]);
+    let world = world(agent_task(), script);
+    let store = MemoryStore::new();
+    let stop = world.live(&store).await.unwrap().stop.unwrap();
+    assert!(stop.message.contains("5 commands in a row were denied"), "{stop}");
+    assert_eq!(try_again(&world, &store).await.stage, Stage::Succeeded);
+}
+
+#[tokio::test]
+async fn another_try_goes_on_with_the_calls_of_a_turn_in_which_the_task_ended() {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with_turn("", &[bash("ls")])
+        .with_turn(
+            "",
+            &[
+                write("solution.py", source(&code("return len(text.split())"))),
+                write("test_solution.py", source(&tests(2))),
+            ],
+        )
+        .with_turn("Done.", &[]);
+    let mut task = agent_task();
+    // Its commands need an image.
+    task.limits.max_builds = 0;
+    let mut world = world(task, script);
+    let store = MemoryStore::new();
+    let ended = world.live(&store).await.unwrap();
+    assert_eq!(
+        (ended.stage, world.script.calls()),
+        (Stage::Failed, 2),
+        "{ended:#?}"
+    );
+    world.task.limits.max_builds = 1;
+    assert_eq!(try_again(&world, &store).await.stage, Stage::Succeeded);
+    let told = turns(&world).pop().unwrap().conversation.unwrap().exchanges;
+    assert_eq!(
+        told[0].calls[0].name, "Bash",
+        "the turn that was paid for is not forgotten: {told:?}"
+    );
+    assert_eq!(world.script.calls(), 4);
 }
 
 #[tokio::test]

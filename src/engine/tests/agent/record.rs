@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
-use super::{agent_task, live, script, turns, world};
+use super::{agent_task, bash, live, script, turns, world};
 use crate::engine::event::Event;
 use crate::engine::results::collect;
+use crate::engine::tests::world::{Script, World, plan};
 use crate::ledger::{Ledger, MemoryStore};
-use crate::pipeline::call::Request;
+use crate::pipeline::agent::{CommandResult, CommandRun};
+use crate::pipeline::call::{CallKind, Request};
 
 #[tokio::test]
 async fn each_request_begins_with_the_one_before_it() {
@@ -77,21 +79,21 @@ async fn the_trace_has_every_call_and_the_conversation_every_message_once() {
         .map(|call| {
             format!(
                 "{} {} {} {}",
-                call["turn"], call["tool"], call["class"], call["failed"]
+                call["turn"], call["tool"], call["class"], call["failure"]
             )
         })
         .collect();
     assert_eq!(
         calls,
         [
-            r#"1 "Write" null false"#,
-            r#"1 "Write" null false"#,
-            r#"2 "Bash" "Safe" false"#,
-            r#"2 "Bash" "Denied" true"#,
-            r#"2 "Bash" "Intercepted" true"#,
-            r#"3 "Edit" null false"#,
-            r#"3 "Bash" "Safe" false"#,
-            r#"4 "Bash" "Intercepted" false"#,
+            r#"1 "Write" null null"#,
+            r#"1 "Write" null null"#,
+            r#"2 "Bash" "Safe" null"#,
+            r#"2 "Bash" "Denied" "Denied""#,
+            r#"2 "Bash" "Intercepted" "TestsFailed""#,
+            r#"3 "Edit" null null"#,
+            r#"3 "Bash" "Safe" null"#,
+            r#"4 "Bash" "Intercepted" null"#,
         ]
     );
     assert_eq!(trace[3]["input"]["command"], "curl https://example.org");
@@ -111,4 +113,72 @@ async fn the_trace_has_every_call_and_the_conversation_every_message_once() {
             .iter()
             .any(|artifact| artifact.name == "agent-trace")
     );
+}
+
+/// The trace of what this world did.
+async fn traced(world: &World) -> Vec<Value> {
+    let store = MemoryStore::new();
+    let progress = world.live(&store).await.unwrap();
+    let store = store.restarted(None);
+    let entries = Ledger::new(&store).entries(progress.sequence - 1).await.unwrap();
+    let results = collect(&world.task, &progress, &store, &entries).await.unwrap();
+    let text = String::from_utf8(results.files["agent-trace.jsonl"].clone()).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn commands_and_tests_have_the_times_that_they_took_and_their_whole_size() {
+    let mut world = world(agent_task(), script());
+    world.sandbox.seconds = 30.0;
+    world.sandbox.runs_commands = |phase| {
+        let result = CommandResult {
+            started_at: Some(900.0),
+            seconds: 2.5,
+            output: "a part".to_owned(),
+            bytes: 1_000_000,
+            ..CommandResult::default()
+        };
+        CommandRun {
+            results: vec![result; phase.commands.len()],
+            ..CommandRun::default()
+        }
+    };
+    let trace = traced(&world).await;
+    let times = |index: usize| {
+        (
+            trace[index]["startedAt"].as_str().unwrap(),
+            trace[index]["finishedAt"].as_str().unwrap(),
+        )
+    };
+    assert_eq!(times(2), ("1970-01-01T00:15:00Z", "1970-01-01T00:15:02.5Z"));
+    assert_eq!(trace[2]["bytes"], 1_000_000);
+    assert_eq!(
+        times(4),
+        ("1970-01-01T00:16:10Z", "1970-01-01T00:16:40Z"),
+        "a test run of half a minute"
+    );
+}
+
+#[tokio::test]
+async fn calls_of_a_turn_in_which_the_task_ended_are_in_the_trace() {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with_turn("", &[bash("ls"), bash("cat a")]);
+    let mut task = agent_task();
+    // Its commands need an image.
+    task.limits.max_builds = 0;
+    let world = world(task, script);
+    let trace = traced(&world).await;
+    let calls: Vec<String> = trace
+        .iter()
+        .map(|call| {
+            format!(
+                "{} {} {}",
+                call["turn"], call["input"]["command"], call["failure"]
+            )
+        })
+        .collect();
+    assert_eq!(calls, [r#"1 "ls" "NotRun""#, r#"1 "cat a" "NotRun""#]);
 }

@@ -53,6 +53,10 @@ pub struct Fake {
     pub writes: fn(&ProgramPhase) -> Vec<OutputReport>,
     /// What an agent's commands come to.
     pub runs_commands: fn(&CommandsPhase) -> CommandRun,
+    /// Every sandbox ends without a report.
+    pub reports_nothing: AtomicBool,
+    /// How long each sandbox says that it took.
+    pub seconds: f64,
     /// How many inputs each sandbox of commands had.
     pub command_inputs: Mutex<Vec<usize>>,
     /// No program can be published.
@@ -81,6 +85,8 @@ impl Fake {
             installed: Mutex::default(),
             prints: |_| String::new(),
             writes: |_| Vec::new(),
+            reports_nothing: AtomicBool::new(false),
+            seconds: 0.0,
             command_inputs: Mutex::default(),
             runs_commands: |phase| CommandRun {
                 results: vec![CommandResult::default(); phase.commands.len()],
@@ -292,6 +298,9 @@ impl Sandbox for Fake {
             return Err(SandboxError::EnvironmentMissing(image.to_owned()));
         }
         self.runs.fetch_add(1, Ordering::SeqCst);
+        if self.reports_nothing.load(Ordering::SeqCst) {
+            return Ok(Progressing::Done(Report::nothing()));
+        }
         if matches!(job.phases.first(), Some(Phase::Commands(_))) {
             self.command_inputs.lock().unwrap().push(job.inputs.len());
         }
@@ -326,7 +335,10 @@ impl Sandbox for Fake {
                 Phase::Commands(phase) => self.commands(phase),
             })
             .collect();
-        Ok(Progressing::Done(Report { phases, seconds: 0.0 }))
+        Ok(Progressing::Done(Report {
+            phases,
+            seconds: self.seconds,
+        }))
     }
 
     async fn publish(&self, publication: &Publication) -> Result<Published, SandboxError> {

@@ -1,0 +1,74 @@
+//! What commands came to, as the agent is told.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+
+use super::step::{CallResult, CommandResult, CommandRun};
+
+/// Why a command was not run.
+const NOT_BEGUN: &str = "This command was not run: the sandbox ended before it was its turn.";
+/// What is said of a command that was running when its sandbox ended.
+const INTERRUPTED: &str = "The sandbox ended while this command ran.";
+/// What is said of commands whose sandbox left no report.
+const LOST: &str = "The sandbox ended without a report: the limit of memory was met, or something ended all of its processes. What this \
+                    command wrote and changed is lost: the files are as they were before.";
+
+/// What commands came to, as they are told.
+pub(super) fn command_results(
+    run: &CommandRun,
+    asked: usize,
+    ended: Option<&str>,
+    began: Timestamp,
+    now: Timestamp,
+) -> Vec<CallResult> {
+    let result = |index: usize| {
+        let done = run.results.get(index);
+        let mut text = match done {
+            None if run.is_lost => LOST.to_owned(),
+            done => command_text(done, ended),
+        };
+        if index + 1 == asked {
+            for line in &run.left_out {
+                // Writing to a string cannot fail.
+                let _ = write!(text, "\n[not taken into the workspace: {line}]");
+            }
+        }
+        let (started_at, finished_at) = done.and_then(CommandResult::times).unwrap_or((began, now));
+        CallResult {
+            tool: "Bash".to_owned(),
+            what: String::new(),
+            class: "Safe".to_owned(),
+            text,
+            is_error: done.is_none_or(CommandResult::has_failed),
+            exit: done.filter(|done| !done.interrupted).map(|done| done.exit),
+            bytes: done.map_or(0, |done| done.bytes),
+            started_at,
+            finished_at: finished_at.min(now).max(started_at),
+        }
+    };
+    (0..asked).map(result).collect()
+}
+
+/// What a command wrote and how it ended; `ended` says why the sandbox ended early.
+fn command_text(done: Option<&CommandResult>, ended: Option<&str>) -> String {
+    let Some(done) = done else {
+        return ended.map_or_else(|| NOT_BEGUN.to_owned(), |why| format!("{NOT_BEGUN} {why}"));
+    };
+    if done.interrupted {
+        let why = ended.unwrap_or_default();
+        let text = format!("{INTERRUPTED} {why} What it wrote is lost, and the files are as it left them.");
+        return text.replace("  ", " ");
+    }
+    let text = match done.output.trim_end() {
+        "" => "(no output)",
+        output => output,
+    };
+    if done.timed_out {
+        format!("{text}\n[ended after {:.1} s: its time was over]", done.seconds)
+    } else if done.exit != 0 {
+        format!("{text}\n[exit code {}]", done.exit)
+    } else {
+        text.to_owned()
+    }
+}
