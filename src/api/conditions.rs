@@ -60,6 +60,11 @@ pub mod run_reason {
     pub const REGISTRY_UNREACHABLE: &str = "RegistryUnreachable";
     /// `OutputsPushed=False`: somebody deleted the outputs before they were pushed.
     pub const OUTPUTS_GONE: &str = "OutputsGone";
+    /// `OutputsPushed=False`: what lies on the claim is not what the program wrote; the message names the output.
+    pub const OUTPUTS_CHANGED: &str = "OutputsChanged";
+    /// `OutputsPushed=False`: a Pod pushes the outputs on the claim.
+    pub const PUSHING: &str = "Pushing";
+    pub use super::reason::QUEUED;
 
     /// Every reason that runs alone have, besides those of a program that fails.
     pub const ALL: [&str; 12] = [

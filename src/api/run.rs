@@ -128,9 +128,7 @@ impl CodeGenRunSpec {
 }
 
 /// Where the outputs of a run go.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
-#[x_kube(validation = Rule::new("!has(self.artifact) || !has(self.persistentVolumeClaim)")
-    .message("outputs on a claim are not pushed: give artifact or persistentVolumeClaim, and not both"))]
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunOutputs {
     /// A volume for what is too large (`{claimName: results, path: 2027}`). The program then writes to a folder of this run
@@ -139,7 +137,7 @@ pub struct RunOutputs {
     pub persistent_volume_claim: Option<OutputClaim>,
     /// A registry that the outputs are pushed to as an OCI artifact when the program has succeeded, one layer a file (`{repository:
     /// registry.example.com/team/outputs}`). The run has succeeded whatever the registry says: `OutputsPushed` among its conditions
-    /// tells, and it is tried again. Default: nothing is pushed.
+    /// tells, and it is tried again. Outputs on a claim are pushed from there, by a Pod of their own. Default: nothing is pushed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<OutputArtifact>,
 }

@@ -81,7 +81,7 @@ impl Registry {
         match present {
             Some((_, digest)) if digest == made.digest => return Ok(appended),
             // Somebody else's tag is never moved, even by whoever may push there.
-            Some((manifest, _)) if !is_owned(&manifest, &addition.owner) => {
+            Some((manifest, _)) if !is_owned(&manifest, (addition.owner.0, &addition.owner.1)) => {
                 return Err(RegistryError::Taken {
                     reference: reference.to_owned(),
                     owner: addition.owner.1.clone(),
@@ -324,7 +324,7 @@ impl Foundation<'_> {
 }
 
 /// Whether a manifest says that it is of this owner.
-pub(super) fn is_owned(manifest: &[u8], (name, owner): &(&'static str, String)) -> bool {
+pub(super) fn is_owned(manifest: &[u8], (name, owner): (&str, &str)) -> bool {
     let manifest: Value = serde_json::from_slice(manifest).unwrap_or_default();
-    manifest["annotations"][*name] == owner.as_str()
+    manifest["annotations"][name] == owner
 }

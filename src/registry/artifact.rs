@@ -1,19 +1,30 @@
 //! Files as an artifact: one blob each, named as ORAS names them, so that its tools fetch them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
 
+use bytes::Bytes;
 use futures::FutureExt as _;
+use reqwest::Body;
 use serde_json::{Value, json};
+use tokio_util::io::ReaderStream;
 
 use super::append::is_owned;
-use super::client::{Registry, all_bytes};
+use super::client::{Pushed, Registry, all_bytes, retried};
 use super::error::RegistryError;
-use super::layout::{MANIFEST_OR_INDEX, OCI_MANIFEST};
+use super::failure::Failure;
+use super::layout::{LARGEST_MANIFEST, MANIFEST_OR_INDEX, OCI_MANIFEST};
 use super::manifest::Small;
 use super::referrer::EMPTY;
+use super::target::Target;
 
 /// Annotation with the name of a file.
 const TITLE: &str = "org.opencontainers.image.title";
+/// Bytes of a file that are read at a time.
+const READ_AT_ONCE: usize = 64 * 1024;
 
 /// Files that belong together.
 #[derive(Clone, Debug)]
@@ -36,60 +47,172 @@ pub struct ArtifactFile {
     /// Its type (`text/csv`).
     pub media_type: &'static str,
     /// Its content.
-    pub bytes: Vec<u8>,
+    pub content: FileContent,
     /// What else there is to say of it.
     pub annotations: BTreeMap<String, String>,
 }
 
+/// What a file of an artifact holds.
+#[derive(Clone, Debug)]
+pub enum FileContent {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// What lies on a disk: it is sent as it is read, and never held.
+    OnDisk(FileOnDisk),
+}
+
+/// Opens a file from its beginning.
+type Open = Arc<dyn Fn() -> io::Result<File> + Send + Sync>;
+
+/// A file on a disk whose digest is settled.
+#[derive(Clone)]
+pub struct FileOnDisk {
+    /// SHA-256 of its bytes, hex. A registry takes no others under it.
+    pub sha256: String,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Opens it, at each try anew.
+    pub open: Open,
+}
+
+impl fmt::Debug for FileOnDisk {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} bytes, sha256 {}", self.bytes, self.sha256)
+    }
+}
+
+/// A blob of an artifact.
+enum Blob {
+    Small(Small),
+    OnDisk(FileOnDisk),
+}
+
+impl Blob {
+    fn digest(&self) -> String {
+        match self {
+            Self::Small(blob) => blob.digest.clone(),
+            Self::OnDisk(file) => format!("sha256:{}", file.sha256),
+        }
+    }
+
+    fn size(&self) -> u64 {
+        match self {
+            Self::Small(blob) => blob.bytes.len() as u64,
+            Self::OnDisk(file) => file.bytes,
+        }
+    }
+}
+
 impl Registry {
-    /// Pushes files as `reference` (`registry.example/team/outputs:tag`) and returns the digest of their manifest. Equal files give equal digests,
+    /// Pushes files as `reference` (`registry.example/team/outputs:tag`); the digest is that of their manifest. Equal files give equal digests,
     /// and what the registry has is not sent again.
-    pub async fn push_artifact(&self, reference: &str, artifact: Artifact) -> Result<String, RegistryError> {
+    pub async fn push_artifact(&self, reference: &str, artifact: Artifact) -> Result<Pushed, RegistryError> {
         let target = self.target(reference)?;
         let owner = artifact.owner.clone();
         let (manifest, blobs) = parts(artifact);
-        match self.manifest(&target, &MANIFEST_OR_INDEX).await? {
-            // A repeat after a crash ends here.
-            Some((_, digest)) if digest == manifest.digest => return Ok(digest),
-            Some((present, _)) if !is_owned(&present, &owner) => {
-                return Err(RegistryError::Taken {
-                    reference: reference.to_owned(),
-                    owner: owner.1,
-                });
-            }
-            _ => {}
+        if manifest.bytes.len() as u64 > LARGEST_MANIFEST {
+            return Err(RegistryError::Image {
+                reference: reference.to_owned(),
+                reason: format!(
+                    "would have a manifest of {} bytes, and registries take {LARGEST_MANIFEST}: have the program write fewer files, or one \
+                     archive",
+                    manifest.bytes.len()
+                ),
+            });
         }
+        let present = self.manifest(&target, &MANIFEST_OR_INDEX).await?;
+        // A repeat after a crash ends here.
+        if let Some((_, digest)) = present.as_ref().filter(|(_, digest)| *digest == manifest.digest) {
+            return Ok(Pushed {
+                digest: digest.clone(),
+                adopted: true,
+                uploaded_bytes: 0,
+            });
+        }
+        check_owner(reference, present, (owner.0, &owner.1))?;
         // Once before all uploads: side by side, each of them would ask for a token of its own.
         self.authenticate_for_push(&target).await?;
         let mut uploads = Vec::new();
         for blob in &blobs {
-            uploads.push(self.upload_small(&target, blob).boxed());
+            uploads.push(match blob {
+                Blob::Small(blob) => self.upload_small(&target, blob).boxed(),
+                Blob::OnDisk(file) => self.upload_file(&target, file).boxed(),
+            });
         }
-        all_bytes(uploads).await?;
+        let uploaded_bytes = all_bytes(uploads).await?;
         self.put_manifest(&target, OCI_MANIFEST, &manifest.bytes).await?;
-        Ok(manifest.digest)
+        Ok(Pushed {
+            digest: manifest.digest,
+            adopted: false,
+            uploaded_bytes,
+        })
+    }
+
+    /// Whether an artifact of `owner` may be pushed as `reference`, as far as that can be known before.
+    pub async fn check_artifact(&self, reference: &str, owner: (&str, &str)) -> Result<(), RegistryError> {
+        let target = self.target(reference)?;
+        let present = self.manifest(&target, &MANIFEST_OR_INDEX).await?;
+        check_owner(reference, present, owner)?;
+        self.authenticate_for_push(&target).await
+    }
+
+    /// Uploads a file unless it is there; returns the bytes that it took.
+    async fn upload_file(&self, target: &Target, file: &FileOnDisk) -> Result<u64, RegistryError> {
+        let digest = format!("sha256:{}", file.sha256);
+        let what = format!("the upload of the blob {digest}");
+        retried(|| async {
+            let failed = |failure: Failure| target.failed(&what, &failure);
+            if self.wire.has_blob(target, &digest).await.map_err(failed)? {
+                return Ok(0);
+            }
+            let opened = (file.open)().map_err(|error| failed(error.into()))?;
+            let content = ReaderStream::with_capacity(tokio::fs::File::from_std(opened), READ_AT_ONCE);
+            let content = Body::wrap_stream(content);
+            let pushed = self.wire.put_blob(target, &digest, file.bytes, content).await;
+            pushed.map(|()| file.bytes).map_err(failed)
+        })
+        .await
+    }
+}
+
+/// Somebody else's tag is never moved, even by whoever may push there.
+fn check_owner(
+    reference: &str,
+    present: Option<(Bytes, String)>,
+    owner: (&str, &str),
+) -> Result<(), RegistryError> {
+    match present {
+        Some((present, _)) if !is_owned(&present, owner) => Err(RegistryError::Taken {
+            reference: reference.to_owned(),
+            owner: owner.1.to_owned(),
+        }),
+        _ => Ok(()),
     }
 }
 
 /// The manifest, and the blobs that it names, each once.
-fn parts(artifact: Artifact) -> (Small, Vec<Small>) {
+fn parts(artifact: Artifact) -> (Small, Vec<Blob>) {
     let mut annotations = artifact.annotations;
     annotations.insert(artifact.owner.0.to_owned(), artifact.owner.1);
     let nothing = Small::of(b"{}".to_vec());
     let config = json!({"mediaType": EMPTY, "digest": nothing.digest, "size": nothing.bytes.len()});
-    let mut blobs = vec![nothing];
+    let mut named = BTreeSet::from([nothing.digest.clone()]);
+    let mut blobs = vec![Blob::Small(nothing)];
     let mut layers: Vec<Value> = Vec::new();
     for file in artifact.files {
-        let blob = Small::of(file.bytes);
+        let blob = match file.content {
+            FileContent::Bytes(bytes) => Blob::Small(Small::of(bytes)),
+            FileContent::OnDisk(file) => Blob::OnDisk(file),
+        };
         let mut about = file.annotations;
         about.insert(TITLE.to_owned(), file.title);
         layers.push(json!({
             "mediaType": file.media_type,
-            "digest": blob.digest,
-            "size": blob.bytes.len(),
+            "digest": blob.digest(),
+            "size": blob.size(),
             "annotations": about,
         }));
-        if blobs.iter().all(|other| other.digest != blob.digest) {
+        if named.insert(blob.digest()) {
             blobs.push(blob);
         }
     }
@@ -116,7 +239,7 @@ mod tests {
         ArtifactFile {
             title: title.to_owned(),
             media_type: "text/csv",
-            bytes: content.as_bytes().to_vec(),
+            content: FileContent::Bytes(content.as_bytes().to_vec()),
             annotations: BTreeMap::new(),
         }
     }

@@ -21,7 +21,7 @@ mod wire;
 
 pub(crate) use append::Found;
 pub use append::{Appended, Foundation};
-pub use artifact::{Artifact, ArtifactFile};
+pub use artifact::{Artifact, ArtifactFile, FileContent, FileOnDisk};
 pub use client::{Existing, Image, Pushed, Registry};
 pub use credentials::Credentials;
 pub use environment::{Adopted, Environment, Place};

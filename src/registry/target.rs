@@ -20,6 +20,8 @@ pub struct Access {
     pub insecure_hosts: Vec<String>,
     /// Further certificate authorities, PEM files.
     pub authorities: Vec<PathBuf>,
+    /// Further certificate authorities, PEM.
+    pub certificates: String,
     /// What is shown to whom.
     pub credentials: Credentials,
     /// Repositories (`registry.example:5000/team/*`) that may be asked for; none named: all.

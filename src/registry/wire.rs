@@ -79,6 +79,7 @@ impl Wire {
                 .map_err(|error| RegistryError::Setup(format!("cannot read {}: {error}", path.display())))?;
             certificates.extend(Certificate::from_pem_bundle(&pem).map_err(setup)?);
         }
+        certificates.extend(Certificate::from_pem_bundle(access.certificates.as_bytes()).map_err(setup)?);
         let trusted: Vec<Entry> = access.trusted_origins.clone();
         let entries: Vec<Entry> = trusted.iter().cloned().chain(token::well_known()).collect();
         let allowed = Allowed {

@@ -4,6 +4,7 @@
 //! same claim; inside of a folder there are none, as in a local run.
 
 pub mod claim_outputs;
+pub mod pushing;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -156,6 +157,30 @@ fn path_of(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
 }
 
+/// A file of a folder.
+struct ReadFile {
+    /// Path below the folder.
+    relative: PathBuf,
+    /// Digest and size.
+    what: ReadSource,
+}
+
+impl ReadFile {
+    /// Its path as text.
+    fn path(&self) -> String {
+        self.relative.to_string_lossy().into_owned()
+    }
+
+    /// Digest and size of the folder.
+    fn together(files: &[Self]) -> ReadSource {
+        let digests = files.iter().map(|file| (file.path(), file.what.sha256.clone()));
+        ReadSource {
+            sha256: digest::of_folder(digests.collect()),
+            bytes: files.iter().map(|file| file.what.bytes).sum(),
+        }
+    }
+}
+
 /// Reads one source.
 struct ClaimReader<'a> {
     source: &'a ClaimSource,
@@ -255,6 +280,12 @@ impl ClaimReader<'_> {
 
     /// Digest, size and number of files of a folder.
     fn folder(&self, top: &Path) -> Result<(ReadSource, u64), ReadError> {
+        let files = self.files(top)?;
+        Ok((ReadFile::together(&files), files.len() as u64))
+    }
+
+    /// Every file of a folder.
+    fn files(&self, top: &Path) -> Result<Vec<ReadFile>, ReadError> {
         let mut files = Vec::new();
         let mut bytes = 0;
         let mut open = vec![PathBuf::new()];
@@ -278,7 +309,10 @@ impl ClaimReader<'_> {
                         let left = LARGEST_SOURCE - bytes;
                         let (sha256, size) = self.hash(&mut File::from(found), &place, left)?;
                         bytes += size;
-                        files.push((relative.to_string_lossy().into_owned(), sha256));
+                        files.push(ReadFile {
+                            relative,
+                            what: ReadSource { sha256, bytes: size },
+                        });
                     }
                     _ => return Err(self.wrong_kind(&place, "file")),
                 }
@@ -287,9 +321,7 @@ impl ClaimReader<'_> {
                 }
             }
         }
-        let count = files.len() as u64;
-        let sha256 = digest::of_folder(files);
-        Ok((ReadSource { sha256, bytes }, count))
+        Ok(files)
     }
 
     /// Names in a folder.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use codegen_operator::pipeline::digest::sha256_hex;
 use codegen_operator::pipeline::image_tag;
-use codegen_operator::registry::{Artifact, ArtifactFile, RegistryError};
+use codegen_operator::registry::{Artifact, ArtifactFile, FileContent, RegistryError};
 
 use crate::place::{OCI_MANIFEST, Place, addition};
 
@@ -113,7 +113,7 @@ fn outputs_of(run: &str, files: &[(&str, &str)]) -> Artifact {
     let files = files.iter().map(|(title, content)| ArtifactFile {
         title: (*title).to_owned(),
         media_type: "text/csv",
-        bytes: content.as_bytes().to_vec(),
+        content: FileContent::Bytes(content.as_bytes().to_vec()),
         annotations: BTreeMap::new(),
     });
     Artifact {
@@ -134,9 +134,9 @@ async fn files_are_an_artifact_with_their_names_that_moves_for_its_owner_alone()
         ("again.csv", "x\n1\n"),
     ];
     let push = async |artifact| place.client.push_artifact(&reference, artifact).await;
-    let digest = push(outputs_of("lab/one", &files)).await.unwrap();
+    let digest = push(outputs_of("lab/one", &files)).await.unwrap().digest;
     let stored = place.server.stored();
-    assert_eq!(push(outputs_of("lab/one", &files)).await.unwrap(), digest);
+    assert_eq!(push(outputs_of("lab/one", &files)).await.unwrap().digest, digest);
     assert_eq!(place.server.stored(), stored, "what is there is not sent again");
 
     let manifest = place.manifest("outputs", &digest).await;
@@ -150,7 +150,7 @@ async fn files_are_an_artifact_with_their_names_that_moves_for_its_owner_alone()
 
     let error = push(outputs_of("lab/other", &files)).await;
     assert!(matches!(error, Err(RegistryError::Taken { .. })), "{error:?}");
-    let moved = push(outputs_of("lab/one", &files[..1])).await.unwrap();
+    let moved = push(outputs_of("lab/one", &files[..1])).await.unwrap().digest;
     assert_ne!(moved, digest);
     assert_eq!(place.client.digest(&reference).await.unwrap(), Some(moved));
 }

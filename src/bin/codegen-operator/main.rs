@@ -1,7 +1,9 @@
 //! The operator.
 
+mod in_pod;
 mod probe;
 mod push_layout;
+mod push_outputs;
 mod read_sources;
 mod ready;
 mod run;
@@ -46,6 +48,8 @@ enum Command {
     /// Read samples and inputs on claims for the operator, in a Pod that mounts them.
     #[command(hide = true)]
     ReadSources,
+    #[command(hide = true)]
+    PushOutputs(push_outputs::PushOutputs),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -59,6 +63,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Probe(command) => probe::run(&command)?,
         Command::Ready(command) => return ready::run(&command),
         Command::ReadSources => read_sources::run()?,
+        Command::PushOutputs(command) => push_outputs::run(&command)?,
         Command::Worker => worker::serve(io::stdin().lock(), io::stdout().lock())
             .context("the worker lost the operator that it reads for")?,
     }

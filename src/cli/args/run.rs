@@ -121,7 +121,7 @@ pub struct RunArgs {
     pub keep: bool,
     /// A PersistentVolumeClaim for outputs that are too large to be kept in the cluster, and a folder on it. Where they lie is
     /// printed; they are not fetched.
-    #[arg(long, value_name = "NAME[:FOLDER]", value_parser = claim_and_folder, conflicts_with = "push", help_heading = "Results")]
+    #[arg(long, value_name = "NAME[:FOLDER]", value_parser = claim_and_folder, help_heading = "Results")]
     pub output_claim: Option<(String, Option<String>)>,
     /// A registry that the outputs are pushed to as an OCI artifact, and its tag. Default of the tag: NAMESPACE.RUN.outputs.
     #[arg(long, value_name = "REPOSITORY[:TAG]", value_parser = repository_and_tag, help_heading = "Results")]
@@ -257,10 +257,15 @@ mod tests {
     #[case::both(&["a", "--image", "registry.example/a:v1"])]
     #[case::a_secret_for_no_image(&["a", "--pull-secret", "registry"])]
     #[case::a_secret_for_no_push(&["a", "--push-secret", "registry"])]
-    #[case::outputs_on_a_claim_are_not_pushed(&["a", "--output-claim", "results", "--push", "registry.example/a"])]
     #[case::no_image(&["--image", ""])]
     fn what_does_not_go_together_is_refused(#[case] arguments: &[&str]) {
         assert!(parsed(arguments).is_err());
+    }
+
+    #[test]
+    fn outputs_on_a_claim_may_be_pushed_from_there() {
+        let both = parsed(&["a", "--output-claim", "results", "--push", "registry.example/a"]).unwrap();
+        assert!(both.output_claim.is_some() && both.push.is_some());
     }
 
     #[test]

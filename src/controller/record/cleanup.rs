@@ -74,13 +74,6 @@ pub async fn clear_readers(client: &Client, run: &Revision) {
     clear_components(client, Ended::of(&run.owner), &[Component::Reader], None).await;
 }
 
-/// Removes what a run of a program needed while it was under way.
-pub async fn clear_run(client: &Client, namespace: &str, name: &str, uid: &str) {
-    let run = Ended { namespace, name, uid };
-    let all = [Component::Sandbox, Component::Reader, Component::Snapshot];
-    clear_components(client, run, &all, None).await;
-}
-
 /// A task or run of which something is removed.
 #[derive(Clone, Copy)]
 pub struct Ended<'a> {

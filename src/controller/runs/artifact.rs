@@ -5,22 +5,20 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::runtime::reflector::ObjectRef;
 use kube::{Api, ResourceExt as _};
 
+use super::follow_up::{Delay, FollowUp, Followed, is_due, said};
 use super::outputs;
 use super::reconcile::RunPass;
-use super::status::ended_in;
+use crate::api::CodeGenRunStatus;
 use crate::api::conditions::{OUTPUTS_PUSHED, run_reason};
 use crate::api::run::OutputArtifact;
 use crate::api::run_status::RunOutputStatus;
-use crate::api::values::ValueType;
-use crate::api::{CodeGenRun, CodeGenRunStatus};
 use crate::controller::api::whole;
-use crate::controller::error::ReconcileError;
 use crate::controller::schedule::waits;
 use crate::ledger::StoreError;
 use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
@@ -28,41 +26,34 @@ use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::image_tag;
 use crate::pipeline::run::OutputFile;
-use crate::pipeline::stage::{Category, Stage};
+use crate::pipeline::run::artifact::{KEY, KIND, RUN, TASK, annotations, media_type, title};
+use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until};
-use crate::registry::{Artifact, ArtifactFile};
+use crate::registry::{Artifact, ArtifactFile, FileContent};
 use crate::sandbox::kubernetes::{Destination, push_artifact};
 
-/// What kind of files they are.
-const KIND: &str = "application/vnd.codegen-operator.outputs.v1";
-/// Annotation with the run; only who has pushed a tag moves it.
-const RUN: &str = "dev.codegen-operator.run";
-/// Annotation with the task.
-const TASK: &str = "dev.codegen-operator.task";
-/// Annotation with what decided the outputs: `status.key`.
-const KEY: &str = "dev.codegen-operator.key";
-/// Annotations of a file: the output that it is of, and its type.
-const OUTPUT: &str = "dev.codegen-operator.output";
-const TYPE: &str = "dev.codegen-operator.type";
+/// The field that names the credentials.
 const FIELD: &str = "spec.outputs.artifact.pushSecretRef";
 /// Most characters of a tag of ours.
 // The OCI specification allows 128.
 const LONGEST_TAG: usize = 100;
 
-/// A registry that does not answer is asked again after this time.
+/// A registry that does not answer is asked again after this time at first.
 const AGAIN: Duration = Duration::from_secs(20);
+/// The longest pause between two such tries.
+const AGAIN_AT_LAST: Duration = Duration::from_mins(10);
 /// One that refuses, after this: somebody has to change something.
 const AGAIN_FOR_A_PERSON: Duration = Duration::from_mins(2);
 
 impl RunPass<'_> {
-    /// Pushes what an ended run wrote, unless that is done or nobody asked for it; when to try again where it did not succeed.
-    pub async fn push_outputs(&mut self) -> Result<Option<Duration>, ReconcileError> {
+    /// Pushes what an ended run wrote, unless that is done or nobody asked for it.
+    pub async fn push_outputs(&mut self) -> Followed {
         if !is_due(&self.object) {
-            return Ok(None);
+            return Ok(FollowUp::Nothing);
         }
         // Reads: the outputs of an ended run are not in memory.
         let Some(run) = whole(&self.context.client, &self.object).await?.filter(is_due) else {
-            return Ok(None);
+            return Ok(FollowUp::Nothing);
         };
         self.object = run;
         let (namespace, name) = (
@@ -76,13 +67,16 @@ impl RunPass<'_> {
             .as_ref()
             .and_then(|outputs| outputs.artifact.clone())
         else {
-            return Ok(None);
+            return Ok(FollowUp::Nothing);
         };
         let given = wanted.tag.as_deref();
         if let Some(why) = given.and_then(|tag| image_tag::objection(tag, &namespace)) {
             let message = format!("the outputs are not pushed: {why}; change spec.outputs.artifact.tag");
             // Without a pause: only another spec helps, and the watch brings that.
             return self.not_pushed(run_reason::PUSH_REFUSED, &message, None).await;
+        }
+        if let Some(folder) = self.outputs_on_claim() {
+            return Box::pin(self.push_from_claim(&wanted, &folder)).await;
         }
         // Reads the outputs, then pushes, then writes what came of it.
         match self.output_files(&namespace, &name).await? {
@@ -120,67 +114,78 @@ impl RunPass<'_> {
         wanted: &OutputArtifact,
         (namespace, name): (&str, &str),
         files: Vec<ArtifactFile>,
-    ) -> Result<Option<Duration>, ReconcileError> {
-        let reference = format!("{}:{}", wanted.repository, tag(wanted, namespace, name));
+    ) -> Followed {
+        let reference = reference(wanted, namespace, name);
         let artifact = Artifact {
             kind: KIND,
             files,
             annotations: about(&self.status(), namespace),
             owner: (RUN, format!("{namespace}/{name}")),
         };
-        let secret = wanted.push_secret_ref.as_ref().map(|secret| secret.name.as_str());
-        let destination = Destination {
-            namespace,
-            reference: &reference,
-            secret,
-            field: FIELD,
-        };
+        let destination = destination(wanted, namespace, &reference);
         let registries = (&self.context.settings.registries, &self.context.registries);
         match push_artifact(self.context.client.clone(), registries, destination, artifact).await {
             Ok(digest) => self.pushed(wanted, &reference, &digest).await,
             Err(error) => {
-                let (reason, pause) = match error.category() {
-                    Category::Configuration => (run_reason::PUSH_REFUSED, AGAIN_FOR_A_PERSON),
-                    Category::Infrastructure => (run_reason::REGISTRY_UNREACHABLE, AGAIN),
+                let delay = match error.category() {
+                    Category::Configuration => Delay::Person,
+                    Category::Infrastructure => Delay::Registry,
                 };
-                let message = format!("the outputs are not pushed yet: {}", with_causes(&error));
-                // Before the write of the status, so that a Secret that comes meanwhile is not missed.
-                if let Some(secret) = secret {
-                    self.wake_at(namespace, secret);
-                }
-                self.not_pushed(reason, &message, Some(pause)).await
+                self.delayed(destination, delay, &with_causes(&error)).await
             }
         }
     }
 
-    async fn pushed(
+    /// Says what is in the way, and when it is tried again.
+    pub(super) async fn delayed(
+        &mut self,
+        destination: Destination<'_>,
+        delay: Delay,
+        why: &str,
+    ) -> Followed {
+        let message = format!("the outputs are not pushed yet: {why}");
+        // Before the write of the status, so that a Secret that comes meanwhile is not missed.
+        if let Some(secret) = destination.secret {
+            self.wake_at(destination.namespace, secret);
+        }
+        let pause = match delay {
+            Delay::Person => AGAIN_FOR_A_PERSON,
+            Delay::Room | Delay::Registry | Delay::Pod => {
+                let since = self.said().map(|said| said.last_transition_time.0);
+                backoff(since, Timestamp::now())
+            }
+        };
+        self.not_pushed(delay.reason(), &message, Some(pause)).await
+    }
+
+    /// What the status says of the push.
+    pub(super) fn said(&self) -> Option<&Condition> {
+        said(&self.object)
+    }
+
+    pub(super) async fn pushed(
         &mut self,
         wanted: &OutputArtifact,
         reference: &str,
         digest: &str,
-    ) -> Result<Option<Duration>, ReconcileError> {
+    ) -> Followed {
         let mut status = self.status();
         status.artifact = Some(format!("{}@{digest}", wanted.repository));
         let message = format!("the outputs are at {reference}");
         self.say(&mut status, "True", run_reason::PUSHED, &message);
         self.write(status).await?;
-        tracing::info!(
-            namespace = self.object.namespace().unwrap_or_default(),
-            run = self.object.name_any(),
-            reference,
-            digest,
-            "the outputs are pushed"
-        );
-        Ok(None)
+        let events = &self.context.events;
+        events.run_pushes(&self.object, run_reason::PUSHED, &format!("{message}, {digest}"));
+        Ok(FollowUp::Settled)
     }
 
     /// Says why, unless the status does already.
-    async fn not_pushed(
+    pub(super) async fn not_pushed(
         &mut self,
         reason: &'static str,
         message: &str,
         pause: Option<Duration>,
-    ) -> Result<Option<Duration>, ReconcileError> {
+    ) -> Followed {
         let message = cut(message, LONGEST_MESSAGE);
         let mut status = self.status();
         let says_so = status
@@ -197,7 +202,7 @@ impl RunPass<'_> {
             };
             self.context.events.run_held(&self.object, &hold);
         }
-        Ok(pause)
+        Ok(pause.map_or(FollowUp::Settled, FollowUp::Again))
     }
 
     /// When the Secret is there or changes, it is tried at once.
@@ -210,7 +215,7 @@ impl RunPass<'_> {
         waits.wait(&uid, run, waits::of_secret(namespace, secret));
     }
 
-    fn say(&self, status: &mut CodeGenRunStatus, value: &str, reason: &str, message: &str) {
+    pub(super) fn say(&self, status: &mut CodeGenRunStatus, value: &str, reason: &str, message: &str) {
         let before = status.conditions.iter().find(|old| old.type_ == OUTPUTS_PUSHED);
         let since = before
             .filter(|old| old.status == value)
@@ -228,12 +233,28 @@ impl RunPass<'_> {
     }
 }
 
-/// Whether there is something to push.
-fn is_due(run: &CodeGenRun) -> bool {
-    let outputs = run.spec.outputs.as_ref();
-    outputs.is_some_and(|outputs| outputs.artifact.is_some())
-        && ended_in(run) == Some(Stage::Succeeded)
-        && run.status.as_ref().is_none_or(|status| status.artifact.is_none())
+/// The pause before the next try: as long as it was tried already, within bounds.
+fn backoff(since: Option<Timestamp>, now: Timestamp) -> Duration {
+    let tried = since.map_or(SignedDuration::ZERO, |since| now.duration_since(since));
+    let tried = Duration::try_from(tried).unwrap_or_default();
+    tried.clamp(AGAIN, AGAIN_AT_LAST)
+}
+
+pub(super) fn reference(wanted: &OutputArtifact, namespace: &str, name: &str) -> String {
+    format!("{}:{}", wanted.repository, tag(wanted, namespace, name))
+}
+
+pub(super) fn destination<'a>(
+    wanted: &'a OutputArtifact,
+    namespace: &'a str,
+    reference: &'a str,
+) -> Destination<'a> {
+    Destination {
+        namespace,
+        reference,
+        secret: wanted.push_secret_ref.as_ref().map(|secret| secret.name.as_str()),
+        field: FIELD,
+    }
 }
 
 fn unread(what: &str, error: kube::Error) -> StoreError {
@@ -243,7 +264,7 @@ fn unread(what: &str, error: kube::Error) -> StoreError {
     }
 }
 
-fn about(status: &CodeGenRunStatus, namespace: &str) -> BTreeMap<String, String> {
+pub(super) fn about(status: &CodeGenRunStatus, namespace: &str) -> BTreeMap<String, String> {
     let task = status
         .task
         .as_ref()
@@ -255,43 +276,12 @@ fn about(status: &CodeGenRunStatus, namespace: &str) -> BTreeMap<String, String>
 }
 
 fn artifact_file(output: &RunOutputStatus, file: OutputFile) -> ArtifactFile {
-    let title = if file.path.is_empty() {
-        output.file_name.clone()
-    } else {
-        format!("{}/{}", output.file_name, file.path)
-    };
-    let type_ = serde_json::to_value(output.type_).ok();
-    let type_ = type_.and_then(|name| name.as_str().map(str::to_owned));
-    let annotations = [(OUTPUT, Some(output.name.clone())), (TYPE, type_)];
+    let title = title(&output.file_name, &file.path);
     ArtifactFile {
         media_type: media_type(output.type_, &title),
         title,
-        bytes: file.bytes,
-        annotations: annotations
-            .into_iter()
-            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
-            .collect(),
-    }
-}
-
-fn media_type(type_: ValueType, title: &str) -> &'static str {
-    if !matches!(type_, ValueType::File | ValueType::Dir) {
-        return "text/plain";
-    }
-    let ending = title.rsplit_once('.').map_or("", |(_, ending)| ending);
-    match ending.to_ascii_lowercase().as_str() {
-        "csv" => "text/csv",
-        "tsv" => "text/tab-separated-values",
-        "json" => "application/json",
-        "jsonl" | "ndjson" => "application/x-ndjson",
-        "parquet" => "application/vnd.apache.parquet",
-        "xlsx" => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        "txt" | "md" => "text/plain",
-        "html" => "text/html",
-        "png" => "image/png",
-        "svg" => "image/svg+xml",
-        "pdf" => "application/pdf",
-        _ => "application/octet-stream",
+        content: FileContent::Bytes(file.bytes),
+        annotations: annotations(&output.name, output.type_),
     }
 }
 
@@ -313,39 +303,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_have_the_names_and_types_that_whoever_fetches_them_expects() {
-        let output = |type_, file_name: &str| RunOutputStatus {
-            name: "summary".to_owned(),
-            type_,
-            value: None,
-            sha256: String::new(),
-            bytes: 1,
-            file_name: file_name.to_owned(),
-            files: Vec::new(),
-            claim: None,
-        };
-        let file = |path: &str| OutputFile {
-            path: path.to_owned(),
-            bytes: b"1".to_vec(),
-        };
-        let named = |output: &RunOutputStatus, path: &str| {
-            let made = artifact_file(output, file(path));
-            (made.title, made.media_type, made.annotations[TYPE].clone())
-        };
-        let expected =
-            |title: &str, media_type, type_: &str| (title.to_owned(), media_type, type_.to_owned());
-        assert_eq!(
-            named(&output(ValueType::File, "summary.csv"), ""),
-            expected("summary.csv", "text/csv", "File")
-        );
-        assert_eq!(
-            named(&output(ValueType::Dir, "pages"), "a/1.HTML"),
-            expected("pages/a/1.HTML", "text/html", "Dir")
-        );
-        assert_eq!(
-            named(&output(ValueType::Int, "species"), ""),
-            expected("species", "text/plain", "Int")
-        );
+    fn a_registry_that_does_not_answer_is_asked_ever_more_seldom() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        assert_eq!(backoff(None, at(100)), AGAIN);
+        assert_eq!(backoff(Some(at(100)), at(100)), AGAIN);
+        assert_eq!(backoff(Some(at(100)), at(190)), Duration::from_secs(90));
+        assert_eq!(backoff(Some(at(100)), at(100_000)), AGAIN_AT_LAST);
+        assert_eq!(backoff(Some(at(200)), at(100)), AGAIN);
     }
 
     #[test]

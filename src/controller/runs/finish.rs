@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::follow_up::FollowUp;
 use super::reconcile::RunPass;
 use crate::api::CodeGenRun;
 use crate::controller::control::finish::Finish;
@@ -31,6 +32,13 @@ impl Finish for RunPass<'_> {
 
     /// Until its outputs are pushed, the run is all there is of them.
     async fn follow_up(&mut self) -> Result<Option<Duration>, ReconcileError> {
-        self.push_outputs().await
+        match self.push_outputs().await? {
+            FollowUp::Again(pause) => return Ok(Some(pause)),
+            FollowUp::Settled => self.clear_push().await,
+            // The operator before this one may have been killed between the record of it and clearing up.
+            FollowUp::Nothing if self.was_settled_shortly_before_the_start() => self.clear_push().await,
+            FollowUp::Nothing => {}
+        }
+        Ok(None)
     }
 }

@@ -10,7 +10,7 @@ use super::frozen::FrozenRun;
 use super::program::Program;
 use super::status::ended_in;
 use crate::api::common::CacheMode;
-use crate::api::conditions::{reason, run_reason};
+use crate::api::conditions::{OUTPUTS_PUSHED, reason, run_reason};
 use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::record::cache;
@@ -205,6 +205,12 @@ pub fn trim(run: &mut CodeGenRun) {
         key: status.key,
         artifact: status.artifact,
         completed_at: status.completed_at,
+        // What became of outputs that are pushed, and when.
+        conditions: status
+            .conditions
+            .into_iter()
+            .filter(|condition| condition.type_ == OUTPUTS_PUSHED)
+            .collect(),
         ..CodeGenRunStatus::default()
     });
     // Inline texts have up to 256 KiB each.

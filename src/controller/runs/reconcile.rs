@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt as _;
 
+use super::follow_up;
 use super::frozen::{FrozenRun, Packed};
 use super::image;
 use super::inputs::{PreparedRun, read_inputs};
@@ -331,8 +332,13 @@ impl RunPass<'_> {
             self.object.namespace().unwrap_or_default(),
             self.object.name_any(),
         );
-        let uid = self.object.uid().unwrap_or_default();
-        cleanup::clear_run(&self.context.client, &namespace, &name, &uid).await;
+        let run = cleanup::Ended {
+            namespace: &namespace,
+            name: &name,
+            uid: self.uid(),
+        };
+        let superfluous = follow_up::superfluous(&self.object);
+        cleanup::clear_components(&self.context.client, run, superfluous, None).await;
     }
 
     /// The program is under way, and what held it before holds it no more.

@@ -19,6 +19,7 @@ mod hold;
 mod large_outputs;
 mod lost_reply;
 mod publish_later;
+mod push_from_claim;
 mod retry;
 mod run_faults;
 mod run_defaults;

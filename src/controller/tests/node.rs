@@ -1,6 +1,6 @@
 //! A node that runs nothing, but ends each Pod of a sandbox as the harness would: with a signed report.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -15,9 +15,11 @@ use crate::pipeline::sandbox::{
     Job, OutputContent, OutputReport, Phase, PhaseEnd, PhaseName, Report, TestPhase,
 };
 use crate::pipeline::stored_outputs::FoundOutput;
-use crate::sandbox::kubernetes::{JOB_KEY, JOB_SHA256, NONCE, ReadReport, decrypt_job, send};
+use crate::sandbox::kubernetes::{JOB_KEY, JOB_SHA256, NONCE, PushReport, ReadReport, decrypt_job, send};
 use crate::sandbox::{Progressing, Sandbox as _};
 
+/// Digest of every artifact that a Pod pushes.
+pub const PUSHED: &str = "sha256:00000000000000000000000000000000000000000000000000000000000000aa";
 /// The only file of a suite.
 const SUITE: &str = "test_solution.py";
 
@@ -29,8 +31,12 @@ pub struct Node {
     pub outputs: BTreeMap<String, String>,
     /// Bytes of the outputs of a rehearsal that are too large for its report.
     pub large: BTreeMap<String, u64>,
-    /// What a checker finds at outputs, in their order.
+    /// What a checker or a reader finds at outputs, in their order.
     pub found: Vec<FoundOutput>,
+    /// Bytes of the outputs of a run that are too large for its report.
+    pub large_in_runs: BTreeMap<String, u64>,
+    /// What the next pushes of outputs come to; after these each pushes.
+    pub pushes: VecDeque<PushReport>,
     /// What a run of a program ends with.
     pub exit_code: i32,
 }
@@ -42,6 +48,8 @@ impl Default for Node {
             outputs: BTreeMap::new(),
             large: BTreeMap::new(),
             found: Vec::new(),
+            large_in_runs: BTreeMap::new(),
+            pushes: VecDeque::new(),
             exit_code: 0,
         }
     }
@@ -49,9 +57,9 @@ impl Default for Node {
 
 impl Node {
     /// Ends what runs; says how many Pods that were.
-    pub async fn end_pods(&self, server: &ApiServer) -> usize {
-        let mut pods = server.of_component("pods", "sandbox");
-        pods.retain(|pod| pod["status"]["phase"].is_null() || pod["status"]["phase"] == "Running");
+    pub async fn end_pods(&mut self, server: &ApiServer) -> usize {
+        let own = self.end_own(server);
+        let pods = running(server, "sandbox");
         for pod in &pods {
             let name = pod["metadata"]["name"].as_str().unwrap();
             if pod["status"]["phase"] == "Running" {
@@ -69,7 +77,25 @@ impl Node {
             };
             server.edit("pods", name, |pod| pod["status"] = status);
         }
-        pods.len()
+        own + pods.len()
+    }
+
+    /// Ends Pods of the operator's own: those that read outputs on a claim, and those that push them.
+    fn end_own(&mut self, server: &ApiServer) -> usize {
+        let (readers, pushers) = (running(server, "reader"), running(server, "push"));
+        for pod in &readers {
+            let report = ReadReport::Outputs(self.found.clone());
+            end(server, pod, "sandbox", &serde_json::to_vec(&report).unwrap());
+        }
+        for pod in &pushers {
+            let well = || PushReport::Pushed {
+                digest: PUSHED.to_owned(),
+                uploaded_bytes: 1,
+            };
+            let report = self.pushes.pop_front().unwrap_or_else(well);
+            end(server, pod, "push", &serde_json::to_vec(&report).unwrap());
+        }
+        readers.len() + pushers.len()
     }
 
     /// Ends what checks the outputs of a program that has ended.
@@ -106,6 +132,14 @@ impl Node {
                 });
                 phase.outputs = outputs.collect();
             }
+            let in_runs = self.large_in_runs.iter().filter(|_| phase.name == PhaseName::Run);
+            for (name, bytes) in in_runs {
+                phase.outputs.retain(|output| output.name != *name);
+                phase.outputs.push(OutputReport {
+                    name: name.clone(),
+                    content: OutputContent::TooLarge(*bytes),
+                });
+            }
             if phase.name == PhaseName::Rehearsal {
                 phase
                     .outputs
@@ -117,6 +151,22 @@ impl Node {
         }
         report
     }
+}
+
+/// The Pods that are for this and have not ended.
+fn running(server: &ApiServer, component: &str) -> Vec<Value> {
+    let mut pods = server.of_component("pods", component);
+    pods.retain(|pod| pod["status"]["phase"].is_null() || pod["status"]["phase"] == "Running");
+    pods
+}
+
+/// Ends a Pod of one container with a report.
+fn end(server: &ApiServer, pod: &Value, container: &str, report: &[u8]) {
+    let (log, ended) = terminated(report, pod, container);
+    let name = pod["metadata"]["name"].as_str().unwrap();
+    server.log(name, &log);
+    let status = json!({"phase": "Succeeded", "containerStatuses": [ended]});
+    server.edit("pods", name, |pod| pod["status"] = status);
 }
 
 fn has_checker(pod: &Value) -> bool {

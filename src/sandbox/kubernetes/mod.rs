@@ -20,14 +20,16 @@ use kube::Client;
 use serde::{Deserialize, Serialize};
 
 pub use self::build::{
-    Destination, InImage, ProgramImage, PublishedProgram, RegistryCache, Signing, push_artifact,
+    Destination, InImage, ProgramImage, PublishedProgram, RegistryCache, Signing, check_destination,
+    push_artifact,
 };
 pub use self::pod::channel::{Sent, send};
+pub use self::pod::pusher::{OutputPusher, OutputToPush, PushAccess, PushReport, PushRequest};
 use self::pod::reader::operator_image;
 pub use self::pod::reader::{
     ClaimOutputs, ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader,
 };
-pub use self::pod::{JOB_FILE, JOB_KEY, JOB_SHA256, NONCE, decrypt_job, folder_sha256};
+pub use self::pod::{CREDENTIALS_FILE, JOB_FILE, JOB_KEY, JOB_SHA256, NONCE, decrypt_job, folder_sha256};
 use self::settings::Settings;
 use super::image::ImageSpec;
 use super::{Built, Progressing, Publication, Published, Sandbox, SandboxError};

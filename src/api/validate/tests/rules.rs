@@ -307,9 +307,10 @@ const RULES_OF_RUNS: &[(&str, &str, &str)] = &[
          registry.example.com/team/outputs",
     ),
     (
-        "outputs: {artifact: {repository: registry.example.com/outputs}}",
         "outputs: {artifact: {repository: registry.example.com/outputs}, persistentVolumeClaim: {claimName: results}}",
-        "spec.outputs: outputs on a claim are not pushed: give artifact or persistentVolumeClaim, and not both",
+        "outputs: {artifact: {repository: registry.example.com/outputs/}, persistentVolumeClaim: {claimName: results}}",
+        "spec.outputs.artifact.repository: write the repository without a scheme, a digest and a / at its end, like \
+         registry.example.com/team/outputs",
     ),
     (
         "outputs: {persistentVolumeClaim: {claimName: results, path: results/2027..28}}",

@@ -125,8 +125,12 @@ pub(super) fn pushing(run: &CodeGenRun) -> Pushing<'_> {
     }
     let said = status.conditions.iter().find(|said| said.type_ == OUTPUTS_PUSHED);
     match said.map(|said| (said.reason.as_str(), said.message.as_str())) {
-        None => Pushing::Goes(None),
-        Some((run_reason::PUSH_REFUSED | run_reason::OUTPUTS_GONE, message)) => Pushing::Refused(message),
+        // Nothing prevents it.
+        None | Some((run_reason::PUSHING, _)) => Pushing::Goes(None),
+        Some((
+            run_reason::PUSH_REFUSED | run_reason::OUTPUTS_GONE | run_reason::OUTPUTS_CHANGED,
+            message,
+        )) => Pushing::Refused(message),
         Some((_, message)) => Pushing::Goes(Some(message)),
     }
 }
@@ -211,7 +215,8 @@ mod tests {
         };
         let unreachable = said("RegistryUnreachable");
         assert_eq!(news("a", &unreachable), News::Waits("what happened".to_owned()));
-        for reason in ["PushRefused", "OutputsGone"] {
+        assert!(matches!(news("a", &said("Pushing")), News::Works(_)));
+        for reason in ["PushRefused", "OutputsGone", "OutputsChanged"] {
             assert_eq!(news("a", &said(reason)), News::Ended);
             assert_eq!(pushing(&said(reason)), Pushing::Refused("what happened"));
         }

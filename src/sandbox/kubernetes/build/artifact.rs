@@ -1,10 +1,12 @@
 //! Pushes files of a run as an artifact. The operator speaks to the registry itself, with the Secret that the run names.
 
+use std::sync::Arc;
+
 use kube::Client;
 
 use super::objects::{DockerConfig, Objects};
 use super::registries::{RegistryCache, failed};
-use crate::registry::Artifact;
+use crate::registry::{Artifact, Registry, RegistryError};
 use crate::sandbox::SandboxError;
 use crate::sandbox::kubernetes::settings::Registries;
 
@@ -24,31 +26,57 @@ pub struct Destination<'a> {
 /// Pushes; returns the digest.
 pub async fn push_artifact(
     client: Client,
-    (settings, registries): (&Registries, &RegistryCache),
+    registries: (&Registries, &RegistryCache),
     destination: Destination<'_>,
     artifact: Artifact,
 ) -> Result<String, SandboxError> {
-    let Destination {
-        namespace,
-        reference,
-        secret,
-        field,
-    } = destination;
-    let config = match secret {
-        Some(secret) => Some(
-            Objects::new(client, namespace)
-                .docker_config(secret, field)
-                .await?,
-        ),
-        None => None,
-    };
-    let credentials = match secret {
-        Some(secret) => format!("the Secret {secret} of {field}"),
-        None => format!("{field}, which names no Secret"),
-    };
-    let told = |error| failed(reference, &credentials, error);
-    let registry = registries
-        .client(settings, config.as_ref().map(DockerConfig::bytes))
-        .map_err(told)?;
-    registry.push_artifact(reference, artifact).await.map_err(told)
+    let registry = destination.registry(client, registries).await?;
+    let pushed = registry.push_artifact(destination.reference, artifact).await;
+    pushed
+        .map(|pushed| pushed.digest)
+        .map_err(|error| destination.failed(error))
+}
+
+/// Whether the registry lets an artifact of `owner` be pushed there: before a Pod is made that does it.
+pub async fn check_destination(
+    client: Client,
+    registries: (&Registries, &RegistryCache),
+    destination: Destination<'_>,
+    owner: (&str, &str),
+) -> Result<(), SandboxError> {
+    let registry = destination.registry(client, registries).await?;
+    let checked = registry.check_artifact(destination.reference, owner).await;
+    checked.map_err(|error| destination.failed(error))
+}
+
+impl Destination<'_> {
+    async fn registry(
+        &self,
+        client: Client,
+        (settings, registries): (&Registries, &RegistryCache),
+    ) -> Result<Arc<Registry>, SandboxError> {
+        let config = match self.secret {
+            Some(secret) => Some(
+                Objects::new(client, self.namespace)
+                    .docker_config(secret, self.field)
+                    .await?,
+            ),
+            None => None,
+        };
+        let registry = registries.client(settings, config.as_ref().map(DockerConfig::bytes));
+        registry.map_err(|error| self.failed(error))
+    }
+
+    /// What its credentials are.
+    #[must_use]
+    pub fn credentials(&self) -> String {
+        match self.secret {
+            Some(secret) => format!("the Secret {secret} of {}", self.field),
+            None => format!("{}, which names no Secret", self.field),
+        }
+    }
+
+    fn failed(&self, error: RegistryError) -> SandboxError {
+        failed(self.reference, &self.credentials(), error)
+    }
 }

@@ -28,11 +28,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::Patch;
 use serde_json::{Value, json};
 
-pub use self::artifact::{Destination, push_artifact};
+pub use self::artifact::{Destination, check_destination, push_artifact};
 use self::dockerfile::{Aged, Recipe};
 use self::index::{INDEX_URL, Verified, content, index_url, installer_index};
 use self::job::{Files, Plan};
+pub(super) use self::objects::concatenated;
 use self::objects::{DockerConfig, Objects};
+pub(super) use self::policy::policy_of_pushes;
 pub(super) use self::publish::publish;
 pub use self::published::{InImage, ProgramImage, PublishedProgram};
 pub use self::registries::RegistryCache;

@@ -342,7 +342,7 @@ pub(super) fn reference_to(job: &Job) -> OwnerReference {
 }
 
 /// The content of files, one after another.
-pub(super) fn concatenated(files: &[PathBuf]) -> Result<String, SandboxError> {
+pub(in crate::sandbox::kubernetes) fn concatenated(files: &[PathBuf]) -> Result<String, SandboxError> {
     let mut all = String::new();
     for file in files {
         let content = std::fs::read_to_string(file).map_err(|error| SandboxError::Refused {

@@ -13,6 +13,8 @@ use crate::sandbox::kubernetes::settings::{AllowedTarget, BuildNetwork};
 
 /// Its name in every namespace that builds.
 pub(super) const NAME: &str = "codegen-build";
+/// Name of that of pushes.
+const PUSH: &str = "codegen-push";
 
 /// Private, shared and link-local ranges: where Pods, Services, nodes and the cloud's metadata lie.
 const NEVER: [&str; 5] = [
@@ -24,8 +26,24 @@ const NEVER: [&str; 5] = [
 ];
 const NEVER_V6: [&str; 2] = ["fc00::/7", "fe80::/10"];
 
-/// The policy, or nothing where an administrator has their own.
+/// The policy of builds, or nothing where an administrator has their own.
 pub(in crate::sandbox::kubernetes) fn policy(
+    namespace: &str,
+    network: &BuildNetwork,
+) -> Option<NetworkPolicy> {
+    policy_of((NAME, Component::Build), namespace, network)
+}
+
+/// The policy of Pods that push outputs, which reach what builds do.
+pub(in crate::sandbox::kubernetes) fn policy_of_pushes(
+    namespace: &str,
+    network: &BuildNetwork,
+) -> Option<NetworkPolicy> {
+    policy_of((PUSH, Component::Push), namespace, network)
+}
+
+fn policy_of(
+    (name, component): (&str, Component),
     namespace: &str,
     network: &BuildNetwork,
 ) -> Option<NetworkPolicy> {
@@ -33,17 +51,17 @@ pub(in crate::sandbox::kubernetes) fn policy(
         return None;
     }
     // By label, so the policy holds for Pods of every build from their first moment.
-    let is_build = BTreeMap::from([(COMPONENT.to_owned(), Component::Build.as_str().to_owned())]);
+    let selected = BTreeMap::from([(COMPONENT.to_owned(), component.as_str().to_owned())]);
     Some(NetworkPolicy {
         metadata: ObjectMeta {
-            name: Some(NAME.to_owned()),
+            name: Some(name.to_owned()),
             namespace: Some(namespace.to_owned()),
             labels: Some(BTreeMap::from([(MANAGED_BY.to_owned(), OPERATOR.to_owned())])),
             ..ObjectMeta::default()
         },
         spec: Some(NetworkPolicySpec {
             pod_selector: Some(LabelSelector {
-                match_labels: Some(is_build),
+                match_labels: Some(selected),
                 ..LabelSelector::default()
             }),
             // Both types: a policy that leaves out `Egress` restricts nothing outgoing. There is no rule for ingress, so nobody gets in.
@@ -133,6 +151,21 @@ mod tests {
             "except": ["203.0.113.7/32", "2001:db8::/32"],
         }));
         insta::assert_json_snapshot!(policy("lab", &network));
+    }
+
+    #[test]
+    fn what_pushes_outputs_reaches_what_builds_reach_and_is_selected_by_itself() {
+        let network = network(serde_json::json!({"allow": [{"cidr": "10.1.2.3/32", "ports": [5000]}]}));
+        let (builds, pushes) = (policy("lab", &network), policy_of_pushes("lab", &network));
+        let (builds, pushes) = (builds.unwrap(), pushes.unwrap());
+        assert_eq!(pushes.metadata.name.as_deref(), Some("codegen-push"));
+        let (builds, pushes) = (builds.spec.unwrap(), pushes.spec.unwrap());
+        assert_eq!(
+            (builds.egress, builds.policy_types),
+            (pushes.egress, pushes.policy_types)
+        );
+        let selected = pushes.pod_selector.unwrap().match_labels.unwrap();
+        assert_eq!(selected[COMPONENT], "push");
     }
 
     #[test]

@@ -52,6 +52,11 @@ impl RegistryCache {
         &self.signing
     }
 
+    /// Public ranges where registries may send nobody.
+    pub(in crate::sandbox::kubernetes) fn closed(&self) -> &[IpNet] {
+        &self.closed
+    }
+
     /// A client that shows these credentials: the content of a `.dockerconfigjson`, or nothing.
     pub(super) fn client(
         &self,
@@ -72,6 +77,7 @@ impl RegistryCache {
         let client = Arc::new(Registry::new(&Access {
             insecure_hosts: settings.insecure.clone(),
             authorities: settings.authorities.clone(),
+            certificates: String::new(),
             credentials,
             allow: settings.allowed(),
             trusted_origins: settings.trusted_origins.clone(),

@@ -16,7 +16,9 @@ mod refusal;
 mod execution;
 pub(super) mod clear;
 pub(super) mod on_disk;
+pub(super) mod pusher;
 mod spec;
+mod vain;
 mod volumes;
 
 pub(super) use self::network::{EGRESS, label};
@@ -32,14 +34,14 @@ use kube::api::{DeleteParams, ListParams, LogParams, PostParams, Preconditions};
 use serde::de::DeserializeOwned;
 
 use self::channel::{Announcement, ChannelError, Message};
-use self::execution::{Check, Execution, Program};
+use self::execution::{CONTAINER, Check, Execution, Program};
 use self::job_key::Keys;
 pub use self::job_key::{JOB_KEY, decrypt_job};
 use self::observe::{Ended, PodState, observe};
 pub(super) use self::ready::api_servers;
 use self::refusal::{Refusal, classify};
-use self::spec::CONTAINER;
 pub use self::spec::{JOB_FILE, JOB_SHA256, NONCE, folder_sha256};
+pub use self::volumes::CREDENTIALS_FILE;
 use super::settings::Settings;
 use super::{KubernetesSandbox, names, room};
 use crate::pipeline::digest::sha256_hex;

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +17,6 @@ use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::sandbox::{InputMount, Job, JobLimits, NetworkAccess};
 use crate::pipeline::stored_outputs::{FoundOutput, OutputsAsked};
 use crate::sandbox::{Progressing, SandboxError};
-
-/// How long an answer that nothing can be done with is valid. Asked later, the Pod is replaced: what it complained of may be fixed.
-const HOLDS: SignedDuration = SignedDuration::from_secs(10);
 
 /// What a reader is to read.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
@@ -244,18 +240,8 @@ impl<'a> SourceReader<'a> {
         };
         // Before anything that it says is believed.
         self.pods.adopt(&self.wanted()?, &pod).await?;
-        let looked = self.pods.progress_of::<ReadReport>(&self.image, &pod).await;
-        let is_vain = match &looked {
-            Ok(Progressing::Done(ReadReport::Refused(_) | ReadReport::Failed(_))) => true,
-            Ok(_) => false,
-            Err(error) => error.needs_another_child(),
-        };
-        if is_vain && !holds(&pod, Timestamp::now()) {
-            // Its end causes the next pass.
-            self.pods.delete(&pod).await?;
-            return Ok(Some(Progressing::Pending));
-        }
-        match looked {
+        let is_vain = |report: &ReadReport| matches!(report, ReadReport::Refused(_) | ReadReport::Failed(_));
+        match self.pods.progress_or_replace(&self.image, &pod, is_vain).await {
             Ok(looked) => Ok(Some(looked)),
             Err(error) => Err(self.explained(error)),
         }
@@ -385,21 +371,6 @@ pub(super) fn about_claim(claim: &str, what: &str, namespace: &str, reason: &str
         reason: reason.to_owned(),
         remedy: format!("{remedy}; it then goes on by itself"),
     }
-}
-
-/// Whether what a Pod said at its end is still to be believed.
-fn holds(pod: &Pod, now: Timestamp) -> bool {
-    let ended = pod
-        .status
-        .iter()
-        .flat_map(|status| status.container_statuses.iter().flatten());
-    let ended = ended.filter_map(|container| {
-        let ended = container.state.as_ref()?.terminated.as_ref()?;
-        ended.finished_at.as_ref().map(|time| time.0)
-    });
-    let created = pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
-    let since = ended.max().or(created);
-    since.is_some_and(|since| now.duration_since(since) < HOLDS)
 }
 
 #[cfg(test)]

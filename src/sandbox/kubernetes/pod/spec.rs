@@ -23,8 +23,6 @@ use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::sandbox::{JobLimits, NetworkAccess};
 use crate::sandbox::{SandboxError, harness};
 
-/// Name of the container.
-pub(super) const CONTAINER: &str = "sandbox";
 /// Name of the container that checks outputs after it.
 pub(super) const CHECKER: &str = "checker";
 /// Variable with the key of the message's signature.
@@ -41,6 +39,8 @@ const START: &str = include_str!("start.py");
 const NO_PROBE: &str = "none";
 /// The subcommand of the operator that reads sources.
 const READ_SOURCES: &str = "read-sources";
+/// The subcommand of the operator that pushes outputs.
+const PUSH_OUTPUTS: &str = "push-outputs";
 /// The job, as the program of a Pod finds it.
 pub const JOB_FILE: &str = "/job/job.json";
 /// Type of that Secret.
@@ -115,7 +115,7 @@ impl Execution<'_> {
     pub(super) fn pod(&self, keys: Option<&Keys>) -> Result<Pod, SandboxError> {
         let written = match self.program {
             Program::Harness => self.outputs,
-            Program::Reader(_) => None,
+            Program::Reader(_) | Program::Pusher(_) => None,
         };
         let (input_volumes, input_mounts) = inputs::volumes(&self.job.inputs, self.inputs, written)?;
         let (volumes, mounts) = self.own_volumes();
@@ -229,10 +229,14 @@ impl Execution<'_> {
                 (command, None, Some("/sandbox".to_owned()))
             }
             Program::Reader(_) => (None, words(&[READ_SOURCES]), None),
+            Program::Pusher(push) => {
+                env.extend(push.proxies.iter().map(|(name, value)| variable(name, value)));
+                (None, words(&[PUSH_OUTPUTS]), None)
+            }
         };
         env.push(variable(JOB_SHA256, &sha256_hex(self.body)));
         Container {
-            name: CONTAINER.to_owned(),
+            name: self.program.container().to_owned(),
             image: Some(self.image.to_owned()),
             image_pull_policy: Some("IfNotPresent".to_owned()),
             command,

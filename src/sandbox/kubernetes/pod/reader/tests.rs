@@ -1,8 +1,5 @@
 //! Requests, and what is said of claims that no Pod gets.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use serde_json::json;
-
 use super::*;
 
 fn request() -> ReadRequest {
@@ -71,20 +68,4 @@ fn claims_without_a_volume_are_all_named_where_nobody_says_which() {
         "{error}"
     );
     assert!(error.contains("give the claim a volume"), "{error}");
-}
-
-#[test]
-fn an_answer_in_vain_holds_for_a_while() {
-    let now: Timestamp = "2026-01-01T00:01:00Z".parse().unwrap();
-    let pod = |ended: &str| -> Pod {
-        let state = json!({"terminated": {"exitCode": 0, "finishedAt": ended}});
-        let status = json!({"name": "sandbox", "image": "", "imageID": "", "ready": false, "restartCount": 0, "state": state});
-        serde_json::from_value(json!({"status": {"containerStatuses": [status]}})).unwrap()
-    };
-    assert!(holds(&pod("2026-01-01T00:00:55Z"), now));
-    assert!(!holds(&pod("2026-01-01T00:00:45Z"), now));
-    let mut lost = Pod::default();
-    assert!(!holds(&lost, now));
-    lost.metadata.creation_timestamp = Some(Time(now));
-    assert!(holds(&lost, now));
 }

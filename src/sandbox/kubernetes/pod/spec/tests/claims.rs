@@ -199,3 +199,111 @@ fn a_group_for_outputs_leaves_the_claims_of_inputs_as_they_are() {
         [json!({"claimName": "database"}), json!({"claimName": "results"})]
     );
 }
+
+/// The Pod that pushes the outputs of a folder on the claim `results`.
+fn push(secret: Option<&str>) -> Value {
+    let (settings, task, inputs) = (PodSettings::default(), task(), BTreeMap::new());
+    let job = Job {
+        inputs: Vec::new(),
+        network: NetworkAccess::Internet,
+        ..job()
+    };
+    let outputs = OutputFolder {
+        claim: "results".to_owned(),
+        path: "2027/words-0c1d".to_owned(),
+        fs_group: Some(2000),
+    };
+    let mounts = PushMounts {
+        outputs: [ClaimMount {
+            claim: outputs.claim.clone(),
+            folder: Some(outputs.path.clone()),
+        }],
+        secret: secret.map(str::to_owned),
+        proxies: BTreeMap::from([("HTTPS_PROXY".to_owned(), "http://proxy:3128".to_owned())]),
+    };
+    let run = Execution {
+        program: Program::Pusher(&mounts),
+        check: None,
+        pull_secrets: &[],
+        name: "words-cg0123456789",
+        image: "registry.example/operator:1",
+        job: &job,
+        body: b"{}",
+        egress: "push",
+        settings: &settings,
+        task: &task,
+        owner: &owner(),
+        inputs: &inputs,
+        outputs: Some(&outputs),
+    };
+    serde_json::to_value(run.pod(Some(&keys())).unwrap()).unwrap()
+}
+
+#[test]
+fn a_push_is_a_sandbox_that_mounts_one_folder_and_the_credentials_of_one_registry() {
+    let (push, sandbox) = (push(Some("registry")), pod(|_, _, _, _| ()));
+    for field in [
+        "automountServiceAccountToken",
+        "restartPolicy",
+        "enableServiceLinks",
+    ] {
+        assert_eq!(push["spec"][field], sandbox["spec"][field], "{field}");
+    }
+    assert_eq!(push["spec"]["dnsPolicy"], "ClusterFirst");
+    assert_eq!(push["spec"]["securityContext"]["runAsNonRoot"], true);
+    assert_eq!(push["spec"]["securityContext"]["fsGroup"], 2000);
+    let labels = &push["metadata"]["labels"];
+    assert_eq!(
+        (&labels[EGRESS], &labels[names::COMPONENT]),
+        (&json!("push"), &json!("push"))
+    );
+    let containers = push["spec"]["containers"].as_array().unwrap();
+    assert_eq!(containers.len(), 1);
+    let container = &containers[0];
+    assert_eq!(
+        container["securityContext"],
+        sandbox["spec"]["containers"][0]["securityContext"]
+    );
+    assert_eq!(
+        (&container["name"], &container["args"]),
+        (&json!("push"), &json!(["push-outputs"]))
+    );
+    assert_eq!(container.get("command"), None);
+    assert_eq!(
+        container["volumeMounts"],
+        json!([
+            {"name": "claim-0", "mountPath": "/claims/0", "subPath": "2027/words-0c1d", "readOnly": true},
+            {"name": "push-credentials", "mountPath": "/credentials", "readOnly": true},
+            {"name": "job", "mountPath": "/job", "readOnly": true},
+        ])
+    );
+    let volumes = push["spec"]["volumes"].as_array().unwrap();
+    assert_eq!(
+        volumes[1],
+        json!({"name": "push-credentials", "secret": {
+            "secretName": "registry", "items": [{"key": ".dockerconfigjson", "path": "config.json"}],
+        }})
+    );
+    let variables = container["env"].as_array().unwrap();
+    let names: Vec<&str> = variables
+        .iter()
+        .map(|variable| variable["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "CODEGEN_NONCE",
+            "CODEGEN_JOB_KEY",
+            "HTTPS_PROXY",
+            "CODEGEN_JOB_SHA256"
+        ]
+    );
+}
+
+#[test]
+fn a_push_without_a_secret_mounts_none() {
+    let push = push(None);
+    let volumes = push["spec"]["volumes"].as_array().unwrap();
+    let names: Vec<&Value> = volumes.iter().map(|volume| &volume["name"]).collect();
+    assert_eq!(names, ["claim-0", "job"]);
+}

@@ -1,0 +1,297 @@
+//! Outputs on a claim, pushed to a registry by a Pod of the operator's image that mounts their folder: in the shape of a sandbox, with the
+//! credentials of that registry, and with nothing to write to.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use kube::Api;
+use serde::{Deserialize, Serialize};
+
+use super::super::{KubernetesSandbox, OutputFolder, names, policies};
+use super::execution::{ClaimMount, Execution, PUSH, Program, PushMounts};
+use super::job_key::Keys;
+use super::reader::{about_claim, is_about_volumes, operator_image};
+use super::volumes::claim_folder;
+use super::{Pods, Reported, cluster};
+use crate::api::values::ValueType;
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::sandbox::{Job, JobLimits, NetworkAccess};
+use crate::sandbox::kubernetes::build::{concatenated, policy_of_pushes};
+use crate::sandbox::{Progressing, SandboxError};
+
+/// Time of a push: 4 GiB at less than a megabyte a second. Another one goes on with the files that are not there.
+const SECONDS: f64 = 2.0 * 3600.0;
+/// Memory of a push, which holds no file.
+const MEMORY_BYTES: u64 = 256 << 20;
+/// Value of the label by which the policies of sandboxes select: none of them selects this.
+const EGRESS: &str = "push";
+
+/// What a Pod is to push.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct PushRequest {
+    /// `registry.example/team/outputs:tag`.
+    pub reference: String,
+    /// The folder on the claim that the program wrote to.
+    pub written_to: OutputFolder,
+    /// Where the Pod finds it.
+    pub folder: String,
+    /// The outputs, in declared order.
+    pub outputs: Vec<OutputToPush>,
+    /// Annotations of the manifest.
+    pub annotations: BTreeMap<String, String>,
+    /// Whose the artifact is: namespace and name of the run.
+    pub owner: String,
+    /// Whether credentials are mounted.
+    pub has_credentials: bool,
+    /// How the registry is reached.
+    pub access: PushAccess,
+}
+
+/// An output, as the status of its run has it.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputToPush {
+    /// Its name: where it lies in the folder.
+    pub name: String,
+    /// Its declared type.
+    #[serde(rename = "type")]
+    pub type_: ValueType,
+    /// What it is called in the artifact.
+    pub file_name: String,
+    /// SHA-256 of its bytes, of a folder of its paths and contents, hex.
+    pub sha256: String,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// How a registry is reached from a Pod, which has none of the operator's files.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct PushAccess {
+    /// Hosts that are spoken to without TLS.
+    pub insecure: Vec<String>,
+    /// Further certificate authorities, PEM.
+    pub certificates: String,
+    /// Repositories that may be pushed to; none named: all.
+    pub allow: Vec<String>,
+    /// Origins that the registry may send to.
+    pub trusted_origins: Vec<String>,
+    /// Public ranges where it may send nobody.
+    pub closed: Vec<String>,
+}
+
+/// What came of a push.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum PushReport {
+    /// The registry has it.
+    #[serde(rename_all = "camelCase")]
+    Pushed {
+        /// Digest of the artifact's manifest.
+        digest: String,
+        /// Bytes of files that were sent; the registry had the others.
+        uploaded_bytes: u64,
+    },
+    /// An output is not there any more: which.
+    Gone(String),
+    /// Something else lies there than the program wrote: what, with the output's name.
+    Changed(String),
+    /// Something that somebody must change.
+    Refused(String),
+    /// Something that may work at another time.
+    Failed(String),
+}
+
+impl Reported for PushReport {
+    const CONTAINER: &'static str = PUSH;
+
+    fn out_of_memory() -> Option<Self> {
+        // One that ran out of memory has nothing to report.
+        None
+    }
+}
+
+impl PushReport {
+    const fn is_vain(&self) -> bool {
+        matches!(self, Self::Refused(_) | Self::Failed(_))
+    }
+}
+
+impl PushRequest {
+    /// Where the outputs are found in the Pod.
+    #[must_use]
+    pub fn folder() -> String {
+        claim_folder(0)
+    }
+}
+
+impl PushAccess {
+    /// How the operator itself reaches registries.
+    pub fn of(sandbox: &KubernetesSandbox<'_>) -> Result<Self, SandboxError> {
+        let settings = &sandbox.settings.registries;
+        let texts = |range: &ipnet::IpNet| range.to_string();
+        Ok(Self {
+            insecure: settings.insecure.clone(),
+            certificates: concatenated(&settings.authorities)?,
+            allow: settings.allowed(),
+            trusted_origins: settings.trusted_origins.iter().map(ToString::to_string).collect(),
+            closed: sandbox.registries.closed().iter().map(texts).collect(),
+        })
+    }
+}
+
+/// One push: its name follows from what is pushed, so that it is started once.
+pub struct OutputPusher<'a> {
+    pods: Pods<'a>,
+    request: &'a PushRequest,
+    mounts: PushMounts,
+    image: String,
+    body: Vec<u8>,
+}
+
+impl<'a> OutputPusher<'a> {
+    /// The push of `request`, with this Secret.
+    pub fn new(
+        sandbox: &'a KubernetesSandbox<'a>,
+        request: &'a PushRequest,
+        secret: Option<&str>,
+    ) -> Result<Self, SandboxError> {
+        let image = operator_image(sandbox.settings)?;
+        let owner = sandbox.owner;
+        // Plain data with string keys: writing it to memory cannot fail.
+        let body = serde_json::to_vec(request).unwrap_or_default();
+        // The name has the request in it: the same one is found again after a restart.
+        let parts = [&owner.uid, &owner.run, "push", &sha256_hex(&body), &image];
+        // Of the builder's variables the push needs its way out alone; the rest may be settings of pip with a password.
+        let variables = sandbox.settings.build.env.iter();
+        let proxies = variables.filter(|(name, _)| name.to_ascii_lowercase().ends_with("_proxy"));
+        Ok(Self {
+            pods: Pods::new(sandbox, names::name_of_pod(&owner.name, &parts)),
+            mounts: PushMounts {
+                outputs: [ClaimMount {
+                    claim: request.written_to.claim.clone(),
+                    folder: Some(request.written_to.path.clone()),
+                }],
+                secret: secret.map(str::to_owned),
+                proxies: proxies
+                    .map(|(name, value)| (name.clone(), value.clone()))
+                    .collect(),
+            },
+            request,
+            image,
+            body,
+        })
+    }
+
+    /// Name of its Pod.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.pods.name
+    }
+
+    /// How far it is; `None` when it is not there.
+    pub async fn progress(&self) -> Result<Option<Progressing<PushReport>>, SandboxError> {
+        let Some(pod) = self.pods.get().await? else {
+            return Ok(None);
+        };
+        // Before anything that it says is believed.
+        self.pods.adopt(&self.wanted()?, &pod).await?;
+        let found = self
+            .pods
+            .progress_or_replace(&self.image, &pod, PushReport::is_vain);
+        match found.await {
+            Ok(found) => Ok(Some(found)),
+            Err(error) => Err(self.explained(error)),
+        }
+    }
+
+    /// Creates it.
+    pub async fn start(&self) -> Result<Progressing<PushReport>, SandboxError> {
+        let sandbox = self.pods.sandbox;
+        let job = job();
+        let run = self.run(&job);
+        let needs = async {
+            let network = &sandbox.settings.build.network;
+            // Before the Pod: for no moment does it run without its policy.
+            match policy_of_pushes(&sandbox.owner.namespace, network) {
+                Some(policy) => self.write_policy(&policy).await,
+                None => Ok(()),
+            }
+        };
+        let started = self.pods.start(&run, Keys::draw()?, needs).await;
+        match started.map_err(|error| self.explained(error))? {
+            Progressing::Queued(why) => Ok(Progressing::Queued(why)),
+            Progressing::Done(_) | Progressing::Pending | Progressing::Unseen => Ok(Progressing::Pending),
+        }
+    }
+
+    async fn write_policy(&self, policy: &NetworkPolicy) -> Result<(), SandboxError> {
+        let namespace = &self.pods.sandbox.owner.namespace;
+        let api: Api<NetworkPolicy> = Api::namespaced(self.pods.sandbox.client.clone(), namespace);
+        let name = policy.metadata.name.as_deref().unwrap_or_default();
+        let failed = || cluster(format!("write NetworkPolicy {namespace}/{name}"));
+        let found = api.get_opt(name).await.map_err(|error| failed()(error))?;
+        let written = policies::ensure(&api, policy, found).await;
+        written.map_err(|error| failed()(error))
+    }
+
+    fn run<'b>(&'b self, job: &'b Job) -> Execution<'b> {
+        let sandbox = self.pods.sandbox;
+        Execution {
+            program: Program::Pusher(&self.mounts),
+            name: &self.pods.name,
+            image: &self.image,
+            job,
+            body: &self.body,
+            egress: EGRESS,
+            settings: &sandbox.settings.sandbox,
+            task: sandbox.task,
+            owner: sandbox.owner,
+            inputs: sandbox.inputs,
+            outputs: Some(&self.request.written_to),
+            check: None,
+            pull_secrets: &sandbox.settings.build.image_pull_secrets,
+        }
+    }
+
+    /// The Pod that would be made, but for its keys.
+    fn wanted(&self) -> Result<Pod, SandboxError> {
+        self.run(&job()).pod(None)
+    }
+
+    /// The scheduler's words about a claim name the Pod, of which nobody who made the run has heard.
+    fn explained(&self, error: SandboxError) -> SandboxError {
+        let namespace = &self.pods.sandbox.owner.namespace;
+        match error {
+            SandboxError::Refused { reason, .. } if is_about_volumes(&reason) => {
+                about_claim(&self.request.written_to.claim, "outputs", namespace, &reason)
+            }
+            SandboxError::EnvironmentMissing(image) => SandboxError::Refused {
+                object: format!("image {image}"),
+                reason: "the registry does not have it".to_owned(),
+                remedy: "correct the operator's setting operatorImage".to_owned(),
+            },
+            other => other,
+        }
+    }
+}
+
+fn job() -> Job {
+    Job {
+        phases: Vec::new(),
+        inputs: Vec::new(),
+        env: BTreeMap::new(),
+        limits: JobLimits {
+            timeout_seconds: SECONDS,
+            cpus: 1.0,
+            memory_bytes: MEMORY_BYTES,
+            // It runs code of the operator alone, and starts no process that a limit of the harness would have to bound.
+            processes: 0,
+            file_bytes: 0,
+        },
+        // What it reaches follows from its policy; names are resolved by the cluster.
+        network: NetworkAccess::Internet,
+    }
+}
