@@ -7,10 +7,15 @@ mod ask;
 pub(crate) mod clients;
 mod execute;
 mod journal;
+mod make;
 mod outcomes;
 mod permit;
+pub(crate) mod program;
+mod pulse;
 pub(crate) mod record;
 mod tools;
+
+use std::time::Duration;
 
 use codegen_interpreter::Pool;
 use jiff::{SignedDuration, Timestamp};
@@ -20,13 +25,14 @@ use tokio::sync::watch;
 
 use crate::api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
 use crate::code_mode::prompt::PromptError;
-use crate::ledger::{Store, StoreError};
+use crate::ledger::{Created, Store, StoreError};
 use crate::model::Model;
 use crate::pipeline::code_mode::{Decision, Outcome, Progress, Question, Stage, advance, decide};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::{Document, LONGEST_PAUSE, Waiting};
 use crate::pipeline::stage::Category;
 
+pub use self::pulse::PULSE;
 pub use self::tools::{CallKey, Made, ToolCaller};
 
 /// Everything that the steps of one run need.
@@ -48,6 +54,10 @@ pub(crate) struct CodeModeEngine<'a, M, S, T> {
     pub clock: fn() -> Timestamp,
     /// True while something is under way whose result is not recorded yet.
     pub in_call: &'a watch::Sender<bool>,
+    /// Whether no call of a tool may begin any more: somebody holds the question, it is gone, or this process ends.
+    pub is_stopped: &'a (dyn Fn() -> bool + Send + Sync),
+    /// How often the state says that a program still runs.
+    pub pulse: Duration,
     /// Receives what happens.
     pub observer: &'a (dyn Fn(&Happened) + Send + Sync),
 }
@@ -113,6 +123,8 @@ pub(crate) enum Step {
     Gate(AwaitedApproval<QuestionGate>),
     /// Nothing to do before this moment.
     Waiting(Timestamp),
+    /// It may not go on now: between two calls of its program, all of which are recorded.
+    Stopped,
     /// It has ended.
     Finished,
 }
@@ -167,10 +179,10 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             }
             Decision::Stop(stop) => (progress, Outcome::Stopped(stop)),
             Decision::Ask => self.ask(progress).await?,
-            Decision::Run => {
-                let outcome = self.run(&progress).await?;
-                (progress, outcome)
-            }
+            Decision::Run => match self.run(&progress).await? {
+                (progress, Some(outcome)) => (progress, outcome),
+                (progress, None) => return Ok((progress, Step::Stopped)),
+            },
         };
         let next = self.record(progress, outcome).await?;
         let step = match (&next.waiting, &next.waits.approval) {
@@ -203,7 +215,10 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             .as_ref()
             .map(|awaited| awaited.asked.hash.clone());
         let next = advance(self.question, progress.clone(), outcome, (self.clock)());
-        if next != progress {
+        if next.stage.is_terminal() && next != progress {
+            let bytes = to_bytes("progress", &next)?;
+            self.store.save_end(&bytes).await?;
+        } else if next != progress {
             self.save(&next).await?;
         }
         // After the write, and once for each call.
@@ -222,15 +237,15 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// Stores a document once; what another process stored under that name first counts.
     async fn put(&self, name: String, value: &impl Serialize) -> Result<Document, CodeModeError> {
         let bytes = to_bytes(&name, value)?;
-        let bytes = match self.store.create(&name, &bytes).await? {
-            crate::ledger::Created::New => bytes,
-            crate::ledger::Created::Existed(existed) => existed,
-        };
-        Ok(Document {
-            name,
-            sha256: sha256_hex(&bytes),
-            bytes: bytes.len() as u64,
-        })
+        let created = self.store.create(&name, &bytes).await?;
+        Ok(document(name, bytes, created))
+    }
+
+    /// The same for a document that follows from what is recorded, and needs no write of its own before the end.
+    async fn defer(&self, name: String, value: &impl Serialize) -> Result<Document, CodeModeError> {
+        let bytes = to_bytes(&name, value)?;
+        let created = self.store.defer(&name, &bytes).await?;
+        Ok(document(name, bytes, created))
     }
 
     /// A document that must be there.
@@ -267,6 +282,18 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
 
     fn happened(&self, happened: &Happened) {
         (self.observer)(happened);
+    }
+}
+
+fn document(name: String, bytes: Vec<u8>, created: Created) -> Document {
+    let bytes = match created {
+        Created::New => bytes,
+        Created::Existed(existed) => existed,
+    };
+    Document {
+        name,
+        sha256: sha256_hex(&bytes),
+        bytes: bytes.len() as u64,
     }
 }
 

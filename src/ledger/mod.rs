@@ -45,6 +45,15 @@ impl<'a, S: Store> Ledger<'a, S> {
         Ok(entry)
     }
 
+    /// Writes what many calls begin with, so that [`Ledger::record_prepared`] has one write less to wait for.
+    pub async fn prepare(&self, request: &Request) -> Result<(), StoreError> {
+        let prefix = Prefix::of(request);
+        self.store
+            .create(&Prefix::name(&prefix.id()), &to_json(&prefix))
+            .await?;
+        Ok(())
+    }
+
     /// Records a reply and returns what the ledger holds: this reply, or the one that was recorded before it.
     pub async fn record(
         &self,
@@ -54,25 +63,32 @@ impl<'a, S: Store> Ledger<'a, S> {
         started_at: Timestamp,
         finished_at: Timestamp,
     ) -> Result<Entry, StoreError> {
-        let prefix = Prefix::of(request);
-        let entry = Entry {
-            sequence,
-            kind: request.kind,
-            request_hash: request_hash(request),
-            prefix: prefix.id(),
-            instruction: Entry::instruction_of(request),
-            reply,
-            started_at,
-            finished_at,
-        };
-        let (name, bytes) = (Entry::name(sequence, request.kind), to_json(&entry));
+        let entry = entry(sequence, request, reply, (started_at, finished_at));
         // The prefix first: an entry never names one that is not there.
-        let prefix_name = Prefix::name(&entry.prefix);
-        if let Err(error) = self.store.create(&prefix_name, &to_json(&prefix)).await {
+        if let Err(error) = self.prepare(request).await {
             // The reply is paid for: a store that lives on writes it when it is read.
-            self.store.buffer(&name, &bytes);
+            self.store
+                .buffer(&Entry::name(sequence, request.kind), &to_json(&entry));
             return Err(error);
         }
+        self.create_entry(entry).await
+    }
+
+    /// The same, of a call that was [prepared](Ledger::prepare).
+    pub async fn record_prepared(
+        &self,
+        sequence: u32,
+        request: &Request,
+        reply: Reply,
+        started_at: Timestamp,
+        finished_at: Timestamp,
+    ) -> Result<Entry, StoreError> {
+        let entry = entry(sequence, request, reply, (started_at, finished_at));
+        self.create_entry(entry).await
+    }
+
+    async fn create_entry(&self, entry: Entry) -> Result<Entry, StoreError> {
+        let (name, bytes) = (Entry::name(entry.sequence, entry.kind), to_json(&entry));
         match self.store.create(&name, &bytes).await? {
             Created::New => Ok(entry),
             // What another process recorded first counts, for its state may have moved on by that.
@@ -118,6 +134,24 @@ impl<'a, S: Store> Ledger<'a, S> {
     async fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, StoreError> {
         let bytes = self.store.read(name).await?;
         bytes.map(|bytes| from_json(name, &bytes)).transpose()
+    }
+}
+
+fn entry(
+    sequence: u32,
+    request: &Request,
+    reply: Reply,
+    (started_at, finished_at): (Timestamp, Timestamp),
+) -> Entry {
+    Entry {
+        sequence,
+        kind: request.kind,
+        request_hash: request_hash(request),
+        prefix: Prefix::of(request).id(),
+        instruction: Entry::instruction_of(request),
+        reply,
+        started_at,
+        finished_at,
     }
 }
 

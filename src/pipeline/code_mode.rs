@@ -24,9 +24,11 @@ mod tools;
 pub use agent_status::{held, resolved, unresolved};
 pub use approval::{asked, call_hash, check_required, is_approved, is_cut, refusal};
 pub use conversation::{CONVERSATION, conversation, conversation_document, conversation_file};
-pub use machine::{Decision, Outcome, Ran, advance, allow_call, decide};
+pub use machine::{Decision, Outcome, Ran, advance, allow_call, decide, in_time};
 pub use program::{FileHandle, LONGEST_INLINE, handles, program_tool, run_inputs, run_result};
-pub use progress::{AwaitedCall, Failed, PROGRESS_VERSION, Progress, Stage, Stop, StopReason, Waits};
+pub use progress::{
+    AwaitedCall, Failed, PROGRESS_VERSION, Progress, Runs, Stage, Stop, StopReason, UnreadableState, Waits,
+};
 pub use question::{Limits, Question, SourcedTool, ToolOrigin, UnresolvedTool};
 pub use request::{Evidence, limited, request, request_tokens};
 pub use resolve::{ResolveError, messages, model, question};

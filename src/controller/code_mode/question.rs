@@ -31,16 +31,16 @@ use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
 use crate::controller::control::{Controlled, Pass, PassResult};
 use crate::controller::error::ReconcileError;
-use crate::controller::hold::queued;
+use crate::controller::hold::{misconfigured, queued};
 use crate::controller::pooled_model::PooledModel;
 use crate::controller::runs;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::schedule::waits::{self, Awaited};
 use crate::controller::telemetry::metrics::Reconciled;
-use crate::engine::code_mode::{CodeModeEngine, Happened, Step};
+use crate::engine::code_mode::{CodeModeEngine, Happened, PULSE, Step};
 use crate::ledger::{Created, Store as _, StoreError};
 use crate::pipeline::bounds::message_shown;
-use crate::pipeline::code_mode::{Adopted, Decision, PROGRESS_VERSION, Progress, Question, decide, held};
+use crate::pipeline::code_mode::{Adopted, Decision, Progress, Question, UnreadableState, decide, held};
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until};
 use crate::sandbox::kubernetes::Owner;
@@ -167,17 +167,6 @@ impl QuestionPass<'_> {
             return Ok((finish(self).await?, Reconciled::Idle));
         }
         let progress = self.progress()?;
-        if progress
-            .as_ref()
-            .is_some_and(|progress| progress.version > PROGRESS_VERSION)
-        {
-            tracing::warn!(
-                namespace = self.owner.namespace,
-                run = self.owner.name,
-                "the run was written by a newer operator and is left alone: bring that version back"
-            );
-            return Ok((None, Reconciled::Idle));
-        }
         // Before a place is asked for: a suspended run needs none.
         if self.object.spec.suspend == Some(true) {
             return Err(Hold::suspended().into());
@@ -195,6 +184,10 @@ impl QuestionPass<'_> {
         }
         // True once: the pass that was woken retries at once, the next one waits for `retry_at` again.
         let is_mended = self.context.code_mode_runs.waits.take_woken(self.uid());
+        if self.context.code_mode_runs.has_missed(&self.object) {
+            // Another process may have written what this one does not know.
+            self.context.code_mode_runs.documents(self.uid()).set_all(false);
+        }
         let question = self.question().await?;
         self.refers_to = waits::of_model(&question.namespace, &question.model);
         Box::pin(self.step(&question, progress, is_mended)).await
@@ -202,17 +195,16 @@ impl QuestionPass<'_> {
 
     /// Where the answer stands; none where nothing is recorded.
     fn progress(&self) -> Result<Option<Progress>, ReconcileError> {
-        let recorded = self
-            .object
-            .status
-            .as_ref()
-            .and_then(|status| status.progress.clone());
+        let status = self.object.status.as_ref();
+        let recorded = status.and_then(|status| status.progress.clone());
         let read = recorded
-            .map(|recorded| serde_json::from_value(recorded.into()))
+            .map(|recorded| Progress::read(recorded.into()))
             .transpose();
-        read.map_err(|error| {
-            self.damaged("the progress in its status", &error.to_string())
-                .into()
+        read.map_err(|error| match error {
+            UnreadableState::Newer(_) => misconfigured(error.to_string()).into(),
+            UnreadableState::Damaged(error) => self
+                .damaged("the progress in its status", &error.to_string())
+                .into(),
         })
     }
 
@@ -264,7 +256,10 @@ impl QuestionPass<'_> {
         let bytes = serde_json::to_vec(&question).unwrap_or_default();
         // Of a pass that was killed before the status: what is frozen counts.
         let question = match store.create(QUESTION, &bytes).await? {
-            Created::New => question,
+            Created::New => {
+                self.context.code_mode_runs.documents(self.uid()).set_all(true);
+                question
+            }
             Created::Existed(bytes) => {
                 let question = serde_json::from_slice(&bytes);
                 question.map_err(|error| self.damaged("its question", &error.to_string()))?
@@ -332,6 +327,7 @@ impl QuestionPass<'_> {
         }
         let store = self.store();
         let (in_call, _) = watch::channel(false);
+        let is_stopped = || self.may_not_go_on();
         let observer = |happened: &Happened| report(context, &self.object, question, happened);
         let engine = CodeModeEngine {
             question,
@@ -342,6 +338,8 @@ impl QuestionPass<'_> {
             tools: &tools,
             clock: Timestamp::now,
             in_call: &in_call,
+            is_stopped: &is_stopped,
+            pulse: PULSE,
             observer: &observer,
         };
         // Acts and writes.
@@ -411,6 +409,21 @@ impl QuestionPass<'_> {
         calls.iter().all(|call| is_under_way(&call.run))
     }
 
+    /// Whether its program may make no further call: the operator ends, or somebody has suspended or deleted the question since this pass
+    /// began.
+    fn may_not_go_on(&self) -> bool {
+        let runs = &self.context.code_mode_runs;
+        let is_gone = runs.recall(self.uid(), |_| ()).is_none();
+        if self.context.stopping.is_cancelled() || is_gone {
+            return true;
+        }
+        runs.latest(&self.object).is_some_and(|latest| {
+            latest.uid() != self.object.uid()
+                || latest.metadata.deletion_timestamp.is_some()
+                || latest.spec.suspend == Some(true)
+        })
+    }
+
     /// When the next pass is due.
     fn after(&self, progress: &Progress, step: &Step) -> (Option<Duration>, Reconciled) {
         let runs = &self.context.code_mode_runs;
@@ -427,7 +440,8 @@ impl QuestionPass<'_> {
             Step::Advanced | Step::Finished => (None, Reconciled::Advanced),
             Step::Pending => (Some(SAFETY_NET), Reconciled::Pending),
             // The next pass leaves the place, unless somebody has decided meanwhile.
-            Step::Gate(_) => (Some(SAFETY_NET), Reconciled::Waiting),
+            // What stopped it has brought another pass on.
+            Step::Gate(_) | Step::Stopped => (Some(SAFETY_NET), Reconciled::Waiting),
             Step::Waiting(until) => {
                 let pause = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
                 (Some(pause), Reconciled::Waiting)

@@ -16,6 +16,7 @@ use crate::controller::record::cleanup::{Ended, clear_components};
 use crate::controller::record::documents::Documents;
 use crate::controller::record::secret_documents::SecretDocuments;
 use crate::controller::record::unpack::unpack_of;
+use crate::engine::code_mode::program::program;
 use crate::engine::code_mode::record::documents;
 use crate::ledger::{Created, Store, StoreError};
 use crate::pipeline::code_mode::{
@@ -67,7 +68,7 @@ impl<'a> CodeModeStore<'a> {
     /// Takes documents that another question has made. They are in memory until what is packed holds them.
     pub fn take_over(&self, documents: BTreeMap<String, Vec<u8>>) {
         for (name, bytes) in documents {
-            self.secrets.cached.buffer(&name, bytes);
+            self.secrets.cached.defer(&name, &bytes);
         }
     }
 
@@ -88,6 +89,11 @@ impl<'a> CodeModeStore<'a> {
             all.insert(QUESTION.to_owned(), bytes);
         }
         packed.result = archive(&self.secrets.client, self.secrets.owner, progress, all).await?;
+        if packed.result.is_none() {
+            for (name, bytes) in self.secrets.cached.deferred() {
+                self.secrets.create(&name, &bytes).await?;
+            }
+        }
         Ok(packed)
     }
 
@@ -130,7 +136,10 @@ impl Store for CodeModeStore<'_> {
         let unreadable = |error| damaged("progress", &error);
         let progress: Progress = serde_json::from_slice(bytes).map_err(unreadable)?;
         let answer: Option<Answer> = self.document(progress.answer.as_ref()).await?;
-        let code: Option<String> = self.document(progress.program.as_ref()).await?;
+        let code = match &progress.program {
+            Some(document) => program(self, document).await?,
+            None => None,
+        };
         // Before the status that names it: a kill in between leaves what the next pass finds.
         let packed = if progress.stage.is_terminal() {
             self.pack(&progress, answer.as_ref()).await?
@@ -183,6 +192,14 @@ impl Store for CodeModeStore<'_> {
         created
     }
 
+    async fn defer(&self, document: &str, bytes: &[u8]) -> Result<Created, StoreError> {
+        if let Some(there) = self.secrets.cached.get(document) {
+            return Ok(Created::Existed(there));
+        }
+        self.secrets.cached.defer(document, bytes);
+        Ok(Created::New)
+    }
+
     fn buffer(&self, document: &str, bytes: &[u8]) {
         self.secrets.cached.hold(document, bytes);
     }
@@ -194,6 +211,9 @@ impl Store for CodeModeStore<'_> {
             self.secrets.cached.wrote(&name);
         }
         if self.secrets.cached.get(document).is_none() && self.unpack().await? {
+            return Ok(self.secrets.cached.get(document));
+        }
+        if self.secrets.cached.are_all() {
             return Ok(self.secrets.cached.get(document));
         }
         let found = self.secrets.read(document).await?;

@@ -1,6 +1,7 @@
 //! Documents of running tasks in memory, so that a step need not read again what the step before wrote.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Most bytes that are remembered of one task; what goes beyond is read from the API server again.
@@ -12,17 +13,47 @@ pub struct Documents {
     known: Mutex<BTreeMap<String, Vec<u8>>>,
     /// What could not be written, in the order in which it was tried.
     unwritten: Mutex<Vec<(String, Vec<u8>)>>,
+    /// What can be made again and is written with the end.
+    deferred: Mutex<BTreeMap<String, Vec<u8>>>,
+    /// Whether all that is written is in memory: this process has written everything.
+    are_all: AtomicBool,
 }
 
 impl Documents {
     /// What is remembered of `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Vec<u8>> {
-        self.known
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.get(name).cloned();
+        drop(known);
+        let deferred = || self.deferred.lock().unwrap_or_else(PoisonError::into_inner);
+        found.or_else(|| deferred().get(name).cloned())
+    }
+
+    /// Remembers what is written with the end.
+    pub fn defer(&self, name: &str, bytes: &[u8]) {
+        let mut deferred = self.deferred.lock().unwrap_or_else(PoisonError::into_inner);
+        deferred.insert(name.to_owned(), bytes.to_vec());
+    }
+
+    /// Everything that is written with the end.
+    #[must_use]
+    pub fn deferred(&self) -> BTreeMap<String, Vec<u8>> {
+        self.deferred
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .get(name)
-            .cloned()
+            .clone()
+    }
+
+    /// Whether what is not remembered does not exist.
+    #[must_use]
+    pub fn are_all(&self) -> bool {
+        self.are_all.load(Ordering::Relaxed)
+    }
+
+    /// From here on what is remembered is everything, or need not be.
+    pub fn set_all(&self, are_all: bool) {
+        self.are_all.store(are_all, Ordering::Relaxed);
     }
 
     /// Buffers `bytes`, however many: nothing else has them.
@@ -39,6 +70,8 @@ impl Documents {
         let held: usize = known.values().map(Vec::len).sum();
         if held + bytes.len() <= MOST_BYTES {
             known.insert(name.to_owned(), bytes.to_vec());
+        } else {
+            self.set_all(false);
         }
     }
 
@@ -77,7 +110,9 @@ mod tests {
     fn what_is_too_much_is_forgotten_and_nothing_else() {
         let documents = Documents::default();
         documents.put("a", b"small");
+        documents.set_all(true);
         documents.put("b", &vec![0; MOST_BYTES]);
+        assert!(!documents.are_all());
         assert_eq!(documents.get("a").as_deref(), Some(b"small".as_slice()));
         assert_eq!(documents.get("b"), None);
     }

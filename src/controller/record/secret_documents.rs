@@ -70,6 +70,7 @@ impl SecretDocuments<'_> {
             return Ok(Created::New);
         }
         // An earlier try was faster, and what is recorded counts.
+        self.cached.set_all(false);
         let found = self.records().fetch(document).await?;
         let found = found.ok_or_else(|| StoreError::Damaged {
             name: document.to_owned(),

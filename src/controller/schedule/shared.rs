@@ -124,6 +124,14 @@ impl<K: Kind> Shared<K> {
         stores.iter().flat_map(Store::state).collect()
     }
 
+    /// The object of that name as the watch has it now.
+    #[must_use]
+    pub fn latest(&self, object: &K) -> Option<Arc<K>> {
+        let name = ObjectRef::from_obj(object);
+        let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        stores.iter().find_map(|store| store.get(&name))
+    }
+
     /// Whether a newer version than this one was written by us.
     #[must_use]
     pub fn is_stale(&self, object: &K) -> bool {

@@ -120,16 +120,11 @@ async fn a_question_goes_from_creation_to_its_answer_in_these_calls_and_no_other
          get Secret result
          create Secret record question.json
          status CodeModeRun ask: Writing Progressing
-         get Secret ask (absent)
          status CodeModeRun ask: Writing Progressing
          create Secret record calls/prefix
          create Secret record calls/0001-program.json
-         create Secret record documents/program-0001.json
          status CodeModeRun ask: Running Running
-         get Secret ask (absent)
          create Secret record journal/0001-0001.json
-         create Secret record documents/answer-0001.json
-         get Secret ask (absent)
          create Secret result
          status CodeModeRun ask: Succeeded Answered
          delete all Secret record",
@@ -249,6 +244,42 @@ async fn an_agent_waits_for_its_task_and_says_then_what_it_can_do() {
         shop.world.stage_and_reason::<CodeModeRun>("ask"),
         "Succeeded Answered"
     );
+}
+
+#[tokio::test]
+async fn a_question_that_a_newer_operator_has_begun_says_so_and_stays_as_it_was() {
+    let mut shop = Shop::new("await till()").await;
+    shop.ask("ask", &json!({}));
+    shop.world.reconcile::<CodeModeRun>("ask").await;
+    shop.world.server.edit("codemoderuns", "ask", |run| {
+        run["status"]["progress"]["version"] = json!(99);
+        run["status"]["progress"]["stage"] = json!("Pondering");
+    });
+    let before = shop.status("ask")["progress"].clone();
+    shop.settle("ask").await;
+    assert_eq!(shop.status("ask")["progress"], before);
+    let message = shop.world.message::<CodeModeRun>("ask");
+    assert!(
+        message.contains("a newer version has begun it (state 99"),
+        "{message}"
+    );
+    assert!(!shop.world.provider.calls().await.contains(&"program".to_owned()));
+}
+
+#[tokio::test]
+async fn an_operator_that_ends_lets_a_program_make_no_further_call_and_the_next_one_goes_on() {
+    let mut shop = Shop::new("await till() + await till()").await;
+    shop.ask("ask", &json!({}));
+    while shop.status("ask")["stage"] != "Running" {
+        shop.world.reconcile::<CodeModeRun>("ask").await;
+    }
+    shop.world.context.stopping.cancel();
+    shop.world.reconcile::<CodeModeRun>("ask").await;
+    assert_eq!(shop.calls_of_the_till().await, 0);
+    shop.world.restart().await;
+    shop.settle("ask").await;
+    assert_eq!(shop.status("ask")["answer"]["text"], "40");
+    assert_eq!(shop.calls_of_the_till().await, 2);
 }
 
 #[tokio::test]

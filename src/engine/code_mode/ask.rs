@@ -1,7 +1,9 @@
 //! The model's call: intent, call, record, and the program in its reply.
 
 use codegen_interpreter::Diagnostic;
+use futures::future::join;
 
+use super::program;
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
 use crate::code_mode::reply::program_of;
 use crate::ledger::{Ledger, Store};
@@ -85,14 +87,26 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         self.happened(&Happened::CallStarted {
             attempt: progress.attempt,
         });
-        let reply = match self.model.call(request).await {
+        let ledger = Ledger::new(self.store);
+        let (reply, prepared) = join(self.model.call(request), ledger.prepare(request)).await;
+        let reply = match reply {
             Ok(reply) => reply,
             Err(error) => return Ok(self.call_failed(progress, &error)),
         };
         let finished_at = (self.clock)();
-        let entry = Ledger::new(self.store)
-            .record(sequence, request, reply, started_at, finished_at)
-            .await?;
+        let entry = match prepared {
+            Ok(()) => {
+                ledger
+                    .record_prepared(sequence, request, reply, started_at, finished_at)
+                    .await?
+            }
+            // Written with the reply, or said.
+            Err(_) => {
+                ledger
+                    .record(sequence, request, reply, started_at, finished_at)
+                    .await?
+            }
+        };
         self.happened(&Happened::CallFinished {
             tokens: entry.reply.usage.input + entry.reply.usage.output,
             seconds: finished_at.duration_since(started_at).as_secs_f64(),
@@ -143,8 +157,8 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             Err(_) => {}
         }
         // The reply has moved the sequence on.
-        let name = format!("documents/program-{:04}.json", progress.sequence - 1);
-        Ok(Outcome::Written(self.put(name, &program).await?))
+        let name = program::name(progress.sequence - 1);
+        Ok(Outcome::Written(self.defer(name, &program).await?))
     }
 
     async fn reject(&self, progress: &Progress, evidence: Evidence) -> Result<Outcome, CodeModeError> {

@@ -1,42 +1,40 @@
 //! Runs a program: what it calls is answered from the journal, or made and recorded.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use codegen_interpreter as interpreter;
 use codegen_interpreter::{Call as Request, Error, Event, Program};
-use futures::future::join_all;
 use serde_json::Value;
 
 use super::ask::{evidence_name, line, no_tools};
 use super::journal::OpenJournal;
-use super::outcomes::{Finished, no_room, raised, to_interpreter, unknown};
+use super::outcomes::{raised, to_interpreter, unknown};
 use super::permit::Permit;
-use super::tools::{CallKey, Made};
+use super::program;
+use super::pulse::Pulse;
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
-use crate::api::code_mode::PendingCall;
 use crate::code_mode::arguments::bind;
-use crate::code_mode::journal::{Call, Earlier, Ended, Entry, Journal, Lookup, Outcome as CallOutcome};
-use crate::code_mode::signature::{READ_TEXT, Toolbox};
+use crate::code_mode::journal::{Call, Earlier, Journal, Lookup, Outcome as CallOutcome};
+use crate::code_mode::signature::Toolbox;
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::code_mode::{Answer, Evidence, Outcome, Progress, Ran, Stop, StopReason, Waits};
 use crate::pipeline::stage::Category;
 
-/// Calls of one batch that are made at once.
-const AT_ONCE: usize = 16;
 /// Depth of calls inside a program.
 const RECURSION: u32 = 256;
 
 /// Why a program goes no further in this step.
-enum Halt {
+pub(super) enum Halt {
     /// An end that no other program mends.
     Stop(Stop),
     /// Calls wait for other objects or for a person.
     Pending(Box<Waits>),
     /// Something that is no fault of the program.
     Blocked(Box<Outcome>),
+    /// No further call may begin now; what was made is recorded.
+    Paused,
     /// Nothing was recorded: the step is tried again.
     Error(CodeModeError),
 }
@@ -48,22 +46,32 @@ impl<E: Into<CodeModeError>> From<E> for Halt {
 }
 
 /// A program under way.
-struct Run<'a, S> {
+pub(super) struct Run<'a, S> {
     toolbox: Toolbox,
-    journal: OpenJournal<'a, S>,
+    pub(super) journal: OpenJournal<'a, S>,
     earlier: Earlier,
-    attempt: u32,
+    pub(super) attempt: u32,
     calls: BTreeMap<String, u32>,
+    pub(super) pulse: Pulse,
 }
 
 impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
-    /// Runs the present program from its beginning.
-    pub(super) async fn run(&self, progress: &Progress) -> Result<Outcome, CodeModeError> {
-        let (Some(program), Ok(toolbox)) = (&progress.program, self.question.toolbox()) else {
-            return Ok(no_tools());
+    /// Runs the present program from its beginning: the state with the time that it took, and what it came to; `None` where it may not go
+    /// on now.
+    pub(super) async fn run(
+        &self,
+        progress: &Progress,
+    ) -> Result<(Progress, Option<Outcome>), CodeModeError> {
+        let (Some(document), Ok(toolbox)) = (&progress.program, self.question.toolbox()) else {
+            return Ok((progress.clone(), Some(no_tools())));
         };
-        let code: String = self.get(program).await?;
+        let code = program::program(self.store, document).await?;
+        let code = code.ok_or_else(|| CodeModeError::State {
+            name: document.name.clone(),
+            why: "it is gone".to_owned(),
+        })?;
         let mut run = Run {
+            pulse: Pulse::new(progress, (self.clock)(), self.pulse),
             earlier: self.earlier(progress).await?,
             journal: OpenJournal::open(self.store, progress.attempt).await?,
             toolbox,
@@ -80,15 +88,17 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             Err(Halt::Pending(waits)) => Ran::Pending(*waits),
             Err(Halt::Blocked(outcome)) => {
                 run.journal.flush().await?;
-                return Ok(*outcome);
+                return Ok((run.pulse.progress, Some(*outcome)));
+            }
+            Err(Halt::Paused) => {
+                run.journal.flush().await?;
+                return Ok((run.pulse.progress, None));
             }
             Err(Halt::Error(error)) => return Err(error),
         };
         run.journal.flush().await?;
-        Ok(Outcome::Ran {
-            ran,
-            calls: run.calls,
-        })
+        let calls = run.calls;
+        Ok((run.pulse.progress, Some(Outcome::Ran { ran, calls })))
     }
 
     /// What earlier programs of the run called that must not be called twice.
@@ -118,7 +128,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             Err(error) => return self.fell_out(progress, run, code, &error).await,
         };
         loop {
-            let event = match session.next().await {
+            let event = match self.watched(&mut run.pulse, session.next()).await {
                 Ok(event) => event,
                 Err(error) => return self.fell_out(progress, run, code, &error).await,
             };
@@ -137,7 +147,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                     };
                     run.journal.flush().await?;
                     let name = format!("documents/answer-{:04}.json", progress.attempt);
-                    return Ok(Ran::Answered(self.put(name, &answer).await?));
+                    return Ok(Ran::Answered(self.defer(name, &answer).await?));
                 }
                 Event::Raised(raised) => {
                     let evidence = Evidence {
@@ -240,6 +250,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     ) -> Result<Course, Halt> {
         let number = request.id.saturating_add(1);
         *run.calls.entry(request.name.clone()).or_default() += 1;
+        run.pulse.calls += 1;
         let call = match self.recorded(run, request, number)? {
             Settled::Outcome(outcome) => return Ok(Course::Answered(outcome)),
             Settled::Begin(call) => call,
@@ -297,145 +308,6 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             Lookup::InFlight | Lookup::New => Ok(Settled::Begin(call)),
         }
     }
-
-    /// Makes calls, those of one batch together, and records what they came to: the outcomes, and the calls that wait for other objects.
-    async fn make(
-        &self,
-        progress: &Progress,
-        run: &mut Run<'_, S>,
-        wishes: Vec<Wish>,
-    ) -> Result<(Vec<CallOutcome>, Vec<PendingCall>), Halt> {
-        let mut outcomes = Vec::with_capacity(wishes.len());
-        let mut pending = Vec::new();
-        let mut wishes = wishes.into_iter().peekable();
-        while wishes.peek().is_some() {
-            if run.journal.is_full() {
-                outcomes.extend(wishes.map(|_| no_room()));
-                break;
-            }
-            let batch: Vec<Wish> = wishes.by_ref().take(AT_ONCE).collect();
-            for Wish { call, copy } in &batch {
-                if copy.is_none() && !self.question.is_repeatable(&call.tool) {
-                    run.journal.write(Entry::Begun(call.clone())).await?;
-                }
-            }
-            let attempt = run.attempt;
-            let fresh = batch.iter().map(|Wish { call, copy }| async move {
-                match copy {
-                    Some(value) => Finished::copy(CallOutcome::Returned(value.clone())),
-                    None => self.call(attempt, call).await,
-                }
-            });
-            let finished = join_all(fresh).await;
-            // Each is recorded, also where one of them ends the run: it was made.
-            let mut halt = None;
-            for (Wish { call, .. }, finished) in batch.into_iter().zip(finished) {
-                match self.settle(progress, run, call, finished).await {
-                    Ok(Ok(outcome)) => outcomes.push(outcome),
-                    Ok(Err(call)) => pending.push(call),
-                    Err(Halt::Error(error)) => return Err(Halt::Error(error)),
-                    Err(other) => {
-                        halt.get_or_insert(other);
-                    }
-                }
-            }
-            if let Some(halt) = halt {
-                run.journal.flush().await?;
-                return Err(halt);
-            }
-        }
-        Ok((outcomes, pending))
-    }
-
-    /// Records what a call came to.
-    async fn settle(
-        &self,
-        progress: &Progress,
-        run: &mut Run<'_, S>,
-        call: Call,
-        finished: Finished,
-    ) -> Result<Result<CallOutcome, PendingCall>, Halt> {
-        match finished.made {
-            Made::Ended(outcome) => {
-                let raised = match &outcome {
-                    CallOutcome::Returned(_) => None,
-                    CallOutcome::Raised { kind, message } => Some(format!("{kind}: {message}")),
-                };
-                self.happened(&Happened::ToolCalled {
-                    attempt: progress.attempt,
-                    number: call.number,
-                    tool: call.tool.clone(),
-                    raised,
-                    seconds: finished.seconds,
-                });
-                let is_repeatable = self.question.is_repeatable(&call.tool);
-                let entry = Entry::Ended(Ended {
-                    call,
-                    outcome: outcome.clone(),
-                    is_copy: finished.is_copy,
-                    started_at: finished.started_at,
-                    ended_at: (self.clock)().to_string(),
-                });
-                if is_repeatable {
-                    run.journal.buffer(entry).await?;
-                } else {
-                    run.journal.write(entry).await?;
-                }
-                Ok(Ok(outcome))
-            }
-            Made::Pending(name) => Ok(Err(PendingCall {
-                number: i32::try_from(call.number).unwrap_or(i32::MAX),
-                tool: call.tool,
-                run: name,
-            })),
-            Made::Unknown(why) => Err(Halt::Stop(unknown(&call, &why))),
-            Made::Blocked {
-                message,
-                needs_person,
-            } => {
-                let category = if needs_person {
-                    Category::Configuration
-                } else {
-                    Category::Infrastructure
-                };
-                let message = format!("call {} of `{}`: {message}", call.number, call.tool);
-                if !self.question.is_repeatable(&call.tool) {
-                    run.journal.write(Entry::Withdrawn(call)).await?;
-                }
-                let outcome = self.blocked(progress, category, message);
-                Err(Halt::Blocked(Box::new(outcome)))
-            }
-        }
-    }
-
-    async fn call(&self, attempt: u32, call: &Call) -> Finished {
-        let started_at = (self.clock)().to_string();
-        let began = Instant::now();
-        let made = if call.tool == READ_TEXT {
-            let limit = call
-                .arguments
-                .get("limit")
-                .and_then(Value::as_u64)
-                .unwrap_or(10_000);
-            let handle = call.arguments.get("file").unwrap_or(&Value::Null);
-            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-            Made::Ended(self.tools.read_text(handle, limit).await)
-        } else if let Some(tool) = self.question.tool(&call.tool) {
-            let key = CallKey {
-                attempt,
-                number: call.number,
-            };
-            self.tools.call(tool, &key, &call.arguments).await
-        } else {
-            Made::Ended(raised("NameError", format!("there is no tool `{}`", call.tool)))
-        };
-        Finished {
-            made,
-            is_copy: false,
-            started_at,
-            seconds: began.elapsed().as_secs_f64(),
-        }
-    }
 }
 
 /// A call that needs no making, or one that does.
@@ -455,7 +327,7 @@ enum Course {
 }
 
 /// A call that is to be made, or answered with what an equal call of an earlier program gave.
-struct Wish {
-    call: Call,
-    copy: Option<Value>,
+pub(super) struct Wish {
+    pub(super) call: Call,
+    pub(super) copy: Option<Value>,
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 
 use super::journal::{self, OpenJournal};
+use super::program::program;
 use super::{CodeModeError, damaged};
 use crate::code_mode::journal::Ended;
 use crate::ledger::{Entry, Ledger, Prefix, Store, StoreError};
@@ -28,8 +29,8 @@ pub(crate) struct Record {
 /// Reads what a question left.
 pub(crate) async fn record<S: Store>(store: &S, progress: &Progress) -> Result<Record, CodeModeError> {
     let mut record = Record::default();
-    if let Some(program) = &progress.program {
-        record.program = Some(document(store, program).await?);
+    if let Some(document) = &progress.program {
+        record.program = program(store, document).await?;
     }
     if let Some(answer) = &progress.answer {
         record.answer = Some(document(store, answer).await?);
@@ -52,6 +53,10 @@ pub(crate) async fn documents<S: Store>(
     progress: &Progress,
 ) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
     let mut all = BTreeMap::new();
+    // It may be in its reply alone.
+    if let Some(document) = &progress.program {
+        program(store, document).await?;
+    }
     let failed = progress.failed.iter().map(|failed| &failed.evidence);
     for document in failed.chain(&progress.program).chain(&progress.answer) {
         if let Some(bytes) = store.read(&document.name).await? {

@@ -1,7 +1,9 @@
 //! Questions answered by real programs in real workers, with tools in memory; killed at every write.
 
 mod approvals;
+mod batches;
 mod figures;
+mod hostile;
 mod world;
 
 use std::collections::{BTreeMap, VecDeque};

@@ -23,7 +23,7 @@ use crate::api::code_mode::CodeModeRunStatus;
 use crate::code_mode::journal::Call;
 use crate::engine::code_mode::clients::{Servers, ToolClients};
 use crate::engine::code_mode::record::{Record, record};
-use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, Step};
+use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, PULSE, Step};
 use crate::ledger::{FolderStore, Ledger, Store as _, StoreError, export_replies};
 use crate::local::approval::Approvals;
 use crate::local::client;
@@ -107,6 +107,8 @@ pub(crate) async fn ask(
             tools: &caller,
             clock: Timestamp::now,
             in_call: &in_call,
+            is_stopped: &|| stop.is_requested(),
+            pulse: PULSE,
             observer: observe,
         };
         let followed = Box::pin(follow(&engine, before, &options.approvals, stop, calling)).await;
@@ -232,7 +234,8 @@ async fn load(store: &FolderStore) -> Result<Progress, AskError> {
     let Some(bytes) = bytes else {
         return Ok(Progress::start(Timestamp::now()));
     };
-    let mut progress: Progress = serde_json::from_slice(&bytes).map_err(|error| stopped(&error))?;
+    let recorded = serde_json::from_slice(&bytes).map_err(|error| stopped(&error))?;
+    let mut progress = Progress::read(recorded).map_err(|error| stopped(&error))?;
     if !progress.stage.is_terminal() {
         progress.waiting = None;
         // Nothing of it ran while no command was there, nor does anything while a person decides.
@@ -327,6 +330,7 @@ async fn follow(
             }
             // Nothing here comes from other objects.
             Step::Finished | Step::Pending => return (progress, None),
+            Step::Stopped => return (progress, stop_here()),
             Step::Waiting(_) if ends_here(&progress) => return (progress, None),
             Step::Waiting(until) => {
                 let pause = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::progress::{Failed, Progress, Stage, Stop, StopReason, Waits};
+use super::progress::{Failed, PROGRESS_VERSION, Progress, Stage, Stop, StopReason, Waits};
 use super::question::Question;
 use crate::api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
 use crate::pipeline::bounds;
@@ -91,14 +91,8 @@ pub fn decide(question: &Question, progress: &Progress, now: Timestamp) -> Decis
     if let Some(waiting) = progress.waiting.as_ref().filter(|waiting| !waiting.is_over(now)) {
         return Decision::Wait(waiting.retry_at);
     }
-    let limit = question.limits.deadline_seconds;
-    let spent = progress.active_seconds(now);
-    if spent >= limit {
-        return Decision::Stop(spent_up(
-            progress,
-            "limits.deadline",
-            &format!("{spent:.0} s of {limit:.0} s of active time are spent"),
-        ));
+    if let Err(stop) = in_time(question, progress, now) {
+        return Decision::Stop(stop);
     }
     match progress.stage {
         Stage::Writing => match allow_another_call(question, progress) {
@@ -114,6 +108,20 @@ pub fn decide(question: &Question, progress: &Progress, now: Timestamp) -> Decis
         },
         Stage::Succeeded | Stage::Failed => Decision::Finished,
     }
+}
+
+/// Whether there is active time left.
+pub fn in_time(question: &Question, progress: &Progress, now: Timestamp) -> Result<(), Stop> {
+    let limit = question.limits.deadline_seconds;
+    let spent = progress.active_seconds(now);
+    if spent < limit {
+        return Ok(());
+    }
+    Err(spent_up(
+        progress,
+        "limits.deadline",
+        &format!("{spent:.0} s of {limit:.0} s of active time are spent"),
+    ))
 }
 
 /// The output limit of a call whose request is estimated at `request` tokens.
@@ -163,6 +171,9 @@ pub fn advance(question: &Question, mut progress: Progress, outcome: Outcome, no
     if !matches!(outcome, Outcome::Blocked(_)) {
         progress.waiting = None;
     }
+    progress.runs = None;
+    // What follows may be more than the version knew that began it.
+    progress.version = PROGRESS_VERSION;
     match outcome {
         Outcome::Written(program) => {
             progress.program = Some(program);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
 use crate::api::code_mode::PendingCall;
@@ -11,8 +12,9 @@ use crate::pipeline::active::LONGEST_GAP;
 use crate::pipeline::call::Usage;
 use crate::pipeline::progress::{Document, Intent, Spent, Waiting};
 
-/// Version of the serialised state. The first one knew nothing of calls about which a person decides.
-pub const PROGRESS_VERSION: u32 = 2;
+/// Version of the serialised state. The first one knew nothing of calls about which a person decides, the second one had each program in a
+/// document of its own before it ran.
+pub const PROGRESS_VERSION: u32 = 3;
 
 /// Where the answer stands.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
@@ -115,6 +117,16 @@ pub struct Failed {
     pub evidence: Document,
 }
 
+/// A program that has run for a while.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Runs {
+    /// Seconds so far.
+    pub seconds: u64,
+    /// Calls that it made so far.
+    pub calls: u32,
+}
+
 /// Where the answer stands.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
@@ -145,6 +157,9 @@ pub struct Progress {
     /// What persons decided about calls, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<ApprovalStatus<QuestionGate>>,
+    /// The program that runs, where it takes its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<Runs>,
     /// Something that is no fault of the program, and is tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<Waiting>,
@@ -173,7 +188,29 @@ pub struct Progress {
     pub completed_at: Option<Timestamp>,
 }
 
+/// A state that cannot be gone on from.
+#[derive(Debug, thiserror::Error)]
+pub enum UnreadableState {
+    /// It may mean something else by the same words.
+    #[error(
+        "a newer version has begun it (state {0}, this one knows {PROGRESS_VERSION}) and nothing of it was touched: go on with that version, or ask again"
+    )]
+    Newer(u64),
+    /// Something in it is not what was written.
+    #[error(transparent)]
+    Damaged(#[from] serde_json::Error),
+}
+
 impl Progress {
+    /// A recorded state, of this version or an earlier one.
+    pub fn read(recorded: Value) -> Result<Self, UnreadableState> {
+        // First: a newer one may have stages that are unknown here.
+        match recorded["version"].as_u64() {
+            Some(version) if version > u64::from(PROGRESS_VERSION) => Err(UnreadableState::Newer(version)),
+            _ => Ok(serde_json::from_value(recorded)?),
+        }
+    }
+
     /// Nothing is done yet.
     #[must_use]
     pub fn start(now: Timestamp) -> Self {
@@ -188,6 +225,7 @@ impl Progress {
             waits: Waits::default(),
             decided: None,
             approvals: Vec::new(),
+            runs: None,
             waiting: None,
             tool_calls: BTreeMap::new(),
             answer: None,
@@ -246,10 +284,64 @@ impl Progress {
         self.spent.active_seconds + gap.map_or(0.0, |gap| gap.as_secs_f64())
     }
 
+    /// The program that began at `began` still runs, and has made so many calls.
+    pub fn runs_on(&mut self, began: Timestamp, calls: u32, now: Timestamp) {
+        self.count_time(now);
+        // Whatever held it before.
+        self.active_since = Some(now);
+        self.waiting = None;
+        self.waits.calls.clear();
+        self.runs = Some(Runs {
+            seconds: u64::try_from(now.duration_since(began).as_secs()).unwrap_or_default(),
+            calls,
+        });
+    }
+
     /// Counts the time up to `now`; from then on it is active, or not.
     pub(super) fn count_time(&mut self, now: Timestamp) {
         self.spent.active_seconds = self.active_seconds(now);
         let is_active = !self.stage.is_terminal() && self.waiting.is_none() && self.waits.is_empty();
         self.active_since = is_active.then_some(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+    use crate::pipeline::test_support::at;
+
+    fn recorded(changes: &Value) -> Value {
+        let mut recorded = serde_json::to_value(Progress::start(at(0))).unwrap();
+        recorded
+            .as_object_mut()
+            .unwrap()
+            .extend(changes.as_object().unwrap().clone());
+        recorded
+    }
+
+    #[rstest]
+    fn a_state_of_an_earlier_version_is_read(#[values(1, 2)] version: u32) {
+        let progress = Progress::read(recorded(&json!({"version": version}))).unwrap();
+        assert_eq!(progress.stage, Stage::Writing);
+    }
+
+    #[rstest]
+    #[case::with_the_same_words(json!({"version": PROGRESS_VERSION + 1}))]
+    #[case::with_words_of_its_own(json!({"version": PROGRESS_VERSION + 1, "stage": "Pondering"}))]
+    fn a_state_of_a_newer_version_is_said_to_be_one(#[case] changes: Value) {
+        let error = Progress::read(recorded(&changes)).unwrap_err();
+        assert!(
+            matches!(error, UnreadableState::Newer(version) if version == u64::from(PROGRESS_VERSION) + 1),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_state_of_this_version_with_another_stage_is_damaged() {
+        let error = Progress::read(recorded(&json!({"stage": "Pondering"}))).unwrap_err();
+        assert!(matches!(error, UnreadableState::Damaged(_)), "{error}");
     }
 }

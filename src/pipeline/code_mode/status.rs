@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::approval::message as approval_message;
-use super::progress::{Progress, Stage};
+use super::progress::{Progress, Runs, Stage};
 use crate::api::code_mode::{AnswerStatus, CodeModeAttempt, CodeModeRunStatus};
 use crate::api::conditions::{code_mode_reason, reason, run_reason};
 use crate::api::status::{ArtifactRef, TokenStatus};
@@ -119,7 +119,9 @@ pub fn status(
             .iter()
             .map(|(tool, times)| (tool.clone(), signed(*times)))
             .collect(),
-        tool_call_count: signed(progress.tool_calls.values().sum()),
+        tool_call_count: signed(
+            progress.tool_calls.values().sum::<u32>() + progress.runs.map_or(0, |runs| runs.calls),
+        ),
         waiting_for: progress.waits.calls.clone(),
         approval: progress
             .waits
@@ -187,7 +189,7 @@ fn said(progress: &Progress, around: &StatusContext<'_>) -> (Kind, String, Strin
             None => (
                 Kind::Working,
                 run_reason::RUNNING.to_owned(),
-                "the program runs".to_owned(),
+                progress.runs.map_or_else(|| "the program runs".to_owned(), runs),
             ),
         },
         Stage::Succeeded => {
@@ -206,6 +208,16 @@ fn said(progress: &Progress, around: &StatusContext<'_>) -> (Kind, String, Strin
             (Kind::Failed, reason.to_owned(), message.to_owned())
         }
     }
+}
+
+/// A program that has run for a while.
+fn runs(runs: Runs) -> String {
+    let calls = match runs.calls {
+        0 => "has called no tool".to_owned(),
+        1 => "has called a tool once".to_owned(),
+        calls => format!("has called tools {calls} times"),
+    };
+    format!("the program runs for {} s so far and {calls}", runs.seconds)
 }
 
 fn attempts(progress: &Progress) -> Vec<CodeModeAttempt> {

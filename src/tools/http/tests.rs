@@ -1,7 +1,10 @@
 //! HTTP tools against servers on loopback, good and bad ones.
 
+use std::io::Write as _;
 use std::sync::atomic::Ordering;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use rstest::rstest;
 use serde_json::json;
 use wiremock::matchers::{body_json, header, method, path, query_param};
@@ -259,6 +262,27 @@ async fn a_reply_of_100_megabytes_is_not_held(#[case] head: &str) {
     // What the buffers of the connection hold was taken beside it.
     assert!(server.flooded.load(Ordering::Relaxed) < 32 * DEFAULT_MAX_BYTES);
     assert_eq!(server.requests().len(), 1);
+}
+
+#[rstest]
+#[case::of_a_value(200, "replied with more than 1048576 bytes, the limit")]
+#[case::of_an_error(400, "answered 400: ")]
+#[tokio::test]
+async fn a_reply_that_unfolds_to_64_megabytes_is_not_held(#[case] status: u16, #[case] words: &str) {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    for _ in 0..64 {
+        packed.write_all(&vec![b'0'; 1 << 20]).unwrap();
+    }
+    let packed = packed.finish().unwrap();
+    assert!(packed.len() < 128 * 1024);
+    let bomb = ResponseTemplate::new(status)
+        .insert_header("content-encoding", "gzip")
+        .set_body_bytes(packed);
+    let server = server(bomb.clone(), bomb).await;
+    let raised = raised(call("POST", &format!("{}/rate", server.uri())).await);
+    assert!(raised.message.contains(words), "{}", raised.message);
+    assert!(raised.message.len() < 1_000, "{} bytes", raised.message.len());
+    assert_eq!(raised.was_sent, Sent::Answered);
 }
 
 #[tokio::test]

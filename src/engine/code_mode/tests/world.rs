@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use codegen_interpreter::{Pool, Settings};
 use jiff::Timestamp;
@@ -13,7 +14,7 @@ use tokio::sync::watch;
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, QuestionGate};
 use crate::code_mode::journal::Outcome;
 use crate::code_mode::signature::Effect;
-use crate::engine::code_mode::{CallKey, CodeModeEngine, CodeModeError, Made, Step, ToolCaller};
+use crate::engine::code_mode::{CallKey, CodeModeEngine, CodeModeError, Made, PULSE, Step, ToolCaller};
 use crate::engine::tests::world::Script;
 use crate::ledger::MemoryStore;
 use crate::pipeline::call::{CallKind, FinishReason};
@@ -41,6 +42,12 @@ pub struct World {
     pub runs_ended: AtomicUsize,
     /// Hashes of the calls about which a decision was recorded.
     pub decided: Mutex<Vec<String>>,
+    /// Whether somebody holds the question.
+    pub is_stopped: fn(&World) -> bool,
+    pub pulse: Duration,
+    /// Other workers than those that all tests have.
+    pub pool: Option<Pool>,
+    pub clock: fn() -> Timestamp,
 }
 
 fn said(awaited: &AwaitedCall, decision: ApprovalDecision) -> ApprovalStatus<QuestionGate> {
@@ -116,6 +123,10 @@ pub fn world(programs: &[&str]) -> World {
         made: Mutex::default(),
         runs_ended: AtomicUsize::new(0),
         decided: Mutex::default(),
+        is_stopped: |_| false,
+        pulse: PULSE,
+        pool: None,
+        clock: Timestamp::now,
     }
 }
 
@@ -140,10 +151,12 @@ impl World {
             uid: UID,
             model: &self.script,
             store,
-            interpreter: &POOL.with(Pool::clone),
+            interpreter: &self.pool.clone().unwrap_or_else(|| POOL.with(Pool::clone)),
             tools: self,
-            clock: Timestamp::now,
+            clock: self.clock,
             in_call: &watch::Sender::new(false),
+            is_stopped: &|| (self.is_stopped)(self),
+            pulse: self.pulse,
             observer: &|_| {},
         };
         let mut progress = engine.load().await?;

@@ -1,0 +1,207 @@
+//! Makes the calls of a program, some at a time, and records what they came to.
+
+use std::time::Instant;
+
+use futures::future::join_all;
+use serde_json::Value;
+
+use super::execute::{Halt, Run, Wish};
+use super::outcomes::{Finished, no_room, raised, unknown};
+use super::tools::{CallKey, Made};
+use super::{CodeModeEngine, Happened, ToolCaller};
+use crate::api::code_mode::PendingCall;
+use crate::code_mode::journal::{Call, Ended, Entry, Outcome as CallOutcome};
+use crate::code_mode::signature::{Effect, READ_TEXT};
+use crate::ledger::Store;
+use crate::model::Model;
+use crate::pipeline::code_mode::{Progress, in_time};
+use crate::pipeline::stage::Category;
+
+/// Calls that are made at once, and runs of durable ones that are under way at once.
+const AT_ONCE: usize = 16;
+
+impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
+    /// Makes calls, some at a time, and records what they came to: the outcomes, and the calls that wait for other objects. The limits are
+    /// looked at before each batch.
+    pub(super) async fn make(
+        &self,
+        progress: &Progress,
+        run: &mut Run<'_, S>,
+        wishes: Vec<Wish>,
+    ) -> Result<(Vec<CallOutcome>, Vec<PendingCall>), Halt> {
+        let mut outcomes = Vec::with_capacity(wishes.len());
+        let mut pending = Vec::new();
+        let mut wishes = wishes.into_iter();
+        loop {
+            let batch = self.next_batch(&mut wishes, pending.len());
+            if batch.is_empty() {
+                return Ok((outcomes, pending));
+            }
+            if run.journal.is_full() {
+                outcomes.extend(batch.into_iter().chain(wishes).map(|_| no_room()));
+                return Ok((outcomes, pending));
+            }
+            if let Err(halt) = self.may_go_on(run) {
+                run.journal.flush().await?;
+                return Err(halt);
+            }
+            let must_last = |wish: &Wish| !self.question.is_repeatable(&wish.call.tool);
+            let must_last = batch.iter().any(must_last);
+            let mut halt = None;
+            for (call, finished) in self.make_together(run, batch).await? {
+                // Each is recorded, also where one of them ends the run: it was made.
+                match self.settle(progress, run, call, finished).await {
+                    Ok(Ok(outcome)) => outcomes.push(outcome),
+                    Ok(Err(call)) => pending.push(call),
+                    Err(Halt::Error(error)) => return Err(Halt::Error(error)),
+                    Err(other) => {
+                        halt.get_or_insert(other);
+                    }
+                }
+            }
+            if must_last || halt.is_some() {
+                run.journal.flush().await?;
+            }
+            if let Some(halt) = halt {
+                return Err(halt);
+            }
+        }
+    }
+
+    /// The calls that are made next, where so many wait for other objects. Durable ones beyond those that may be under way are put off to
+    /// another run of the program, which waits for the others anyway.
+    fn next_batch(&self, wishes: &mut impl Iterator<Item = Wish>, under_way: usize) -> Vec<Wish> {
+        let mut room = AT_ONCE.saturating_sub(under_way);
+        let has_room = |wish: &Wish| {
+            if self.question.effect(&wish.call.tool) != Effect::Durable {
+                return true;
+            }
+            let is_within = room > 0;
+            room = room.saturating_sub(1);
+            is_within
+        };
+        wishes.filter(has_room).take(AT_ONCE).collect()
+    }
+
+    /// Whether another call may begin.
+    fn may_go_on(&self, run: &Run<'_, S>) -> Result<(), Halt> {
+        if (self.is_stopped)() {
+            return Err(Halt::Paused);
+        }
+        in_time(self.question, &run.pulse.progress, (self.clock)()).map_err(Halt::Stop)
+    }
+
+    /// Makes these calls at once.
+    async fn make_together(
+        &self,
+        run: &mut Run<'_, S>,
+        batch: Vec<Wish>,
+    ) -> Result<Vec<(Call, Finished)>, Halt> {
+        let is_once = |wish: &&Wish| wish.copy.is_none() && !self.question.is_repeatable(&wish.call.tool);
+        let begun: Vec<Entry> = batch
+            .iter()
+            .filter(is_once)
+            .map(|wish| Entry::Begun(wish.call.clone()))
+            .collect();
+        if !begun.is_empty() {
+            for entry in begun {
+                run.journal.buffer(entry).await?;
+            }
+            run.journal.flush().await?;
+        }
+        let attempt = run.attempt;
+        let fresh = batch.into_iter().map(|Wish { call, copy }| async move {
+            let finished = match copy {
+                Some(value) => Finished::copy(CallOutcome::Returned(value)),
+                None => self.call(attempt, &call).await,
+            };
+            (call, finished)
+        });
+        Ok(self.watched(&mut run.pulse, join_all(fresh)).await)
+    }
+
+    /// Records what a call came to, in the journal's buffer.
+    async fn settle(
+        &self,
+        progress: &Progress,
+        run: &mut Run<'_, S>,
+        call: Call,
+        finished: Finished,
+    ) -> Result<Result<CallOutcome, PendingCall>, Halt> {
+        match finished.made {
+            Made::Ended(outcome) => {
+                let raised = match &outcome {
+                    CallOutcome::Returned(_) => None,
+                    CallOutcome::Raised { kind, message } => Some(format!("{kind}: {message}")),
+                };
+                self.happened(&Happened::ToolCalled {
+                    attempt: progress.attempt,
+                    number: call.number,
+                    tool: call.tool.clone(),
+                    raised,
+                    seconds: finished.seconds,
+                });
+                let entry = Entry::Ended(Ended {
+                    call,
+                    outcome: outcome.clone(),
+                    is_copy: finished.is_copy,
+                    started_at: finished.started_at,
+                    ended_at: (self.clock)().to_string(),
+                });
+                run.journal.buffer(entry).await?;
+                Ok(Ok(outcome))
+            }
+            Made::Pending(name) => Ok(Err(PendingCall {
+                number: i32::try_from(call.number).unwrap_or(i32::MAX),
+                tool: call.tool,
+                run: name,
+            })),
+            Made::Unknown(why) => Err(Halt::Stop(unknown(&call, &why))),
+            Made::Blocked {
+                message,
+                needs_person,
+            } => {
+                let category = if needs_person {
+                    Category::Configuration
+                } else {
+                    Category::Infrastructure
+                };
+                let message = format!("call {} of `{}`: {message}", call.number, call.tool);
+                if !self.question.is_repeatable(&call.tool) {
+                    run.journal.buffer(Entry::Withdrawn(call)).await?;
+                }
+                let outcome = self.blocked(progress, category, message);
+                Err(Halt::Blocked(Box::new(outcome)))
+            }
+        }
+    }
+
+    async fn call(&self, attempt: u32, call: &Call) -> Finished {
+        let started_at = (self.clock)().to_string();
+        let began = Instant::now();
+        let made = if call.tool == READ_TEXT {
+            let limit = call
+                .arguments
+                .get("limit")
+                .and_then(Value::as_u64)
+                .unwrap_or(10_000);
+            let handle = call.arguments.get("file").unwrap_or(&Value::Null);
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            Made::Ended(self.tools.read_text(handle, limit).await)
+        } else if let Some(tool) = self.question.tool(&call.tool) {
+            let key = CallKey {
+                attempt,
+                number: call.number,
+            };
+            self.tools.call(tool, &key, &call.arguments).await
+        } else {
+            Made::Ended(raised("NameError", format!("there is no tool `{}`", call.tool)))
+        };
+        Finished {
+            made,
+            is_copy: false,
+            started_at,
+            seconds: began.elapsed().as_secs_f64(),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Programs that make many calls at once, or run for long: limits are looked at on the way, and the state says that they run.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::*;
+use crate::engine::code_mode::journal::OpenJournal;
+
+const TOGETHER: &str = "import asyncio\nsum(await asyncio.gather(*[rate(number) for number in range(40)]))";
+const DURABLE: &str = "import asyncio\nsum(await asyncio.gather(*(report(number) for number in range(40))))";
+
+/// Half a minute passes between two reads of it.
+fn hurried() -> Timestamp {
+    thread_local!(static READS: Cell<i64> = const { Cell::new(0) });
+    READS.set(READS.get() + 1);
+    Timestamp::UNIX_EPOCH + SignedDuration::from_secs(READS.get() * 30)
+}
+
+#[tokio::test]
+async fn a_question_that_is_held_makes_no_further_batch_and_repeats_none_of_the_last_when_it_goes_on() {
+    let mut world = world(&[TOGETHER]);
+    world.is_stopped = |world| !world.made().is_empty();
+    let store = MemoryStore::new();
+    let progress = world.go_on(&store).await.unwrap();
+    assert_eq!((progress.stage, world.made().len()), (Stage::Running, 16));
+    let journal = OpenJournal::open(&store, 1).await.unwrap();
+    assert_eq!(journal.journal().ended().count(), 16);
+    world.is_stopped = |_| false;
+    let progress = world.go_on(&store).await.unwrap();
+    assert_eq!(answer(&store, &progress).await.value, Some(json!(1_560)));
+    assert_eq!(world.made().len(), 40);
+}
+
+#[tokio::test]
+async fn a_loop_of_single_calls_is_held_between_two_of_them() {
+    let mut world = world(&["for id in range(40):\n    await refund(id)"]);
+    world.is_stopped = |world| world.made().len() == 3;
+    let store = MemoryStore::new();
+    assert_eq!(world.go_on(&store).await.unwrap().stage, Stage::Running);
+    assert_eq!(world.made().len(), 3);
+    world.is_stopped = |_| false;
+    assert_eq!(world.go_on(&store).await.unwrap().stage, Stage::Succeeded);
+    assert_eq!(world.made().len(), 40);
+}
+
+#[tokio::test]
+async fn the_deadline_ends_a_program_between_two_batches() {
+    let mut world = world(&[TOGETHER]);
+    world.clock = hurried;
+    world.question.limits.deadline_seconds = 500.0;
+    let progress = world.go_on(&MemoryStore::new()).await.unwrap();
+    let stop = progress.stop.unwrap();
+    assert_eq!(stop.reason, StopReason::BudgetExceeded);
+    assert!(stop.message.starts_with("limits.deadline: "), "{}", stop.message);
+    assert_eq!(world.made().len(), 16);
+}
+
+#[tokio::test]
+async fn at_most_sixteen_runs_of_programs_are_under_way_at_once_and_another_begins_when_one_has_ended() {
+    let world = world(&[DURABLE]);
+    let store = MemoryStore::new();
+    let begun = || {
+        let mut made = world.made();
+        made.sort();
+        made.dedup();
+        made.len()
+    };
+    world.go_on(&store).await.unwrap();
+    assert_eq!(begun(), 16);
+    for ended in [1, 5, 24] {
+        world.runs_ended.store(ended, Ordering::Relaxed);
+        world.go_on(&store).await.unwrap();
+        assert_eq!(begun(), (16 + ended).min(40));
+    }
+    world.runs_ended.store(40, Ordering::Relaxed);
+    let progress = world.go_on(&store).await.unwrap();
+    assert_eq!(answer(&store, &progress).await.value, Some(json!(820)));
+    assert_eq!(progress.tool_calls["report"], 40);
+}
+
+#[tokio::test]
+async fn beside_durable_calls_that_wait_all_others_of_the_batch_are_made() {
+    let program = "import asyncio\nawait asyncio.gather(*[report(number) for number in range(20)], *[rate(number) for number in range(20)])";
+    let world = world(&[program]);
+    world.go_on(&MemoryStore::new()).await.unwrap();
+    let rates = world
+        .made()
+        .iter()
+        .filter(|call| call.starts_with("rate"))
+        .count();
+    assert_eq!((rates, world.made().len()), (20, 36));
+}
+
+#[tokio::test]
+async fn calls_made_together_that_must_not_be_made_twice_need_no_more_writes_than_one_of_them() {
+    let mut writes = Vec::new();
+    for calls in [1, 16] {
+        let program =
+            format!("import asyncio\nawait asyncio.gather(*[refund(number) for number in range({calls})])");
+        let world = world(&[&program]);
+        let store = MemoryStore::new();
+        assert_eq!(world.go_on(&store).await.unwrap().stage, Stage::Succeeded);
+        assert_eq!(world.made().len(), calls);
+        writes.push(store.writes());
+    }
+    assert_eq!(writes[0], writes[1]);
+}
+
+#[tokio::test]
+async fn the_state_says_now_and_then_that_a_program_still_runs() {
+    let mut world = world(&["await rate(1)\nwhile True:\n    pass"]);
+    world.question.limits.max_retries = 0;
+    world.question.limits.interpreter_ms = 1_500;
+    let store = MemoryStore::new();
+    world.go_on(&store).await.unwrap();
+    let undisturbed = store.writes();
+    world.pulse = Duration::from_millis(100);
+    let store = MemoryStore::new();
+    let progress = world.go_on(&store).await.unwrap();
+    let stop = progress.stop.unwrap();
+    assert!(stop.message.contains("TimeoutError"), "{}", stop.message);
+    let more = store.writes() - undisturbed;
+    assert!(more >= 1, "it is not said");
+    assert_eq!(progress.runs, None, "it has ended");
+}
