@@ -2,11 +2,10 @@
 
 import asyncio
 import json
+import os
 import statistics
 import sys
 import time
-
-from pydantic_monty import AsyncMonty
 
 CODE = "r = await double(21)\nr + 1"
 PROGRAMS = 5_000
@@ -24,13 +23,34 @@ async def run(pool):
         assert await session.feed_run(CODE, external_lookup={"double": double}) == 43
 
 
+def pool_of(processes):
+    # What adds up figures needs no interpreter.
+    from pydantic_monty import AsyncMonty
+
+    return AsyncMonty(max_processes=processes)
+
+
+def status(process, field):
+    try:
+        with open(f"/proc/{process}/status") as lines:
+            return next((int(line.split()[1]) for line in lines if line.startswith(field)), 0)
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
 def rss_kib():
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+    return status("self", "VmRSS:")
+
+
+def workers_rss_kib():
+    """The largest child of this process: its one worker."""
+    processes = (name for name in os.listdir("/proc") if name.isdigit())
+    children = [process for process in processes if status(process, "PPid:") == os.getpid()]
+    return max((status(child, "VmRSS:") for child in children), default=None)
 
 
 async def one_after_another():
-    async with AsyncMonty(max_processes=1) as pool:
+    async with pool_of(1) as pool:
         await run(pool)
         times = []
         started = time.perf_counter()
@@ -39,16 +59,18 @@ async def one_after_another():
             await run(pool)
             times.append(time.perf_counter() - start)
         took = time.perf_counter() - started
+        worker_rss_kib = workers_rss_kib()
     times.sort()
     return {
         "per_second": round(PROGRAMS / took),
         "p50_ms": times[PROGRAMS // 2] * 1e3,
         "p99_ms": times[PROGRAMS * 99 // 100] * 1e3,
+        "worker_rss_kib": worker_rss_kib,
     }
 
 
 async def at_once():
-    async with AsyncMonty(max_processes=2) as pool:
+    async with pool_of(2) as pool:
         await run(pool)
         before = rss_kib()
         started = time.perf_counter()
@@ -61,7 +83,7 @@ async def first_call():
     times = []
     for _ in range(FIRST_CALLS):
         start = time.perf_counter()
-        async with AsyncMonty(max_processes=1) as pool:
+        async with pool_of(1) as pool:
             await run(pool)
             times.append((time.perf_counter() - start) * 1e3)
     return {"p50_ms": statistics.median(times), "most_ms": max(times)}
@@ -75,14 +97,57 @@ async def measure():
     }
 
 
-def medians(path):
-    """The median of each figure over all rounds, for both sides."""
+def read(path):
+    """The figures of all rounds by their names, for both sides."""
     found = {}
     with open(path) as lines:
         for line in map(json.loads, lines):
             for group, figures in line["figures"].items():
                 for figure, value in figures.items():
-                    found.setdefault(f"{group}.{figure}", {}).setdefault(line["side"], []).append(value)
+                    if value is not None:
+                        found.setdefault(f"{group}.{figure}", {}).setdefault(line["side"], []).append(value)
+    return found
+
+
+def at_least(ours, theirs, times, least=0):
+    return theirs is not None and ours >= max(least, times * theirs)
+
+
+ROWS = [
+    (
+        "one-tool programs a second, one worker",
+        ">= 4,000 and >= 1.5 x pydantic-monty",
+        "one_worker.per_second",
+        lambda ours, theirs: at_least(ours, theirs, 1.5, 4_000),
+    ),
+    (
+        "1,000 at once, a second",
+        ">= 2 x pydantic-monty",
+        "at_once.per_second",
+        lambda ours, theirs: at_least(ours, theirs, 2),
+    ),
+    ("worker RSS, KiB", "<= 10 MB", "one_worker.worker_rss_kib", lambda ours, _: ours * 1024 <= 10_000_000),
+    ("host's growth at 1,000 at once, KiB", "flat", "at_once.host_growth_kib", None),
+    ("first call with a new worker, ms", "<= 20 ms", "first_call.p50_ms", lambda ours, _: ours <= 20),
+]
+
+
+def rows(path):
+    """The rows of docs/benchmarks.md that are measured here."""
+    found = read(path)
+    print("| what | to reach | ours | pydantic-monty | reached |")
+    print("|---|---|---|---|---|")
+    for what, to_reach, figure, is_reached in ROWS:
+        sides = found.get(figure, {})
+        ours, theirs = (statistics.median(sides[side]) if side in sides else None for side in ("ours", "theirs"))
+        reached = "-" if is_reached is None or ours is None else "yes" if is_reached(ours, theirs) else "**missed**"
+        shown = ("-" if value is None else f"{value:,.2f}".removesuffix(".00") for value in (ours, theirs))
+        print(f"| {what} | {to_reach} | {' | '.join(shown)} | {reached} |")
+
+
+def medians(path):
+    """The median of each figure over all rounds, for both sides."""
+    found = read(path)
     print(f"{'median':32}{'ours':>12}{'theirs':>12}")
     for figure, sides in found.items():
         cells = [statistics.median(sides[side]) if side in sides else None for side in ("ours", "theirs")]
@@ -92,5 +157,7 @@ def medians(path):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--medians"]:
         medians(sys.argv[2])
+    elif sys.argv[1:2] == ["--rows"]:
+        rows(sys.argv[2])
     else:
         print(json.dumps(asyncio.run(measure())))

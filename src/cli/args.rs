@@ -21,10 +21,10 @@ pub(crate) use local::{DataArgs, Format, LocalArgs, ManifestArgs, ModelArgs};
 pub(crate) use new::NewArgs;
 pub(crate) use policy::{PolicyArgs, PolicyFormat};
 pub(crate) use run::{LocalCommand, LocalRunArgs, ProgramArgs, RunArgs, RunFormat};
-pub(crate) use values::Color;
+pub(crate) use values::{Color, question_name};
 pub(crate) use verbs::{
-    CostArgs, CostBy, DiffArgs, EventsArgs, ListArgs, ListFormat, LogsArgs, PENDING, RecordArgs, ReplayArgs,
-    TestsArgs,
+    CostArgs, CostBy, DiffArgs, EventsArgs, ListArgs, ListFormat, ListKind, LogsArgs, PENDING, RecordArgs,
+    ReplayArgs, TestsArgs,
 };
 
 /// Turns a prompt, sample data and typed outputs into a tested Python program.
@@ -60,22 +60,22 @@ pub enum Command {
     /// Show what a task in a cluster does, until it has ended.
     #[command(after_help = cluster::WATCH_EXAMPLES, after_long_help = with_exit_codes(cluster::WATCH_EXAMPLES, cluster::WATCH_EXIT_CODES))]
     Watch(Box<WatchArgs>),
-    /// List the tasks of a cluster, or the results on this machine.
+    /// List tasks, runs and questions of a cluster, or the results on this machine.
     #[command(after_help = verbs::LIST_EXAMPLES, after_long_help = with_exit_codes(verbs::LIST_EXAMPLES, verbs::SHOW_EXIT_CODES))]
     List(Box<ListArgs>),
-    /// Print the program of a task, under way or ended.
+    /// Print the program of a task or a question, under way or ended.
     #[command(after_help = cluster::CODE_EXAMPLES, after_long_help = with_exit_codes(cluster::CODE_EXAMPLES, cluster::CODE_EXIT_CODES))]
     Code(Box<RecordArgs>),
     /// Show the tests of an attempt, or one of them with its traceback.
     #[command(after_help = verbs::TESTS_EXAMPLES, after_long_help = with_exit_codes(verbs::TESTS_EXAMPLES, verbs::TESTS_EXIT_CODES))]
     Tests(Box<TestsArgs>),
-    /// Print what builds and attempts of a task print.
+    /// Print what builds and attempts of a task print, or what the programs of a question called and printed.
     #[command(after_help = verbs::LOGS_EXAMPLES, after_long_help = with_exit_codes(verbs::LOGS_EXAMPLES, verbs::SHOW_EXIT_CODES))]
     Logs(Box<LogsArgs>),
     /// Show what changed of program and suite between two attempts.
     #[command(after_help = verbs::DIFF_EXAMPLES, after_long_help = with_exit_codes(verbs::DIFF_EXAMPLES, verbs::DIFF_EXIT_CODES))]
     Diff(Box<DiffArgs>),
-    /// Show what happened to a task, its Pods and its Jobs, in order of time.
+    /// Show what happened to a task or a question, its Pods and its Jobs, in order of time.
     #[command(after_help = verbs::EVENTS_EXAMPLES, after_long_help = with_exit_codes(verbs::EVENTS_EXAMPLES, verbs::SHOW_EXIT_CODES))]
     Events(Box<EventsArgs>),
     /// Add up calls and tokens, and what they cost by a table of prices.
@@ -84,7 +84,7 @@ pub enum Command {
     /// Run a task that has ended once more on this machine, on its recorded replies, and compare the ends.
     #[command(after_help = verbs::REPLAY_EXAMPLES, after_long_help = with_exit_codes(verbs::REPLAY_EXAMPLES, verbs::REPLAY_EXIT_CODES))]
     Replay(Box<ReplayArgs>),
-    /// Write everything that a task in a cluster left to a folder: program, tests, attempts, conversation, Dockerfile.
+    /// Write everything that a task or a question in a cluster left to a folder: program, tests, attempts, conversation, Dockerfile.
     #[command(after_help = cluster::EXPORT_EXAMPLES, after_long_help = with_exit_codes(cluster::EXPORT_EXAMPLES, cluster::EXPORT_EXIT_CODES))]
     Export(Box<ExportArgs>),
     /// Try a task in a cluster again that has ended, with new replies; what came before stays recorded.

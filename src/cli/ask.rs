@@ -7,6 +7,7 @@ mod render;
 use std::path::Path;
 use std::sync::Arc;
 
+pub(super) use self::cluster::until_its_end;
 use self::render::{Shown, end, happened};
 use super::args::{AskArgs, Format, ManifestArgs};
 use super::command::{

@@ -1,16 +1,20 @@
 //! What the commands that ask a cluster share: the connection, and what its refusals mean.
 
+use std::fmt::Debug;
+
 use kube::api::ListParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config};
+use kube::core::NamespaceResourceScope;
+use kube::{Api, Client, Config, Resource};
+use serde::de::DeserializeOwned;
 
 use super::answers::{Bounds, bounded};
-use super::args::ClusterArgs;
+use super::args::{ClusterArgs, question_name};
 use crate::api::{CodeGenRun, CodeGenTask};
 use crate::ledger::StoreError;
 use crate::pipeline::causes::with_causes;
 
-/// Tasks of one page of a list.
+/// Objects of one page of a list.
 // A task may have some 100 KiB, and no answer more than 8 MiB.
 const PAGE: u32 = 50;
 
@@ -47,16 +51,15 @@ impl Cluster {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
-    /// The tasks of its namespace or of all, those with such labels.
-    pub async fn list(
-        &self,
-        all_namespaces: bool,
-        selector: Option<&str>,
-    ) -> Result<Vec<CodeGenTask>, String> {
-        let api = if all_namespaces {
+    /// The objects of a kind in its namespace or in all, those with such labels.
+    pub async fn list<K>(&self, all_namespaces: bool, selector: Option<&str>) -> Result<Vec<K>, String>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned + Debug,
+    {
+        let api: Api<K> = if all_namespaces {
             Api::all(self.client.clone())
         } else {
-            self.tasks()
+            Api::namespaced(self.client.clone(), &self.namespace)
         };
         let mut which = ListParams::default().limit(PAGE);
         which.label_selector = selector.map(str::to_owned);
@@ -74,6 +77,11 @@ impl Cluster {
 
     /// The task `name`.
     pub async fn task(&self, name: &str) -> Result<CodeGenTask, String> {
+        if let Some(question) = question_name(name) {
+            return Err(format!(
+                "{question} is a question, and this is about tasks: list, code, logs, events, cost and export take questions"
+            ));
+        }
         self.tasks()
             .get(name)
             .await

@@ -3,12 +3,12 @@
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 
-use super::args::{Color, RecordArgs};
+use super::args::{Color, RecordArgs, question_name};
 use super::cluster::{Cluster, refusal};
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::{Absent, ended, has_ended};
 use super::progress::Progress;
-use super::recorded::{RecordedTask, from_cluster, is_folder, read};
+use super::recorded::{RecordedQuestion, RecordedTask, from_cluster, is_folder, question_from_cluster, read};
 use crate::api::CodeGenTask;
 use crate::engine::results::SOLUTION;
 use crate::pipeline::stage::Stage;
@@ -44,6 +44,11 @@ struct Program {
 }
 
 async fn program(args: &RecordArgs) -> Result<Program, Absent> {
+    if let Some(name) = question_name(&args.task) {
+        let connected = Cluster::connect(&args.cluster).await;
+        let cluster = connected.map_err(|message| Absent::new(message, USAGE))?;
+        return of_question(&question_from_cluster(&cluster, name).await?).await;
+    }
     if is_folder(&args.task) {
         return recorded(&read(&args.task, &args.cluster).await?);
     }
@@ -97,6 +102,38 @@ async fn archived(cluster: &Cluster, task: &CodeGenTask, caution: Option<String>
             )
         })?;
     Ok(Program { text, caution })
+}
+
+/// The last program of a question; where its record may not be read, as far as the status has it.
+async fn of_question(question: &RecordedQuestion) -> Result<Program, Absent> {
+    let name = question.name();
+    if question.withheld.is_some()
+        && let Some(code) = question.status().code
+    {
+        let has_answered = question.status().answer.is_some();
+        let is_cut = code.ends_with('…');
+        let caution = match (is_cut, has_answered) {
+            (true, _) => Some(
+                "this is the beginning of the program: the rest is in a Secret, which you may not read"
+                    .to_owned(),
+            ),
+            (false, true) => None,
+            (false, false) => Some(unanswered(&name, &question.standing())),
+        };
+        return Ok(Program { text: code, caution });
+    }
+    let program = question.readable()?.program(None).await?;
+    let caution = match &program.error {
+        _ if program.has_answered => None,
+        Some(error) => Some(format!("this program of {name} failed: {error}")),
+        None => Some(unanswered(&name, &question.standing())),
+    };
+    let text = format!("{}\n", program.code.trim_end());
+    Ok(Program { text, caution })
+}
+
+fn unanswered(name: &str, standing: &str) -> String {
+    format!("this program of {name} has not answered: {standing}")
 }
 
 /// The program that a record has now, of a task under way or of a local result.

@@ -1,23 +1,21 @@
-//! `kubectl-codegen cost`: calls and tokens of tasks, and what they come to by a table of prices.
+//! `kubectl-codegen cost`: calls and tokens of tasks and questions, and what they come to by a table of prices.
 
 mod count;
+mod models;
 
-use std::collections::BTreeMap;
-
-use kube::Api;
 use serde_json::{Value, json};
 
-use self::count::{Group, Kind, by_kind, grouped};
-use super::args::{Color, CostArgs, CostBy};
+use self::count::{Group, Kind, Spender, all_of, all_of_question, by_kind, grouped};
+use self::models::Models;
+use super::args::{Color, CostArgs, CostBy, question_name};
 use super::cluster::Cluster;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::Absent;
 use super::prices::{Prices, Sum};
 use super::progress::Progress;
-use super::recorded::{RecordedTask, model_of, read};
+use super::recorded::{RecordedQuestion, RecordedTask, question_from_cluster, read};
 use super::table::Listing;
 use super::text::thousands;
-use crate::api::{CodeGenAgent, CodeGenTask};
 
 /// Runs the command.
 pub(super) fn run(args: &CostArgs) -> i32 {
@@ -30,6 +28,9 @@ pub(super) fn run(args: &CostArgs) -> i32 {
     let shown = shown.and_then(|prices| {
         runtime.block_on(async {
             match &args.task {
+                Some(text) if question_name(text).is_some() => {
+                    of_question(question_name(text).unwrap_or_default(), args, &prices).await
+                }
                 Some(task) => of_task(&read(task, &args.cluster).await?, args, &prices),
                 None => of_tasks(args, &prices).await,
             }
@@ -75,55 +76,122 @@ fn prices(args: &CostArgs) -> Result<Prices, String> {
 
 /// One task by the kinds of its calls.
 fn of_task(task: &RecordedTask, args: &CostArgs, prices: &Prices) -> Result<Shown, Absent> {
-    if args.by.is_some_and(|by| by != CostBy::Kind) {
-        return Err(Absent::new(
-            "one task is added up by kind of call: leave --by out, or leave out the task".to_owned(),
-            USAGE,
-        ));
-    }
-    let model = task.model();
-    let price = model.and_then(|model| prices.models.get(model)).copied();
+    only_by_kind(args)?;
     // The replies of an adopted program are those of the task that paid for them.
     let entries = match &task.status.adopted_from {
         Some(_) => Vec::new(),
         None => task.entries()?,
     };
-    let kinds = by_kind(&entries, &task.status);
-    let cost = |kind: &Kind| price.map(|price| price.of(kind.input, kind.output));
-    let mut total = Kind::named("total");
-    for kind in &kinds {
-        total.add(kind);
-    }
-    let mut sum = Sum::default();
-    sum.add(cost(&total).or(total.is_free().then_some(0.0)));
-    let all: Vec<&Kind> = kinds.iter().chain([&total]).collect();
-    let mut notes = Vec::new();
-    if sum.whole().is_none() {
-        notes.push(unpriced(&[model.unwrap_or_default().to_owned()]));
-    }
-    if task.withheld.is_some() {
-        notes.push("kinds of call are in Secrets, which you may not read in this namespace, so there are the totals of the status alone".to_owned());
-    }
-    let listing = Listing {
-        header: vec!["KIND", "CALLS", "INPUT", "OUTPUT", "COST"],
-        rows: all
-            .iter()
-            .map(|kind| row(vec![kind.name.clone()], kind, &words(cost(kind), kind, prices)))
-            .collect(),
-        names: all.iter().map(|kind| kind.name.clone()).collect(),
-        items: all
-            .iter()
-            .map(|kind| document(json!({"kind": kind.name}), kind, cost(kind)))
-            .collect(),
+    let one = One {
+        about: ("task", &task.name),
+        model: task.model(),
+        kinds: by_kind(&entries, &all_of(&task.status)),
+        is_withheld: task.withheld.is_some(),
     };
-    let about = json!({"task": task.name, "model": model, "currency": prices.currency});
-    Ok(Shown {
-        text: listing.print(args.format, &about),
-        notes,
-    })
+    Ok(one.shown(args, prices))
 }
 
-/// Many tasks by task, agent or namespace. The last row is their total.
+/// One question.
+async fn of_question(name: &str, args: &CostArgs, prices: &Prices) -> Result<Shown, Absent> {
+    only_by_kind(args)?;
+    let connected = Cluster::connect(&args.cluster).await;
+    let cluster = connected.map_err(|message| Absent::new(message, USAGE))?;
+    question_cost(
+        &cluster,
+        &question_from_cluster(&cluster, name).await?,
+        args,
+        prices,
+    )
+    .await
+}
+
+async fn question_cost(
+    cluster: &Cluster,
+    question: &RecordedQuestion,
+    args: &CostArgs,
+    prices: &Prices,
+) -> Result<Shown, Absent> {
+    let entries = match question.withheld {
+        Some(_) => Vec::new(),
+        None => question.entries().await?,
+    };
+    // As it was when the question started, else as its agent has it now.
+    let model = if let Some(frozen) = question.question() {
+        Some(frozen.model.name)
+    } else {
+        let questions = std::slice::from_ref(&question.object);
+        let models = Models::of(cluster, &[], questions).await;
+        models.of_question(&question.object).map(str::to_owned)
+    };
+    let one = One {
+        about: ("question", &question.name()),
+        model: model.as_deref(),
+        kinds: by_kind(&entries, &all_of_question(&question.status())),
+        is_withheld: question.withheld.is_some(),
+    };
+    Ok(one.shown(args, prices))
+}
+
+fn only_by_kind(args: &CostArgs) -> Result<(), Absent> {
+    if args.by.is_some_and(|by| by != CostBy::Kind) {
+        return Err(Absent::new(
+            "one task or question is added up by kind of call: leave --by out, or leave out its name"
+                .to_owned(),
+            USAGE,
+        ));
+    }
+    Ok(())
+}
+
+/// What one task or question came to.
+struct One<'a> {
+    /// What it is, and its name.
+    about: (&'static str, &'a str),
+    model: Option<&'a str>,
+    kinds: Vec<Kind>,
+    /// Whether kinds of call could not be read.
+    is_withheld: bool,
+}
+
+impl One<'_> {
+    fn shown(&self, args: &CostArgs, prices: &Prices) -> Shown {
+        let price = self.model.and_then(|model| prices.models.get(model)).copied();
+        let cost = |kind: &Kind| price.map(|price| price.of(kind.input, kind.output));
+        let mut total = Kind::named("total");
+        for kind in &self.kinds {
+            total.add(kind);
+        }
+        let mut sum = Sum::default();
+        sum.add(cost(&total).or(total.is_free().then_some(0.0)));
+        let all: Vec<&Kind> = self.kinds.iter().chain([&total]).collect();
+        let mut notes = Vec::new();
+        if sum.whole().is_none() {
+            notes.push(unpriced(&[self.model.unwrap_or_default().to_owned()]));
+        }
+        if self.is_withheld {
+            notes.push("kinds of call are in Secrets, which you may not read in this namespace, so there are the totals of the status alone".to_owned());
+        }
+        let listing = Listing {
+            header: vec!["KIND", "CALLS", "INPUT", "OUTPUT", "COST"],
+            rows: all
+                .iter()
+                .map(|kind| row(vec![kind.name.clone()], kind, &words(cost(kind), kind, prices)))
+                .collect(),
+            names: all.iter().map(|kind| kind.name.clone()).collect(),
+            items: all
+                .iter()
+                .map(|kind| document(json!({"kind": kind.name}), kind, cost(kind)))
+                .collect(),
+        };
+        let about = json!({self.about.0: self.about.1, "model": self.model, "currency": prices.currency});
+        Shown {
+            text: listing.print(args.format, &about),
+            notes,
+        }
+    }
+}
+
+/// Many tasks and questions by task, agent or namespace. The last row is their total.
 async fn of_tasks(args: &CostArgs, prices: &Prices) -> Result<Shown, Absent> {
     let by = args.by.unwrap_or(CostBy::Task);
     if by == CostBy::Kind {
@@ -134,21 +202,26 @@ async fn of_tasks(args: &CostArgs, prices: &Prices) -> Result<Shown, Absent> {
     }
     let wrong = |message| Absent::new(message, USAGE);
     let cluster = Cluster::connect(&args.cluster).await.map_err(wrong)?;
-    let listed = cluster.list(args.all_namespaces, args.selector.as_deref()).await;
-    let tasks = listed.map_err(wrong)?;
-    let agents = agents(&cluster, &tasks).await;
-    let models: Vec<Option<String>> = tasks
+    let (all, labels) = (args.all_namespaces, args.selector.as_deref());
+    let tasks = cluster.list(all, labels).await.map_err(wrong)?;
+    let mut notes = Vec::new();
+    // An older cluster has none, and somebody may list tasks alone.
+    let questions = cluster.list(all, labels).await.unwrap_or_else(|message| {
+        notes.push(format!("questions are left out: {message}"));
+        Vec::new()
+    });
+    let models = Models::of(&cluster, &tasks, &questions).await;
+    let tasks = tasks
         .iter()
-        .map(|task| {
-            let agent = agent_key(task).and_then(|key| agents.get(&key));
-            model_of(task, agent).map(str::to_owned)
-        })
-        .collect();
-    let groups = grouped(tasks.iter().zip(&models), by, prices);
-    let notes = match groups.unpriced.as_slice() {
-        [] => Vec::new(),
-        models => vec![unpriced(models)],
-    };
+        .map(|task| Spender::of_task(task, models.of_task(task)));
+    let questions = questions
+        .iter()
+        .map(|run| Spender::of_question(run, models.of_question(run)));
+    let spenders: Vec<Spender> = tasks.chain(questions).collect();
+    let groups = grouped(&spenders, by, prices);
+    if !groups.unpriced.is_empty() {
+        notes.push(unpriced(&groups.unpriced));
+    }
     Ok(Shown {
         text: groups_listing(&groups.all, by, args, prices)
             .print(args.format, &json!({"currency": prices.currency})),
@@ -164,19 +237,23 @@ fn groups_listing(groups: &[Group], by: CostBy, args: &CostArgs, prices: &Prices
         CostBy::Namespace => "NAMESPACE",
     };
     let has_namespace = args.all_namespaces && by != CostBy::Namespace;
-    let mut header = vec![what, "TASKS", "CALLS", "INPUT", "OUTPUT", "COST"];
+    let mut header = vec![what, "TASKS", "QUESTIONS", "CALLS", "INPUT", "OUTPUT", "COST"];
     if has_namespace {
         header.insert(0, "NAMESPACE");
     }
     let cells = |group: &Group| {
-        let mut first = vec![group.spent.name.clone(), group.tasks.to_string()];
+        let (tasks, questions) = (group.tasks.to_string(), group.questions.to_string());
+        let mut first = vec![group.spent.name.clone(), tasks, questions];
         if has_namespace {
             first.insert(0, group.namespace.clone());
         }
         row(first, &group.spent, &group.cost.words(prices))
     };
     let item = |group: &Group| {
-        let about = json!({what.to_lowercase(): group.spent.name, "namespace": group.namespace, "tasks": group.tasks});
+        let about = json!({
+            what.to_lowercase(): group.spent.name, "namespace": group.namespace,
+            "tasks": group.tasks, "questions": group.questions,
+        });
         document(about, &group.spent, group.cost.whole())
     };
     Listing {
@@ -185,29 +262,6 @@ fn groups_listing(groups: &[Group], by: CostBy, args: &CostArgs, prices: &Prices
         names: groups.iter().map(|group| group.spent.name.clone()).collect(),
         items: groups.iter().map(item).collect(),
     }
-}
-
-/// Name of a task's agent, with its namespace.
-fn agent_key(task: &CodeGenTask) -> Option<(String, String)> {
-    let agent = task.spec.agent_ref.as_ref()?;
-    Some((
-        task.metadata.namespace.clone().unwrap_or_default(),
-        agent.name.clone(),
-    ))
-}
-
-/// The agents that name the models of tasks which leave it to them. What cannot be read is left out.
-async fn agents(cluster: &Cluster, tasks: &[CodeGenTask]) -> BTreeMap<(String, String), CodeGenAgent> {
-    let mut agents = BTreeMap::new();
-    let wanted = tasks.iter().filter(|task| model_of(task, None).is_none());
-    let keys: std::collections::BTreeSet<_> = wanted.filter_map(agent_key).collect();
-    for (namespace, name) in keys {
-        let api: Api<CodeGenAgent> = Api::namespaced(cluster.client.clone(), &namespace);
-        if let Ok(Some(agent)) = api.get_opt(&name).await {
-            agents.insert((namespace, name), agent);
-        }
-    }
-    agents
 }
 
 fn row(mut first: Vec<String>, spent: &Kind, cost: &str) -> Vec<String> {

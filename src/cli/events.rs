@@ -1,28 +1,21 @@
-//! `kubectl-codegen events`: what happened to a task, its Pods and its Jobs, as one story.
+//! `kubectl-codegen events`: what happened to a task or a question, its Pods and its Jobs, as one story.
 
+mod cluster;
+mod question;
 mod story;
 
-use std::collections::BTreeSet;
+use serde_json::{Value, json};
 
-use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::Event;
-use kube::api::ListParams;
-use kube::{Api, ResourceExt};
-use serde_json::json;
-
-use self::story::{Happening, Subject, of_events, of_record, story};
-use super::args::{Color, EventsArgs, ListFormat};
-use super::cluster::{Cluster, refusal};
+use self::cluster::{events, of_task};
+use self::story::{Happening, of_record, story};
+use super::args::{Color, EventsArgs, ListFormat, question_name};
+use super::cluster::Cluster;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::Absent;
 use super::progress::Progress;
-use super::recorded::{Place, RecordedTask, from_cluster, is_folder, read};
+use super::recorded::{Place, from_cluster, is_folder, read};
 use super::table::{Listing, cell};
-use crate::api::CodeGenTask;
-use crate::sandbox::kubernetes::names;
 
-/// Events of one page of a list.
-const PAGE: u32 = 500;
 /// Widest message of a table.
 const MESSAGE_COLUMNS: usize = 160;
 
@@ -34,9 +27,9 @@ pub(super) fn run(args: &EventsArgs) -> i32 {
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
     };
     match runtime.block_on(happenings(args, &progress)) {
-        Ok((task, happenings)) => {
+        Ok((about, happenings)) => {
             let listing = listing(&happenings, args.format);
-            let text = listing.print(args.format, &json!({"task": task.name}));
+            let text = listing.print(args.format, &about);
             match super::print_as_it_is(text.as_bytes()) {
                 Ok(()) => 0,
                 Err(error) => fail(
@@ -50,15 +43,18 @@ pub(super) fn run(args: &EventsArgs) -> i32 {
     }
 }
 
-async fn happenings(
-    args: &EventsArgs,
-    progress: &Progress,
-) -> Result<(RecordedTask, Vec<Happening>), Absent> {
+async fn happenings(args: &EventsArgs, progress: &Progress) -> Result<(Value, Vec<Happening>), Absent> {
     let record = &args.record;
+    if let Some(name) = question_name(&record.task) {
+        let connected = Cluster::connect(&record.cluster).await;
+        let cluster = connected.map_err(|message| Absent::new(message, USAGE))?;
+        let happenings = question::happenings(&cluster, name, progress).await?;
+        return Ok((json!({"question": name}), happenings));
+    }
     if is_folder(&record.task) {
         let task = read(&record.task, &record.cluster).await?;
         let happenings = story(of_record(&task)?, Vec::new());
-        return Ok((task, happenings));
+        return Ok((json!({"task": task.name}), happenings));
     }
     let connected = Cluster::connect(&record.cluster).await;
     let cluster = connected.map_err(|message| Absent::new(message, USAGE))?;
@@ -69,58 +65,14 @@ async fn happenings(
         ));
     }
     let told = match &task.place {
-        Place::Cluster { object, .. } => events(&cluster, object, progress).await,
+        Place::Cluster { object, .. } => {
+            let subject = of_task(&cluster, object, progress).await;
+            events(&cluster, &subject, progress).await
+        }
         Place::Folder(_) => Vec::new(),
     };
     let happenings = story(of_record(&task)?, told);
-    Ok((task, happenings))
-}
-
-/// The Events of a task, its Pods and its Jobs, as far as they may be read.
-async fn events(cluster: &Cluster, object: &CodeGenTask, progress: &Progress) -> Vec<Happening> {
-    let subject = Subject {
-        name: object.name_any(),
-        uid: object.uid().unwrap_or_default(),
-        jobs: match jobs(cluster, object).await {
-            Ok(jobs) => jobs,
-            Err(error) => {
-                progress.lines(&warning(&left_out("those of builds", &error, cluster)));
-                BTreeSet::new()
-            }
-        },
-    };
-    let api: Api<Event> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
-    let mut which = ListParams::default().limit(PAGE);
-    let mut all = Vec::new();
-    loop {
-        match api.list(&which).await {
-            Ok(page) => {
-                all.extend(of_events(&page.items, &subject));
-                match page.metadata.continue_.filter(|next| !next.is_empty()) {
-                    Some(next) => which.continue_token = Some(next),
-                    None => return all,
-                }
-            }
-            Err(error) => {
-                progress.lines(&warning(&left_out("Events of the cluster", &error, cluster)));
-                return all;
-            }
-        }
-    }
-}
-
-fn left_out(what: &str, error: &kube::Error, cluster: &Cluster) -> String {
-    let why = refusal(error, "", &cluster.namespace);
-    format!("{what} are left out: {why}; the stock ClusterRole view may read them")
-}
-
-/// Names of the Jobs that build for a task.
-async fn jobs(cluster: &Cluster, object: &CodeGenTask) -> Result<BTreeSet<String>, kube::Error> {
-    let api: Api<Job> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
-    let uid = object.uid().unwrap_or_default();
-    let its = ListParams::default().labels(&format!("{}={uid}", names::TASK_UID));
-    let jobs = api.list_metadata(&its).await?;
-    Ok(jobs.items.iter().map(ResourceExt::name_any).collect())
+    Ok((json!({"task": task.name}), happenings))
 }
 
 fn listing(happenings: &[Happening], format: ListFormat) -> Listing {
@@ -141,5 +93,24 @@ fn listing(happenings: &[Happening], format: ListFormat) -> Listing {
             .iter()
             .map(|one| serde_json::to_value(one).unwrap_or_default())
             .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn what_a_model_or_a_tool_wrote_moves_no_cursor_and_begins_no_row() {
+        let at = Timestamp::UNIX_EPOCH;
+        let hostile = "Program 1: \u{1b}[2J\u{1b}]0;x\u{7}no\nTIME Normal question Answered all is well";
+        let happening = Happening::of("question", at, "ProgramFailed", hostile.to_owned());
+        for format in [ListFormat::Table, ListFormat::Wide] {
+            let text = listing(std::slice::from_ref(&happening), format).print(format, &Value::Null);
+            assert!(!text.contains(['\u{1b}', '\u{7}']), "{text}");
+            assert_eq!(text.lines().count(), 2, "{text}");
+        }
     }
 }

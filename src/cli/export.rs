@@ -1,11 +1,12 @@
-//! `kubectl-codegen export`: everything that a task in a cluster left, as a folder like that of a local run.
+//! `kubectl-codegen export`: everything that a task or a question in a cluster left, as a folder like that of a local run.
 
+mod question;
 mod record;
 
 use std::path::{Path, PathBuf};
 
 use self::record::Record;
-use super::args::{Color, ExportArgs};
+use super::args::{Color, ExportArgs, question_name};
 use super::cluster::{Cluster, unreadable};
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::{Absent, ended};
@@ -32,7 +33,7 @@ pub(super) fn run(args: &ExportArgs) -> i32 {
     let folder = args
         .output
         .clone()
-        .unwrap_or_else(|| PathBuf::from(&args.task.name));
+        .unwrap_or_else(|| PathBuf::from(question_name(&args.task.name).unwrap_or(&args.task.name)));
     let written = runtime.block_on(async { everything(args).await?.write(&folder).await });
     match written {
         Ok((count, cautions)) => {
@@ -75,6 +76,9 @@ struct Exported {
 async fn everything(args: &ExportArgs) -> Result<Exported, Absent> {
     let unreachable = |message| Absent::new(message, USAGE);
     let cluster = Cluster::connect(&args.task.cluster).await.map_err(unreachable)?;
+    if let Some(name) = question_name(&args.task.name) {
+        return question::from_question(&cluster, name).await;
+    }
     Box::pin(from_task(&cluster, &args.task.name)).await
 }
 

@@ -1,19 +1,20 @@
-//! `kubectl-codegen list`: the tasks of a cluster, or the results on this machine, with filters.
+//! `kubectl-codegen list`: tasks, runs and questions of a cluster, or the results on this machine, with filters.
+
+mod listed;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::args::{Color, ListArgs, ListFormat, PENDING};
+use self::listed::Listed;
+use super::args::{Color, ListArgs, ListFormat, ListKind};
 use super::cluster::Cluster;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::progress::Progress;
 use super::recorded::{from_folder, is_result};
 use super::table::{Listing, NONE, age, cell};
-use crate::api::status::CodeGenTaskStatus;
-use crate::api::{CodeGenTask, GROUP, VERSION};
 
 /// Widest reason of a table.
 const REASON_COLUMNS: usize = 24;
@@ -35,7 +36,7 @@ pub(super) fn run(args: &ListArgs) -> i32 {
         Ok(found) => found,
         Err(message) => return fail(&progress, &message, USAGE),
     };
-    found.retain(|task| is_wanted(task, args));
+    found.retain(|one| is_wanted(one, args));
     if found.is_empty() && matches!(args.format, ListFormat::Table | ListFormat::Wide) {
         progress.lines(&warning(&nothing(args)));
         return 0;
@@ -51,45 +52,32 @@ pub(super) fn run(args: &ListArgs) -> i32 {
     }
 }
 
-/// A task of a list.
-struct Listed {
-    /// `None` on this machine.
-    namespace: Option<String>,
-    /// On this machine its folder, which commands take.
-    name: String,
-    agent: Option<String>,
-    since: Option<Timestamp>,
-    status: CodeGenTaskStatus,
-    /// For scripts.
-    document: Value,
-}
-
-impl Listed {
-    fn stage(&self) -> &str {
-        self.status.stage.as_deref().unwrap_or(PENDING)
-    }
-}
-
 async fn in_cluster(args: &ListArgs) -> Result<Vec<Listed>, String> {
     let cluster = Cluster::connect(&args.cluster).await?;
-    let tasks = cluster
-        .list(args.all_namespaces, args.selector.as_deref())
-        .await?;
-    Ok(tasks.into_iter().map(of_cluster).collect())
+    listed(&cluster, args).await
 }
 
-fn of_cluster(mut task: CodeGenTask) -> Listed {
-    // Who wrote which field is of no use to anybody here.
-    task.metadata.managed_fields = None;
-    let metadata = &task.metadata;
-    Listed {
-        namespace: metadata.namespace.clone(),
-        name: metadata.name.clone().unwrap_or_default(),
-        agent: task.spec.agent_ref.as_ref().map(|agent| agent.name.clone()),
-        since: metadata.creation_timestamp.as_ref().map(|time| time.0),
-        status: task.status.clone().unwrap_or_default(),
-        document: serde_json::to_value(&task).unwrap_or_default(),
+/// The objects of the kinds that are wanted, kind after kind.
+async fn listed(cluster: &Cluster, args: &ListArgs) -> Result<Vec<Listed>, String> {
+    let (all, labels) = (args.all_namespaces, args.selector.as_deref());
+    let mut found = Vec::new();
+    for kind in &args.kind {
+        match kind {
+            ListKind::Task => {
+                let tasks = cluster.list(all, labels).await?;
+                found.extend(tasks.into_iter().map(Listed::of_task));
+            }
+            ListKind::Run => {
+                let runs = cluster.list(all, labels).await?;
+                found.extend(runs.into_iter().map(Listed::of_run));
+            }
+            ListKind::Question => {
+                let questions = cluster.list(all, labels).await?;
+                found.extend(questions.into_iter().map(Listed::of_question));
+            }
+        }
     }
+    Ok(found)
 }
 
 /// The result that `folder` is, or those that lie in it.
@@ -97,20 +85,7 @@ async fn in_folder(folder: &Path, progress: &Progress) -> Result<Vec<Listed>, St
     let mut found = Vec::new();
     for place in results_in(folder)? {
         match from_folder(&place).await {
-            Ok(task) => {
-                let name = task.argument();
-                found.push(Listed {
-                    namespace: None,
-                    since: task.progress.as_ref().map(|progress| progress.started_at),
-                    agent: None,
-                    document: json!({
-                        "apiVersion": format!("{GROUP}/{VERSION}"), "kind": "CodeGenTask",
-                        "metadata": {"name": task.name}, "folder": name, "status": task.status,
-                    }),
-                    status: task.status,
-                    name,
-                });
-            }
+            Ok(task) => found.push(Listed::of_folder(task)),
             // One that is damaged hides no other.
             Err(absent) => progress.lines(&warning(&absent.message)),
         }
@@ -134,11 +109,11 @@ fn results_in(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(places)
 }
 
-fn is_wanted(task: &Listed, args: &ListArgs) -> bool {
-    let reason = task.status.reason.as_deref().unwrap_or_default();
-    is_one_of(task.stage(), &args.stage)
+fn is_wanted(one: &Listed, args: &ListArgs) -> bool {
+    let reason = one.reason.as_deref().unwrap_or_default();
+    is_one_of(&one.stage, &args.stage)
         && is_one_of(reason, &args.reason)
-        && (args.agent.is_none() || args.agent == task.agent)
+        && (args.agent.is_none() || args.agent == one.agent)
 }
 
 /// Whether a word is among those that are wanted, in either case; nothing wanted means everything.
@@ -150,10 +125,11 @@ fn is_one_of(word: &str, wanted: &[String]) -> bool {
 fn nothing(args: &ListArgs) -> String {
     let filters =
         !args.stage.is_empty() || !args.reason.is_empty() || args.agent.is_some() || args.selector.is_some();
-    let what = if filters {
-        "no task is so"
-    } else {
-        "there are no tasks"
+    let kinds: Vec<&str> = args.kind.iter().map(|kind| kind.plural()).collect();
+    let what = match kinds.as_slice() {
+        [one] if filters => format!("no {} is so", one.trim_end_matches('s')),
+        _ if filters => format!("none of the {} is so", kinds.join(", ")),
+        _ => format!("there are no {}", kinds.join(", ")),
     };
     match &args.folder {
         Some(folder) => format!("{what} in {}", folder.display()),
@@ -162,7 +138,7 @@ fn nothing(args: &ListArgs) -> String {
     }
 }
 
-fn listing(tasks: &[Listed], args: &ListArgs, now: Timestamp) -> Listing {
+fn listing(found: &[Listed], args: &ListArgs, now: Timestamp) -> Listing {
     let is_wide = args.format == ListFormat::Wide;
     let mut header = vec!["NAME", "STAGE", "REASON", "ATTEMPT", "TESTS", "TOKENS", "AGE"];
     if args.all_namespaces {
@@ -171,45 +147,35 @@ fn listing(tasks: &[Listed], args: &ListArgs, now: Timestamp) -> Listing {
     if is_wide {
         header.extend(["AGENT", "CALLS", "PROGRAM", "MESSAGE"]);
     }
-    let row = |task: &Listed| {
-        let status = &task.status;
+    let row = |one: &Listed| {
+        let reason = one.reason.as_deref();
         let mut row = vec![
-            task.name.clone(),
-            task.stage().to_owned(),
-            or_none(
-                status
-                    .reason
-                    .as_deref()
-                    .map(|reason| cell(reason, REASON_COLUMNS, args.format)),
-            ),
-            or_none(status.attempt.map(|attempt| attempt.to_string())),
-            or_none(status.tests.clone()),
-            status.tokens.total.to_string(),
-            or_none(task.since.map(|since| age(now.duration_since(since).as_secs()))),
+            one.name.clone(),
+            one.stage.clone(),
+            or_none(reason.map(|reason| cell(reason, REASON_COLUMNS, args.format))),
+            or_none(one.attempt.map(|attempt| attempt.to_string())),
+            or_none(one.tests.clone()),
+            one.tokens.to_string(),
+            or_none(one.since.map(|since| age(now.duration_since(since).as_secs()))),
         ];
         if args.all_namespaces {
-            row.insert(0, task.namespace.clone().unwrap_or_default());
+            row.insert(0, one.namespace.clone().unwrap_or_default());
         }
         if is_wide {
             row.extend([
-                or_none(task.agent.clone()),
-                status.model_calls.to_string(),
-                or_none(status.program_image.clone()),
-                or_none(status.message.clone()),
+                or_none(one.agent.clone()),
+                one.calls.to_string(),
+                or_none(one.image.clone()),
+                or_none(one.message.clone()),
             ]);
         }
         row
     };
-    let name = |task: &Listed| match task.namespace {
-        // As kubectl names objects.
-        Some(_) => format!("codegentask.{GROUP}/{}", task.name),
-        None => task.name.clone(),
-    };
     Listing {
         header,
-        rows: tasks.iter().map(row).collect(),
-        names: tasks.iter().map(name).collect(),
-        items: tasks.iter().map(|task| task.document.clone()).collect(),
+        rows: found.iter().map(row).collect(),
+        names: found.iter().map(|one| one.full_name.clone()).collect(),
+        items: found.iter().map(|one| one.document.clone()).collect(),
     }
 }
 
@@ -222,6 +188,7 @@ fn or_none(text: Option<String>) -> String {
 mod tests {
     use clap::Parser as _;
     use insta::assert_snapshot;
+    use serde_json::json;
 
     use super::*;
     use crate::cli::args::{Cli, Command};
@@ -246,7 +213,30 @@ mod tests {
             "spec": {"prompt": "Add.", "agentRef": agent.map(|name| json!({"name": name}))},
             "status": status,
         });
-        of_cluster(serde_json::from_value(task).unwrap())
+        Listed::of_task(serde_json::from_value(task).unwrap())
+    }
+
+    fn question() -> Listed {
+        let question = json!({
+            "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeModeRun",
+            "metadata": {"name": "march", "namespace": "data", "creationTimestamp": "2026-01-02T03:04:05Z"},
+            "spec": {"agentRef": {"name": "shop"}, "message": "How much?"},
+            "status": {
+                "stage": "Succeeded", "reason": "Answered", "attempt": 2, "modelCalls": 2,
+                "tokens": {"input": 900, "output": 100, "total": 1_000},
+                "message": "577.88\u{1b}[2J\nevil   Succeeded",
+            },
+        });
+        Listed::of_question(serde_json::from_value(question).unwrap())
+    }
+
+    fn run() -> Listed {
+        let run = json!({
+            "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenRun",
+            "metadata": {"name": "today", "namespace": "data", "creationTimestamp": "2026-01-02T03:04:05Z"},
+            "spec": {"taskRef": {"name": "sum"}}, "status": {"stage": "Running", "reason": "Running"},
+        });
+        Listed::of_run(serde_json::from_value(run).unwrap())
     }
 
     fn tasks() -> Vec<Listed> {
@@ -266,15 +256,58 @@ mod tests {
 
     fn printed(line: &str) -> String {
         let args = args(line);
-        let mut tasks = tasks();
-        tasks.retain(|task| is_wanted(task, &args));
+        let mut all = Vec::new();
+        for kind in &args.kind {
+            all.extend(match kind {
+                ListKind::Task => tasks(),
+                ListKind::Run => vec![run()],
+                ListKind::Question => vec![question()],
+            });
+        }
+        all.retain(|one| is_wanted(one, &args));
         let now = "2026-01-02T05:04:05Z".parse().unwrap();
-        listing(&tasks, &args, now).print(args.format, &Value::Null)
+        listing(&all, &args, now).print(args.format, &Value::Null)
     }
 
     #[test]
     fn a_list_has_the_columns_of_kubectl_get_and_more_where_it_is_wide() {
         assert_snapshot!(format!("{}\n{}", printed(""), printed("-A -o wide")));
+    }
+
+    #[test]
+    fn questions_and_runs_stand_among_tasks_under_the_names_that_commands_take() {
+        assert_snapshot!(printed("--kind task,run,question -o wide"));
+    }
+
+    #[test]
+    fn questions_are_filtered_as_tasks_are() {
+        for (line, names) in [
+            (
+                "--kind question --agent shop",
+                "codemoderun.codegen-operator.dev/march\n",
+            ),
+            (
+                "--kind task,question --stage succeeded",
+                "codemoderun.codegen-operator.dev/march\n",
+            ),
+            (
+                "--kind run,question --stage running",
+                "codegenrun.codegen-operator.dev/today\n",
+            ),
+            ("--kind question --reason queued", ""),
+        ] {
+            assert_eq!(printed(&format!("{line} -o name")), names, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_empty_list_says_of_what_it_is() {
+        assert!(nothing(&args("")).starts_with("there are no tasks in this namespace"));
+        assert!(nothing(&args("--kind question")).starts_with("there are no questions in"));
+        assert!(nothing(&args("--kind question --agent x")).starts_with("no question is so in"));
+        assert!(
+            nothing(&args("--kind run,question --agent x")).starts_with("none of the runs, questions is so")
+        );
     }
 
     #[test]

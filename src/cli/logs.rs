@@ -3,13 +3,14 @@
 mod follow;
 mod pods;
 mod print;
+mod question;
 mod run;
 
 use self::follow::follow;
 use self::pods::{Containers, forbidden, whole_log};
 use self::print::{heading, output, print, with_line_end};
 use self::run::{of_run, of_run_at_its_end};
-use super::args::{Color, LogsArgs};
+use super::args::{Color, LogsArgs, question_name};
 use super::cluster::Cluster;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::Absent;
@@ -40,6 +41,9 @@ pub(super) fn run(args: &LogsArgs) -> i32 {
 async fn show(args: &LogsArgs, progress: &Progress) -> Result<(), Absent> {
     let wrong = |message: String| Absent::new(message, USAGE);
     let record = &args.record;
+    if let Some(name) = question_name(&record.task) {
+        return print(&question::logs(name, args, progress).await?);
+    }
     if is_folder(&record.task) {
         if args.run.is_some() {
             return Err(wrong(

@@ -9,6 +9,6 @@ mod headers;
 pub(crate) mod pick;
 mod programs;
 mod resolve;
-mod results;
+pub(crate) mod results;
 pub(crate) mod runner;
 mod runs;

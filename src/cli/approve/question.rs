@@ -1,14 +1,15 @@
 //! What a question in a cluster waits with: a call of a tool.
 
-use kube::{Api, Resource as _};
+use kube::Resource as _;
 use serde_json::Value;
 
 use super::{Awaiting, Reference};
 use crate::api::CodeModeRun;
 use crate::api::approval::{CodeModeRunRef, Gate};
-use crate::cli::cluster::{Cluster, refusal, unreadable};
+use crate::cli::cluster::{Cluster, unreadable};
 use crate::cli::command::{TASK_FAILED, USAGE};
 use crate::cli::ended::Absent;
+use crate::cli::recorded::question_object;
 use crate::cli::render::approval_awaited;
 use crate::code_mode::journal::Call;
 use crate::controller::record::records::{CODE_MODE, Records};
@@ -21,16 +22,7 @@ pub(super) async fn awaiting(cluster: &Cluster, name: &str, gate: Option<Gate>) 
             format!("a question waits before a call of a tool and at no gate {gate}: leave --gate out");
         return Err(Absent::new(message, USAGE));
     }
-    let runs: Api<CodeModeRun> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
-    let found = runs.get_opt(name).await;
-    let found = found.map_err(|error| Absent::new(refusal(&error, name, &cluster.namespace), USAGE))?;
-    let run = found.ok_or_else(|| {
-        let message = format!(
-            "there is no CodeModeRun {name} in namespace {}: kubectl get codemoderuns -A lists those that there are",
-            cluster.namespace
-        );
-        Absent::new(message, USAGE)
-    })?;
+    let run = question_object(cluster, name).await?;
     let mut awaiting = shown(&run)?;
     match whole(cluster, &run).await {
         Ok(whole) => awaiting.whole = whole,

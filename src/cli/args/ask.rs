@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 
 use super::cluster::ClusterArgs;
 use super::local::{Format, ModelArgs};
 use super::values::Color;
+use crate::api::code_mode::AnswerReuse;
+use crate::api::duration;
 
 /// Exit codes of `ask`.
 pub(super) const EXIT_CODES: &str = "\
@@ -32,6 +34,10 @@ Examples:
   # A conversation: each question goes on from the one before
   kubectl-codegen ask shop --save-history talk.json \"What is late?\"
   kubectl-codegen ask shop --history talk.json --save-history talk.json \"And last week?\"
+
+  # The same in a cluster, by names; the second run is deleted a day after its end
+  kubectl-codegen ask shop --run late \"What is late?\"
+  kubectl-codegen ask shop --continues late --ttl 24h \"And last week?\"
 
   # A call waits for a decision (requireApproval), and nobody sits at a terminal
   kubectl-codegen ask -f agents.yaml \"Refund order 7\" --approve 5c0d...
@@ -65,6 +71,29 @@ pub struct AskArgs {
     /// The conversation before the question: the conversation.json of another one, or a list of messages with role and content.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Manifests")]
     pub history: Option<PathBuf>,
+    /// Name of the `CodeModeRun` that is made. Default: the agent's, and five characters.
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with = "asked",
+        help_heading = "Run in a cluster"
+    )]
+    pub run: Option<String>,
+    /// Whether the answer of a run of the namespace is taken that asked the same (spec.reuse). Default: Never.
+    #[arg(
+        long,
+        value_name = "MODE",
+        ignore_case = true,
+        conflicts_with = "asked",
+        help_heading = "Run in a cluster"
+    )]
+    pub reuse: Option<ReuseArg>,
+    /// The run whose conversation goes on with this question (spec.continues); it is waited for.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["asked", "history"], help_heading = "Run in a cluster")]
+    pub continues: Option<String>,
+    /// Delete the run this long after its end (30m, 24h; spec.ttlSecondsAfterFinished). Default: it stays.
+    #[arg(long, value_name = "DURATION", value_parser = ttl, conflicts_with = "asked", help_heading = "Run in a cluster")]
+    pub ttl: Option<i32>,
     /// Approve of the call that has this hash and waits for a decision. May be repeated.
     #[arg(long, requires = "asked", value_name = "HASH", value_parser = hash, help_heading = "Decisions")]
     pub approve: Vec<String>,
@@ -100,6 +129,39 @@ pub struct AskArgs {
     pub color: Color,
 }
 
+/// What becomes of the answer of a run that asked the same.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReuseArg {
+    /// The question is asked anew.
+    #[value(name = "Never")]
+    Never,
+    /// It is taken, where all that its programs called is durable or read-only.
+    #[value(name = "Auto")]
+    Auto,
+}
+
+impl From<ReuseArg> for AnswerReuse {
+    fn from(reuse: ReuseArg) -> Self {
+        match reuse {
+            ReuseArg::Never => Self::Never,
+            ReuseArg::Auto => Self::Auto,
+        }
+    }
+}
+
+/// Whole seconds of a duration, at least one: a run that is gone at its end has no answer to read.
+fn ttl(text: &str) -> Result<i32, String> {
+    let duration = duration::parse(text).map_err(|error| error.to_string())?;
+    match i32::try_from(duration.as_secs()) {
+        Ok(0) => Err(
+            "a run that is gone at its end has no answer to read: write 10m or 24h, or leave --ttl out"
+                .to_owned(),
+        ),
+        Ok(seconds) => Ok(seconds),
+        Err(_) => Err("no run stays for that long: leave --ttl out".to_owned()),
+    }
+}
+
 /// The hash of a call, as it is shown.
 fn hash(text: &str) -> Result<String, String> {
     let is_hash = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -107,4 +169,47 @@ fn hash(text: &str) -> Result<String, String> {
         return Ok(text.to_ascii_lowercase());
     }
     Err("write the 64 hexadecimal digits that stand behind hash".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use rstest::rstest;
+
+    use super::*;
+    use crate::cli::args::{Cli, Command};
+
+    fn parsed(arguments: &[&str]) -> Result<AskArgs, clap::Error> {
+        let line = ["kubectl-codegen", "ask"].iter().chain(arguments);
+        match Cli::try_parse_from(line)?.command {
+            Command::Ask(args) => Ok(*args),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[rstest]
+    #[case::manifests_make_no_run(&["-f", "shop.yaml", "--run", "late", "What is late?"])]
+    #[case::one_conversation(&["shop", "--continues", "late", "--history", "talk.json", "And now?"])]
+    #[case::no_time(&["shop", "--ttl", "0s", "What is late?"])]
+    #[case::another_mode(&["shop", "--reuse", "Always", "What is late?"])]
+    fn what_does_not_go_together_is_refused(#[case] arguments: &[&str]) {
+        assert!(parsed(arguments).is_err());
+    }
+
+    #[test]
+    fn a_run_is_named_lives_as_long_as_is_said_and_may_take_an_answer() {
+        let args = parsed(&[
+            "shop",
+            "--run",
+            "late",
+            "--reuse",
+            "auto",
+            "--ttl",
+            "24h",
+            "What is late?",
+        ])
+        .unwrap();
+        assert_eq!(args.run.as_deref(), Some("late"));
+        assert_eq!((args.reuse, args.ttl), (Some(ReuseArg::Auto), Some(86_400)));
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use super::values::{Color, duration};
+use super::values::{Color, duration, question_name};
 use crate::api::approval::Gate;
 use crate::api::retry::RetryFrom;
 
@@ -37,7 +37,10 @@ Exit codes:
 pub(super) const CODE_EXAMPLES: &str = "\
 Examples:
   # The program of a task, also while it is still tested
-  kubectl-codegen code penguin-masses > solution.py";
+  kubectl-codegen code penguin-masses > solution.py
+
+  # The last program of a question
+  kubectl-codegen code codemoderun/shop-kvmcw";
 
 /// Exit codes of `export`.
 pub(super) const EXPORT_EXIT_CODES: &str = "\
@@ -51,7 +54,10 @@ pub(super) const EXPORT_EXAMPLES: &str = "\
 Examples:
   # Everything that a task left, and its program run with plain Python
   kubectl-codegen export penguin-masses --output penguin-masses
-  sh penguin-masses/run.sh out --measurements penguins.csv";
+  sh penguin-masses/run.sh out --measurements penguins.csv
+
+  # A question: programs, answer, calls of tools, replies, conversation
+  kubectl-codegen export codemoderun/shop-kvmcw";
 
 /// Exit codes of `approve` and `reject`.
 pub(super) const DECIDE_EXIT_CODES: &str = "\
@@ -111,7 +117,7 @@ pub struct ClusterArgs {
 /// A task in a cluster.
 #[derive(Args, Debug)]
 pub struct TaskArgs {
-    /// Name of the task.
+    /// Name of the task; `export` takes questions too (codemoderun/NAME or cmr/NAME).
     #[arg(value_name = "NAME")]
     pub name: String,
     /// Where it is.
@@ -136,10 +142,10 @@ pub struct WatchArgs {
 /// Options of `export`.
 #[derive(Args, Debug)]
 pub struct ExportArgs {
-    /// The task.
+    /// The task or question.
     #[command(flatten)]
     pub task: TaskArgs,
-    /// The folder. What an earlier export left there is replaced; files that you changed are moved aside. Default: the task's name.
+    /// The folder. What an earlier export left there is replaced; files that you changed are moved aside. Default: the name.
     #[arg(short = 'o', long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub output: Option<PathBuf>,
 }
@@ -175,6 +181,9 @@ pub enum WaitingArg {
 
 /// `NAME` of a task, or `TYPE/NAME` as kubectl takes it.
 fn waiting(text: &str) -> Result<WaitingArg, String> {
+    if let Some(name) = question_name(text) {
+        return Ok(WaitingArg::Question(name.to_owned()));
+    }
     let Some((type_, name)) = text.split_once('/') else {
         return Ok(WaitingArg::Task(text.to_owned()));
     };
@@ -183,7 +192,6 @@ fn waiting(text: &str) -> Result<WaitingArg, String> {
     match type_.split('.').next().unwrap_or_default() {
         _ if name.is_empty() => Err("a name is missing behind the slash".to_owned()),
         "codegentask" | "codegentasks" | "cgt" => Ok(WaitingArg::Task(name)),
-        "codemoderun" | "codemoderuns" | "cmr" => Ok(WaitingArg::Question(name)),
         _ => Err("tasks and questions wait for decisions: write NAME or codemoderun/NAME".to_owned()),
     }
 }

@@ -51,9 +51,41 @@ pub(super) fn http_address(text: &str) -> Result<String, String> {
     }
 }
 
+/// The name of a question, where it is one that is named: `codemoderun/NAME` or `cmr/NAME`, as kubectl takes it.
+pub fn question_name(text: &str) -> Option<&str> {
+    let (type_, name) = text.split_once('/')?;
+    let type_ = type_.to_lowercase();
+    let is_question = matches!(
+        type_.split('.').next().unwrap_or_default(),
+        "codemoderun" | "codemoderuns" | "cmr"
+    );
+    (is_question && !name.is_empty() && !name.contains('/')).then_some(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_is_named_by_its_kind_and_anything_else_is_none() {
+        for text in [
+            "codemoderun/ask",
+            "cmr/ask",
+            "CodeModeRuns.codegen-operator.dev/ask",
+        ] {
+            assert_eq!(question_name(text), Some("ask"), "{text}");
+        }
+        for text in [
+            "ask",
+            "./cmr/ask",
+            "cmr/",
+            "cmr/a/b",
+            "codegentask/ask",
+            "codegen-out/ask",
+        ] {
+            assert_eq!(question_name(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn a_sample_is_a_name_and_a_path_that_may_hold_an_equals_sign() {

@@ -52,6 +52,9 @@ Examples:
   # Those of a team that wait for something, with the reason and the agent
   kubectl-codegen list -l team=data --reason Configuration,Infrastructure -o wide
 
+  # The questions to an agent of code mode that have failed
+  kubectl-codegen list --kind question --agent shop --stage Failed
+
   # Results on this machine
   kubectl-codegen list codegen-out/";
 
@@ -80,7 +83,10 @@ Examples:
   kubectl-codegen logs penguin-masses --run today
 
   # Every attempt of a local result
-  kubectl-codegen logs codegen-out/penguin-masses --all";
+  kubectl-codegen logs codegen-out/penguin-masses --all
+
+  # What the programs of a question called and printed
+  kubectl-codegen logs codemoderun/shop-kvmcw --all";
 
 /// Examples of `diff`.
 pub(super) const DIFF_EXAMPLES: &str = "\
@@ -112,6 +118,9 @@ Examples:
   # A price for one model: input and output, per million tokens
   kubectl-codegen cost codegen-out/penguin-masses --price some-model=2.50/10
 
+  # One question
+  kubectl-codegen cost codemoderun/shop-kvmcw --prices prices.yaml
+
   # prices.yaml
   currency: EUR
   models:
@@ -129,11 +138,12 @@ Examples:
   # A local result, whose replay stays in a folder
   kubectl-codegen replay codegen-out/penguin-masses --output again";
 
-/// A task in a cluster, or the folder of a local result.
+/// A task or a question in a cluster, or the folder of a local result.
 #[derive(Args, Debug)]
 pub struct RecordArgs {
-    /// A task in a cluster by its name, or the folder of a local result: what has a slash is a folder (codegen-out/NAME).
-    #[arg(value_name = "TASK|FOLDER/", value_hint = ValueHint::DirPath)]
+    /// A task in a cluster by its name, a question (codemoderun/NAME or cmr/NAME), or the folder of a local result: what else has a slash is
+    /// a folder (codegen-out/NAME).
+    #[arg(value_name = "TASK|codemoderun/NAME|FOLDER/", value_hint = ValueHint::DirPath)]
     pub task: String,
     /// Where it is.
     #[command(flatten)]
@@ -142,8 +152,9 @@ pub struct RecordArgs {
 
 /// A stage as it is spelt, whichever case it is given in.
 fn stage(text: &str) -> Result<String, String> {
-    let all = Stage::ALL.iter().map(|stage| stage.as_str()).chain([PENDING]);
-    let stages: Vec<&str> = all.collect();
+    let all = Stage::ALL.iter().map(|stage| stage.as_str());
+    // Runs and questions have these besides.
+    let stages: Vec<&str> = all.chain([PENDING, "Running", "Writing"]).collect();
     let found = stages.iter().find(|stage| stage.eq_ignore_ascii_case(text));
     found
         .map(|stage| (*stage).to_owned())
@@ -165,25 +176,56 @@ pub enum ListFormat {
     Yaml,
 }
 
+/// What a list shows.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListKind {
+    /// `CodeGenTask`s.
+    Task,
+    /// `CodeGenRun`s.
+    Run,
+    /// `CodeModeRun`s.
+    Question,
+}
+
+impl ListKind {
+    /// In words.
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Task => "tasks",
+            Self::Run => "runs",
+            Self::Question => "questions",
+        }
+    }
+}
+
 /// Options of `list`.
 #[derive(Args, Debug)]
 pub struct ListArgs {
     /// The folder of local results (codegen-out/). Default: the tasks of a cluster.
     #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub folder: Option<PathBuf>,
-    /// The tasks of all namespaces.
+    /// What is listed (task,run,question). Runs and questions have their kind before their name.
+    #[arg(
+        long,
+        value_name = "KINDS",
+        value_delimiter = ',',
+        default_value = "task",
+        conflicts_with = "folder"
+    )]
+    pub kind: Vec<ListKind>,
+    /// Those of all namespaces.
     #[arg(short = 'A', long, conflicts_with_all = ["folder", "namespace"])]
     pub all_namespaces: bool,
-    /// Tasks with such labels, as kubectl selects them (team=data,tier!=test).
+    /// Those with such labels, as kubectl selects them (team=data,tier!=test).
     #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "folder")]
     pub selector: Option<String>,
-    /// Tasks in one of these stages (Failed,RunningTests). One that has not begun is Pending.
+    /// Those in one of these stages (Failed,RunningTests). What has not begun is Pending.
     #[arg(long, value_name = "STAGES", value_delimiter = ',', value_parser = stage)]
     pub stage: Vec<String>,
-    /// Tasks for which one of these is the reason (Queued,AwaitingApproval).
+    /// Those for which one of these is the reason (Queued,AwaitingApproval).
     #[arg(long, value_name = "REASONS", value_delimiter = ',')]
     pub reason: Vec<String>,
-    /// Tasks that name this agent.
+    /// Those that name this agent.
     #[arg(long, value_name = "NAME", conflicts_with = "folder")]
     pub agent: Option<String>,
     /// How the list is printed.
@@ -226,10 +268,10 @@ pub struct LogsArgs {
     /// The task.
     #[command(flatten)]
     pub record: RecordArgs,
-    /// The attempt whose output is shown, counted from 1. Default: the last one that is recorded.
+    /// The attempt, or the program of a question, whose output is shown, counted from 1. Default: the last one that is recorded.
     #[arg(long, value_name = "N", conflicts_with_all = ["all", "follow"])]
     pub attempt: Option<u32>,
-    /// The output of every attempt.
+    /// The output of every attempt, or of every program of a question.
     #[arg(long)]
     pub all: bool,
     /// In the place of the task a run of its program (`CodeGenRun`): the last lines of one that has failed.
@@ -267,9 +309,9 @@ pub struct EventsArgs {
 pub enum CostBy {
     /// The kinds of call of one task.
     Kind,
-    /// Tasks.
+    /// Tasks and questions.
     Task,
-    /// `CodeGenAgent`s.
+    /// `CodeGenAgent`s, and `CodeModeAgent`s of questions.
     Agent,
     /// Namespaces.
     Namespace,
@@ -278,13 +320,14 @@ pub enum CostBy {
 /// Options of `cost`.
 #[derive(Args, Debug)]
 pub struct CostArgs {
-    /// A task in a cluster by its name, or the folder of a local result (codegen-out/NAME). Default: all tasks of the namespace.
-    #[arg(value_name = "TASK|FOLDER/", value_hint = ValueHint::DirPath)]
+    /// A task in a cluster by its name, a question (codemoderun/NAME), or the folder of a local result (codegen-out/NAME). Default: all
+    /// tasks and questions of the namespace.
+    #[arg(value_name = "TASK|codemoderun/NAME|FOLDER/", value_hint = ValueHint::DirPath)]
     pub task: Option<String>,
-    /// The tasks of all namespaces.
+    /// The tasks and questions of all namespaces.
     #[arg(short = 'A', long, conflicts_with_all = ["task", "namespace"])]
     pub all_namespaces: bool,
-    /// Tasks with such labels, as kubectl selects them.
+    /// Those with such labels, as kubectl selects them.
     #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "task")]
     pub selector: Option<String>,
     /// By what it is added up. Default: `kind` for one task, else `task`.

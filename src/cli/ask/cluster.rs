@@ -10,12 +10,13 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 
-use crate::api::code_mode::{CodeModeRun, CodeModeRunSpec, CodeModeRunStatus};
+use crate::api::code_mode::{CodeModeRun, CodeModeRunSpec, CodeModeRunStatus, HistoryMessage};
 use crate::api::common::LocalRef;
 use crate::cli::args::{AskArgs, Format};
 use crate::cli::ask::history;
 use crate::cli::cluster::{Cluster, refusal};
 use crate::cli::command::{TASK_FAILED, USAGE, document, fail, runtime, warning};
+use crate::cli::ended::Absent;
 use crate::cli::paint::{Line, Mark};
 use crate::cli::progress::Progress;
 use crate::cli::render::{approval_awaited, named_paragraph, step};
@@ -34,6 +35,7 @@ use crate::pipeline::code_mode::{Answer, CONVERSATION, Progress as Answering};
 const ERROR_LINES: usize = 4;
 
 /// Why the command ends without an answer, and its exit code.
+#[derive(Debug)]
 struct Stopped(String, i32);
 
 /// Runs the command.
@@ -72,17 +74,8 @@ async fn ask(args: &AskArgs, progress: &Progress, made: &OnceLock<String>) -> Re
     let cluster = Cluster::connect(&args.cluster).await;
     let cluster = cluster.map_err(|message| Stopped(message, USAGE))?;
     let runs: Api<CodeModeRun> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
-    let spec = CodeModeRunSpec {
-        agent_ref: LocalRef { name: agent.clone() },
-        message: question.clone(),
-        history: history.unwrap_or_default(),
-        ..CodeModeRunSpec::default()
-    };
-    let mut run = CodeModeRun::new("", spec);
-    run.metadata.name = None;
-    run.metadata.generate_name = Some(format!("{agent}-"));
-    let run = runs.create(&PostParams::default(), &run).await;
-    let run = run.map_err(|error| Stopped(refusal(&error, agent, &cluster.namespace), USAGE))?;
+    let run = wanted(args, agent, question, history.unwrap_or_default());
+    let run = create(&cluster, &runs, &run, agent).await?;
     let name = run.name_any();
     // An interrupt names the run from here on, for it goes on without this command.
     let _ = made.set(name.clone());
@@ -104,6 +97,61 @@ async fn ask(args: &AskArgs, progress: &Progress, made: &OnceLock<String>) -> Re
         status.message.unwrap_or_default(),
     );
     Err(Stopped(format!("{reason}: {message}"), TASK_FAILED))
+}
+
+/// The run that is made.
+fn wanted(args: &AskArgs, agent: &str, question: &str, history: Vec<HistoryMessage>) -> CodeModeRun {
+    let named = |name: &str| LocalRef {
+        name: name.to_owned(),
+    };
+    let spec = CodeModeRunSpec {
+        agent_ref: named(agent),
+        message: question.to_owned(),
+        history,
+        continues: args.continues.as_deref().map(named),
+        reuse: args.reuse.map(Into::into),
+        suspend: None,
+        ttl_seconds_after_finished: args.ttl,
+    };
+    let mut run = CodeModeRun::new("", spec);
+    run.metadata.name.clone_from(&args.run);
+    if args.run.is_none() {
+        run.metadata.generate_name = Some(format!("{agent}-"));
+    }
+    run
+}
+
+async fn create(
+    cluster: &Cluster,
+    runs: &Api<CodeModeRun>,
+    run: &CodeModeRun,
+    agent: &str,
+) -> Result<CodeModeRun, Stopped> {
+    let created = runs.create(&PostParams::default(), run).await;
+    created.map_err(|error| {
+        let message = match (&error, &run.metadata.name) {
+            (kube::Error::Api(status), Some(name)) if status.is_already_exists() => format!(
+                "there is a CodeModeRun {name} in namespace {} already: give this question another --run; kubectl-codegen logs codemoderun/{name} shows that one",
+                cluster.namespace
+            ),
+            _ => refusal(&error, agent, &cluster.namespace),
+        };
+        Stopped(message, USAGE)
+    })
+}
+
+/// Waits until a question has ended; shows meanwhile what it waits for.
+pub(in crate::cli) async fn until_its_end(
+    cluster: &Cluster,
+    name: &str,
+    progress: &Progress,
+) -> Result<(), Absent> {
+    let runs: Api<CodeModeRun> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+    let followed = follow(&runs, name, progress).await;
+    progress.stop();
+    followed
+        .map(|_| ())
+        .map_err(|Stopped(message, code)| Absent::new(message, code))
 }
 
 /// Shows what happens until the run has ended.
@@ -256,5 +304,58 @@ fn show(
     match document(format, vec![shown], 1) {
         Some(text) => print(text.as_bytes()),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::args::{Cli, Command};
+    use crate::cli::recorded::fixture::seen;
+    use crate::controller::tests::world::World;
+
+    fn made(line: &str) -> CodeModeRun {
+        let words = ["kubectl-codegen", "ask", "shop", "What is late?"];
+        match Cli::try_parse_from(words.into_iter().chain(line.split_whitespace()))
+            .unwrap()
+            .command
+        {
+            Command::Ask(args) => wanted(&args, "shop", "What is late?", Vec::new()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_run_has_the_fields_that_the_command_line_names_and_no_others() {
+        let run = serde_json::to_value(made("")).unwrap();
+        assert_eq!(run["metadata"], json!({"generateName": "shop-"}));
+        assert_eq!(
+            run["spec"],
+            json!({"agentRef": {"name": "shop"}, "message": "What is late?"})
+        );
+        let run = serde_json::to_value(made("--run late --reuse Auto --continues earlier --ttl 1h")).unwrap();
+        assert_eq!(run["metadata"], json!({"name": "late"}));
+        let expected = json!({
+            "agentRef": {"name": "shop"}, "message": "What is late?", "reuse": "Auto",
+            "continues": {"name": "earlier"}, "ttlSecondsAfterFinished": 3600,
+        });
+        assert_eq!(run["spec"], expected);
+    }
+
+    #[tokio::test]
+    async fn a_name_that_is_taken_is_said_with_what_to_do() {
+        let world = World::new().await;
+        let cluster = seen(&world);
+        let runs: Api<CodeModeRun> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+        let run = made("--run late");
+        assert!(create(&cluster, &runs, &run, "shop").await.is_ok());
+        let Stopped(message, code) = create(&cluster, &runs, &run, "shop").await.unwrap_err();
+        assert!(
+            message.contains("CodeModeRun late") && message.contains("--run"),
+            "{message}"
+        );
+        assert_eq!(code, USAGE);
     }
 }

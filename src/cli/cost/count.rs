@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::api::CodeGenTask;
+use crate::api::code_mode::{CodeModeRun, CodeModeRunStatus};
 use crate::api::status::CodeGenTaskStatus;
 use crate::cli::args::CostBy;
 use crate::cli::prices::{Prices, Sum};
@@ -49,7 +50,7 @@ impl Kind {
 }
 
 /// What the status says in all.
-fn all_of(status: &CodeGenTaskStatus) -> Kind {
+pub(super) fn all_of(status: &CodeGenTaskStatus) -> Kind {
     let number = |number: i64| u64::try_from(number).unwrap_or_default();
     Kind {
         name: String::new(),
@@ -59,8 +60,20 @@ fn all_of(status: &CodeGenTaskStatus) -> Kind {
     }
 }
 
-/// The recorded calls by kind. What the status counts besides are calls that were lost, which may be billed all the same.
-pub(super) fn by_kind(entries: &[Entry], status: &CodeGenTaskStatus) -> Vec<Kind> {
+/// What the status of a question says in all; lost calls may be billed too.
+pub(super) fn all_of_question(status: &CodeModeRunStatus) -> Kind {
+    let number = |number: i64| u64::try_from(number).unwrap_or_default();
+    let tokens = status.tokens.unwrap_or_default();
+    Kind {
+        name: String::new(),
+        calls: number(i64::from(status.model_calls) + i64::from(status.lost_calls)),
+        input: number(tokens.input),
+        output: number(tokens.output),
+    }
+}
+
+/// The recorded calls by kind. What the status counts besides, `all`, are calls that were lost, which may be billed all the same.
+pub(super) fn by_kind(entries: &[Entry], all: &Kind) -> Vec<Kind> {
     let mut kinds = Vec::new();
     let mut recorded = Kind::default();
     for kind in CallKind::ALL {
@@ -78,7 +91,6 @@ pub(super) fn by_kind(entries: &[Entry], status: &CodeGenTaskStatus) -> Vec<Kind
             kinds.push(sum);
         }
     }
-    let all = all_of(status);
     let rest = Kind {
         name: if entries.is_empty() { "calls" } else { UNANSWERED }.to_owned(),
         calls: all.calls.saturating_sub(recorded.calls),
@@ -91,20 +103,66 @@ pub(super) fn by_kind(entries: &[Entry], status: &CodeGenTaskStatus) -> Vec<Kind
     kinds
 }
 
-/// What the tasks of one task, agent or namespace came to.
+/// What is added up: a task or a question.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spender {
+    pub namespace: String,
+    /// As commands take it.
+    pub name: String,
+    /// Its agent; that of a question has its kind before its name, for one of each kind may have the same name.
+    pub agent: Option<String>,
+    pub is_question: bool,
+    /// Name of its model.
+    pub model: Option<String>,
+    pub spent: Kind,
+}
+
+impl Spender {
+    /// A task, whose model is called so.
+    pub fn of_task(task: &CodeGenTask, model: Option<&str>) -> Self {
+        Self {
+            namespace: task.metadata.namespace.clone().unwrap_or_default(),
+            name: task.metadata.name.clone().unwrap_or_default(),
+            agent: task.spec.agent_ref.as_ref().map(|agent| agent.name.clone()),
+            is_question: false,
+            model: model.map(str::to_owned),
+            spent: task.status.as_ref().map(all_of).unwrap_or_default(),
+        }
+    }
+
+    /// A question, whose model is called so.
+    pub fn of_question(run: &CodeModeRun, model: Option<&str>) -> Self {
+        let name = run.metadata.name.as_deref().unwrap_or_default();
+        Self {
+            namespace: run.metadata.namespace.clone().unwrap_or_default(),
+            name: format!("codemoderun/{name}"),
+            agent: Some(format!("codemodeagent/{}", run.spec.agent_ref.name)),
+            is_question: true,
+            model: model.map(str::to_owned),
+            spent: run.status.as_ref().map(all_of_question).unwrap_or_default(),
+        }
+    }
+}
+
+/// What the tasks and questions of one task, agent or namespace came to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Group {
     /// Empty for the total.
     pub namespace: String,
     pub spent: Kind,
     pub tasks: usize,
+    pub questions: usize,
     pub cost: Sum,
 }
 
 impl Group {
-    fn add(&mut self, spent: &Kind, cost: Option<f64>) {
-        self.spent.add(spent);
-        self.tasks += 1;
+    fn add(&mut self, spender: &Spender, cost: Option<f64>) {
+        self.spent.add(&spender.spent);
+        if spender.is_question {
+            self.questions += 1;
+        } else {
+            self.tasks += 1;
+        }
         self.cost.add(cost);
     }
 }
@@ -115,38 +173,34 @@ pub(super) struct Groups {
     pub unpriced: Vec<String>,
 }
 
-/// Adds up tasks, each with the name of its model.
-pub(super) fn grouped<'a>(
-    tasks: impl Iterator<Item = (&'a CodeGenTask, &'a Option<String>)>,
-    by: CostBy,
-    prices: &Prices,
-) -> Groups {
+/// Adds up tasks and questions.
+pub(super) fn grouped(spenders: &[Spender], by: CostBy, prices: &Prices) -> Groups {
     let mut groups: BTreeMap<(String, String), Group> = BTreeMap::new();
     let mut total = Group {
         spent: Kind::named("total"),
         ..Group::default()
     };
     let mut unpriced = BTreeSet::new();
-    for (task, model) in tasks {
-        let spent = task.status.as_ref().map(all_of).unwrap_or_default();
-        let price = model.as_ref().and_then(|model| prices.models.get(model));
+    for spender in spenders {
+        let spent = &spender.spent;
+        let price = spender.model.as_ref().and_then(|model| prices.models.get(model));
         let cost = match price {
             Some(price) => Some(price.of(spent.input, spent.output)),
             // Nothing was asked of any model.
             None if spent.is_free() => Some(0.0),
             None => {
-                unpriced.insert(model.clone().unwrap_or_default());
+                unpriced.insert(spender.model.clone().unwrap_or_default());
                 None
             }
         };
-        let key = key(task, by);
+        let key = key(spender, by);
         let group = groups.entry(key.clone()).or_insert_with(|| Group {
             namespace: key.0,
             spent: Kind::named(&key.1),
             ..Group::default()
         });
-        group.add(&spent, cost);
-        total.add(&spent, cost);
+        group.add(spender, cost);
+        total.add(spender, cost);
     }
     let mut all: Vec<Group> = groups.into_values().collect();
     all.push(total);
@@ -156,16 +210,12 @@ pub(super) fn grouped<'a>(
     }
 }
 
-/// Namespace and name of the group of a task.
-fn key(task: &CodeGenTask, by: CostBy) -> (String, String) {
-    let namespace = task.metadata.namespace.clone().unwrap_or_default();
+/// Namespace and name of the group of a task or question.
+fn key(spender: &Spender, by: CostBy) -> (String, String) {
     let name = match by {
-        CostBy::Agent => {
-            let agent = task.spec.agent_ref.as_ref();
-            agent.map_or_else(|| NO_AGENT.to_owned(), |agent| agent.name.clone())
-        }
-        CostBy::Namespace => namespace.clone(),
-        CostBy::Task | CostBy::Kind => task.metadata.name.clone().unwrap_or_default(),
+        CostBy::Agent => spender.agent.as_deref().unwrap_or(NO_AGENT),
+        CostBy::Namespace => &spender.namespace,
+        CostBy::Task | CostBy::Kind => &spender.name,
     };
-    (namespace, name)
+    (spender.namespace.clone(), name.to_owned())
 }

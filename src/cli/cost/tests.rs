@@ -2,8 +2,12 @@ use clap::Parser as _;
 use insta::assert_snapshot;
 
 use super::*;
+use crate::api::CodeGenTask;
+use crate::api::code_mode::CodeModeRun;
 use crate::cli::args::{Cli, Command};
-use crate::cli::recorded::fixture::{recorded, withheld};
+use crate::cli::recorded::fixture::{recorded, seen, withheld};
+use crate::controller::tests::api_server::Fault;
+use crate::controller::tests::code_mode::Shop;
 
 fn args(line: &str) -> Box<CostArgs> {
     let words = ["kubectl-codegen", "cost"]
@@ -66,6 +70,16 @@ fn task(namespace: &str, name: &str, agent: Option<&str>, input: i64) -> CodeGen
     serde_json::from_value(task).unwrap()
 }
 
+fn question() -> CodeModeRun {
+    let run = json!({
+        "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeModeRun",
+        "metadata": {"name": "march", "namespace": "data"},
+        "spec": {"agentRef": {"name": "shared"}, "message": "How much?"},
+        "status": {"modelCalls": 2, "lostCalls": 1, "tokens": {"input": 500_000, "output": 0, "total": 500_000}},
+    });
+    serde_json::from_value(run).unwrap()
+}
+
 fn many(line: &str) -> (String, Vec<String>) {
     let args = args(line);
     let tasks = [
@@ -74,9 +88,13 @@ fn many(line: &str) -> (String, Vec<String>) {
         task("lab", "words", None, 3_000_000),
         task("lab", "new", None, 0),
     ];
-    let models = [Some("a"), Some("a"), Some("b"), None].map(|name| name.map(str::to_owned));
+    let models = [Some("a"), Some("a"), Some("b"), None];
+    let tasks = tasks.iter().zip(models);
+    let tasks = tasks.map(|(task, model)| Spender::of_task(task, model));
+    let asked = Spender::of_question(&question(), Some("a"));
+    let spenders: Vec<Spender> = tasks.chain([asked]).collect();
     let (by, prices) = (args.by.unwrap_or(CostBy::Task), prices(&args).unwrap());
-    let groups = grouped(tasks.iter().zip(&models), by, &prices);
+    let groups = grouped(&spenders, by, &prices);
     let text = groups_listing(&groups.all, by, &args, &prices).print(args.format, &Value::Null);
     (text, groups.unpriced)
 }
@@ -95,4 +113,38 @@ fn kinds_are_of_one_task_and_groups_of_many() {
     let args = args("words --by agent");
     let absent = of_task(&recorded(), &args, &Prices::default()).unwrap_err();
     assert_eq!(absent.code, 2);
+}
+
+#[tokio::test]
+async fn the_cost_of_a_question_is_what_its_programs_took_also_for_who_may_read_its_status_alone() {
+    let mut shop = Shop::new("await till() + 1").await;
+    shop.ask("ask", &json!({}));
+    shop.settle("ask").await;
+    let cluster = seen(&shop.world);
+    let shown = async || {
+        let args = args("codemoderun/ask -o json --price test-model=1/1");
+        let question = question_from_cluster(&cluster, "ask").await.unwrap();
+        let shown = question_cost(&cluster, &question, &args, &prices(&args).unwrap()).await;
+        let shown = shown.unwrap();
+        (serde_json::from_str::<Value>(&shown.text).unwrap(), shown.notes)
+    };
+    let (document, notes) = shown().await;
+    assert_eq!(notes, Vec::<String>::new());
+    assert_eq!(
+        (
+            &document["question"],
+            &document["model"],
+            &document["items"][0]["kind"]
+        ),
+        (&json!("ask"), &json!("test-model"), &json!("program"))
+    );
+    let total = document["items"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(total["calls"], 1);
+    shop.world
+        .server
+        .fail("get Secret", Fault::Refused(403, "Forbidden"));
+    let (document, notes) = shown().await;
+    assert_eq!(document["model"], "test-model", "by its agent");
+    assert_eq!(document["items"].as_array().unwrap().last().unwrap(), &total);
+    assert!(notes[0].contains("Secrets"), "{notes:?}");
 }

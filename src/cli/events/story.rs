@@ -1,12 +1,13 @@
 //! What a record and the Events of a cluster say, in order of time. Pure.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
 use serde::Serialize;
 
-use crate::api::approval::ApprovalDecision;
+use crate::api::approval::{ApprovalDecision, ApprovalStatus};
 use crate::api::conditions::reason;
 use crate::cli::ended::Absent;
 use crate::cli::recorded::RecordedTask;
@@ -16,8 +17,10 @@ use crate::ledger::Entry;
 use crate::pipeline::stage::Stage;
 use crate::sandbox::kubernetes::names;
 
-/// What the record's own entries are about.
-const TASK: &str = "task";
+/// What the entries of a task's own record are about.
+pub(super) const TASK: &str = "task";
+/// What those of a question's are about.
+pub(super) const QUESTION: &str = "question";
 
 /// Something that happened.
 #[derive(Serialize, Clone, Debug, PartialEq, Eq)]
@@ -25,7 +28,7 @@ const TASK: &str = "task";
 pub(super) struct Happening {
     /// When, at first.
     pub at: Timestamp,
-    /// `task`, `pod/NAME`, `job/NAME`.
+    /// `task`, `question`, `pod/NAME`, `job/NAME`, `codegenrun/NAME`.
     pub object: String,
     pub reason: String,
     pub message: String,
@@ -39,9 +42,14 @@ pub(super) struct Happening {
 
 impl Happening {
     fn of_task(at: Timestamp, reason: &str, message: String) -> Self {
+        Self::of(TASK, at, reason, message)
+    }
+
+    /// Something that happened to `object`.
+    pub fn of(object: &str, at: Timestamp, reason: &str, message: String) -> Self {
         Self {
             at,
-            object: TASK.to_owned(),
+            object: object.to_owned(),
             reason: reason.to_owned(),
             message,
             warning: false,
@@ -61,14 +69,20 @@ impl Happening {
     }
 }
 
-/// Whose Events belong to the story of a task.
+/// Whose Events belong to a story.
 pub(super) struct Subject {
+    /// Its kind.
+    pub kind: &'static str,
+    /// What its own entries are about.
+    pub label: &'static str,
     /// Its name.
     pub name: String,
     /// Its uid.
     pub uid: String,
     /// Names of its Jobs.
     pub jobs: BTreeSet<String>,
+    /// Names of its runs.
+    pub runs: BTreeSet<String>,
 }
 
 impl Subject {
@@ -79,8 +93,12 @@ impl Subject {
             job.is_some_and(|job| self.jobs.contains(job))
         };
         match kind {
-            "CodeGenTask" => uid == self.uid,
-            "Pod" => names::is_name_of_pod(name, &self.name) || is_pod_of_job(),
+            kind if kind == self.kind => uid == self.uid,
+            "Pod" => {
+                let mut owners = self.runs.iter().chain([&self.name]);
+                owners.any(|owner| names::is_name_of_pod(name, owner)) || is_pod_of_job()
+            }
+            "CodeGenRun" => self.runs.contains(name),
             "Job" => self.jobs.contains(name),
             _ => false,
         }
@@ -116,7 +134,7 @@ fn of_event(event: &Event, subject: &Subject) -> Option<Happening> {
     Some(Happening {
         at: micro.or(first).or(created)?,
         object: match kind {
-            "CodeGenTask" => TASK.to_owned(),
+            kind if kind == subject.kind => subject.label.to_owned(),
             kind => format!("{}/{name}", kind.to_lowercase()),
         },
         reason: event.reason.clone().unwrap_or_default(),
@@ -130,7 +148,8 @@ fn of_event(event: &Event, subject: &Subject) -> Option<Happening> {
 /// What the record says: beginning, calls, attempts, decisions, end.
 pub(super) fn of_record(task: &RecordedTask) -> Result<Vec<Happening>, Absent> {
     let status = &task.status;
-    let mut all: Vec<Happening> = task.entries()?.iter().map(call).collect();
+    let entries = task.entries()?;
+    let mut all: Vec<Happening> = entries.iter().map(|entry| call(entry, TASK)).collect();
     if let Some(started) = &status.started_at {
         let run = status.run.as_deref().unwrap_or_default();
         let run: String = run.chars().take(12).collect();
@@ -168,14 +187,7 @@ pub(super) fn of_record(task: &RecordedTask) -> Result<Vec<Happening>, Absent> {
             retry.to_string(),
         ))
     }));
-    all.extend(status.approvals.iter().map(|decided| {
-        let (reason, verb) = match decided.decision {
-            ApprovalDecision::Approve => ("Approved", "approved"),
-            ApprovalDecision::Reject => (reason::REJECTED, "rejected"),
-        };
-        let message = format!("Gate {}: {verb} by {}", decided.gate, decided.decided_by);
-        Happening::of_task(decided.decided_at.0, reason, message)
-    }));
+    all.extend(status.approvals.iter().map(|decided| decision(decided, TASK)));
     if let (Some(at), Some(stage)) = (&status.completed_at, &status.stage) {
         let message = status.message.clone().unwrap_or_default();
         all.push(Happening {
@@ -186,7 +198,18 @@ pub(super) fn of_record(task: &RecordedTask) -> Result<Vec<Happening>, Absent> {
     Ok(all)
 }
 
-fn call(entry: &Entry) -> Happening {
+/// What a person decided about `object`.
+pub(super) fn decision<G: Display>(decided: &ApprovalStatus<G>, object: &str) -> Happening {
+    let (reason, verb) = match decided.decision {
+        ApprovalDecision::Approve => ("Approved", "approved"),
+        ApprovalDecision::Reject => (reason::REJECTED, "rejected"),
+    };
+    let message = format!("Gate {}: {verb} by {}", decided.gate, decided.decided_by);
+    Happening::of(object, decided.decided_at.0, reason, message)
+}
+
+/// A call of the model for `object`.
+pub(super) fn call(entry: &Entry, object: &str) -> Happening {
     let took = entry.finished_at.duration_since(entry.started_at).as_secs_f64();
     let usage = entry.reply.usage;
     let message = format!(
@@ -197,7 +220,7 @@ fn call(entry: &Entry) -> Happening {
         thousands(usage.output),
         seconds(took)
     );
-    Happening::of_task(entry.finished_at, "Call", message)
+    Happening::of(object, entry.finished_at, "Call", message)
 }
 
 /// Both in order of time. What an Event says as well as the record is said once, in the words of the Event, which has more of them.
@@ -205,7 +228,7 @@ pub(super) fn story(recorded: Vec<Happening>, events: Vec<Happening>) -> Vec<Hap
     let is_said = |one: &Happening| {
         let about = beginning(&one.message);
         events.iter().any(|event| {
-            event.object == TASK
+            event.object == one.object
                 && event.reason == one.reason
                 && about.is_none_or(|about| event.message.starts_with(about))
         })
@@ -216,14 +239,14 @@ pub(super) fn story(recorded: Vec<Happening>, events: Vec<Happening>) -> Vec<Hap
     all
 }
 
-/// What distinguishes attempts, gates and retries in messages: `Attempt 2 `, `Gate Plan:`, the whole of `Tried again from ...`.
+/// What distinguishes attempts, programs, gates and retries in messages: `Attempt 2 `, `Program 2:`, `Gate Plan:`, the whole of `Tried again from ...`.
 fn beginning(message: &str) -> Option<&str> {
     if message.starts_with("Tried again ") {
         return Some(message);
     }
     let end = match message.strip_prefix("Attempt ") {
         Some(rest) => message.len() - rest.len() + rest.find(' ')?,
-        None if message.starts_with("Gate ") => message.find(':')?,
+        None if message.starts_with("Gate ") || message.starts_with("Program ") => message.find(':')?,
         None => return None,
     };
     message.get(..=end)
@@ -249,6 +272,9 @@ mod tests {
         Subject {
             name: "sum".to_owned(),
             uid: "0c1".to_owned(),
+            kind: "CodeGenTask",
+            label: TASK,
+            runs: BTreeSet::new(),
             jobs: BTreeSet::from(["build-cg0123456789".to_owned()]),
         }
     }

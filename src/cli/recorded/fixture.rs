@@ -9,6 +9,9 @@ use super::task::{Place, RecordedTask};
 use crate::api::status::{
     AttemptStatus, CaseCounts, CodeGenTaskStatus, RehearsalResult, TestCounts, TokenStatus,
 };
+use crate::cli::cluster::Cluster;
+use crate::controller::tests::api_server::NAMESPACE;
+use crate::controller::tests::world::World;
 use crate::engine::attempt::AttemptRecord;
 use crate::ledger::Entry;
 use crate::pipeline::call::{CallKind, FinishReason, Reply, Usage};
@@ -23,6 +26,14 @@ pub const SECOND_PROGRAM: &str = "def count(text):\n    return len(text.split())
 pub const SUITE: &str = "def test_two():\n    assert count('a b') == 2\n";
 
 const TRACEBACK: &str = "def test_two():\n>       assert count('a b') == 2\nE       assert 1 == 2\u{1b}[2J\n";
+
+/// The cluster of a test as commands see it.
+pub fn seen(world: &World) -> Cluster {
+    Cluster {
+        client: world.server.client(),
+        namespace: NAMESPACE.to_owned(),
+    }
+}
 
 /// A task on this machine that needed one fix.
 pub fn recorded() -> RecordedTask {

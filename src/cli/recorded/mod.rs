@@ -2,14 +2,16 @@
 
 mod cluster;
 mod folder;
+mod question;
 mod task;
 
 use std::path::Path;
 
 pub(super) use self::cluster::from_cluster;
 pub(super) use self::folder::{from_folder, is_result};
+pub(super) use self::question::{AnsweringProgram, RecordedQuestion, question_from_cluster, question_object};
 pub(super) use self::task::{Place, RecordedTask, Sources, model_of};
-use super::args::ClusterArgs;
+use super::args::{ClusterArgs, question_name};
 use super::cluster::Cluster;
 use super::command::USAGE;
 use super::ended::Absent;
@@ -21,6 +23,12 @@ pub(super) fn is_folder(task: &str) -> bool {
 
 /// What is recorded of the task that a command line names.
 pub(super) async fn read(task: &str, cluster: &ClusterArgs) -> Result<RecordedTask, Absent> {
+    if let Some(name) = question_name(task) {
+        let message = format!(
+            "{name} is a question, and this is about tasks: list, code, logs, events, cost and export take questions"
+        );
+        return Err(Absent::new(message, USAGE));
+    }
     if is_folder(task) {
         return from_folder(Path::new(task)).await;
     }

@@ -1,17 +1,10 @@
 use serde_json::json;
 
+use super::fixture::seen;
 use super::*;
 use crate::api::CodeGenTask;
-use crate::controller::tests::api_server::{Fault, NAMESPACE};
+use crate::controller::tests::api_server::Fault;
 use crate::controller::tests::world::World;
-
-/// The cluster of a test as commands see it.
-fn seen(world: &World) -> Cluster {
-    Cluster {
-        client: world.server.client(),
-        namespace: NAMESPACE.to_owned(),
-    }
-}
 
 fn kinds(task: &RecordedTask) -> Vec<&'static str> {
     let entries = task.entries().unwrap();
@@ -88,7 +81,7 @@ async fn tasks_are_listed_by_label_and_of_all_namespaces() {
         task["metadata"]["labels"] = json!({"team": "data"});
     });
     let names = async |all: bool, selector: Option<&str>| {
-        let found = seen(&world).list(all, selector).await.unwrap();
+        let found: Vec<CodeGenTask> = seen(&world).list(all, selector).await.unwrap();
         let names = found.into_iter().map(|task| task.metadata.name.unwrap());
         names.collect::<Vec<_>>()
     };

@@ -18,8 +18,6 @@ use crate::pipeline::digest::sha256_hex;
 use crate::sandbox::kubernetes::Owner;
 use crate::sandbox::kubernetes::names::{self, Component};
 
-/// Name of the document with everything that a question goes by.
-pub const QUESTION: &str = "question.json";
 /// Name of the document with the end of a question; without times, so that a second try writes the same.
 pub const PROGRESS: &str = "progress.json";
 

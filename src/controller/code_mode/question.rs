@@ -12,7 +12,6 @@ use kube::runtime::reflector::Store;
 use kube::runtime::watcher;
 use tokio::sync::watch;
 
-use super::archive::QUESTION;
 use super::calls::Caller;
 use super::happened::report;
 use super::memory::{self, ended_in, question_has_changed};
@@ -33,6 +32,7 @@ use crate::controller::control::{Controlled, Pass, PassResult};
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{misconfigured, queued};
 use crate::controller::pooled_model::PooledModel;
+use crate::controller::record::records::QUESTION;
 use crate::controller::runs;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::schedule::waits::{self, Awaited};

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use kube::{Api, ResourceExt as _};
 
-use super::archive::{PROGRESS, QUESTION};
+use super::archive::PROGRESS;
 use super::memory::ended_in;
 use crate::api::code_mode::CodeModeRun;
 use crate::controller::context::Context;
+use crate::controller::record::records::QUESTION;
 use crate::controller::record::unpack::unpack_of;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::code_mode::{Adopted, Question, adopt, reuse_key};

@@ -2,7 +2,6 @@
 
 use kube::{Api, ResourceExt as _};
 
-use super::archive::QUESTION;
 use super::resolve::resolve;
 use super::store::CodeModeStore;
 use super::{memory, owner};
@@ -12,6 +11,7 @@ use crate::code_mode::prompt::Message;
 use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
+use crate::controller::record::records::QUESTION;
 use crate::ledger::{Store as _, StoreError};
 use crate::pipeline::code_mode::{Answer, Progress, Question, conversation, question};
 use crate::pipeline::progress::Document;

@@ -9,11 +9,12 @@ use kube::Client;
 use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 
-use super::archive::{QUESTION, archive};
+use super::archive::archive;
 use crate::api::code_mode::{CodeModeRun, CodeModeRunStatus};
 use crate::controller::api;
 use crate::controller::record::cleanup::{Ended, clear_components};
 use crate::controller::record::documents::Documents;
+use crate::controller::record::records::QUESTION;
 use crate::controller::record::secret_documents::SecretDocuments;
 use crate::controller::record::unpack::unpack_of;
 use crate::engine::code_mode::program::program;

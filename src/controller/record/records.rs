@@ -29,6 +29,9 @@ pub const PACKED: &str = "content.gz";
 /// What distinguishes the documents of a question of code mode from other objects of its run: in the place of a task's revision.
 pub const CODE_MODE: &str = "code-mode";
 
+/// Name of the document with everything that a question goes by.
+pub const QUESTION: &str = "question.json";
+
 /// Requests that are made at once.
 const AT_ONCE: usize = 8;
 

@@ -21,14 +21,14 @@ use crate::controller::tests::world::World;
 use crate::pipeline::call::CallKind;
 
 /// An operator whose model answers with this program, a till over HTTP, and an agent `shop` with both of its tools.
-struct Shop {
-    world: World,
+pub(crate) struct Shop {
+    pub(crate) world: World,
     till: MockServer,
 }
 
 impl Shop {
     /// The task `words` has succeeded, and the till gives 20 a call.
-    async fn new(program: &str) -> Self {
+    pub(crate) async fn new(program: &str) -> Self {
         let mut shop = Self::without_task(program).await;
         shop.world.succeeded("words").await;
         shop.world.server.calls();
@@ -45,6 +45,11 @@ impl Shop {
     }
 
     async fn start(program: &str, origins: &[&str]) -> Self {
+        Self::configured(program, origins, &json!({})).await
+    }
+
+    /// One with further settings of code mode.
+    async fn configured(program: &str, origins: &[&str], more: &Value) -> Self {
         let till = MockServer::start().await;
         Mock::given(method("GET"))
             .and(path("/till"))
@@ -53,7 +58,10 @@ impl Shop {
             .await;
         let till_origin = till.uri();
         let allowed = [&[till_origin.as_str()], origins].concat();
-        let settings = json!({"codeMode": {"allowedEndpoints": allowed}}).to_string();
+        let mut settings = json!({"codeMode": {"allowedEndpoints": allowed}});
+        let code_mode = settings["codeMode"].as_object_mut().unwrap();
+        code_mode.extend(more.as_object().unwrap().clone());
+        let settings = settings.to_string();
         let reply = [(CallKind::Program, json!({"program": program}))];
         let world = World::answering(&settings, &reply).await;
         let shop = Self { world, till };
@@ -72,7 +80,7 @@ impl Shop {
         }));
     }
 
-    fn ask(&self, name: &str, more: &Value) {
+    pub(crate) fn ask(&self, name: &str, more: &Value) {
         let mut spec = json!({"agentRef": {"name": "shop"}, "message": "How much?"});
         spec.as_object_mut()
             .unwrap()
@@ -83,7 +91,7 @@ impl Shop {
     }
 
     /// Goes on with a question, and with the runs that it makes, until nothing changes.
-    async fn settle(&mut self, name: &str) -> Action {
+    pub(crate) async fn settle(&mut self, name: &str) -> Action {
         loop {
             let action = self.world.settle::<CodeModeRun>(name).await;
             let before = self.world.server.all("codegenruns");

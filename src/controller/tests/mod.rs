@@ -3,7 +3,7 @@
 
 pub mod api_server;
 mod calls;
-mod code_mode;
+pub(crate) mod code_mode;
 mod data_reader;
 mod node;
 mod provider;

@@ -8,7 +8,7 @@ use super::error::{AskError, stopped};
 use crate::api::code_mode::CodeModeRunStatus;
 use crate::code_mode::journal::Ended;
 use crate::engine::code_mode::record::Record;
-use crate::ledger::{FolderStore, Ledger, export_replies};
+use crate::ledger::{Ledger, Store, export_replies};
 
 /// A call of a tool with the number of its program.
 #[derive(Serialize)]
@@ -19,11 +19,11 @@ struct Line<'a> {
 }
 
 /// The files of a question by name.
-pub(super) async fn files(
+pub(crate) async fn files(
     record: &Record,
     conversation: Option<&[u8]>,
     status: &CodeModeRunStatus,
-    store: &FolderStore,
+    store: &impl Store,
 ) -> Result<BTreeMap<String, Vec<u8>>, AskError> {
     let mut files = BTreeMap::new();
     let of_talk = conversation.map(|file| ("conversation.json".to_owned(), file.to_vec()));
