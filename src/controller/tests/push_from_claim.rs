@@ -22,7 +22,6 @@ async fn applied() -> World {
     for (name, text) in [("words", "2\n"), ("words", "a\n1\n")] {
         world.node.outputs.insert(name.to_owned(), text.to_owned());
     }
-    world.node.large_in_runs.insert("words".to_owned(), BYTES);
     world.node.found = vec![FoundOutput::Read {
         sha256: "0123456789abcdef".repeat(4),
         bytes: BYTES,
@@ -33,6 +32,7 @@ async fn applied() -> World {
     world.apply_task("words", &json!({"outputs": outputs, "testing": {"cases": "Off"}}));
     world.ends_well("words").await;
     world.reconcile::<CodeGenTask>("words").await;
+    world.node.large_in_runs.insert("words".to_owned(), BYTES);
     let repository = format!("{}/team/outputs", world.registry.host());
     world.apply_run(
         "count",
