@@ -303,7 +303,7 @@ async fn a_tag_that_something_else_has_is_not_touched_and_that_of_the_same_run_m
 }
 
 #[test]
-fn a_registry_that_refuses_and_one_that_does_not_answer_are_told_apart() {
+fn a_registry_that_refuses_is_distinguished_from_one_that_does_not_answer() {
     let place = Place::new();
     let wrong = place.registry.credentials("wrong");
     let (PushReport::Refused(words), _) = run(&place.request("2027", "lab/run"), wrong.path()) else {

@@ -29,7 +29,7 @@ use crate::sandbox::{Progressing, SandboxError};
 /// How soon to ask again for the end of a log that a node still writes.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// What came of one look at the Pod.
+/// How far the Pod is, as one pass found it.
 enum Found {
     /// It goes on, or says what came of it.
     Progress(Progressing<PushReport>),
@@ -86,7 +86,7 @@ impl RunPass<'_> {
             Err(error) => return self.delayed(destination, Delay::Person, &error.to_string()).await,
         };
         // Creates the Pod, or reads how far it is.
-        let (pod, found) = look(&sandbox, &request, destination).await;
+        let (pod, found) = progress(&sandbox, &request, destination).await;
         match found {
             Found::Delayed(delay, why) => self.delayed(destination, delay, &why).await,
             Found::Progress(Progressing::Queued(why)) => self.delayed(destination, Delay::Room, &why).await,
@@ -169,7 +169,7 @@ impl RunPass<'_> {
 }
 
 /// Name of the Pod, and how far it is. Where there is none, the registry is asked first: one that does not answer costs no Pod.
-async fn look(
+async fn progress(
     sandbox: &KubernetesSandbox<'_>,
     request: &PushRequest,
     destination: Destination<'_>,

@@ -22,7 +22,6 @@ async fn applied() -> World {
     for (name, text) in [("words", "2\n"), ("words", "a\n1\n")] {
         world.node.outputs.insert(name.to_owned(), text.to_owned());
     }
-    world.node.large_in_runs.insert("words".to_owned(), BYTES);
     world.node.found = vec![FoundOutput::Read {
         sha256: "0123456789abcdef".repeat(4),
         bytes: BYTES,
@@ -33,11 +32,12 @@ async fn applied() -> World {
     world.apply_task("words", &json!({"outputs": outputs, "testing": {"cases": "Off"}}));
     world.ends_well("words").await;
     world.reconcile::<CodeGenTask>("words").await;
+    world.node.large_in_runs.insert("words".to_owned(), BYTES);
     let repository = format!("{}/team/outputs", world.registry.host());
     world.apply_run(
         "count",
         &json!({
-            "taskRef": {"name": "words"}, "ttlSecondsAfterFinished": 0,
+            "taskRef": {"name": "words"},
             "outputs": {"persistentVolumeClaim": {"claimName": "results"}, "artifact": {"repository": repository}},
         }),
     );
@@ -67,6 +67,13 @@ fn message(world: &World) -> String {
 fn times(world: &World, call: &str) -> usize {
     let calls = world.server.calls();
     calls.iter().filter(|line| line.starts_with(call)).count()
+}
+
+/// From now on the run stays no longer than it must.
+fn time_is_over(world: &World) {
+    world.server.edit("codegenruns", "count", |run| {
+        run["spec"]["ttlSecondsAfterFinished"] = json!(0);
+    });
 }
 
 /// Lets the answer of a Pod that ended in vain be of long ago.
@@ -119,7 +126,7 @@ async fn a_pod_pushes_from_the_claim_once_the_run_has_succeeded_and_goes_with_wh
         );
     }
     assert_eq!(times(&world, "create Pod push"), 1);
-    // Its time was over long before.
+    time_is_over(&world);
     world.reconcile::<CodeGenRun>("count").await;
     assert_eq!(world.server.all("codegenruns").len(), 0);
     assert_eq!(world.events("count").await, ["Succeeded", "Pushing", "Pushed"]);
@@ -170,7 +177,6 @@ async fn an_operator_that_begins_after_the_push_clears_up_after_the_one_before_i
     world.reconcile::<CodeGenRun>("count").await;
     world.node.end_pods(&world.server).await;
     world.server.edit("codegenruns", "count", |run| {
-        run["spec"]["ttlSecondsAfterFinished"] = json!(3600);
         run["status"]["artifact"] = json!("registry.example/outputs@sha256:aa");
         let conditions = run["status"]["conditions"].as_array_mut().unwrap();
         for condition in conditions
@@ -196,9 +202,6 @@ async fn what_is_not_what_the_program_wrote_is_named_and_not_tried_again(
     #[case] said: &str,
 ) {
     let mut world = ended().await;
-    world.server.edit("codegenruns", "count", |run| {
-        run["spec"]["ttlSecondsAfterFinished"] = json!(3600);
-    });
     world.node.pushes.push_back(report);
     world.settle::<CodeGenRun>("count").await;
     assert_eq!(pushed(&world).as_deref(), Some(said));
@@ -251,6 +254,7 @@ async fn a_push_in_vain_is_made_again_by_another_pod_when_its_answer_holds_no_lo
 #[tokio::test]
 async fn a_registry_that_refuses_costs_no_pod() {
     let mut world = ended().await;
+    time_is_over(&world);
     world.registry.refuses(true);
     world.reconcile::<CodeGenRun>("count").await;
     assert_eq!(pushed(&world).as_deref(), Some("False PushRefused"));
