@@ -86,7 +86,7 @@ fn types(checker: &mut TypeChecker, code: &str, stubs: &str) -> Result<Vec<Diagn
         color: false,
     };
     let program = SourceFile::new(code, PROGRAM);
-    let stubs = with_exceptions(stubs);
+    let stubs = with_undeclared(stubs);
     let stubs = SourceFile::new(&stubs, STUBS);
     let Some(found) = checker.run(&program, Some(&stubs), config)? else {
         return Ok(Vec::new());
@@ -118,9 +118,14 @@ const UNDECLARED: [(&str, &str); 10] = [
     ("UnicodeEncodeError", "ValueError"),
 ];
 
-/// The stubs, and the exceptions that a program has besides those that the checker knows of.
-fn with_exceptions(stubs: &str) -> String {
-    let mut text = stubs.to_owned();
+/// Functions that the interpreter has and the checker's builtins have not.
+const UNDECLARED_FUNCTIONS: &str = "
+def map(function, iterable, *iterables): ...
+def filter(function, iterable): ...";
+
+/// The stubs, and what a program has besides that the checker knows nothing of.
+fn with_undeclared(stubs: &str) -> String {
+    let mut text = format!("{stubs}{UNDECLARED_FUNCTIONS}");
     // Writing to a string does not fail.
     for (name, base) in DERIVED {
         let _ = write!(text, "\nclass {name}({base}): ...");

@@ -27,6 +27,38 @@ async fn a_fault_of_the_source_names_its_line(#[case] code: &str, #[case] kind: 
     );
 }
 
+#[rstest]
+#[case::formatting_by_percent("'%d' % 3", "unsupported operand type(s) for %")]
+#[case::a_method_as_a_value("rates = {'a': 1}\nmax(rates, key=rates.get)", "has no attribute 'get'")]
+#[case::arithmetic_with_booleans("sum(n > 2 for n in [1, 3])", "unsupported operand type(s) for +")]
+#[case::a_slice_as_target("rows = [1, 2]\nrows[0:1] = [3]", "list indices must be integers")]
+#[case::items_as_targets(
+    "rows = [1, 2]\nrows[0], rows[1] = rows[1], rows[0]",
+    "invalid unpacking target"
+)]
+#[case::exceptions_of_gather(
+    "import asyncio\nawait asyncio.gather(a(1), return_exceptions=True)",
+    "keyword arguments"
+)]
+#[case::a_function_in_sub(
+    "import re\nre.sub('a', lambda found: 'b', 'a')",
+    "callable replacement is not yet supported"
+)]
+#[case::groupby("import itertools\nitertools.groupby([])", "has no attribute 'groupby'")]
+#[case::field("from dataclasses import field", "cannot import name 'field'")]
+#[case::a_tool_in_map(
+    "import asyncio\nawait asyncio.gather(*map(a, [1, 2]))",
+    "not yet supported in this context"
+)]
+#[tokio::test]
+async fn what_the_prompt_says_that_the_interpreter_has_not_it_has_not(
+    #[case] code: &str,
+    #[case] words: &str,
+) {
+    let raised = run(code).await.raised();
+    assert!(raised.message.contains(words), "{raised:#?}");
+}
+
 #[tokio::test]
 async fn a_traceback_shows_the_lines_of_the_program_alone() {
     let code = "async def ask(n):\n    return await a(n)\n\nx = 1\nawait ask(x / 0)";
