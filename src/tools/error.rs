@@ -61,6 +61,14 @@ pub(crate) enum ToolError {
         /// Whether another try may help.
         is_transient: bool,
     },
+    /// A server that is a program, where none is started.
+    #[error(
+        "the MCP server of tool `{tool}` is a command, which only a laptop starts: run it in the cluster and give mcp.url"
+    )]
+    Command {
+        /// Name of the tool.
+        tool: String,
+    },
     /// An MCP server with more tools than a prompt can hold.
     #[error("the MCP server `{server}` lists {} than {limit} tools: name those to use in `toolNames`", if *.of_the_named { "more of the named" } else { "more" })]
     TooManyTools {
