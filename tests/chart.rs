@@ -77,10 +77,12 @@ fn the_readmes_have_every_value() {
 }
 
 #[test]
-fn the_limit_of_memory_holds_the_operator_and_all_readers() {
+fn the_limit_of_memory_holds_the_operator_all_readers_and_all_programs() {
     let own: u64 = 256 << 20;
-    let readers = OperatorConfig::default().limits.max_readers as u64;
-    let needed = own + readers * worker::Limits::default().memory_bytes;
+    let config = OperatorConfig::default();
+    let readers = config.limits.max_readers as u64;
+    let programs = config.code_mode.interpreter_memory.0;
+    let needed = own + readers * worker::Limits::default().memory_bytes + programs;
     let limit = values()["resources"]["limits"]["memory"].clone();
     let limit = codegen_operator::api::quantity::bytes(limit.as_str().unwrap()).unwrap();
     assert!(limit >= needed, "{limit} bytes are less than {needed}");
@@ -89,6 +91,8 @@ fn the_limit_of_memory_holds_the_operator_and_all_readers() {
         text.contains(&format!("config.limits.maxReaders ({readers})")),
         "{text}"
     );
+    let programs = format!("config.codeMode.interpreterMemory ({}Mi)", programs >> 20);
+    assert!(text.contains(&programs), "{text}");
 }
 
 #[test]
@@ -155,6 +159,7 @@ fn the_schema_of_the_configuration_is_that_of_the_operator() {
 #[case("history: {succeededLimit: -1}")]
 #[case("approvals: {required: [Plans]}")]
 #[case("agent: {deniedCommands: [/usr/bin/jq]}")]
+#[case("codeMode: {interpreterMemory: much}")]
 fn helm_refuses_a_configuration_that_the_operator_would_not_start_with(#[case] text: &str) {
     assert!(!is_taken_by_helm(text), "{text}");
     OperatorConfig::parse(Path::new("config.yaml"), text).unwrap_err();
@@ -168,6 +173,7 @@ fn helm_refuses_a_configuration_that_the_operator_would_not_start_with(#[case] t
     "build: {network: {egress: [{to: [{ipBlock: {cidr: 10.0.0.0/8}}], ports: [{port: 443}, {port: https}]}]}}"
 )]
 #[case("agent: {deniedCommands: [jq, awk]}")]
+#[case("codeMode: {interpreterMemory: 1Gi, maxInterpreters: 8}")]
 #[case("model: {allowedEndpoints: ['http://ollama.models:11434']}\ntaskSelector: 'team in (a,b)'")]
 fn helm_takes_a_configuration_that_the_operator_takes(#[case] text: &str) {
     assert!(is_taken_by_helm(text), "{text}");

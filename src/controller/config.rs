@@ -18,10 +18,12 @@ use crate::sandbox::kubernetes::settings::{BuildSettings, PodSettings, Registrie
 mod agent;
 mod code_mode;
 mod egress;
+mod memory;
 
 pub use agent::AgentSettings;
-pub use code_mode::CodeModeSettings;
+pub use code_mode::{CodeModeSettings, InterpreterMemory};
 pub use egress::{EgressSettings, Gates, ModelSettings};
+pub use memory::limit_of_container;
 
 /// Everything that whoever installs the operator can say. A field that is left out has its default.
 #[derive(Deserialize, JsonSchema, Clone, Debug, PartialEq)]
@@ -398,6 +400,11 @@ mod tests {
     #[case("limits: {}\nlimits: {}\n", "line 2", "the key stands twice: keep one")]
     #[case("egress:\n  allow: [files.data]\n", "line 2", "`files.data` is no origin")]
     #[case(
+        "codeMode:\n  interpreterMemory: much\n",
+        "line 2",
+        "is not an amount of memory"
+    )]
+    #[case(
         "taskSelector: team is data\n",
         "line 1",
         "`team is data` is no requirement of a label selector"
@@ -417,6 +424,7 @@ mod tests {
     #[case("agent: {deniedCommands: [jq, /usr/bin/awk]}", "agent.deniedCommands")]
     #[case("agent: {deniedCommands: ['']}", "agent.deniedCommands")]
     #[case("codeMode: {maxInterpreters: 0}", "codeMode.maxInterpreters")]
+    #[case("codeMode: {interpreterMemory: 4Mi}", "codeMode.interpreterMemory")]
     #[case("registries: {allow: ['https://registry.example/*']}", "registries.allow")]
     #[case(
         "registries: {pushSecretRef: {name: a}, pushSecretWithBuilds: true}",

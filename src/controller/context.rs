@@ -14,6 +14,7 @@ use crate::api::{CodeGenRun, CodeGenTask};
 use crate::controller::schedule::calls::CallPool;
 use crate::controller::schedule::decisions::Decisions;
 use crate::controller::schedule::held::Held;
+use crate::controller::schedule::interpreters::Interpreters;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::selector::TaskSelector;
 use crate::controller::sources::downloads::Downloads;
@@ -69,6 +70,8 @@ pub struct Context {
     pub tools: EgressGate,
     /// Runs programs of code mode, each in a process of its own.
     pub interpreter: Pool,
+    /// Room for them.
+    pub interpreters: Interpreters,
     /// Which objects this operator works on.
     pub selector: TaskSelector,
     /// Places of model calls.
@@ -115,6 +118,12 @@ impl Context {
             models: gates.models,
             tools: gates.tools,
             interpreter: config.code_mode.interpreter(),
+            interpreters: Interpreters::new(
+                config.code_mode.max_interpreters,
+                config.code_mode.interpreter_memory.0,
+                stopping.clone(),
+                metrics.clone(),
+            ),
             selector: config.task_selector.clone(),
             calls: CallPool::new(calls, stopping.clone(), metrics.clone()),
             events,

@@ -98,10 +98,15 @@ impl McpClient {
                 }
             }
         };
+        let given = deadline.saturating_duration_since(Instant::now());
         let listed = timeout_at(deadline, listing).await;
         listed.unwrap_or_else(|_| {
-            let why = "did not list its tools in time: check that it speaks MCP over streamable HTTP at this address";
-            Err(failed(why.to_owned(), true))
+            let why = format!(
+                "did not list its tools in time ({} s): check that it speaks MCP there; where it lists very \
+                 many, name those to use in `toolNames`, after which no further page is asked for",
+                given.as_secs()
+            );
+            Err(failed(why, true))
         })
     }
 

@@ -16,7 +16,7 @@ mod test_support;
 mod tries;
 
 pub(crate) use call::{Called, Raised, RaisedKind, Sent};
-pub(crate) use error::ToolError;
+pub(crate) use error::{ListBound, ToolError};
 pub(crate) use http::{HttpTool, HttpToolOptions};
 pub(crate) use mcp::{McpClient, McpOptions, McpServer, McpTool};
 

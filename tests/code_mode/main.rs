@@ -7,6 +7,7 @@
 )]
 
 mod approvals;
+mod command;
 mod example;
 mod programs;
 mod server;

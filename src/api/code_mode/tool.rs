@@ -140,10 +140,12 @@ pub struct ToolHeader {
     pub secret_key_ref: SecretKeyRef,
 }
 
-/// The tools of an MCP server: exactly one of `url` and `serverRef`.
+/// The tools of an MCP server: exactly one of `url`, `serverRef` and `command`.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
-#[x_kube(validation = Rule::new("has(self.url) != has(self.serverRef)")
-    .message("give exactly one of url (the address of an MCP server) and serverRef (a RemoteMCPServer of kagent in this namespace)"))]
+#[x_kube(validation = Rule::new("[has(self.url), has(self.serverRef), has(self.command)].filter(given, given).size() == 1")
+    .message("give exactly one of url (the address of an MCP server), serverRef (a RemoteMCPServer of kagent in this namespace) and command (a program of a laptop)"))]
+#[x_kube(validation = Rule::new("!has(self.command) || !has(self.headersFrom)")
+    .message("a command has no request headers: leave headersFrom out"))]
 #[x_kube(validation = Rule::new("!has(self.serverRef) || !has(self.headersFrom)")
     .message("headers of a RemoteMCPServer are its own: write them there, or give url instead of serverRef"))]
 #[serde(rename_all = "camelCase")]
@@ -156,6 +158,11 @@ pub struct McpTool {
     /// Only in a cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_ref: Option<LocalRef>,
+    /// A server that is a program, spoken to over its standard streams, and its arguments (`[uvx, mcp-server-time]`); at most 64 words. Only
+    /// on a laptop: a cluster refuses it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 64), inner(length(max = 1024)))]
+    pub command: Vec<String>,
     /// Which of its tools programs may call, by the server's names; at most 128. Default: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 128), inner(length(min = 1, max = 128)))]

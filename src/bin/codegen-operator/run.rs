@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Args;
-use codegen_operator::controller::config::OperatorConfig;
+use codegen_operator::controller::config::{OperatorConfig, limit_of_container};
 use codegen_operator::controller::operate::{Identity, operate};
 use codegen_operator::controller::telemetry::logging::{self, LogFormat};
 
@@ -65,6 +65,9 @@ pub fn run(command: Run) -> anyhow::Result<ExitCode> {
     };
     let filter = std::env::var("RUST_LOG").ok();
     logging::init(command.log_format, filter.as_deref()).map_err(anyhow::Error::msg)?;
+    if let Some(shortage) = limit_of_container().and_then(|limit| config.shortage(limit)) {
+        tracing::warn!("{shortage}");
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

@@ -58,7 +58,7 @@ impl ToolCaller for Caller<'_> {
             ToolOrigin::Task { .. } | ToolOrigin::Program { .. } => {
                 self.children.call(tool, key, arguments).await
             }
-            ToolOrigin::Http { .. } | ToolOrigin::Mcp { .. } => {
+            ToolOrigin::Http { .. } | ToolOrigin::Mcp { .. } | ToolOrigin::McpCommand { .. } => {
                 let key = format!("{}-{}-{}", self.uid, key.attempt, key.number);
                 let made = self.clients.call(tool, &key, arguments, self.timeout).await;
                 made.unwrap_or_else(|| Made::Blocked {

@@ -255,7 +255,7 @@ fn spec(origin: &ToolOrigin, inputs: Vec<RunInput>) -> CodeGenRunSpec {
             spec.program_image = Some(image.clone());
             spec.pull_secret_ref.clone_from(pull_secret);
         }
-        ToolOrigin::Http { .. } | ToolOrigin::Mcp { .. } => {}
+        ToolOrigin::Http { .. } | ToolOrigin::Mcp { .. } | ToolOrigin::McpCommand { .. } => {}
     }
     spec
 }

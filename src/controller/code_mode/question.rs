@@ -34,6 +34,7 @@ use crate::controller::hold::{misconfigured, queued};
 use crate::controller::pooled_model::PooledModel;
 use crate::controller::record::records::QUESTION;
 use crate::controller::runs;
+use crate::controller::schedule::interpreters::Room;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::schedule::waits::{self, Awaited};
 use crate::controller::telemetry::metrics::Reconciled;
@@ -246,6 +247,9 @@ impl QuestionPass<'_> {
             return Err(queued(limit).into());
         }
         let question = Box::pin(freeze(self.context, &self.object, &agent)).await?;
+        // Before anything is recorded or paid for.
+        let memory = question.limits.memory_bytes;
+        self.context.interpreters.check(&question.agent, memory)?;
         if self.object.spec.reuse == Some(AnswerReuse::Auto)
             && let Some(adopted) = reuse::find(self.context, &self.object, &question).await
         {
@@ -311,6 +315,14 @@ impl QuestionPass<'_> {
         if is_mended && let Some(waiting) = &mut progress.waiting {
             waiting.retry_at = waiting.retry_at.min(now);
         }
+        let _room = match (&decision, decide(question, &progress, now)) {
+            (None, Decision::Run) => match self.room(question).await? {
+                Some(room) => Some(room),
+                // The operator ends.
+                None => return Ok((None, Reconciled::Idle)),
+            },
+            _ => None,
+        };
         let context = self.context;
         let model = PooledModel::new(context, &question.namespace, &question.model);
         let mut tools = Caller::new(context, &self.owner, &self.object, question);
@@ -355,6 +367,20 @@ impl QuestionPass<'_> {
         let (progress, step) = done?;
         self.context.code_mode_runs.reset_backoff(&self.object);
         Ok(self.after(&progress, &step))
+    }
+
+    /// Room for the program that runs next. Where others have it its turn is waited for, as the status says meanwhile.
+    async fn room(&mut self, question: &Question) -> Result<Option<Room>, ReconcileError> {
+        let (interpreters, bytes) = (&self.context.interpreters, question.limits.memory_bytes);
+        interpreters.check(&question.agent, bytes)?;
+        if let Some(room) = interpreters.try_reserve(bytes) {
+            return Ok(Some(room));
+        }
+        let hold = queued(interpreters.full(bytes));
+        if !self.says_hold(&hold) {
+            self.write_hold(&hold).await?;
+        }
+        Ok(interpreters.reserve(bytes).await)
     }
 
     /// Says what the runs wait for that the program waits for, where that is a person.

@@ -76,7 +76,7 @@ pub async fn address_of(client: &Client, namespace: &str, name: &str) -> Result<
             "{place}, whose header {name} does not come from a Secret: put its value into one, or give mcp.url and mcp.headersFrom instead"
         ))
     })?;
-    Ok(McpAddress {
+    Ok(McpAddress::Url {
         url: server.spec.url,
         headers,
     })

@@ -195,8 +195,13 @@ async fn of_a_server(
         (None, Some(address)) => (address, format!("mcp.url of {}", source.name)),
         (None, None) => return Err(refused("mcp has no address: give url or serverRef".to_owned())),
     };
-    let url = &address.url;
-    let headers = tool_headers(&context.client, namespace, &address.headers, (&field, url)).await?;
+    let McpAddress::Url { url, headers } = &address else {
+        return Err(refused(
+            "mcp.command is a program of a laptop, and the operator starts none: run the server in the cluster and give mcp.url"
+                .to_owned(),
+        ));
+    };
+    let headers = tool_headers(&context.client, namespace, headers, (&field, url)).await?;
     let client = server(&source.name, url, headers, Some(context.tools.clone()));
     let client = client.map_err(|error| of_error(&error))?;
     let deadline = Instant::now() + LIST_DEADLINE;

@@ -5,4 +5,5 @@ pub(super) mod calls;
 pub(super) mod decisions;
 pub(super) mod gate;
 pub(super) mod held;
+pub(super) mod interpreters;
 pub(super) mod shared;

@@ -3,6 +3,7 @@
 mod approvals;
 mod ended;
 mod hostile;
+mod memory;
 mod remote_server;
 mod reuse;
 mod waiting;

@@ -70,6 +70,12 @@ impl ToolClients {
                 headers,
             })
             .filter(|_| !self.servers.contains_key(&server_key(url, headers))),
+            ToolOrigin::McpCommand { command, .. } => Some(Spoken {
+                field: "mcp.command",
+                url: "",
+                headers: &[],
+            })
+            .filter(|_| !self.servers.contains_key(&command_key(command))),
             ToolOrigin::Task { .. } | ToolOrigin::Program { .. } => None,
         }
     }
@@ -93,6 +99,16 @@ impl ToolClients {
             ToolOrigin::Mcp { url, headers, .. } => {
                 let client = server(&tool.tool.name, url, values, self.gate.clone())?;
                 self.servers.insert(server_key(url, headers), client);
+            }
+            // Whoever runs this process wrote the commands, too: what is frozen in a cluster may be anybody's.
+            ToolOrigin::McpCommand { .. } if self.gate.is_some() => {
+                return Err(ToolError::Command {
+                    tool: tool.tool.name.clone(),
+                });
+            }
+            ToolOrigin::McpCommand { command, .. } => {
+                let client = command_server(&tool.tool.name, command)?;
+                self.servers.insert(command_key(command), client);
             }
             ToolOrigin::Task { .. } | ToolOrigin::Program { .. } => {}
         }
@@ -121,6 +137,14 @@ impl ToolClients {
                 let listed = as_listed(listed, &tool.tool);
                 client.call(&listed, arguments.clone(), Some(key), timeout).await
             }
+            ToolOrigin::McpCommand {
+                command,
+                tool: listed,
+            } => {
+                let client = self.servers.get(&command_key(command))?;
+                let listed = as_listed(listed, &tool.tool);
+                client.call(&listed, arguments.clone(), Some(key), timeout).await
+            }
             ToolOrigin::Task { .. } | ToolOrigin::Program { .. } => return None,
         };
         let is_repeatable = tool.retries_unknown || tool.tool.effect.is_repeatable();
@@ -132,6 +156,25 @@ impl ToolClients {
 #[must_use]
 pub(crate) fn server_key(url: &str, headers: &[ToolHeader]) -> String {
     json!([url, headers]).to_string()
+}
+
+/// What distinguishes a server that is a program.
+#[must_use]
+pub(crate) fn command_key(command: &[String]) -> String {
+    json!({"command": command}).to_string()
+}
+
+/// A client of a server that is a program of this machine. It gets no variables but those that every such server gets.
+pub(crate) fn command_server(name: &str, command: &[String]) -> Result<McpClient, ToolError> {
+    McpClient::new(McpOptions {
+        name: name.to_owned(),
+        server: McpServer::Command {
+            argv: command.to_vec(),
+            env: Vec::new(),
+        },
+        max_bytes: DEFAULT_MAX_BYTES,
+        gate: None,
+    })
 }
 
 /// A client of the server at `url`, called `name` in messages.
@@ -229,6 +272,26 @@ mod tests {
             message: "gave no reply".to_owned(),
         });
         assert_eq!(made(failed(was_sent), is_repeatable), expected);
+    }
+
+    fn of_a_command() -> SourcedTool {
+        serde_json::from_value(json!({
+            "tool": {"name": "add", "description": "", "parameters": {"type": "object"}, "result": null, "effect": "Once"},
+            "origin": {"mcpCommand": {"command": ["touch", "made"], "tool": "add"}},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_command_that_is_frozen_in_a_cluster_is_started_by_nobody() {
+        let gate = EgressGate::direct(&[], &[]);
+        let mut clients = ToolClients::new(Some(gate), Servers::new());
+        let error = clients.add(&of_a_command(), Headers::new()).unwrap_err();
+        assert!(error.to_string().contains("give mcp.url"), "{error}");
+        assert!(clients.servers.is_empty());
+        let mut clients = ToolClients::new(None, Servers::new());
+        clients.add(&of_a_command(), Headers::new()).unwrap();
+        assert!(clients.needs(&of_a_command()).is_none());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::pick::Picked;
 use super::programs::{Programs, program};
 use crate::api::CodeGenAgent;
 use crate::api::code_mode::{McpTool, Skill, ToolSource};
-use crate::engine::code_mode::clients::{Servers, listed, server, server_key};
+use crate::engine::code_mode::clients::{Servers, command_key, command_server, listed, server, server_key};
 use crate::local::objects::Objects;
 use crate::local::options::ModelOverrides;
 use crate::local::run::Finished;
@@ -187,15 +187,19 @@ async fn of_a_server(
             tool: source.name.clone(),
         });
     };
-    let url = &address.url;
-    let values = headers(&address.headers, (&field, url), namespace, objects)?;
-    // Whoever runs this command wrote the address.
-    let client = server(&source.name, url, values, None)?;
+    let (client, key) = match &address {
+        McpAddress::Url { url, headers: wanted } => {
+            let values = headers(wanted, (&field, url), namespace, objects)?;
+            // Whoever runs this command wrote the address.
+            (server(&source.name, url, values, None)?, server_key(url, wanted))
+        }
+        McpAddress::Command(command) => (command_server(&source.name, command)?, command_key(command)),
+    };
     let deadline = Instant::now() + LIST_DEADLINE;
     let tools = client.list_tools(&mcp.tool_names, deadline).await?;
     let tools = tools.into_iter().map(listed).collect();
     Ok(Found {
-        server: Some((server_key(url, &address.headers), client)),
+        server: Some((key, client)),
         tools: mcp_tools(source, mcp, &address, tools)?,
         program: None,
     })

@@ -86,6 +86,13 @@ pub enum ToolOrigin {
         /// Headers from Secrets.
         headers: Vec<ToolHeader>,
     },
+    /// A tool of an MCP server that is a program of this machine.
+    McpCommand {
+        /// Program and arguments.
+        command: Vec<String>,
+        /// What the server calls it.
+        tool: String,
+    },
 }
 
 impl ToolOrigin {
@@ -96,7 +103,7 @@ impl ToolOrigin {
             Self::Task { .. } => "Task",
             Self::Program { .. } => "Program",
             Self::Http { .. } => "HTTP",
-            Self::Mcp { .. } => "MCP",
+            Self::Mcp { .. } | Self::McpCommand { .. } => "MCP",
         }
     }
 }

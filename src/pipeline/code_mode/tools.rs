@@ -1,5 +1,7 @@
 //! From what an agent lists to tools as programs see them.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use super::question::{SourcedTool, ToolOrigin, UnresolvedTool, parameters_or_none};
@@ -25,21 +27,54 @@ pub struct ListedTool {
 
 /// Where an MCP server is, and what requests to it carry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct McpAddress {
-    /// Its address.
-    pub url: String,
-    /// Headers from Secrets.
-    pub headers: Vec<ToolHeader>,
+pub enum McpAddress {
+    /// At an address.
+    Url {
+        /// Its address.
+        url: String,
+        /// Headers from Secrets.
+        headers: Vec<ToolHeader>,
+    },
+    /// A program of this machine, with its arguments.
+    Command(Vec<String>),
 }
 
 impl McpAddress {
     /// What the entry itself says; none where it names an object that does.
     #[must_use]
     pub fn of(mcp: &McpTool) -> Option<Self> {
-        Some(Self {
-            url: mcp.url.clone()?,
-            headers: mcp.headers_from.clone(),
-        })
+        match &mcp.url {
+            Some(url) => Some(Self::Url {
+                url: url.clone(),
+                headers: mcp.headers_from.clone(),
+            }),
+            None if mcp.command.is_empty() => None,
+            None => Some(Self::Command(mcp.command.clone())),
+        }
+    }
+
+    /// Where a call of one of its tools goes.
+    fn origin(&self, tool: String) -> ToolOrigin {
+        match self {
+            Self::Url { url, headers } => ToolOrigin::Mcp {
+                url: url.clone(),
+                tool,
+                headers: headers.clone(),
+            },
+            Self::Command(command) => ToolOrigin::McpCommand {
+                command: command.clone(),
+                tool,
+            },
+        }
+    }
+}
+
+impl fmt::Display for McpAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Url { url, .. } => write!(f, "at {url}"),
+            Self::Command(command) => write!(f, "(`{}`)", command.join(" ")),
+        }
     }
 }
 
@@ -73,7 +108,7 @@ pub fn mcp_tools(
     address: &McpAddress,
     listed: Vec<ListedTool>,
 ) -> Result<Vec<SourcedTool>, UnresolvedTool> {
-    check_listed(source, mcp, &address.url, &listed)?;
+    check_listed(source, mcp, address, &listed)?;
     let is_only = listed.len() == 1;
     let tool = |listed: ListedTool| {
         let name = name_of(source, mcp, &listed.name)?;
@@ -90,11 +125,7 @@ pub fn mcp_tools(
                 result: result.or(listed.result),
                 effect: listed.effect,
             },
-            origin: ToolOrigin::Mcp {
-                url: address.url.clone(),
-                tool: listed.name,
-                headers: address.headers.clone(),
-            },
+            origin: address.origin(listed.name),
             retries_unknown: retries_unknown(source),
         })
     };
@@ -105,7 +136,7 @@ pub fn mcp_tools(
 fn check_listed(
     source: &ToolSource,
     mcp: &McpTool,
-    url: &str,
+    address: &McpAddress,
     listed: &[ListedTool],
 ) -> Result<(), UnresolvedTool> {
     let missing: Vec<&str> = mcp
@@ -117,10 +148,12 @@ fn check_listed(
     let name = &source.name;
     let message = if !missing.is_empty() {
         let missing = missing.join(", ");
-        format!("the MCP server `{name}` at {url} has no tool named {missing}: correct toolNames of `{name}`")
+        format!(
+            "the MCP server `{name}` {address} has no tool named {missing}: correct toolNames of `{name}`"
+        )
     } else if listed.is_empty() {
         format!(
-            "the MCP server `{name}` at {url} lists no tools: check that this is the right server, or remove `{name}` from the agent"
+            "the MCP server `{name}` {address} lists no tools: check that this is the right server, or remove `{name}` from the agent"
         )
     } else {
         return Ok(());

@@ -7,14 +7,20 @@ use rmcp::service::ServiceError;
 use rmcp::{Peer, RoleClient};
 use serde_json::Value;
 
+use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::redact::Redactor;
-use crate::tools::ToolError;
+use crate::tools::{ListBound, ToolError};
 
 /// Tools of one server that a prompt can hold.
 const MOST_TOOLS: usize = 512;
 /// Tools that are read to find those of given names.
 const MOST_LISTED: usize = 2_000;
+/// Pages that are read.
 const MOST_PAGES: usize = 200;
+/// Bytes of all tools that are read; no more than one page of them is held.
+const MOST_LISTED_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes of the tools that are used, all of which are held, frozen with each question, and written into a prompt.
+const MOST_USED_BYTES: usize = 1024 * 1024;
 /// Characters of a description.
 const LONGEST_DESCRIPTION: usize = 1_024;
 
@@ -47,6 +53,17 @@ impl McpTool {
 }
 
 impl McpTool {
+    /// Length of what is held of it.
+    fn bytes(&self) -> usize {
+        let texts = [self.title.as_ref(), self.description.as_ref()];
+        let texts: usize = texts.into_iter().flatten().map(String::len).sum();
+        let result = self
+            .output_schema
+            .as_ref()
+            .map_or(0, |schema| schema.to_string().len());
+        self.name.len() + texts + self.input_schema.to_string().len() + result
+    }
+
     fn new(tool: Tool, redactor: &Redactor) -> Self {
         let cut = |text: &str| cut(&redactor.redact(text));
         let hints = tool.annotations.unwrap_or_default();
@@ -65,6 +82,11 @@ impl McpTool {
             destructive: !read_only && hints.destructive_hint.unwrap_or(true),
         }
     }
+}
+
+/// Length of a tool as JSON.
+fn bytes(tool: &Tool) -> usize {
+    serde_json::to_vec(tool).map_or(0, |json| json.len())
 }
 
 fn cut(text: &str) -> String {
@@ -91,16 +113,20 @@ pub(super) async fn read(
 ) -> Result<Vec<McpTool>, Failed> {
     let mut found = Found::new(server, redactor, only);
     let mut cursor = None;
+    let mut seen = BTreeSet::new();
     for _ in 0..MOST_PAGES {
         let page = PaginatedRequestParams::default().with_cursor(cursor);
         let page = peer.list_tools(Some(page)).await.map_err(Failed::Service)?;
         found.add(page.tools).map_err(Failed::Tools)?;
-        cursor = page.next_cursor;
-        if cursor.is_none() {
+        let Some(next) = page.next_cursor.filter(|_| !found.is_complete()) else {
             return Ok(found.tools);
+        };
+        if !seen.insert(sha256_hex(next.as_bytes())) {
+            return Err(Failed::Tools(found.too_long(ListBound::Repeated)));
         }
+        cursor = Some(next);
     }
-    Err(Failed::Tools(found.too_many(MOST_LISTED)))
+    Err(Failed::Tools(found.too_long(ListBound::Pages(MOST_PAGES))))
 }
 
 struct Found<'a> {
@@ -109,6 +135,8 @@ struct Found<'a> {
     only: &'a [String],
     names: BTreeSet<String>,
     listed: usize,
+    listed_bytes: usize,
+    used_bytes: usize,
     tools: Vec<McpTool>,
 }
 
@@ -120,12 +148,18 @@ impl<'a> Found<'a> {
             only,
             names: BTreeSet::new(),
             listed: 0,
+            listed_bytes: 0,
+            used_bytes: 0,
             tools: Vec::new(),
         }
     }
 
     fn add(&mut self, page: Vec<Tool>) -> Result<(), ToolError> {
         self.listed += page.len();
+        self.listed_bytes += page.iter().map(bytes).sum::<usize>();
+        if self.listed_bytes > MOST_LISTED_BYTES {
+            return Err(self.too_long(ListBound::Listed(MOST_LISTED_BYTES)));
+        }
         let is_wanted = |tool: &Tool| self.only.is_empty() || self.only.iter().any(|name| *name == tool.name);
         let wanted: Vec<Tool> = page.into_iter().filter(is_wanted).collect();
         for tool in wanted {
@@ -135,7 +169,12 @@ impl<'a> Found<'a> {
                     tool: tool.name.into_owned(),
                 });
             }
-            self.tools.push(McpTool::new(tool, self.redactor));
+            let tool = McpTool::new(tool, self.redactor);
+            self.used_bytes += tool.bytes();
+            if self.used_bytes > MOST_USED_BYTES {
+                return Err(self.too_long(ListBound::Used(MOST_USED_BYTES)));
+            }
+            self.tools.push(tool);
         }
         if self.tools.len() > MOST_TOOLS {
             return Err(self.too_many(MOST_TOOLS));
@@ -144,6 +183,18 @@ impl<'a> Found<'a> {
             return Err(self.too_many(MOST_LISTED));
         }
         Ok(())
+    }
+
+    /// Whether every tool that is named was found, so that nothing further is to be read.
+    fn is_complete(&self) -> bool {
+        !self.only.is_empty() && self.only.iter().all(|name| self.names.contains(name))
+    }
+
+    fn too_long(&self, bound: ListBound) -> ToolError {
+        ToolError::ListTooLong {
+            server: self.server.to_owned(),
+            bound,
+        }
     }
 
     fn too_many(&self, limit: usize) -> ToolError {

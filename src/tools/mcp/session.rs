@@ -36,7 +36,6 @@ pub(crate) enum McpServer {
         headers: Vec<(String, Secret)>,
     },
     /// By the standard streams of a process that is started for it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "agents name servers by address alone"))]
     Command {
         /// Program and arguments.
         argv: Vec<String>,

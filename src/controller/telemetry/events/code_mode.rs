@@ -6,7 +6,7 @@ use super::Events;
 use super::notes::{Note, approval_awaited, decided, end, waiting};
 use super::send::reference;
 use crate::api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
-use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
+use crate::api::code_mode::{CodeModeAgent, CodeModeRun, CodeModeRunStatus};
 use crate::pipeline::status::{Hold, Until};
 
 impl Events {
@@ -76,7 +76,9 @@ impl Events {
         } else {
             "Failed"
         };
-        self.metrics.code_mode().ended(stage, reason_label(reason));
+        self.metrics
+            .code_mode()
+            .ended(stage, reason_label(reason), spent(status));
         // The answer is no matter of a log.
         tracing::info!(
             namespace = run.namespace().unwrap_or_default(),
@@ -88,6 +90,18 @@ impl Events {
         );
         self.enqueue(reference(run), end(Some(stage), format!("{reason}: {text}")));
     }
+}
+
+/// Seconds from start to end, and tokens sent and received; none of a question that took an answer.
+fn spent(status: &CodeModeRunStatus) -> Option<(f64, u64, u64)> {
+    if status.adopted_from.is_some() {
+        return None;
+    }
+    let (started, ended) = (status.started_at.as_ref()?, status.completed_at.as_ref()?);
+    let seconds = ended.0.duration_since(started.0).as_secs_f64();
+    let tokens = status.tokens.unwrap_or_default();
+    let number = |tokens: i64| u64::try_from(tokens).unwrap_or_default();
+    Some((seconds, number(tokens.input), number(tokens.output)))
 }
 
 /// The reason as a label, which has a bounded set of values.

@@ -114,7 +114,9 @@ fn busy() -> Metrics {
     let code_mode = metrics.code_mode();
     code_mode.set_runs([("Running", 2)]);
     code_mode.set_queued(1);
-    code_mode.ended("Succeeded", "Answered");
+    code_mode.ended("Succeeded", "Answered", Some((2.5, 900, 100)));
+    code_mode.ended("Succeeded", "Answered", None);
+    code_mode.interpreter_started();
     code_mode.program_failed();
     code_mode.tool_called("MCP", false);
     metrics.set_leader(true);
@@ -140,7 +142,7 @@ fn every_metric_stands_on_the_page_for_those_who_run_the_operator() {
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE codegen_operator_")?.split(' ').next())
         .collect();
-    assert_eq!(types.len(), 30, "{types:?}");
+    assert_eq!(types.len(), 33, "{types:?}");
     for name in types {
         let endings = ["", "_total", "_info"];
         let stands = endings

@@ -97,3 +97,20 @@ async fn an_agent_names_tool_image_fault_and_remedy_where_a_program_cannot_be_ha
         assert!(said.contains(part), "{part}: {said}");
     }
 }
+
+#[tokio::test]
+async fn a_server_that_is_a_command_is_refused_in_a_cluster_with_what_to_write() {
+    let mut shop = Shop::without_task("1").await;
+    shop.world.server.remove("codemodeagents", "shop");
+    shop.apply_agent(&json!([{"name": "sums", "mcp": {"command": ["touch", "/tmp/made"]}}]));
+    shop.world.settle::<CodeModeAgent>("shop").await;
+    let agent = shop.world.object::<CodeModeAgent>("shop");
+    let condition = &agent["status"]["conditions"][0];
+    assert_eq!(condition["reason"], "ToolsRefused");
+    let message = condition["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("tool `sums`: mcp.command is a program of a laptop")
+            && message.contains("give mcp.url"),
+        "{message}"
+    );
+}

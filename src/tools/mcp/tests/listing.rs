@@ -41,11 +41,109 @@ async fn a_list_without_an_end_is_left() {
         _ => Reply::Usual,
     })
     .await;
-    let error = list(&client(&fake), &["search"]).await.unwrap_err();
+    let error = list(&client(&fake), &["search"]).await.unwrap_err().to_string();
     assert!(
-        matches!(error, ToolError::TooManyTools { limit: 2_000, .. }),
+        error.starts_with("the MCP server `docs` lists its tools in a loop") && error.contains("`toolNames`"),
         "{error}"
     );
+    assert_eq!(fake.had("tools/list").len(), 2);
+}
+
+/// A server with a page after each page, each of which has `tools`.
+async fn endless_pages(tools: impl Fn(usize) -> Value + Clone + Send + Sync + 'static) -> Fake {
+    Fake::start(move |had| {
+        if had.message["method"] != "tools/list" {
+            return Reply::Usual;
+        }
+        let cursor = had.message["params"]["cursor"].as_str().unwrap_or("0");
+        let page: usize = cursor.parse().unwrap();
+        Reply::Json(json!({"tools": tools(page), "nextCursor": (page + 1).to_string()}))
+    })
+    .await
+}
+
+#[tokio::test]
+async fn pages_without_an_end_are_counted_and_those_that_are_named_are_found_before() {
+    let fake = endless_pages(|page| tools(page..page + 1)).await;
+    let client = client(&fake);
+    let error = list(&client, &["absent"]).await.unwrap_err().to_string();
+    assert!(
+        error.starts_with("the MCP server `docs` lists its tools on more than 200 pages")
+            && error.contains("`toolNames`"),
+        "{error}"
+    );
+    assert_eq!(fake.had("tools/list").len(), 200);
+    assert_eq!(list(&client, &["tool_2"]).await.unwrap().len(), 1);
+    assert_eq!(fake.had("tools/list").len(), 203);
+}
+
+/// A tool whose schema has about `bytes`.
+fn large(number: usize, bytes: usize) -> Value {
+    let mut tool = fake::tool(&format!("tool_{number}"));
+    tool["inputSchema"]["description"] = json!("x".repeat(bytes));
+    tool
+}
+
+#[tokio::test]
+async fn schemas_of_megabytes_are_read_on_the_way_to_those_that_are_named_and_not_used() {
+    let fake = listing(vec![
+        json!([large(0, 700_000)]),
+        json!([large(1, 700_000)]),
+        json!([fake::tool("small")]),
+    ])
+    .await;
+    let client = client(&fake);
+    let error = list(&client, &[]).await.unwrap_err().to_string();
+    assert!(
+        error.starts_with("the MCP server `docs` describes the tools to use in more than 1048576 bytes")
+            && error.contains("`toolNames`"),
+        "{error}"
+    );
+    assert_eq!(list(&client, &["small"]).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn of_a_list_without_an_end_no_more_than_some_megabytes_are_read() {
+    let fake = endless_pages(|page| json!([large(page, 1_000_000)])).await;
+    let error = list(&client(&fake), &["absent"]).await.unwrap_err().to_string();
+    assert!(
+        error.starts_with("the MCP server `docs` lists tools of more than 16777216 bytes together"),
+        "{error}"
+    );
+    assert_eq!(fake.had("tools/list").len(), 17);
+}
+
+#[tokio::test]
+async fn a_page_of_many_megabytes_is_left_in_its_middle() {
+    let fake = listing(vec![json!([large(0, 8_000_000)])]).await;
+    let error = list(&client(&fake), &[]).await.unwrap_err().to_string();
+    assert!(
+        error.starts_with(
+            "the MCP server `docs` did not list its tools: it replied with more than 1048576 bytes, the limit"
+        ),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_lists_one_page_an_hour_is_left_in_time() {
+    let fake = Fake::start(|had| match had.message["method"].as_str() {
+        Some("tools/list") if had.message["params"]["cursor"].is_null() => {
+            Reply::Json(json!({"tools": [fake::tool("first")], "nextCursor": "1"}))
+        }
+        Some("tools/list") => Reply::Raw(silence()),
+        _ => Reply::Usual,
+    })
+    .await;
+    let client = client(&fake);
+    let listed = client
+        .list_tools(&["first".to_owned()], Instant::now() + LONG)
+        .await;
+    assert_eq!(listed.unwrap().len(), 1);
+    let error = client.list_tools(&[], Instant::now() + SHORT).await.unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("in time") && text.contains("`toolNames`"), "{text}");
+    assert!(error.is_transient());
 }
 
 #[tokio::test]
