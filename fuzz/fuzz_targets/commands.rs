@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use codegen_command_policy::{Class, Rules, Script, judge};
+use codegen_command_policy::{Class, Outline, Rules, Script, judge};
 use serde_json::Value;
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::shipped().expect("the rules keep their examples"));
@@ -14,6 +14,7 @@ codegen_operator_fuzz::target!(|bytes| {
     };
     let judged = judge(text, &RULES);
     assert_eq!(judged.parsed.is_some(), judged.class == Class::Safe);
+    assert!(Outline::read(text).is_some() || judged.class == Class::Denied);
     assert!(!judged.rule.is_empty() && !judged.reason.is_empty());
     let Some(script) = judged.parsed else {
         return;

@@ -105,7 +105,7 @@ fn a_script_is_plain_data() {
 #[case("while a; do b; done; for i in x; do c $i; done", json!([["a"], ["b"], ["c", "$i"]]))]
 #[case("f() { a; }; case x in y) b;; esac", json!([["a"], ["b"]]))]
 #[case("ls |", json!([]))]
-fn of_a_denied_command_the_words_are_as_they_are_written(#[case] text: &str, #[case] commands: Value) {
+fn of_a_denied_command_the_words_are_those_of_its_text(#[case] text: &str, #[case] commands: Value) {
     assert_eq!(judge(text, &RULES).class, Class::Denied);
     let outline = Outline::read(text).unwrap_or_default();
     assert_eq!(json!(outline.commands), commands);

@@ -188,7 +188,7 @@ fn named(name: &str, scope: &Scope, is_quoted: bool, units: &mut Vec<Unit>) -> R
 
 /// A word without braces as an argument; nothing where it vanishes.
 fn argument(units: Vec<Unit>, expansion: Expansion) -> Result<Option<Argument>, Denial> {
-    let is_pattern = expansion == Expansion::Full && matches_files(&units);
+    let is_pattern = expansion == Expansion::Full && matches_files(&units) && !is_long_option(&units);
     if expansion == Expansion::Single && units.iter().any(|unit| matches!(unit, Unit::Bare('*' | '?'))) {
         return Err(Denial::syntax(
             "a pattern here is not settled before the command runs: write the name",
@@ -227,6 +227,17 @@ fn argument(units: Vec<Unit>, expansion: Expansion) -> Result<Option<Argument>, 
         _ => Argument::Parts(parts),
     };
     Ok(Some(word))
+}
+
+/// Whether a word is `--NAME=VALUE`. No file is called so: its value is meant for the program.
+fn is_long_option(units: &[Unit]) -> bool {
+    let mut characters = units.iter().map(|unit| match unit {
+        Unit::Bare(c) | Unit::Quoted(c) => Some(*c),
+        Unit::Quotes | Unit::Later(_) => None,
+    });
+    let has_dashes = characters.next() == Some(Some('-')) && characters.next() == Some(Some('-'));
+    let is_name = |c: &Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c == '-');
+    has_dashes && characters.find(|c| !is_name(c)) == Some(Some('='))
 }
 
 /// Whether a word is a pattern: brackets count when they are closed.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::{Class, Judgement, Rules, judge};
 
 const ATTACKS: &str = include_str!("../testdata/attacks.list");
+const FURTHER: &str = include_str!("../testdata/further.list");
 pub(super) const BENIGN: &str = include_str!("../testdata/benign.list");
 
 pub(super) fn rules() -> Rules {
@@ -67,24 +68,32 @@ fn no_attack_gets_past_the_policy() {
     assert!(wrong.is_empty(), "{} of {count}: {wrong:#?}", wrong.len());
 }
 
+/// How many commands a list has, and those that are denied.
+fn denied_of(list: &'static str) -> (usize, Vec<String>) {
+    let rules = rules();
+    let judged = lines(list).map(|line| (line, judge(&command(line), &rules)));
+    let denied = judged
+        .filter(|(_, judged)| judged.class == Class::Denied)
+        .map(|(line, judged)| format!("{line}: {}: {}", judged.rule, judged.reason));
+    (lines(list).count(), denied.collect())
+}
+
 #[test]
 fn of_what_agents_write_at_most_two_in_a_hundred_are_denied() {
-    let rules = rules();
-    let judged: Vec<_> = lines(BENIGN)
-        .map(|line| (line, judge(&command(line), &rules)))
-        .collect();
-    let denied: Vec<String> = judged
-        .iter()
-        .filter(|(_, judged)| judged.class == Class::Denied)
-        .map(|(line, judged)| format!("{line}: {}: {}", judged.rule, judged.reason))
-        .collect();
-    assert!(judged.len() >= 300, "{}", judged.len());
+    let (count, denied) = denied_of(BENIGN);
+    assert!(count >= 300, "{count}");
     assert!(
-        denied.len() * 50 <= judged.len(),
-        "{} of {}: {denied:#?}",
-        denied.len(),
-        judged.len()
+        denied.len() * 50 <= count,
+        "{} of {count}: {denied:#?}",
+        denied.len()
     );
+}
+
+#[test]
+fn of_commands_that_are_newer_than_the_rules_no_more_are_denied_than_were() {
+    let (count, denied) = denied_of(FURTHER);
+    println!("{} of {count}: {denied:#?}", denied.len());
+    assert!(count == 133 && denied.len() <= 40, "{} of {count}", denied.len());
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl Walk<'_> {
             Reading::Options => check_options(rule, &call, scope)?,
             Reading::Awk => awk::check(rule, &call)?,
             Reading::Builtin => return self.builtin_call(&call),
-            Reading::Find => self.find(&mut call)?,
+            Reading::Find => find::check(&call)?,
             Reading::Python => self.python(rule, &call)?,
             Reading::Sed => sed::check(rule, &call, scope)?,
             Reading::Shell => return self.shell(&call, scope),
