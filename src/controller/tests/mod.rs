@@ -12,6 +12,7 @@ mod request;
 pub mod world;
 
 mod adoption;
+mod agent;
 mod conflict;
 mod deletion;
 mod history;

@@ -1,4 +1,4 @@
-//! A model behind HTTP that gives each kind of call its reply, the same each time.
+//! A model behind HTTP that gives each kind of call its reply, the same each time; of an agent each turn its own, which are a list.
 
 use std::collections::BTreeMap;
 
@@ -21,6 +21,9 @@ impl Provider {
             .collect();
         Mock::given(method("POST"))
             .respond_with(move |request: &Request| match replies.get(&kind_of(request)) {
+                Some(turns) if kind_of(request) == TURN => {
+                    ResponseTemplate::new(200).set_body_json(turn(turns, request))
+                }
                 Some(reply) => ResponseTemplate::new(200).set_body_json(completion(reply)),
                 None => ResponseTemplate::new(400),
             })
@@ -53,8 +56,33 @@ impl Provider {
     }
 }
 
+const TURN: &str = "turn";
+
+fn body_of(request: &Request) -> Value {
+    serde_json::from_slice(&request.body).unwrap()
+}
+
+/// What an agent says after as many turns as the request has: the tools that it calls.
+fn turn(turns: &str, request: &Request) -> Value {
+    let turns: Vec<Vec<(String, Value)>> = serde_json::from_str(turns).unwrap();
+    let body = body_of(request);
+    let messages = body["messages"].as_array().unwrap().iter();
+    let number = messages.filter(|message| message["role"] == "assistant").count();
+    let call = |(index, (name, input)): (usize, &(String, Value))| {
+        let function = json!({"name": name, "arguments": input.to_string()});
+        json!({"id": format!("call-{number}-{index}"), "type": "function", "function": function})
+    };
+    let calls: Vec<Value> = turns[number].iter().enumerate().map(call).collect();
+    let mut completion = completion("");
+    completion["choices"][0]["message"]["tool_calls"] = calls.into();
+    completion
+}
+
 fn kind_of(request: &Request) -> String {
-    let body: Value = serde_json::from_slice(&request.body).unwrap();
+    let body = body_of(request);
+    if body.get("tools").is_some() {
+        return TURN.to_owned();
+    }
     let name = body.pointer("/response_format/json_schema/name");
     name.and_then(Value::as_str).unwrap().to_owned()
 }
