@@ -32,12 +32,17 @@ pub(super) const RULES_OF_AGENTS: &[(&str, &str, &str)] = &[
     (
         "model: {name: m}\ntools: [{name: a, mcp: {serverRef: {name: docs}}}]",
         "model: {name: m}\ntools: [{name: a, mcp: {url: 'http://docs:8080/mcp', serverRef: {name: docs}}}]",
-        "spec.tools[0].mcp: give exactly one of url (the address of an MCP server) and serverRef (a RemoteMCPServer of kagent in this namespace)",
+        "spec.tools[0].mcp: give exactly one of url (the address of an MCP server), serverRef (a RemoteMCPServer of kagent in this namespace) and command (a program of a laptop)",
     ),
     (
         "model: {name: m}\ntools: [{name: a, mcp: {serverRef: {name: docs}}}]",
         "model: {name: m}\ntools: [{name: a, mcp: {serverRef: {name: docs}, headersFrom: [{name: A, secretKeyRef: {name: s, key: k}}]}}]",
         "spec.tools[0].mcp: headers of a RemoteMCPServer are its own: write them there, or give url instead of serverRef",
+    ),
+    (
+        "model: {name: m}\ntools: [{name: a, mcp: {command: [server, --quiet]}}]",
+        "model: {name: m}\ntools: [{name: a, mcp: {command: [server], headersFrom: [{name: A, secretKeyRef: {name: s, key: k}}]}}]",
+        "spec.tools[0].mcp: a command has no request headers: leave headersFrom out",
     ),
     (
         "model: {name: m}\ntools: [{name: a, http: {url: 'https://h', headersFrom: [{name: A, secretKeyRef: {name: s, key: k}}, {name: B, secretKeyRef: {name: s, key: k}}]}}]",
