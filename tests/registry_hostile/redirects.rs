@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use codegen_operator::registry::{Artifact, ArtifactFile, Foundation};
+use codegen_operator::registry::{Artifact, ArtifactFile, FileContent, Foundation};
 use serde_json::json;
 use wiremock::matchers::{header_exists, path, path_regex};
 use wiremock::{Mock, ResponseTemplate};
@@ -15,7 +15,7 @@ fn outputs() -> Artifact {
         files: vec![ArtifactFile {
             title: "summary.csv".to_owned(),
             media_type: "text/csv",
-            bytes: b"x\n1\n".to_vec(),
+            content: FileContent::Bytes(b"x\n1\n".to_vec()),
             annotations: BTreeMap::new(),
         }],
         annotations: BTreeMap::new(),
