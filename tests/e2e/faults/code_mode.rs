@@ -1,4 +1,4 @@
-//! Questions whose operator is killed while a call of each kind is in flight.
+//! Questions whose operator is killed, or which are suspended, while a call is in flight.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,6 +14,7 @@ use codegen_operator::api::CodeGenRun;
 use codegen_operator::api::code_mode::{CodeModeRun, CodeModeRunStatus};
 use kube::ResourceExt;
 use kube::api::ListParams;
+use kube::runtime::wait::await_condition;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -32,7 +33,7 @@ const REPLIES: &str = concat!(
     include_str!("../replies/in-flight.jsonl")
 );
 
-/// Servers of tools in the test's process. A call that is held has no answer.
+/// Servers of tools in the test's process. A call that is held has no answer until its tool is not held any more.
 #[derive(Clone, Default)]
 struct Tools(Arc<Mutex<Conduct>>);
 
@@ -82,8 +83,9 @@ impl Tools {
             *state.calls.entry(tool).or_default() += 1;
             state.held == Some(tool)
         };
-        if is_held {
-            std::future::pending::<()>().await;
+        let mut poll = tokio::time::interval(Duration::from_millis(20));
+        while is_held && self.0.lock().unwrap().held == Some(tool) {
+            poll.tick().await;
         }
         Json(value).into_response()
     }
@@ -226,6 +228,64 @@ async fn a_kill_during_a_call_of_any_kind_repeats_nothing_that_is_recorded_and_g
         drop(own);
     })
     .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_question_that_is_suspended_in_the_middle_of_its_program_calls_nothing_until_it_is_resumed() {
+    const LOOP: &str = include_str!("../replies/loop.jsonl");
+    in_space("in-the-middle", async |space| {
+        let model = Model::start(space, LOOP, &[AGENT], Duration::ZERO).await;
+        let tools = Tools::default();
+        let address = tools.clone().start().await;
+        let listed = |config: &mut Value| {
+            config["codeMode"] = json!({"allowedEndpoints": [format!("http://{address}")]});
+        };
+        let own = Own::start_with(space, &model, seed(), listed).await;
+        let spec = json!({
+            "model": {
+                "name": "recorded", "baseURL": model.base_url(AGENT),
+                "apiKeySecretRef": {"name": "openai", "key": "api-key"},
+            },
+            "tools": [{"name": "rate", "http": {"url": format!("http://{address}/rate"), "result": {"type": "number"}}}],
+        });
+        apply(space, "CodeModeAgent", AGENT, &spec);
+        tools.hold(Some("rate"));
+        ask(space, "rates");
+        tools.has_called("rate", 1).await;
+        suspend(space, "rates", true);
+        // The operator's watch has it by then.
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        tools.hold(None);
+        let is_suspended = |run: Option<&CodeModeRun>| {
+            let status = run.and_then(|run| run.status.as_ref());
+            status.is_some_and(|status| status.reason.as_deref() == Some("Suspended"))
+        };
+        let wait = await_condition(space.api::<CodeModeRun>(), "rates", is_suspended);
+        let waited = Box::pin(tokio::time::timeout(SOON, wait)).await;
+        waited.expect("it is not suspended").unwrap();
+        assert_eq!(tools.calls("rate"), 1);
+        suspend(space, "rates", false);
+        let status = status_of(space, "rates").await;
+        assert_eq!(status.reason.as_deref(), Some("Answered"), "{status:#?}");
+        assert_eq!(status.answer.unwrap().text, "9");
+        assert_eq!(tools.calls("rate"), 3, "what was recorded is not asked again");
+        drop(own);
+    })
+    .await;
+}
+
+fn suspend(space: &Space, question: &str, suspend: bool) {
+    let patch = json!({"spec": {"suspend": suspend}}).to_string();
+    space.kubectl(&[
+        "patch",
+        "codemoderun",
+        question,
+        "--type",
+        "merge",
+        "--patch",
+        &patch,
+    ]);
 }
 
 /// The operator is killed, the tools answer again, and another operator begins.
