@@ -371,6 +371,7 @@ async fn a_digest_of_the_same_files_is_that_of_an_artifact_that_the_operator_pus
         annotations: place.request("", "").annotations,
         owner: (RUN, "lab/run".to_owned()),
     };
-    let pushed = client.push_artifact(&place.reference("by-the-operator"), artifact);
+    let reference = place.reference("by-the-operator");
+    let pushed = client.push_artifact(&reference, artifact);
     assert_eq!(pushed.await.unwrap().digest, digest);
 }
