@@ -122,7 +122,10 @@ async fn a_pod_pushes_from_the_claim_once_the_run_has_succeeded_and_goes_with_wh
     time_is_over(&world);
     world.reconcile::<CodeGenRun>("count").await;
     assert_eq!(world.server.all("codegenruns").len(), 0);
-    assert_eq!(world.events("count").await, ["Succeeded", "Pushing", "Pushed"]);
+    assert_eq!(
+        world.events("count").await,
+        ["ReadingOutputs", "Succeeded", "Pushing", "Pushed"]
+    );
 }
 
 #[tokio::test]
