@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
-use tokio::sync::Mutex;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::model::Secret;
@@ -91,8 +91,10 @@ impl Command {
             line: 0,
             exceeded: Arc::clone(&sent_too_much),
         };
+        let (group, status) = Group::watch(child).map_err(|error| self.not_started(&error))?;
         let process = Process {
-            child: Mutex::new(child),
+            _group: group,
+            status,
             words: Words::of(stderr),
             sent_too_much,
             max_bytes,
@@ -110,7 +112,9 @@ impl Command {
 
 /// The process of a server; it and what it started end when this is dropped.
 pub(super) struct Process {
-    child: Mutex<Child>,
+    _group: Group,
+    /// None while it runs.
+    status: watch::Receiver<Option<ExitStatus>>,
     words: Words,
     sent_too_much: Arc<AtomicBool>,
     max_bytes: usize,
@@ -137,19 +141,47 @@ impl Process {
 
     /// Its status, if it ends now: its streams are closed a moment before.
     async fn ended(&self) -> Option<ExitStatus> {
-        let mut child = self.child.lock().await;
-        let ended = tokio::time::timeout(WORDS_DEADLINE, child.wait()).await;
-        ended.ok()?.ok()
+        let mut status = self.status.clone();
+        let ended = tokio::time::timeout(WORDS_DEADLINE, status.wait_for(Option::is_some)).await;
+        *ended.ok()?.ok()?
     }
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        // None once it was waited for, when the number may be another process's.
-        let id = self.child.get_mut().id().and_then(|id| i32::try_from(id).ok());
-        if let Some(group) = id.and_then(Pid::from_raw) {
-            let _ = kill_process_group(group, Signal::KILL);
+/// A process and what it started, which is killed once: when that process has ended, or when this is dropped.
+struct Group(Arc<SyncMutex<Option<Pid>>>);
+
+impl Group {
+    /// The group that a child leads, and its status once it has ended. What it started may hold its streams open, for which nobody waits then.
+    fn watch(mut child: Child) -> io::Result<(Self, watch::Receiver<Option<ExitStatus>>)> {
+        let leader = child.id().and_then(|id| i32::try_from(id).ok());
+        let leader = leader.and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
+        let group = Self(Arc::new(SyncMutex::new(Some(leader))));
+        let (sender, status) = watch::channel(None);
+        let watched = Self(Arc::clone(&group.0));
+        // It is not reaped by this: until it is, its number is no other group's.
+        let end = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let ended = tokio::task::spawn_blocking(move || waitid(WaitId::Pid(leader), end));
+        tokio::spawn(async move {
+            let _ = ended.await;
+            watched.kill();
+            if let Ok(ended) = child.wait().await {
+                sender.send_replace(Some(ended));
+            }
+        });
+        Ok((group, status))
+    }
+
+    fn kill(&self) {
+        let leader = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(leader) = leader {
+            let _ = kill_process_group(leader, Signal::KILL);
         }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
     }
 }
 

@@ -103,9 +103,10 @@ async fn a_run_goes_on_whatever_becomes_of_its_operator_and_its_sandbox() {
     };
     with_tables("faults-runs", two_places, async |space, mut own, model| {
         apply(space, "killed", &way("slowly"));
+        pod_of(space, "killed").await;
+        // Last, for its Pod must not end by itself before it is deleted.
         apply(space, "deleted", &way("slowly"));
         let pod = pod_of(space, "deleted").await;
-        pod_of(space, "killed").await;
         apply(space, "third", &way("well"));
         until(space, "third", "without a place", SOON, |run| {
             matches!(condition(run, "Reconciling"), Some(("True", "Queued", message)) if message.contains("limits.maxConcurrentRuns"))
