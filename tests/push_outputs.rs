@@ -28,7 +28,7 @@ use shake::Shake256;
 use shake::digest::{ExtendableOutput as _, Update as _, XofReader as _};
 
 /// Bytes of the file that the program is not to hold: more than the memory that it is given.
-const LARGE: u64 = 384 << 20;
+const LARGE: u64 = 160 << 20;
 /// Memory that it may use at most, kB.
 const MOST_MEMORY: u64 = 128 << 10;
 
@@ -178,9 +178,13 @@ fn run(request: &PushRequest, credentials: &Path) -> (PushReport, u64) {
     let message = fs::read_to_string(message).unwrap();
     let (_, announced) = message.split_once('\n').unwrap();
     let announced: Value = serde_json::from_str(announced).unwrap();
-    let packed = BASE64
-        .decode(announced["report"]["packed"].as_str().unwrap())
-        .unwrap();
+    let marker = format!("{} ", announced["report"]["marker"].as_str().unwrap());
+    let log = String::from_utf8(output.stdout).unwrap();
+    let packed: String = log
+        .lines()
+        .filter_map(|line| line.strip_prefix(&marker))
+        .collect();
+    let packed = BASE64.decode(packed).unwrap();
     let mut report = Vec::new();
     flate2::read::ZlibDecoder::new(packed.as_slice())
         .read_to_end(&mut report)

@@ -22,8 +22,8 @@ use crate::tools::ToolError;
 const PASSED_ON: [&str; 8] = [
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TMPDIR",
 ];
-/// Bytes of the end of its standard error that are held.
-const LONGEST_WORDS: usize = 2_048;
+/// Bytes of the end of its standard error that are held, and shown: of a traceback the last lines say what was wrong.
+const LONGEST_WORDS: usize = 400;
 /// Time for what a process said last to arrive.
 const WORDS_DEADLINE: Duration = Duration::from_millis(500);
 
