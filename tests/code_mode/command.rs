@@ -57,7 +57,7 @@ fn what_a_command_said_before_its_end_is_shown_and_bounded() {
     let output = case.ask();
     expect_code(&output, 1);
     let said = document(&output).to_string();
-    assert!(said.contains("xxx the index is gone"), "{said}");
+    assert!(said.contains("and said: the index is gone"), "{said}");
     let shown = stderr(&output);
     assert!(said.len() + shown.len() < 30_000, "{said}\n{shown}");
 }

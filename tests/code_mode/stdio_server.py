@@ -20,7 +20,7 @@ TOOLS = [
 
 def call(params):
     if sys.argv[1] == "fail":
-        print("x" * 100_000 + " the index is gone", file=sys.stderr, flush=True)
+        print("x" * 100_000 + "\nthe index is gone", file=sys.stderr, flush=True)
         sys.exit(3)
     if params["name"] == "variables":
         return {"content": [{"type": "text", "text": json.dumps(sorted(os.environ))}]}

@@ -22,7 +22,7 @@ use crate::tools::ToolError;
 const PASSED_ON: [&str; 8] = [
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TMPDIR",
 ];
-/// Bytes of the end of its standard error that are held, and shown: of a traceback the last lines say what was wrong.
+/// Bytes of the end of its standard error that are held; of them the last line is shown, which says in a traceback what was wrong.
 const LONGEST_WORDS: usize = 400;
 /// Time for what a process said last to arrive.
 const WORDS_DEADLINE: Duration = Duration::from_millis(500);
@@ -213,7 +213,8 @@ impl Words {
         // Whatever it started may hold the stream open.
         let _ = tokio::time::timeout(WORDS_DEADLINE, self.is_whole.cancelled()).await;
         let end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&end).trim().to_owned()
+        let end = String::from_utf8_lossy(&end);
+        end.trim().lines().next_back().unwrap_or_default().to_owned()
     }
 }
 
