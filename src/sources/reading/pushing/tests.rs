@@ -109,6 +109,8 @@ fn no_link_is_followed() {
     fs::write(secret.path(), "a\n1\n").unwrap();
     fs::remove_file(folder.path().join("levels")).unwrap();
     symlink(secret.path(), folder.path().join("levels")).unwrap();
+    // Whoever follows it finds what the run wrote.
+    assert_eq!(fs::read(folder.path().join("levels")).unwrap(), b"a\n1\n");
     assert!(changed(&request).ends_with("it is a link or a socket"));
 
     let (folder, request) = place();
@@ -131,7 +133,9 @@ fn a_link_that_takes_the_place_of_a_file_before_it_is_sent_is_not_followed() {
     };
     assert!((file.open)().is_ok());
     fs::remove_file(folder.path().join("levels")).unwrap();
-    symlink("/etc/hostname", folder.path().join("levels")).unwrap();
+    let secret = tempfile::NamedTempFile::new().unwrap();
+    symlink(secret.path(), folder.path().join("levels")).unwrap();
+    assert!(fs::File::open(folder.path().join("levels")).is_ok());
     assert!((file.open)().is_err());
 }
 
