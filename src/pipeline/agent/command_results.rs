@@ -10,6 +10,8 @@ use super::step::{CallResult, CommandResult, CommandRun};
 const NOT_BEGUN: &str = "This command was not run: the sandbox ended before it was its turn.";
 /// What is said of a command that was running when its sandbox ended.
 const INTERRUPTED: &str = "The sandbox ended while this command ran.";
+/// The exit code of a command that a signal killed which it cannot handle (128 + SIGKILL).
+const KILLED: i32 = 137;
 /// What is said of commands whose sandbox left no report.
 const LOST: &str = "The sandbox ended without a report: the limit of memory was met, or something ended all of its processes. What this \
                     command wrote and changed is lost: the files are as they were before.";
@@ -28,6 +30,9 @@ pub(super) fn command_results(
             None if run.is_lost => LOST.to_owned(),
             done => command_text(done, ended),
         };
+        if let Some(why) = ended.filter(|_| is_killed(run, index)) {
+            let _ = write!(text, "\n[{why}]");
+        }
         if index + 1 == asked {
             for line in &run.left_out {
                 // Writing to a string cannot fail.
@@ -48,6 +53,11 @@ pub(super) fn command_results(
         }
     };
     (0..asked).map(result).collect()
+}
+
+/// Whether a command is the last that ended and was killed: what its sandbox ended for has met it, whichever of the two was seen first.
+fn is_killed(run: &CommandRun, index: usize) -> bool {
+    index + 1 == run.results.len() && run.results[index].exit == KILLED
 }
 
 /// What a command wrote and how it ended; `ended` says why the sandbox ended early.

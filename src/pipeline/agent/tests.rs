@@ -372,6 +372,18 @@ fn a_command_that_ran_when_its_sandbox_ended_is_not_called_one_that_never_ran() 
 }
 
 #[test]
+fn a_command_that_was_killed_before_its_sandbox_ended_is_told_which_limit_was_met() {
+    let why = "It ended because a limit was met: memory.";
+    let killed = json!({"results": [{"exit": 0, "output": "1"}, {"exit": 137}]});
+    let results = ran(killed.clone(), Some(why));
+    assert!(!results[0].text.contains(why), "{}", results[0].text);
+    assert!(results[1].text.contains(why), "{}", results[1].text);
+    assert_eq!(ran(killed, None)[1].text, "(no output)\n[exit code 137]");
+    let failed = ran(json!({"results": [{"exit": 0}, {"exit": 1}]}), Some(why));
+    assert!(!failed[1].text.contains(why), "{}", failed[1].text);
+}
+
+#[test]
 fn a_command_has_times_of_its_own() {
     let results = ran(
         json!({"results": [{"startedAt": 900.5, "seconds": 2.0}, {"startedAt": 1e300, "seconds": 1e300}]}),
