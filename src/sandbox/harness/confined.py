@@ -79,6 +79,14 @@ class Confined:
             here = inner
         return here, names[-1] if names else "."
 
+    def is_writable(self, folder: str, path: str, is_below: bool) -> bool:
+        """Whether a path, by its form, is one of the writable folders or below one."""
+        try:
+            _, names = self._below(folder, path, self._writable)
+        except Refused:
+            return False
+        return bool(names) or not is_below
+
     @staticmethod
     def _below(folder: str, path: str, roots: tuple[str, ...]) -> tuple[str, list[str]]:
         whole = os.path.normpath(os.path.join(folder, path))
