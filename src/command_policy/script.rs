@@ -80,8 +80,14 @@ pub enum Run {
     Subshell(Vec<Statement>),
     /// `if`, with each `elif`.
     If(Conditional),
-    /// `for`, over what patterns match.
+    /// `for`, over words.
     For(Loop),
+    /// `while` and `until`.
+    While(WhileLoop),
+    /// Variables of the script itself, in order.
+    Assign(Vec<(String, Argument)>),
+    /// `read`.
+    Read(ReadCall),
 }
 
 /// A program and what it is started with.
@@ -98,6 +104,30 @@ pub struct ProgramCall {
     /// Milliseconds after which it is ended with status 124, as `timeout` does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
+    /// What is required of arguments that are not settled before it runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
+}
+
+/// What is required of an argument once it is filled in: where it is not, the program does not start.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// Which argument, from 0 on.
+    pub argument: usize,
+    /// What it is then.
+    pub is: Requirement,
+}
+
+/// What an argument must be. It is one word in any case, except of a pattern, where each of them is.
+#[derive(Serialize, Deserialize, Debug, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum Requirement {
+    /// Not empty, no option and no sign of an expression.
+    Operand,
+    /// An operand that is a path of one of the folders that a command may write to.
+    Writable,
+    /// Such a path below one of these folders.
+    Below,
 }
 
 /// A program of the table.
@@ -135,6 +165,10 @@ pub enum Builtin {
     False,
     /// Prints the folder.
     Pwd,
+    /// Ends a loop, or as many as it says.
+    Break,
+    /// Ends a pass of a loop.
+    Continue,
 }
 
 /// Conditions and what follows them.
@@ -161,10 +195,38 @@ pub struct Branch {
 pub struct Loop {
     /// The variable of [`Part::Variable`].
     pub variable: String,
-    /// Literals and patterns.
+    /// What it has as its value, one after the other.
     pub words: Vec<Argument>,
     /// What runs for each.
     pub body: Vec<Statement>,
+}
+
+/// A loop until its condition fails, or succeeds.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct WhileLoop {
+    /// `until`: it runs as long as the condition fails.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub until: bool,
+    /// The last status counts.
+    pub condition: Vec<Statement>,
+    /// What runs each time.
+    pub body: Vec<Statement>,
+}
+
+/// A line of the input, as variables.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct ReadCall {
+    /// The last of them gets what is left of the line.
+    pub variables: Vec<String>,
+    /// What separates fields, where it is not a blank.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub separators: Option<String>,
+    /// What ends the line, where it is no line end; empty for the character 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
+    /// Whether a backslash stands for itself.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub raw: bool,
 }
 
 /// A redirection of one stream.
@@ -190,6 +252,8 @@ pub enum Target {
     Duplicate(u8),
     /// The text of a here-document or here-string.
     Data(Argument),
+    /// What commands print, as `< <(...)` reads it.
+    Process(Vec<Statement>),
 }
 
 /// One argument.
@@ -216,10 +280,40 @@ pub enum Part {
     PipeStatus(u8),
     /// `$PWD`.
     Folder,
-    /// The variable of a loop. Its value never begins with a dash.
+    /// A variable of the script.
     Variable(String),
+    /// `$(...)`: what commands print, without the line ends after it.
+    Output(Vec<Statement>),
+    /// `$((...))`.
+    Arithmetic(Expression),
+    /// `<(...)`: a path at which it is read what commands print.
+    Process(Vec<Statement>),
+    /// A part that is not quoted: it is split at blanks, and what it has of patterns counts.
+    Fields(Box<Part>),
     /// The path of a program: the first at which there is a file.
     Program(Vec<String>),
+}
+
+/// An expression of whole numbers.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum Expression {
+    /// A number.
+    Number(i64),
+    /// The number that a variable holds; nothing in it is evaluated.
+    Variable(String),
+    /// An operator, as it is written, and what it stands before or between.
+    Operation(String, Vec<Expression>),
+}
+
+impl Part {
+    /// Whether it is what commands print.
+    pub(crate) fn has_commands(&self) -> bool {
+        match self {
+            Self::Fields(part) => part.has_commands(),
+            part => matches!(part, Self::Output(_)),
+        }
+    }
 }
 
 impl Argument {
@@ -236,6 +330,15 @@ impl Argument {
     #[must_use]
     pub fn is_pattern(&self) -> bool {
         matches!(self, Self::Parts(parts) if parts.iter().any(|part| matches!(part, Part::Pattern(_))))
+    }
+
+    /// Whether it begins with what commands print.
+    pub(crate) fn begins_with_output(&self) -> bool {
+        let Self::Parts(parts) = self else { return false };
+        let first = parts
+            .iter()
+            .find(|part| !matches!(part, Part::Text(text) if text.is_empty()));
+        first.is_some_and(Part::has_commands)
     }
 
     /// The literal that it begins with, and whether that is all of it.

@@ -1,10 +1,14 @@
 //! From the tree of the grammar to what is executed: every node is settled, or the command is denied.
 
+mod assigned;
 mod compound;
 mod folders;
+mod loops;
 mod programs;
+mod read;
 mod redirections;
 mod simple;
+mod substitution;
 
 use brush_parser::ast::{self, AndOr, SeparatorOperator};
 
@@ -25,8 +29,8 @@ pub(crate) struct Walk<'r> {
     /// The rule that takes the command, and its reason.
     pub(crate) intercepted: Option<(String, String)>,
     commands: usize,
-    /// How many shells within shells this is in.
-    shells: usize,
+    /// How many scripts within scripts this is in.
+    depth: usize,
 }
 
 impl<'r> Walk<'r> {
@@ -36,7 +40,7 @@ impl<'r> Walk<'r> {
             used: Vec::new(),
             intercepted: None,
             commands: 0,
-            shells: 0,
+            depth: 0,
         }
     }
 
@@ -88,7 +92,11 @@ impl<'r> Walk<'r> {
             // An assignment succeeds, so what follows it with && runs as surely.
             scope.is_unconditional &= only_assigns && after == After::Success;
             only_assigns &= assigns(pipeline);
+            let before = scope.clone();
             let (pipeline, then) = self.pipeline(pipeline, scope)?;
+            if !scope.is_unconditional {
+                scope.join(before);
+            }
             folders = folders.then(after, then);
             rest.push(Next { after, pipeline });
         }
@@ -117,7 +125,7 @@ impl<'r> Walk<'r> {
         } else {
             for part in &pipeline.seq {
                 // Each part of a pipeline is a subshell.
-                commands.push(self.command(part, &mut scope.clone())?.0);
+                commands.push(self.command(part, &mut scope.subshell())?.0);
             }
         }
         if commands.is_empty() {
