@@ -1,6 +1,5 @@
 //! From the tree of the grammar to what is executed: every node is settled, or the command is denied.
 
-mod assigned;
 mod compound;
 mod folders;
 mod loops;
@@ -10,11 +9,13 @@ mod redirections;
 mod simple;
 mod substitution;
 
+use std::collections::BTreeSet;
+
 use brush_parser::ast::{self, AndOr, SeparatorOperator};
 
 use crate::denial::Denial;
 use crate::rules::{RefusingRule, Rules};
-use crate::scope::Scope;
+use crate::scope::{Known, Scope};
 use crate::script::{After, Next, Pipeline, Script, Statement};
 use folders::Folders;
 
@@ -31,6 +32,9 @@ pub(crate) struct Walk<'r> {
     commands: usize,
     /// How many scripts within scripts this is in.
     depth: usize,
+    /// The variables that the loop around what is settled has assigned, and whether it is left before its end.
+    assigned: BTreeSet<String>,
+    leaves_loop: bool,
 }
 
 impl<'r> Walk<'r> {
@@ -41,6 +45,8 @@ impl<'r> Walk<'r> {
             intercepted: None,
             commands: 0,
             depth: 0,
+            assigned: BTreeSet::new(),
+            leaves_loop: false,
         }
     }
 
@@ -154,6 +160,12 @@ impl<'r> Walk<'r> {
             self.used.push(rule.to_owned());
         }
         Ok(())
+    }
+
+    /// Notes what a variable becomes.
+    fn note(&mut self, name: &str, known: Known, scope: &mut Scope) {
+        self.assigned.insert(name.to_owned());
+        scope.variables.insert(name.to_owned(), known);
     }
 
     fn intercept(&mut self, rule: &RefusingRule) {

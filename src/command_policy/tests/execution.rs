@@ -381,6 +381,18 @@ fn a_value_becomes_no_option_and_no_path_outside() {
         "x=$(echo 'y[$(touch made)]'); echo $((x + 1))",
         "x=$(echo 1+1); echo $((x + 1))",
         "x=$(echo y); y=$(echo 1); echo $((x + 1))",
+        // What is known of a variable is not what it was before a loop, a redirection that fails, or a value that there is none of.
+        "x=a.txt; while true; do rm \"$x\" || exit; \"read\" x; done < words.txt",
+        "for x in b.t*; do while true; do rm \"$x\" || exit; \\read x; done < words.txt; done",
+        "x=$(echo -delete); for f in a.t*; do x=\"$f\" > nothing/x; find \"$x\"; done",
+        "x=$(echo -delete); for f in a.t*; do { x=\"$f\"; } > nothing/x; find \"$x\"; done",
+        "x=$(echo -delete); y=$(echo z); for f in a.t*; do n=$((y)) x=\"$f\"; find \"$x\"; done",
+        "x=$(echo -delete); for f in a.t*; do [ -d \"$f\" ] && x=\"$f\"; find \"$x\"; done",
+        "x=$(echo -delete); for f in a.t*; do if false; then x=\"$f\"; fi; find \"$x\"; done",
+        "x=$(echo -delete); for f in a.t*; do (x=\"$f\"); find \"$x\"; done",
+        "x=$(echo -delete); for f in a.t*; do x=\"$f\" | cat; find \"$x\"; done",
+        "x=$(echo -delete); for f in a.t*; do y=$(x=\"$f\"); find \"$x\"; done",
+        "x=$(echo -delete); for f in a.t*; do for x in \"$f\"*.nothing; do true; done; x=$(echo -delete); find \"$x\"; done",
     ] {
         let found = machine.executed(&script(text), 10.0);
         assert_ne!((text, found.status), (text, 0), "{}", found.output);

@@ -22,7 +22,13 @@ impl Walk<'_> {
             ast::Command::Simple(simple) => self.simple(simple, scope),
             ast::Command::Compound(compound, redirected) => {
                 let redirections = self.redirections(redirected.as_ref(), scope)?;
-                let (run, folders) = self.compound(compound, scope)?;
+                let before = (!redirections.is_empty()).then(|| scope.clone());
+                let (run, mut folders) = self.compound(compound, scope)?;
+                // Where a redirection fails, nothing of it runs.
+                if let Some(before) = before {
+                    scope.join(before);
+                    folders = Folders::of(scope);
+                }
                 Ok((Command { run, redirections }, folders))
             }
             ast::Command::ExtendedTest(test, redirected) => {

@@ -3,7 +3,6 @@
 use brush_parser::ast;
 
 use super::Walk;
-use super::assigned::Body;
 use super::compound::{alone, single};
 use super::folders::Folders;
 use crate::denial::Denial;
@@ -30,47 +29,45 @@ impl Walk<'_> {
         for value in values {
             words.extend(words::arguments(&value.value, scope, self)?);
         }
-        let body = Body::read(&[&clause.body.list]);
-        if words.iter().all(|word| word.text().is_some()) && !body.leaves {
-            return self.over_literals(clause, words, scope);
+        if words.iter().all(|word| word.text().is_some()) {
+            let was_left = std::mem::replace(&mut self.leaves_loop, false);
+            let mut after = scope.clone();
+            let settled = self.over_literals(clause, &words, &mut after)?;
+            if !std::mem::replace(&mut self.leaves_loop, was_left) {
+                *scope = after;
+                return Ok(settled);
+            }
         }
         let known = known_of_all(&words, scope)?;
         let variable = clause.variable_name.clone();
-        let mut inner = scope.clone();
-        inner.forget(&body.assigned);
-        inner.variables.insert(variable.clone(), known);
-        let (folders, settled) = self.repeated(inner, |walk, inner| walk.list(&clause.body.list, inner))?;
-        scope.folders = folders;
-        // What they are afterwards depends on how often it ran.
-        scope.forget(body.assigned.iter().chain([&variable]));
-        let body = settled;
-        Ok((
-            Run::For(Loop {
-                variable,
-                words,
-                body,
-            }),
-            Folders::of(scope),
-        ))
+        let body = self.repeated(scope, |walk, inner| {
+            walk.note(&variable, known.clone(), inner);
+            walk.list(&clause.body.list, inner)
+        })?;
+        let run = Run::For(Loop {
+            variable,
+            words,
+            body,
+        });
+        Ok((run, Folders::of(scope)))
     }
 
     /// A loop over literals is its body for each of them.
     fn over_literals(
         &mut self,
         clause: &ast::ForClauseCommand,
-        literals: Vec<Argument>,
+        literals: &[Argument],
         scope: &mut Scope,
     ) -> Result<(Run, Folders), Denial> {
         let variable = &clause.variable_name;
         let outer = std::mem::replace(&mut scope.loop_folders, None);
         let mut passes = Vec::new();
         for literal in literals {
-            let known = scope.known(&literal);
-            scope.variables.insert(variable.clone(), known);
+            self.note(variable, scope.known(literal), scope);
             scope.loop_folders = Some(scope.folders.clone());
             let run = Run::For(Loop {
                 variable: variable.clone(),
-                words: vec![literal],
+                words: vec![literal.clone()],
                 body: self.list(&clause.body.list, scope)?,
             });
             passes.push(alone(single(Command {
@@ -89,10 +86,7 @@ impl Walk<'_> {
         scope: &mut Scope,
     ) -> Result<(Run, Folders), Denial> {
         let ast::WhileOrUntilClauseCommand(condition, body, _) = clause;
-        let assigned = Body::read(&[condition, &body.list]).assigned;
-        let mut inner = scope.clone();
-        inner.forget(&assigned);
-        let (folders, (condition, body)) = self.repeated(inner, |walk, inner| {
+        let (condition, body) = self.repeated(scope, |walk, inner| {
             let condition = walk.list(condition, inner)?;
             // It ends in the folders of its condition, too.
             let between = inner.folders.clone();
@@ -100,8 +94,6 @@ impl Walk<'_> {
             inner.folders.extend(between);
             Ok((condition, body))
         })?;
-        scope.folders = folders;
-        scope.forget(&assigned);
         let run = Run::While(WhileLoop {
             until,
             condition,
@@ -110,24 +102,29 @@ impl Walk<'_> {
         Ok((run, Folders::of(scope)))
     }
 
-    /// Settles what runs any number of times, and the folders before, between and after.
+    /// Settles what runs any number of times: again, until the folders that it begins in and the variables that it assigns are those of
+    /// before. Of these variables nothing is known at its start and afterwards.
     fn repeated<T>(
         &mut self,
-        start: Scope,
+        scope: &mut Scope,
         mut settle: impl FnMut(&mut Self, &mut Scope) -> Result<T, Denial>,
-    ) -> Result<(std::collections::BTreeSet<String>, T), Denial> {
-        let mut folders = start.folders.clone();
+    ) -> Result<T, Denial> {
+        let was_left = self.leaves_loop;
+        let outer = std::mem::take(&mut self.assigned);
         for _ in 0..MOST_PASSES {
-            let mut inner = start.clone();
+            let known = self.assigned.clone();
+            let mut inner = scope.clone();
             inner.is_unconditional = false;
-            inner.folders.clone_from(&folders);
-            inner.loop_folders = Some(folders.clone());
+            inner.loop_folders = Some(scope.folders.clone());
             let settled = settle(self, &mut inner)?;
-            inner.folders.extend(folders.iter().cloned());
-            if inner.folders == folders {
-                return Ok((folders, settled));
+            let is_same = inner.folders.is_subset(&scope.folders) && self.assigned == known;
+            scope.folders.extend(inner.folders);
+            scope.forget(&self.assigned);
+            if is_same {
+                self.assigned.extend(outer);
+                self.leaves_loop = was_left;
+                return Ok(settled);
             }
-            folders = inner.folders;
         }
         Err(Denial::syntax(
             "cd in a loop leads elsewhere each time: write (cd FOLDER && COMMAND)",

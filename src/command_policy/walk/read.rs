@@ -58,7 +58,7 @@ impl Walk<'_> {
         }
         for name in &call.variables {
             self.check_name(name)?;
-            scope.variables.insert(name.clone(), Known::Nothing);
+            self.note(name, Known::Nothing, scope);
         }
         Ok(Run::Read(call))
     }

@@ -49,7 +49,13 @@ impl Walk<'_> {
         }
         let mut folders = Folders::of(scope);
         let run = match arguments.first() {
-            None => self.assign(assigned, scope)?,
+            None => {
+                let before = (!redirected.is_empty()).then(|| scope.clone());
+                let run = self.assign(assigned, scope)?;
+                // Where a redirection fails, nothing is assigned.
+                before.into_iter().for_each(|before| scope.join(before));
+                run
+            }
             Some(name) => {
                 let name = name.text().map(str::to_owned).ok_or_else(|| {
                     Denial::syntax("the name of a command is not settled before it runs: write the name")
@@ -111,7 +117,7 @@ impl Walk<'_> {
             return Err(self.not_assignable(name));
         }
         let known = scope.known(value);
-        scope.variables.insert(name.to_owned(), known);
+        self.note(name, known, scope);
         Ok(())
     }
 

@@ -208,8 +208,13 @@ class Interpreter(Expansion):
     def _assign(self, assigned: list[list]) -> int:
         """The status is that of the last commands in a value."""
         self._output_status = None
-        for name, value in assigned:
-            self._variables[name] = self._text(value)
+        try:
+            for name, value in assigned:
+                self._variables[name] = self._text(value)
+        except Refused as refused:
+            # As in bash, nothing goes on with a variable that is not what it was to be.
+            complain(str(refused))
+            raise _Exit(1) from None
         return self._output_status or 0
 
     def _if(self, body: dict, is_checked: bool) -> None:

@@ -14,8 +14,19 @@ impl Walk<'_> {
         let (name, arguments) = match call.name {
             "true" | ":" => (Builtin::True, filled_in),
             "false" => (Builtin::False, filled_in),
-            "break" => (Builtin::Break, loops(&call.arguments, scope)?),
-            "continue" => (Builtin::Continue, loops(&call.arguments, scope)?),
+            "break" | "continue" => {
+                check_leaving(&call.arguments, scope)?;
+                self.leaves_loop = true;
+                let is_break = call.name == "break";
+                (
+                    if is_break {
+                        Builtin::Break
+                    } else {
+                        Builtin::Continue
+                    },
+                    Vec::new(),
+                )
+            }
             "pwd" => {
                 let has_others = call
                     .arguments
@@ -62,7 +73,7 @@ fn is_status(part: &Part) -> bool {
 }
 
 /// A loop is left where it began: afterwards the script is in one of the folders that are followed.
-fn loops(arguments: &[Argument], scope: &Scope) -> Result<Vec<Argument>, Denial> {
+fn check_leaving(arguments: &[Argument], scope: &Scope) -> Result<(), Denial> {
     let Some(folders) = &scope.loop_folders else {
         return Err(Denial::new(
             "builtins",
@@ -75,7 +86,7 @@ fn loops(arguments: &[Argument], scope: &Scope) -> Result<Vec<Argument>, Denial>
             "break and continue are run without a number, and not after cd: use if, and (cd FOLDER && COMMAND)",
         ));
     }
-    Ok(Vec::new())
+    Ok(())
 }
 
 /// `-e`, `-u`, `-o pipefail` and their opposites, as single switches.
