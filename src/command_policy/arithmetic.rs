@@ -128,6 +128,6 @@ fn variable(name: &str, scope: &Scope) -> Result<Expression, Denial> {
 
 fn refused(what: &str) -> Denial {
     Denial::syntax(format!(
-        "the expression in $((...)) {what}: write numbers, variables of this command and operators, or python -c 'print(...)'"
+        "the expression in $((...)) {what}: write numbers, operators and variables of this command (NAME=$(...) before), or python -c 'print(...)'"
     ))
 }

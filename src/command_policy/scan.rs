@@ -272,7 +272,7 @@ fn unsettled(rest: &str) -> Option<&'static str> {
                     .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
                 is_status || is_name || inner == "?"
             });
-            (!is_settled).then_some("${...} with an operator or an index")
+            (!is_settled).then_some("${...} with an operator or an index (NAME=$(basename FILE .csv) and $(... | cut ...) do the same)")
         }
         _ => None,
     }

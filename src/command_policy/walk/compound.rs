@@ -96,7 +96,9 @@ impl Walk<'_> {
                 None => otherwise = body,
             }
         }
-        ends.into_iter().for_each(|end| scope.join(end));
+        for end in ends {
+            scope.join(end);
+        }
         scope.is_unconditional = was_unconditional;
         Ok((Run::If(Conditional { branches, otherwise }), Folders::of(scope)))
     }

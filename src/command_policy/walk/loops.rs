@@ -60,7 +60,7 @@ impl Walk<'_> {
         scope: &mut Scope,
     ) -> Result<(Run, Folders), Denial> {
         let variable = &clause.variable_name;
-        let outer = std::mem::replace(&mut scope.loop_folders, None);
+        let outer = scope.loop_folders.take();
         let mut passes = Vec::new();
         for literal in literals {
             self.note(variable, scope.known(literal), scope);

@@ -53,7 +53,9 @@ impl Walk<'_> {
                 let before = (!redirected.is_empty()).then(|| scope.clone());
                 let run = self.assign(assigned, scope)?;
                 // Where a redirection fails, nothing is assigned.
-                before.into_iter().for_each(|before| scope.join(before));
+                if let Some(before) = before {
+                    scope.join(before);
+                }
                 run
             }
             Some(name) => {
@@ -87,7 +89,7 @@ impl Walk<'_> {
                 Ok((name.clone(), words::value(&word.value, scope, self)?))
             }
             _ => Err(Denial::syntax(
-                "arrays and += are not run: write the values, or a small Python file",
+                "arrays and += are not run: write NAME=\"$NAME...\", the values, or a small Python file",
             )),
         }
     }

@@ -53,7 +53,7 @@ fn tar<'a>(parsed: &Parsed<'a>, scope: &Scope) -> Result<Required<'a>, Denial> {
     }
     // Where a name of a file could be read as an option by other implementations.
     let could_be_option = |operand: &&Argument| operand.is_pattern() && operand.beginning().0.is_empty();
-    if parsed.operands.iter().any(|operand| could_be_option(operand)) {
+    if parsed.operands.iter().any(could_be_option) {
         return Err(refused(
             "tar",
             "a pattern that could match an option: begin it with ./",

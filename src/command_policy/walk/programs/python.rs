@@ -35,7 +35,7 @@ impl Walk<'_> {
             }
         }
         let is_process = |operand: &&Argument| matches!(operand, Argument::Parts(parts) if matches!(parts.as_slice(), [Part::Process(_)]));
-        if parsed.operands.first().is_some_and(|file| is_process(file)) {
+        if parsed.operands.first().is_some_and(is_process) {
             return Err(not_written_out());
         }
         let file = parsed.operands.first().and_then(|operand| operand.text());
