@@ -84,6 +84,8 @@ pub enum Run {
     For(Loop),
     /// `while` and `until`.
     While(WhileLoop),
+    /// `case`.
+    Case(CaseCall),
     /// Variables of the script itself, in order.
     Assign(Vec<(String, Argument)>),
     /// `read`.
@@ -210,6 +212,24 @@ pub struct WhileLoop {
     /// The last status counts.
     pub condition: Vec<Statement>,
     /// What runs each time.
+    pub body: Vec<Statement>,
+}
+
+/// A text, and what runs for it.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct CaseCall {
+    /// The text.
+    pub value: Argument,
+    /// In order; the first of which a pattern matches the whole text runs.
+    pub items: Vec<CaseItem>,
+}
+
+/// Patterns and what runs for them.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct CaseItem {
+    /// Patterns of texts, not of files.
+    pub patterns: Vec<Argument>,
+    /// What runs.
     pub body: Vec<Statement>,
 }
 

@@ -1,5 +1,6 @@
 //! From the tree of the grammar to what is executed: every node is settled, or the command is denied.
 
+mod cases;
 mod compound;
 mod folders;
 mod loops;

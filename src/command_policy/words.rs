@@ -60,8 +60,10 @@ pub(crate) enum Expansion {
     Full,
     /// As a value or an operand of `[[`: one argument, no braces, nothing is split; a pattern there is not settled.
     Single,
-    /// As a target or what is compared with: as a value, and what would be split or match there is not settled.
+    /// As a target: as a value, and what would be split there is not settled.
     Quoted,
+    /// As what a text is compared with: one argument, whose pattern is one of texts.
+    Pattern,
 }
 
 /// The arguments of a word: none (an empty variable), one, or several (braces).
@@ -98,7 +100,12 @@ pub(crate) fn value(text: &str, scope: &Scope, commands: &mut dyn Commands) -> R
     single(text, Expansion::Single, scope, commands)
 }
 
-/// The one argument of a word that is a target, or what is compared with.
+/// The pattern that a word is for texts.
+pub(crate) fn pattern(text: &str, scope: &Scope, commands: &mut dyn Commands) -> Result<Argument, Denial> {
+    single(text, Expansion::Pattern, scope, commands)
+}
+
+/// The one argument of a word that is a target.
 pub(crate) fn quoted(text: &str, scope: &Scope, commands: &mut dyn Commands) -> Result<Argument, Denial> {
     single(text, Expansion::Quoted, scope, commands)
 }
@@ -232,7 +239,8 @@ fn parameter(
 
 fn named(name: &str, scope: &Scope, is_quoted: bool, units: &mut Vec<Unit>) -> Result<(), Denial> {
     let variable = || Part::Variable(name.to_owned());
-    match scope.variables.get(name) {
+    // `$_` is the last argument of the command before.
+    match scope.variables.get(name).filter(|_| name != "_") {
         Some(Known::Nothing) => units.push(Unit::later(variable(), is_quoted)),
         Some(Known::Path(_)) => units.push(Unit::Later(variable())),
         Some(Known::Text(value)) => {

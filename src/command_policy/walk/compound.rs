@@ -57,9 +57,7 @@ impl Walk<'_> {
             CompoundCommand::ForClause(clause) => self.for_loop(clause, scope),
             CompoundCommand::WhileClause(clause) => self.while_loop(clause, false, scope),
             CompoundCommand::UntilClause(clause) => self.while_loop(clause, true, scope),
-            CompoundCommand::CaseClause(_) => Err(Denial::syntax(
-                "case is not run: use if with [ ... ], or a small Python file",
-            )),
+            CompoundCommand::CaseClause(clause) => self.case(clause, scope),
             CompoundCommand::Arithmetic(_) | CompoundCommand::ArithmeticForClause(_) => Err(Denial::syntax(
                 "((...)) is not run: use [ ... ], NAME=$((NAME + 1)), for i in {1..10}, or a small Python file",
             )),
@@ -175,11 +173,13 @@ impl Walk<'_> {
                     other => other.to_owned(),
                 };
                 let left = words::value(&left.value, scope, self)?;
-                let right = match operator.as_str() {
-                    // What is not quoted there would be a pattern.
-                    "=" | "!=" => words::quoted(&right.value, scope, self)?,
-                    _ => words::value(&right.value, scope, self)?,
-                };
+                if let sign @ ("=" | "!=") = operator.as_str() {
+                    let pattern = words::pattern(&right.value, scope, self)?;
+                    let mut pipeline = self.comparison(left, pattern)?;
+                    pipeline.negated = sign == "!=";
+                    return Ok(pipeline);
+                }
+                let right = words::value(&right.value, scope, self)?;
                 self.test_program(vec![left, operator.as_str().into(), right])
             }
         }

@@ -210,6 +210,18 @@ pub(super) fn is_reserved(name: &str) -> bool {
             "CDPATH",
             "GLOBIGNORE",
             "PS4",
+            // What bash itself changes.
+            "SECONDS",
+            "RANDOM",
+            "SRANDOM",
+            "LINENO",
+            "UID",
+            "EUID",
+            "PPID",
+            "GROUPS",
+            "BASHPID",
+            "EPOCHSECONDS",
+            "EPOCHREALTIME",
         ]
         .contains(&name)
             || ["LD_", "BASH_", "PYTHON", "PYTEST_", "PIP_", "GIT_"]

@@ -6,14 +6,22 @@ use crate::script::{Argument, Part};
 
 /// A word without braces as an argument; nothing where it vanishes.
 pub(super) fn argument(units: Vec<Unit>, expansion: Expansion) -> Result<Option<Argument>, Denial> {
-    let is_pattern = expansion == Expansion::Full && matches_files(&units) && !is_long_option(&units);
-    if expansion != Expansion::Full && units.iter().any(|unit| matches!(unit, Unit::Bare('*' | '?'))) {
+    let is_pattern = match expansion {
+        Expansion::Full => matches_files(&units) && !is_long_option(&units),
+        Expansion::Pattern => matches_files(&units),
+        Expansion::Single | Expansion::Quoted => false,
+    };
+    let is_single = matches!(expansion, Expansion::Single | Expansion::Quoted);
+    if is_single && units.iter().any(|unit| matches!(unit, Unit::Bare('*' | '?'))) {
         return Err(Denial::syntax(
             "a pattern here is not settled before the command runs: write the name",
         ));
     }
     let first = units.iter().find(|unit| **unit != Unit::Quotes);
-    if is_pattern && matches!(first, Some(Unit::Bare('-') | Unit::Quoted('-'))) {
+    if is_pattern
+        && expansion == Expansion::Full
+        && matches!(first, Some(Unit::Bare('-') | Unit::Quoted('-')))
+    {
         return Err(Denial::syntax(
             "a pattern that begins with a dash could match an option: begin it with ./",
         ));
@@ -32,7 +40,7 @@ pub(super) fn argument(units: Vec<Unit>, expansion: Expansion) -> Result<Option<
     for unit in units {
         match unit {
             Unit::Quotes if has_fields => push_text(&mut parts, ""),
-            Unit::Later(Part::Fields(part)) if expansion != Expansion::Full => parts.push(*part),
+            Unit::Later(Part::Fields(part)) if is_single => parts.push(*part),
             Unit::Bare('*') if is_pattern => push_pattern(&mut parts, '*'),
             Unit::Bare(c @ ('?' | '[' | ']' | '!' | '^' | '-')) if is_pattern => push_pattern(&mut parts, c),
             Unit::Bare(c) | Unit::Quoted(c) => push_text(&mut parts, c.encode_utf8(&mut [0; 4])),

@@ -8,6 +8,8 @@ import os
 import re
 import stat
 
+import fields
+
 WRITABLE = ("/sandbox", "/var/outputs", "/tmp")
 READABLE = (*WRITABLE, "/var/inputs")
 _NOWHERE = "/dev/null"
@@ -152,11 +154,9 @@ def _names(pattern: list[tuple[str, bool]]) -> list[tuple[str, re.Pattern[str] |
             if c == "/":
                 names.append(("", "", False))
             elif is_sign:
-                # bash has two signs for a set that is excluded, the translation has one.
-                sign = "!" if c == "^" and translated.endswith("[") else c
-                names[-1] = (shown + c, translated + sign, has_sign or c in "*?[")
+                names[-1] = (shown + c, translated + fields.signed(c, translated), has_sign or c in "*?[")
             else:
-                names[-1] = (shown + c, translated + (f"[{c}]" if c in "*?[" else c), has_sign)
+                names[-1] = (shown + c, translated + fields.literal(c), has_sign)
     return [
         (shown, re.compile(fnmatch.translate(translated)) if has_sign else None)
         for shown, translated, has_sign in names

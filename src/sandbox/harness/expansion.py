@@ -61,6 +61,13 @@ class Expansion:
                 arguments.append("".join(text for text, _ in field))
         return arguments
 
+    def _fits(self, word: str | list, text: str) -> bool:
+        """Whether a text as a whole matches a pattern."""
+        if isinstance(word, str):
+            return word == text
+        pieces = [self._piece(part) for part in word]
+        return fields.fits([(part, kind != fields.TEXT) for part, kind in pieces], text)
+
     def _piece(self, part: str | dict) -> tuple[str, str]:
         if isinstance(part, dict) and "pattern" in part:
             return part["pattern"], fields.SIGN

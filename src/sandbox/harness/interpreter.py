@@ -159,6 +159,8 @@ class Interpreter(Expansion):
             self._for(body, is_checked)
         elif kind == "while":
             self._while(body, is_checked)
+        elif kind == "case":
+            self._case(body, is_checked)
         elif kind == "read":
             return self._read(body)
         else:
@@ -184,6 +186,15 @@ class Interpreter(Expansion):
             if not is_on:
                 break
         self._status = status
+
+    def _case(self, body: dict, is_checked: bool) -> None:
+        value = self._text(body["value"])
+        for item in body["items"]:
+            if any(self._fits(pattern, value) for pattern in item["patterns"]):
+                self._status = self._status if item["body"] else 0
+                self._list(item["body"], is_checked)
+                return
+        self._status = 0
 
     def _pass(self, body: list[dict], is_checked: bool) -> bool:
         """Whether the loop goes on after one pass."""
