@@ -6,7 +6,7 @@ use super::image::sha256_hex;
 pub(crate) const FOLDER: &str = "/harness";
 
 /// Its files by name.
-pub(crate) const FILES: [(&str, &str); 25] = [
+pub(crate) const FILES: [(&str, &str); 26] = [
     ("acceptance.py", include_str!("harness/acceptance.py")),
     (
         "acceptance_session.py",
@@ -30,6 +30,7 @@ pub(crate) const FILES: [(&str, &str); 25] = [
     ("prepared_session.py", include_str!("harness/prepared_session.py")),
     ("probe.py", include_str!("harness/probe.py")),
     ("processes.py", include_str!("harness/processes.py")),
+    ("programs.py", include_str!("harness/programs.py")),
     ("pytest.ini", include_str!("harness/pytest.ini")),
     ("pytest_session.py", include_str!("harness/pytest_session.py")),
     ("session_report.py", include_str!("harness/session_report.py")),

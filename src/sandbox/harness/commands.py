@@ -11,7 +11,8 @@ from time import monotonic
 
 from confined import Confined
 from expansion import exit_status
-from interpreter import NOT_STARTED, Interpreter, complain
+from interpreter import Interpreter
+from programs import NOT_STARTED, complain
 
 KEPT_BYTES = 1 << 20
 """How much of the output is kept: a quarter from its start, the rest from its end."""
