@@ -8,6 +8,9 @@ use crate::scope::Scope;
 use crate::script::{Argument, Check, Part, Requirement, Target};
 use crate::walk::Walk;
 
+/// Modules that run a module or a file.
+const RUNS_OTHERS: [&str; 6] = ["cProfile", "coverage", "pdb", "profile", "runpy", "trace"];
+
 impl Walk<'_> {
     /// What the sandbox keeps in is run; modules that install, and tests, are found.
     pub(super) fn python(
@@ -25,6 +28,7 @@ impl Walk<'_> {
                 "m" => {
                     let module =
                         text.ok_or_else(|| Denial::syntax("the module after -m is not settled: write it"))?;
+                    check_inner(module, &call.arguments[end..], scope)?;
                     self.module(module, &call.arguments[end..])?;
                 }
                 "c" if matches!(&given.value, Some(Value::Word(code)) if scope.is_unknown(code)) => {
@@ -104,6 +108,26 @@ impl Walk<'_> {
             self.intercept(rule);
         }
     }
+}
+
+/// A module that runs another one gets it written out, as it gets what stands before its file.
+fn check_inner(module: &str, arguments: &[Argument], scope: &Scope) -> Result<(), Denial> {
+    let top = module.split('.').next().unwrap_or_default();
+    if !RUNS_OTHERS.contains(&top) {
+        return Ok(());
+    }
+    let is_file = |argument: &&Argument| argument.text().is_some_and(|text| text.ends_with(".py"));
+    let before_file = arguments.iter().take_while(|argument| !is_file(argument));
+    let mut is_module = false;
+    for argument in before_file {
+        let (beginning, is_whole) = argument.beginning();
+        let is_attached = beginning.starts_with("-m") || beginning.starts_with("--module=");
+        if scope.is_unknown(argument) || !is_whole && (is_module || is_attached) {
+            return Err(not_written_out());
+        }
+        is_module = matches!(beginning, "-m" | "--module");
+    }
+    Ok(())
 }
 
 fn not_written_out() -> Denial {
