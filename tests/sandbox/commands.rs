@@ -117,7 +117,10 @@ async fn a_loop_that_does_not_end_is_ended_with_all_that_it_started() {
     phase.commands[0].seconds = Some(0.5);
     let run = run_one(Phase::Commands(phase)).await.commands.unwrap();
     assert!(run.results[0].timed_out);
-    assert_eq!((run.results[1].exit, run.results[1].output.as_str()), (0, "next\n"));
+    assert_eq!(
+        (run.results[1].exit, run.results[1].output.as_str()),
+        (0, "next\n")
+    );
 }
 
 #[tokio::test]

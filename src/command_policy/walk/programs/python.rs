@@ -116,7 +116,11 @@ fn check_inner(module: &str, arguments: &[Argument], scope: &Scope) -> Result<()
     if !RUNS_OTHERS.contains(&top) {
         return Ok(());
     }
-    let is_file = |argument: &&Argument| argument.text().is_some_and(|text| text.ends_with(".py"));
+    let ending = |argument: &Argument| {
+        let ending = std::path::Path::new(argument.text()?).extension()?;
+        Some(ending == "py")
+    };
+    let is_file = |argument: &&Argument| ending(argument) == Some(true);
     let before_file = arguments.iter().take_while(|argument| !is_file(argument));
     let mut is_module = false;
     for argument in before_file {
