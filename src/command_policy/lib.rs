@@ -8,6 +8,7 @@
 
 #![warn(unreachable_pub)]
 
+mod arithmetic;
 mod denial;
 mod examples;
 mod judge;

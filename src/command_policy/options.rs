@@ -3,7 +3,6 @@
 use serde::Deserialize;
 
 use crate::denial::Denial;
-use crate::scope::Scope;
 use crate::script::Argument;
 
 /// The options that a program may be given.
@@ -52,14 +51,6 @@ impl Value<'_> {
         match self {
             Self::Word(word) => word.text(),
             Self::Rest(text) => Some(text),
-        }
-    }
-
-    /// Its forms as a path.
-    pub(crate) fn outlines(&self, scope: &Scope) -> Vec<String> {
-        match self {
-            Self::Word(word) => scope.outlines(word),
-            Self::Rest(text) => vec![text.clone()],
         }
     }
 }

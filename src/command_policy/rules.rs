@@ -40,6 +40,8 @@ pub enum RulesError {
 pub(crate) enum Reading {
     /// Nothing that it can be told does harm.
     Any,
+    /// It packs or unpacks files.
+    Archive,
     /// It is given listed options alone, and writes to the operands that the rule names.
     Options,
     Awk,

@@ -1,7 +1,14 @@
-//! A first pass over a command, quotes and here-documents aside: what is never settled is denied before the parser follows it into its
-//! depth, where it may take all memory (a here-document without an end within `$(...)`).
+//! A first pass over a command, quotes and here-documents aside: what is never settled, and what lies too deep, is denied before the parser
+//! follows it into its depth, where it may take all memory (a here-document without an end within `$(...)`).
 
+use crate::arithmetic;
 use crate::denial::Denial;
+
+/// Substitutions of a command. The parser reads each several times, and more often within each other.
+const MOST_SUBSTITUTIONS: usize = 40;
+const DEEPEST_SUBSTITUTION: usize = 3;
+/// Parentheses within a substitution, which the parser may take for one of several things.
+const MOST_PARENTHESES: usize = 3;
 
 /// Where a character stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -10,6 +17,8 @@ enum State {
     SingleQuoted,
     DoubleQuoted,
     AnsiQuoted,
+    /// Within `$(...)`, in so many parentheses of its own.
+    Substituted(usize),
 }
 
 /// A here-document whose lines are still to come.
@@ -21,6 +30,9 @@ struct Document {
 struct Scan<'a> {
     rest: &'a str,
     state: State,
+    /// The states that this one lies in.
+    around: Vec<State>,
+    substitutions: usize,
     is_word_start: bool,
     documents: Vec<Document>,
 }
@@ -30,11 +42,21 @@ pub(crate) fn check_command(command: &str) -> Result<(), Denial> {
     let mut scan = Scan {
         rest: command,
         state: State::Bare,
+        around: Vec::new(),
+        substitutions: 0,
         is_word_start: true,
         documents: Vec::new(),
     };
     while let Some(c) = scan.next() {
         scan.character(c)?;
+    }
+    if scan
+        .around
+        .iter()
+        .chain([&scan.state])
+        .any(|state| matches!(state, State::Substituted(_)))
+    {
+        return Err(Denial::syntax("$(...) has no end: close its parenthesis"));
     }
     match scan.documents.first() {
         Some(document) => Err(no_end(&document.delimiter)),
@@ -52,12 +74,13 @@ pub(crate) fn check_document(text: &str) -> Result<(), Denial> {
                 continue;
             }
             '`' => Some("a command in backquotes"),
+            '$' if rest.as_str().starts_with('(') => Some("$(...)"),
             '$' => unsettled(rest.as_str()),
             _ => None,
         };
         if let Some(found) = found {
             return Err(Denial::syntax(format!(
-                "the here-document has {found}, which a shell would expand: quote its delimiter, as in <<'EOF', where the text is meant as it stands"
+                "the here-document has {found}, which a shell would expand: quote its delimiter, as in <<'EOF', where the text is meant as it stands; or write NAME=$(...) before it, and $NAME in it"
             )));
         }
     }
@@ -74,9 +97,7 @@ impl Scan<'_> {
     fn character(&mut self, c: char) -> Result<(), Denial> {
         let was_word_start = std::mem::replace(&mut self.is_word_start, false);
         match (self.state, c) {
-            (State::SingleQuoted | State::AnsiQuoted, '\'') | (State::DoubleQuoted, '"') => {
-                self.state = State::Bare;
-            }
+            (State::SingleQuoted | State::AnsiQuoted, '\'') | (State::DoubleQuoted, '"') => self.leave(),
             (State::SingleQuoted, _) => {}
             (_, '\\') => {
                 self.next();
@@ -85,8 +106,9 @@ impl Scan<'_> {
             (_, '`') => return Err(never_settled("a command in backquotes")),
             (_, '$') => self.expansion()?,
             (State::DoubleQuoted, _) => {}
-            (State::Bare, '\'') => self.state = State::SingleQuoted,
-            (State::Bare, '"') => self.state = State::DoubleQuoted,
+            (_, '\'') => self.enter(State::SingleQuoted),
+            (_, '"') => self.enter(State::DoubleQuoted),
+            (State::Substituted(open), _) => self.substituted(c, open, was_word_start)?,
             (State::Bare, '#') if was_word_start => {
                 self.rest = &self.rest[self.rest.find('\n').unwrap_or(self.rest.len())..];
             }
@@ -99,20 +121,77 @@ impl Scan<'_> {
                 self.is_word_start = true;
                 self.skip_documents()?;
             }
-            (State::Bare, _) => {
-                self.is_word_start = matches!(c, ' ' | '\t' | ';' | '|' | '&' | '(' | ')' | '<' | '>');
-            }
+            (State::Bare, _) => self.is_word_start = ends_word(c),
         }
         Ok(())
     }
 
+    fn enter(&mut self, state: State) {
+        self.around.push(std::mem::replace(&mut self.state, state));
+    }
+
+    fn leave(&mut self) {
+        self.state = self.around.pop().unwrap_or(State::Bare);
+    }
+
+    /// A character of the commands in `$(...)`.
+    fn substituted(&mut self, c: char, open: usize, was_word_start: bool) -> Result<(), Denial> {
+        self.is_word_start = ends_word(c) || c == '\n';
+        match c {
+            '(' if open == MOST_PARENTHESES => Err(too_deep()),
+            '(' => {
+                self.state = State::Substituted(open + 1);
+                Ok(())
+            }
+            ')' if open == 0 => {
+                self.leave();
+                self.is_word_start = false;
+                Ok(())
+            }
+            ')' => {
+                self.state = State::Substituted(open - 1);
+                Ok(())
+            }
+            '<' if self.rest.starts_with("<<") => {
+                self.rest = &self.rest[2..];
+                Ok(())
+            }
+            '<' if self.rest.starts_with('<') => Err(Denial::syntax(
+                "a here-document does not stand within $(...): write it to a file first, or use printf",
+            )),
+            '\n' if !self.documents.is_empty() => Err(Denial::syntax(
+                "$(...) after a here-document has one line: write it before, as NAME=$(...)",
+            )),
+            '#' if was_word_start => Err(Denial::syntax(
+                "a comment does not stand within $(...): leave it out",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn expansion(&mut self) -> Result<(), Denial> {
+        if self.rest.starts_with('(') {
+            self.substitutions += 1;
+            let is_within = |state: &&State| matches!(state, State::Substituted(_));
+            let depth = self.around.iter().chain([&self.state]).filter(is_within).count();
+            if self.substitutions > MOST_SUBSTITUTIONS || depth == DEEPEST_SUBSTITUTION {
+                return Err(too_deep());
+            }
+            if self.rest.starts_with("((") {
+                self.rest = &self.rest[arithmetic::length(self.rest)?..];
+                return Ok(());
+            }
+            self.next();
+            self.enter(State::Substituted(0));
+            self.is_word_start = true;
+            return Ok(());
+        }
         if let Some(found) = unsettled(self.rest) {
             return Err(never_settled(found));
         }
-        if self.state == State::Bare && self.rest.starts_with('\'') {
+        if self.state != State::DoubleQuoted && self.rest.starts_with('\'') {
             self.next();
-            self.state = State::AnsiQuoted;
+            self.enter(State::AnsiQuoted);
         }
         Ok(())
     }
@@ -177,7 +256,6 @@ impl Scan<'_> {
 /// What follows a `$` and is never settled.
 fn unsettled(rest: &str) -> Option<&'static str> {
     match rest.chars().next()? {
-        '(' => Some("$(...)"),
         '[' => Some("$[...]"),
         '$' | '!' | '@' | '*' | '#' | '-' | '0'..='9' => {
             Some("a parameter of the shell ($1, $@, $$ and their like)")
@@ -194,7 +272,7 @@ fn unsettled(rest: &str) -> Option<&'static str> {
                     .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
                 is_status || is_name || inner == "?"
             });
-            (!is_settled).then_some("${...} with an operator or an index")
+            (!is_settled).then_some("${...} with an operator or an index (NAME=$(basename FILE .csv) and $(... | cut ...) do the same)")
         }
         _ => None,
     }
@@ -203,6 +281,16 @@ fn unsettled(rest: &str) -> Option<&'static str> {
 fn never_settled(found: &str) -> Denial {
     Denial::syntax(format!(
         "{found} is not settled before the command runs: run what is in it first and write its result, or write a small Python file"
+    ))
+}
+
+fn ends_word(c: char) -> bool {
+    matches!(c, ' ' | '\t' | ';' | '|' | '&' | '(' | ')' | '<' | '>')
+}
+
+fn too_deep() -> Denial {
+    Denial::syntax(format!(
+        "there are more than {MOST_SUBSTITUTIONS} $(...), or more than {DEEPEST_SUBSTITUTION} within each other: write NAME=$(...) first, and then $NAME"
     ))
 }
 

@@ -19,17 +19,28 @@ const MOST_UNITS: usize = 1 << 20;
 /// A path that is nowhere that anything is written to.
 const NOWHERE_OF_OURS: &str = "/../../..";
 
+/// What is known of a variable before the command runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// Its text.
+    Text(String),
+    /// That it is a path of one of these forms: it is not empty, and no option.
+    Path(Vec<String>),
+    /// Nothing: it may be any text.
+    Nothing,
+}
+
 /// What a word or a command depends on.
 #[derive(Debug, Clone)]
 pub(crate) struct Scope {
-    /// Variables with their values.
-    pub(crate) variables: BTreeMap<String, String>,
+    /// Variables that the command sets, with what is known of each.
+    pub(crate) variables: BTreeMap<String, Known>,
     /// Variables that programs are given.
     pub(crate) exported: BTreeMap<String, String>,
-    /// Variables of loops over patterns, each with the forms that its values have as paths.
-    pub(crate) loops: BTreeMap<String, Vec<String>>,
     /// The folders that the script may be in.
     pub(crate) folders: BTreeSet<String>,
+    /// Of the innermost loop around what stands here, the folders at its start; `None` where there is none in this process.
+    pub(crate) loop_folders: Option<BTreeSet<String>>,
     /// Whether what stands here runs exactly once, whatever came before: what is assigned is so from here on.
     pub(crate) is_unconditional: bool,
     /// How much of [`MOST_UNITS`] is used, in all scopes of the command.
@@ -41,8 +52,8 @@ impl Scope {
         Self {
             variables: BTreeMap::new(),
             exported: BTreeMap::new(),
-            loops: BTreeMap::new(),
             folders: BTreeSet::from([WORKSPACE.to_owned()]),
+            loop_folders: None,
             is_unconditional: true,
             units: Rc::default(),
         }
@@ -55,6 +66,72 @@ impl Scope {
             units: Rc::clone(&self.units),
             ..Self::new()
         }
+    }
+
+    /// The scope of a process of its own: what it changes is its own.
+    pub(crate) fn subshell(&self) -> Self {
+        Self {
+            loop_folders: None,
+            ..self.clone()
+        }
+    }
+
+    /// Forgets what is known of variables.
+    pub(crate) fn forget<'a>(&mut self, names: impl IntoIterator<Item = &'a String>) {
+        let unknown = names.into_iter().map(|name| (name.clone(), Known::Nothing));
+        self.variables.extend(unknown);
+    }
+
+    /// What holds after one of two ways: of variables that differ, nothing is known.
+    pub(crate) fn join(&mut self, other: Self) {
+        let names = self.variables.keys().chain(other.variables.keys());
+        let differs = |name: &&String| self.variables.get(*name) != other.variables.get(*name);
+        let differing: Vec<String> = names.filter(differs).cloned().collect();
+        self.forget(&differing);
+        self.folders.extend(other.folders);
+    }
+
+    /// What is known of a variable that becomes this.
+    pub(crate) fn known(&self, value: &Argument) -> Known {
+        let parts = match value {
+            Argument::Text(text) => return Known::Text(text.clone()),
+            Argument::Parts(parts) => parts,
+        };
+        // `$PWD` is another folder after a `cd`, and `${PIPESTATUS[n]}` may be empty.
+        let varies = |part: &Part| matches!(part, Part::Folder | Part::PipeStatus(_));
+        if self.is_unknown(value) || parts.iter().any(varies) {
+            return Known::Nothing;
+        }
+        let forms = self.outlines(value);
+        if forms.iter().any(|form| form.is_empty() || form.starts_with('-')) {
+            return Known::Nothing;
+        }
+        Known::Path(forms)
+    }
+
+    /// Whether an argument has a part that may be any text.
+    pub(crate) fn is_unknown(&self, argument: &Argument) -> bool {
+        let Argument::Parts(parts) = argument else {
+            return false;
+        };
+        parts.iter().any(|part| match part {
+            Part::Variable(name) => self.variables.get(name) == Some(&Known::Nothing),
+            Part::Output(_) | Part::Arithmetic(_) | Part::Fields(_) => true,
+            _ => false,
+        })
+    }
+
+    /// The folder that an argument lies in, as far as it is written out: what follows is not settled, and leads upwards nowhere.
+    pub(crate) fn written_folder(argument: &Argument) -> Option<&str> {
+        let goes_up = |part: &Part| matches!(part, Part::Text(text) if text.contains(".."));
+        if let Argument::Parts(parts) = argument
+            && parts.iter().skip(1).any(goes_up)
+        {
+            return Some("/");
+        }
+        let (beginning, _) = argument.beginning();
+        let (folder, _) = beginning.rsplit_once('/')?;
+        Some(if folder.is_empty() { "/" } else { folder })
     }
 
     /// Notes the size of a word.
@@ -82,12 +159,13 @@ impl Scope {
                 // Of a pipeline that is shorter it is nothing.
                 Part::PipeStatus(_) => vec!["x".to_owned(), String::new()],
                 Part::Folder if index == 0 => vec![".".to_owned()],
-                // A path within a path.
-                Part::Folder | Part::Program(_) => vec![NOWHERE_OF_OURS.to_owned()],
-                Part::Variable(name) => {
-                    let forms = self.loops.get(name).cloned();
-                    forms.unwrap_or_else(|| vec![NOWHERE_OF_OURS.to_owned()])
-                }
+                Part::Variable(name) => match self.variables.get(name) {
+                    Some(Known::Text(text)) => vec![text.clone()],
+                    Some(Known::Path(forms)) => forms.clone(),
+                    Some(Known::Nothing) | None => vec![NOWHERE_OF_OURS.to_owned()],
+                },
+                // A path within a path, or any text.
+                _ => vec![NOWHERE_OF_OURS.to_owned()],
             };
             let joined = outlines
                 .iter()

@@ -1,6 +1,10 @@
 //! What is executed: plain data for a program that starts argument vectors, without a shell.
 
+mod word;
+
 use serde::{Deserialize, Serialize};
+
+pub use word::{Argument, Expression, Part};
 
 /// A command as it was judged.
 #[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq, Default)]
@@ -80,8 +84,16 @@ pub enum Run {
     Subshell(Vec<Statement>),
     /// `if`, with each `elif`.
     If(Conditional),
-    /// `for`, over what patterns match.
+    /// `for`, over words.
     For(Loop),
+    /// `while` and `until`.
+    While(WhileLoop),
+    /// `case`.
+    Case(CaseCall),
+    /// Variables of the script itself, in order.
+    Assign(Vec<(String, Argument)>),
+    /// `read`.
+    Read(ReadCall),
 }
 
 /// A program and what it is started with.
@@ -98,6 +110,30 @@ pub struct ProgramCall {
     /// Milliseconds after which it is ended with status 124, as `timeout` does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
+    /// What is required of arguments that are not settled before it runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
+}
+
+/// What is required of an argument once it is filled in: where it is not, the program does not start.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// Which argument, from 0 on.
+    pub argument: usize,
+    /// What it is then.
+    pub is: Requirement,
+}
+
+/// What an argument must be. It is one word in any case, except of a pattern, where each of them is.
+#[derive(Serialize, Deserialize, Debug, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum Requirement {
+    /// Not empty, no option and no sign of an expression.
+    Operand,
+    /// An operand that is a path of one of the folders that a command may write to.
+    Writable,
+    /// Such a path below one of these folders.
+    Below,
 }
 
 /// A program of the table.
@@ -135,6 +171,10 @@ pub enum Builtin {
     False,
     /// Prints the folder.
     Pwd,
+    /// Ends a loop, or as many as it says.
+    Break,
+    /// Ends a pass of a loop.
+    Continue,
 }
 
 /// Conditions and what follows them.
@@ -161,10 +201,56 @@ pub struct Branch {
 pub struct Loop {
     /// The variable of [`Part::Variable`].
     pub variable: String,
-    /// Literals and patterns.
+    /// What it has as its value, one after the other.
     pub words: Vec<Argument>,
     /// What runs for each.
     pub body: Vec<Statement>,
+}
+
+/// A loop until its condition fails, or succeeds.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct WhileLoop {
+    /// `until`: it runs as long as the condition fails.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub until: bool,
+    /// The last status counts.
+    pub condition: Vec<Statement>,
+    /// What runs each time.
+    pub body: Vec<Statement>,
+}
+
+/// A text, and what runs for it.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct CaseCall {
+    /// The text.
+    pub value: Argument,
+    /// In order; the first of which a pattern matches the whole text runs.
+    pub items: Vec<CaseItem>,
+}
+
+/// Patterns and what runs for them.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct CaseItem {
+    /// Patterns of texts, not of files.
+    pub patterns: Vec<Argument>,
+    /// What runs.
+    pub body: Vec<Statement>,
+}
+
+/// A line of the input, as variables.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+pub struct ReadCall {
+    /// The last of them gets what is left of the line.
+    pub variables: Vec<String>,
+    /// What separates fields, where it is not a blank.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub separators: Option<String>,
+    /// What ends the line, where it is no line end; empty for the character 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
+    /// Whether a backslash stands for itself.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub raw: bool,
 }
 
 /// A redirection of one stream.
@@ -190,68 +276,6 @@ pub enum Target {
     Duplicate(u8),
     /// The text of a here-document or here-string.
     Data(Argument),
-}
-
-/// One argument.
-#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
-#[serde(untagged)]
-pub enum Argument {
-    /// A literal.
-    Text(String),
-    /// Something that is put together when the command runs.
-    Parts(Vec<Part>),
-}
-
-/// A part of an argument.
-#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub enum Part {
-    /// A literal.
-    Text(String),
-    /// A part of a pattern. The argument becomes the paths that match the whole, below the workspace and the inputs alone.
-    Pattern(String),
-    /// `$?`.
-    Status,
-    /// `${PIPESTATUS[n]}`.
-    PipeStatus(u8),
-    /// `$PWD`.
-    Folder,
-    /// The variable of a loop. Its value never begins with a dash.
-    Variable(String),
-    /// The path of a program: the first at which there is a file.
-    Program(Vec<String>),
-}
-
-impl Argument {
-    /// The literal, where it is one.
-    #[must_use]
-    pub fn text(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) => Some(text),
-            Self::Parts(_) => None,
-        }
-    }
-
-    /// Whether it becomes the paths that match it.
-    #[must_use]
-    pub fn is_pattern(&self) -> bool {
-        matches!(self, Self::Parts(parts) if parts.iter().any(|part| matches!(part, Part::Pattern(_))))
-    }
-
-    /// The literal that it begins with, and whether that is all of it.
-    pub(crate) fn beginning(&self) -> (&str, bool) {
-        match self {
-            Self::Text(text) => (text, true),
-            Self::Parts(parts) => match parts.first() {
-                Some(Part::Text(text)) => (text, false),
-                _ => ("", false),
-            },
-        }
-    }
-}
-
-impl From<&str> for Argument {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
+    /// What commands print, as `< <(...)` reads it.
+    Process(Vec<Statement>),
 }

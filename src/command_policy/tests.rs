@@ -165,6 +165,20 @@ fn what_makes_the_parser_panic_is_denied() {
 #[case("cat <( ".repeat(24))]
 #[case("a[(".repeat(24) + "=1")]
 #[case("for i in {1..99}; do ".repeat(4) + "pytest" + &"; done".repeat(4))]
+#[case("echo ".to_owned() + &"\"$(echo \"$(echo \"$(echo a)\")\")\" ".repeat(13))]
+#[case("echo ".to_owned() + "\"$(echo \"$(echo \"$(echo " + &"\"a\" $b ".repeat(4_000) + ")\")\")\"")]
+#[case("echo ".to_owned() + &"$(echo ((( $(((a".repeat(3))]
+#[case("echo ".to_owned() + "\"$(echo ( ( ( $(echo ( ( ( $(echo ( ( ( a" + &" ) ) ) )".repeat(3) + "\"")]
+#[case("echo $((".to_owned() + &"(".repeat(200))]
+#[case("echo ".to_owned() + &"$((((((1)))))) ".repeat(40))]
+#[case("echo $((".to_owned() + &"a?".repeat(60) + "1" + &":1".repeat(60) + "))")]
+#[case("echo $((".to_owned() + &"-".repeat(200) + "1))")]
+#[case("echo $((".to_owned() + &"a=".repeat(100) + "1))")]
+#[case("echo $((".to_owned() + &"2**".repeat(70) + "2))")]
+#[case("echo \"$(echo ".to_owned() + &"@(a".repeat(3) + &"'x".repeat(900) + ")\"")]
+#[case("while true; do ".repeat(12) + "x=1" + &"; done".repeat(12))]
+#[case("while true; do x=$(".repeat(3) + "ls" + &"); done".repeat(3))]
+#[case("x=$(ls); ".to_owned() + &"for i in $x; do for j in 1 2 3 4; do ".repeat(6) + "echo \"$i\"" + &"; done; done".repeat(6))]
 #[case("a=xxxxxxxx; ".to_owned() + &"a=$a$a$a$a$a$a$a$a; ".repeat(20))]
 #[case("a=".to_owned() + &"x".repeat(60_000) + "; for i in {1..250}; do echo " + &"$a ".repeat(400) + "; done")]
 #[case("for a in *; do ".to_owned() + &"for a in $a$a$a$a$a$a$a$a*; do ".repeat(20) + "ls $a" + &"; done".repeat(21))]
@@ -175,7 +189,13 @@ fn no_text_takes_long_or_ends_the_process(#[case] text: String) {
 }
 
 /// Openings, of which the parser may take each for one of several things.
-const OPENINGS: [&str; 30] = [
+const OPENINGS: [&str; 36] = [
+    "echo \"$(",
+    "echo $(echo ",
+    "a \"$(b \"",
+    "$( (",
+    "$((1+(",
+    "echo \"$((",
     "(",
     "( ",
     "((",
@@ -215,7 +235,7 @@ proptest! {
     #[test]
     fn no_openings_within_each_other_take_long(
         openings in prop::collection::vec(prop::sample::select(&OPENINGS[..]), 1..4),
-        end in prop::sample::select(vec!["", "a", "a;", ")", "))", "a )", ";; esac", " }", "\n"]),
+        end in prop::sample::select(vec!["", "a", "a;", ")", ")\"", "a)\"", "))", "))\"", "a )", ";; esac", " }", "\n"]),
         count in 1_usize..60,
         ends in 0_usize..60,
     ) {

@@ -1,16 +1,22 @@
 //! From the tree of the grammar to what is executed: every node is settled, or the command is denied.
 
+mod cases;
 mod compound;
 mod folders;
+mod loops;
 mod programs;
+mod read;
 mod redirections;
 mod simple;
+mod substitution;
+
+use std::collections::BTreeSet;
 
 use brush_parser::ast::{self, AndOr, SeparatorOperator};
 
 use crate::denial::Denial;
 use crate::rules::{RefusingRule, Rules};
-use crate::scope::Scope;
+use crate::scope::{Known, Scope};
 use crate::script::{After, Next, Pipeline, Script, Statement};
 use folders::Folders;
 
@@ -25,8 +31,11 @@ pub(crate) struct Walk<'r> {
     /// The rule that takes the command, and its reason.
     pub(crate) intercepted: Option<(String, String)>,
     commands: usize,
-    /// How many shells within shells this is in.
-    shells: usize,
+    /// How many scripts within scripts this is in.
+    depth: usize,
+    /// The variables that the loop around what is settled has assigned, and whether it is left before its end.
+    assigned: BTreeSet<String>,
+    leaves_loop: bool,
 }
 
 impl<'r> Walk<'r> {
@@ -36,7 +45,9 @@ impl<'r> Walk<'r> {
             used: Vec::new(),
             intercepted: None,
             commands: 0,
-            shells: 0,
+            depth: 0,
+            assigned: BTreeSet::new(),
+            leaves_loop: false,
         }
     }
 
@@ -88,7 +99,11 @@ impl<'r> Walk<'r> {
             // An assignment succeeds, so what follows it with && runs as surely.
             scope.is_unconditional &= only_assigns && after == After::Success;
             only_assigns &= assigns(pipeline);
+            let before = scope.clone();
             let (pipeline, then) = self.pipeline(pipeline, scope)?;
+            if !scope.is_unconditional {
+                scope.join(before);
+            }
             folders = folders.then(after, then);
             rest.push(Next { after, pipeline });
         }
@@ -117,7 +132,7 @@ impl<'r> Walk<'r> {
         } else {
             for part in &pipeline.seq {
                 // Each part of a pipeline is a subshell.
-                commands.push(self.command(part, &mut scope.clone())?.0);
+                commands.push(self.command(part, &mut scope.subshell())?.0);
             }
         }
         if commands.is_empty() {
@@ -146,6 +161,12 @@ impl<'r> Walk<'r> {
             self.used.push(rule.to_owned());
         }
         Ok(())
+    }
+
+    /// Notes what a variable becomes.
+    fn note(&mut self, name: &str, known: Known, scope: &mut Scope) {
+        self.assigned.insert(name.to_owned());
+        scope.variables.insert(name.to_owned(), known);
     }
 
     fn intercept(&mut self, rule: &RefusingRule) {

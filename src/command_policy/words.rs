@@ -2,16 +2,25 @@
 
 mod ansi;
 mod braces;
+mod joined;
 
 use brush_parser::word::{
     Parameter, ParameterExpr, SpecialParameter, TildeExpr, WordPiece, WordPieceWithSource,
 };
 
+use crate::arithmetic;
 use crate::denial::Denial;
 use crate::paths::HOME;
-use crate::scope::Scope;
-use crate::script::{Argument, Part};
+use crate::scope::{Known, Scope};
+use crate::script::{Argument, Part, Statement};
 use crate::syntax;
+use joined::argument;
+
+/// Who settles the commands in a word.
+pub(crate) trait Commands {
+    /// The commands of `$(...)`, by its text.
+    fn substitution(&mut self, text: &str, scope: &Scope) -> Result<Vec<Statement>, Denial>;
+}
 
 /// One character or part of a word, before braces are expanded.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,51 +35,110 @@ pub(super) enum Unit {
     Later(Part),
 }
 
+impl Unit {
+    /// A part that is split where it is not quoted.
+    fn later(part: Part, is_quoted: bool) -> Self {
+        Self::Later(if is_quoted {
+            part
+        } else {
+            Part::Fields(Box::new(part))
+        })
+    }
+
+    fn part(&self) -> Option<&Part> {
+        match self {
+            Self::Later(part) => Some(part),
+            _ => None,
+        }
+    }
+}
+
 /// How a word is expanded where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expansion {
     /// As an argument: braces, patterns.
     Full,
-    /// As a value, a target or an operand of `[[`: one argument, no braces; a pattern there is not settled.
+    /// As a value or an operand of `[[`: one argument, no braces, nothing is split; a pattern there is not settled.
     Single,
+    /// As a target: as a value, and what would be split there is not settled.
+    Quoted,
+    /// As what a text is compared with: one argument, whose pattern is one of texts.
+    Pattern,
 }
 
 /// The arguments of a word: none (an empty variable), one, or several (braces).
-pub(crate) fn arguments(text: &str, scope: &Scope) -> Result<Vec<Argument>, Denial> {
+pub(crate) fn arguments(
+    text: &str,
+    scope: &Scope,
+    commands: &mut dyn Commands,
+) -> Result<Vec<Argument>, Denial> {
     scope.count(text.len())?;
     if is_plain(text) {
         return Ok(vec![Argument::Text(text.to_owned())]);
     }
     let mut units = Vec::new();
-    read(&syntax::pieces(text)?, scope, false, &mut units)?;
+    read(&syntax::pieces(text)?, scope, false, commands, &mut units)?;
+    let has_commands = units
+        .iter()
+        .any(|unit| unit.part().is_some_and(Part::has_commands));
+    let expanded = braces::expand(units)?;
+    if has_commands && expanded.len() > 1 {
+        return Err(Denial::syntax(
+            "braces beside $(...) are not settled: write NAME=$(...) before, and \"$NAME\" here",
+        ));
+    }
     let mut words = Vec::new();
-    for word in braces::expand(units)? {
+    for word in expanded {
         scope.count(word.len())?;
         words.extend(argument(word, Expansion::Full)?);
     }
     Ok(words)
 }
 
-/// The one argument of a word that is a value or a target.
-pub(crate) fn value(text: &str, scope: &Scope) -> Result<Argument, Denial> {
+/// The one argument of a word that is a value.
+pub(crate) fn value(text: &str, scope: &Scope, commands: &mut dyn Commands) -> Result<Argument, Denial> {
+    single(text, Expansion::Single, scope, commands)
+}
+
+/// The pattern that a word is for texts.
+pub(crate) fn pattern(text: &str, scope: &Scope, commands: &mut dyn Commands) -> Result<Argument, Denial> {
+    single(text, Expansion::Pattern, scope, commands)
+}
+
+/// The one argument of a word that is a target.
+pub(crate) fn quoted(text: &str, scope: &Scope, commands: &mut dyn Commands) -> Result<Argument, Denial> {
+    single(text, Expansion::Quoted, scope, commands)
+}
+
+fn single(
+    text: &str,
+    expansion: Expansion,
+    scope: &Scope,
+    commands: &mut dyn Commands,
+) -> Result<Argument, Denial> {
     scope.count(text.len())?;
     if is_plain(text) {
         return Ok(Argument::Text(text.to_owned()));
     }
     let mut units = Vec::new();
-    read(&syntax::pieces(text)?, scope, false, &mut units)?;
-    let word = argument(units, Expansion::Single)?;
+    read(&syntax::pieces(text)?, scope, false, commands, &mut units)?;
+    let word = argument(units, expansion)?;
     Ok(word.unwrap_or_else(|| Argument::Text(String::new())))
 }
 
 /// The text of a here-document.
-pub(crate) fn document(text: &str, is_expanded: bool, scope: &Scope) -> Result<Argument, Denial> {
+pub(crate) fn document(
+    text: &str,
+    is_expanded: bool,
+    scope: &Scope,
+    commands: &mut dyn Commands,
+) -> Result<Argument, Denial> {
     scope.count(text.len())?;
     if !is_expanded || !text.contains(['$', '`', '\\']) {
         return Ok(Argument::Text(text.to_owned()));
     }
     let mut units = Vec::new();
-    read(&syntax::here_document(text)?, scope, true, &mut units)?;
+    read(&syntax::here_document(text)?, scope, true, commands, &mut units)?;
     let word = argument(units, Expansion::Single)?;
     Ok(word.unwrap_or_else(|| Argument::Text(String::new())))
 }
@@ -85,6 +153,7 @@ fn read(
     pieces: &[WordPieceWithSource],
     scope: &Scope,
     is_quoted: bool,
+    commands: &mut dyn Commands,
     units: &mut Vec<Unit>,
 ) -> Result<(), Denial> {
     for piece in pieces {
@@ -104,7 +173,7 @@ fn read(
             }
             WordPiece::DoubleQuotedSequence(inner) => {
                 units.push(Unit::Quotes);
-                read(inner, scope, true, units)?;
+                read(inner, scope, true, commands, units)?;
             }
             WordPiece::EscapeSequence(text) => {
                 let escaped = text.chars().nth(1).filter(|c| *c != '\n');
@@ -118,12 +187,17 @@ fn read(
             WordPiece::GettextDoubleQuotedSequence(_) => {
                 return Err(Denial::syntax("$\"...\" is not settled: write \"...\""));
             }
-            WordPiece::CommandSubstitution(_)
-            | WordPiece::BackquotedCommandSubstitution(_)
-            | WordPiece::ArithmeticExpression(_) => {
-                return Err(Denial::syntax(
-                    "$(...) is not settled before the command runs: run what is in it first and write its result, or write a small Python file",
-                ));
+            WordPiece::CommandSubstitution(text) => {
+                let part = Part::Output(commands.substitution(text, scope)?);
+                units.push(Unit::later(part, is_quoted));
+            }
+            // A number is neither split nor a pattern.
+            WordPiece::ArithmeticExpression(expression) => {
+                let part = Part::Arithmetic(arithmetic::parse(&expression.value, scope)?);
+                units.push(Unit::Later(part));
+            }
+            WordPiece::BackquotedCommandSubstitution(_) => {
+                return Err(Denial::syntax("a command in backquotes is not run: write $(...)"));
             }
         }
     }
@@ -164,102 +238,27 @@ fn parameter(
 }
 
 fn named(name: &str, scope: &Scope, is_quoted: bool, units: &mut Vec<Unit>) -> Result<(), Denial> {
-    if scope.loops.contains_key(name) {
-        units.push(Unit::Later(Part::Variable(name.to_owned())));
-    } else if let Some(value) = scope.variables.get(name) {
-        if !is_quoted && value.contains([' ', '\t', '\n', '*', '?', '[']) {
+    let variable = || Part::Variable(name.to_owned());
+    // `$_` is the last argument of the command before.
+    match scope.variables.get(name).filter(|_| name != "_") {
+        Some(Known::Nothing) => units.push(Unit::later(variable(), is_quoted)),
+        Some(Known::Path(_)) => units.push(Unit::Later(variable())),
+        Some(Known::Text(value)) => {
+            if !is_quoted && value.contains([' ', '\t', '\n', '*', '?', '[']) {
+                return Err(Denial::syntax(format!(
+                    "${name} would be split into words or match files: quote it, as in \"${name}\""
+                )));
+            }
+            scope.count(value.len())?;
+            units.extend(value.chars().map(Unit::Quoted));
+        }
+        None if name == "PWD" => units.push(Unit::Later(Part::Folder)),
+        None if name == "HOME" => units.extend(HOME.chars().map(Unit::Quoted)),
+        None => {
             return Err(Denial::syntax(format!(
-                "${name} would be split into words or match files: quote it, as in \"${name}\""
+                "${name} is not set by this command, and its value is not settled before the command runs: write the value; quote a $ that is meant as it stands, as in '${name}'"
             )));
         }
-        scope.count(value.len())?;
-        units.extend(value.chars().map(Unit::Quoted));
-    } else if name == "PWD" {
-        units.push(Unit::Later(Part::Folder));
-    } else if name == "HOME" {
-        units.extend(HOME.chars().map(Unit::Quoted));
-    } else {
-        return Err(Denial::syntax(format!(
-            "${name} is not set by this command, and its value is not settled before the command runs: write the value; quote a $ that is meant as it stands, as in '${name}'"
-        )));
     }
     Ok(())
-}
-
-/// A word without braces as an argument; nothing where it vanishes.
-fn argument(units: Vec<Unit>, expansion: Expansion) -> Result<Option<Argument>, Denial> {
-    let is_pattern = expansion == Expansion::Full && matches_files(&units) && !is_long_option(&units);
-    if expansion == Expansion::Single && units.iter().any(|unit| matches!(unit, Unit::Bare('*' | '?'))) {
-        return Err(Denial::syntax(
-            "a pattern here is not settled before the command runs: write the name",
-        ));
-    }
-    let first = units.iter().find(|unit| **unit != Unit::Quotes);
-    if is_pattern && matches!(first, Some(Unit::Bare('-') | Unit::Quoted('-'))) {
-        return Err(Denial::syntax(
-            "a pattern that begins with a dash could match an option: begin it with ./",
-        ));
-    }
-    if units.is_empty() {
-        return Ok(None);
-    }
-    let mut parts: Vec<Part> = Vec::new();
-    for unit in units {
-        match unit {
-            Unit::Bare('*') if is_pattern => push_pattern(&mut parts, '*'),
-            Unit::Bare(c @ ('?' | '[' | ']' | '!' | '^' | '-')) if is_pattern => push_pattern(&mut parts, c),
-            Unit::Bare(c) | Unit::Quoted(c) => push_text(&mut parts, c),
-            Unit::Quotes => {}
-            Unit::Later(part) => parts.push(part),
-        }
-    }
-    // It is nothing where the pipeline is shorter: what follows would begin the word.
-    if let [Part::PipeStatus(_), next, ..] = parts.as_slice()
-        && !matches!(next, Part::Text(text) if !text.starts_with('-'))
-    {
-        return Err(Denial::syntax(
-            "${PIPESTATUS[n]} before a dash or another expansion is not settled: write them as separate words",
-        ));
-    }
-    let word = match parts.as_mut_slice() {
-        [] => Argument::Text(String::new()),
-        [Part::Text(text)] => Argument::Text(std::mem::take(text)),
-        _ => Argument::Parts(parts),
-    };
-    Ok(Some(word))
-}
-
-/// Whether a word is `--NAME=VALUE`. No file is called so: its value is meant for the program.
-fn is_long_option(units: &[Unit]) -> bool {
-    let mut characters = units.iter().map(|unit| match unit {
-        Unit::Bare(c) | Unit::Quoted(c) => Some(*c),
-        Unit::Quotes | Unit::Later(_) => None,
-    });
-    let has_dashes = characters.next() == Some(Some('-')) && characters.next() == Some(Some('-'));
-    let is_name = |c: &Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c == '-');
-    has_dashes && characters.find(|c| !is_name(c)) == Some(Some('='))
-}
-
-/// Whether a word is a pattern: brackets count when they are closed.
-fn matches_files(units: &[Unit]) -> bool {
-    let opened = units.iter().position(|unit| *unit == Unit::Bare('['));
-    let closed = units.iter().rposition(|unit| *unit == Unit::Bare(']'));
-    let has_brackets = opened
-        .zip(closed)
-        .is_some_and(|(opened, closed)| closed > opened + 1);
-    has_brackets || units.iter().any(|unit| matches!(unit, Unit::Bare('*' | '?')))
-}
-
-fn push_text(parts: &mut Vec<Part>, c: char) {
-    match parts.last_mut() {
-        Some(Part::Text(text)) => text.push(c),
-        _ => parts.push(Part::Text(c.to_string())),
-    }
-}
-
-fn push_pattern(parts: &mut Vec<Part>, c: char) {
-    match parts.last_mut() {
-        Some(Part::Pattern(text)) => text.push(c),
-        _ => parts.push(Part::Pattern(c.to_string())),
-    }
 }

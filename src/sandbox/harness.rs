@@ -6,18 +6,23 @@ use super::image::sha256_hex;
 pub(crate) const FOLDER: &str = "/harness";
 
 /// Its files by name.
-pub(crate) const FILES: [(&str, &str); 19] = [
+pub(crate) const FILES: [(&str, &str); 26] = [
     ("acceptance.py", include_str!("harness/acceptance.py")),
     (
         "acceptance_session.py",
         include_str!("harness/acceptance_session.py"),
     ),
+    ("arithmetic.py", include_str!("harness/arithmetic.py")),
     ("channel.py", include_str!("harness/channel.py")),
     ("command_phase.py", include_str!("harness/command_phase.py")),
     ("command_session.py", include_str!("harness/command_session.py")),
     ("commands.py", include_str!("harness/commands.py")),
     ("confined.py", include_str!("harness/confined.py")),
+    ("expansion.py", include_str!("harness/expansion.py")),
+    ("fields.py", include_str!("harness/fields.py")),
     ("files.py", include_str!("harness/files.py")),
+    ("interpreter.py", include_str!("harness/interpreter.py")),
+    ("lines.py", include_str!("harness/lines.py")),
     ("main.py", include_str!("harness/main.py")),
     ("mutants.py", include_str!("harness/mutants.py")),
     ("phases.py", include_str!("harness/phases.py")),
@@ -25,9 +30,11 @@ pub(crate) const FILES: [(&str, &str); 19] = [
     ("prepared_session.py", include_str!("harness/prepared_session.py")),
     ("probe.py", include_str!("harness/probe.py")),
     ("processes.py", include_str!("harness/processes.py")),
+    ("programs.py", include_str!("harness/programs.py")),
     ("pytest.ini", include_str!("harness/pytest.ini")),
     ("pytest_session.py", include_str!("harness/pytest_session.py")),
     ("session_report.py", include_str!("harness/session_report.py")),
+    ("times.py", include_str!("harness/times.py")),
     ("watch.py", include_str!("harness/watch.py")),
 ];
 

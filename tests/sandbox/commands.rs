@@ -80,6 +80,50 @@ async fn commands_run_one_after_another_on_the_files_of_the_workspace() {
 }
 
 #[tokio::test]
+async fn what_commands_print_stands_in_words_and_in_the_place_of_files() {
+    let files = [("a.txt", "b\na\n"), ("c.txt", "c\n")];
+    let run = done(
+        &files,
+        &[
+            "n=$(wc -l < a.txt); echo \"lines: $n, $((n * 21))\"",
+            "comm -13 <(sort a.txt) <(sort a.txt c.txt)",
+            "ls *.txt | while read -r f; do sort \"$f\" > \"$f.sorted\"; done; cat *.sorted",
+            "while read -r x; do echo \"<$x>\"; done < <(sort a.txt)",
+            "x=$(echo /etc/made); touch \"$x\"; echo $?",
+            "tar czf all.tgz ./*.txt && mkdir out && tar xzf all.tgz -C out && ls out && rm -r out all.tgz",
+        ],
+    )
+    .await;
+    assert_eq!(
+        outputs(&run),
+        [
+            (0, "lines: 2, 42\n"),
+            (0, "c\n"),
+            (0, "a\nb\nc\n"),
+            (0, "<a>\n<b>\n"),
+            (0, "bash: /etc/made: Permission denied\n1\n"),
+            (0, "a.txt\nc.txt\n"),
+        ]
+    );
+    let changed: Vec<&String> = run.changes.keys().collect();
+    assert_eq!(changed, ["a.txt.sorted", "c.txt.sorted"]);
+}
+
+#[tokio::test]
+async fn a_loop_that_does_not_end_is_ended_with_all_that_it_started() {
+    let Phase::Commands(mut phase) = phase(&[], &["while true; do x=$(sleep 60); done", "echo next"]) else {
+        panic!("no commands")
+    };
+    phase.commands[0].seconds = Some(0.5);
+    let run = run_one(Phase::Commands(phase)).await.commands.unwrap();
+    assert!(run.results[0].timed_out);
+    assert_eq!(
+        (run.results[1].exit, run.results[1].output.as_str()),
+        (0, "next\n")
+    );
+}
+
+#[tokio::test]
 async fn python_is_that_of_the_environment_and_its_caches_are_not_files_of_the_agent() {
     let files = [("solution.py", "def two():\n    return 2\n")];
     let run = done(

@@ -68,6 +68,55 @@ fn no_attack_gets_past_the_policy() {
     assert!(wrong.is_empty(), "{} of {count}: {wrong:#?}", wrong.len());
 }
 
+/// Whether a value in an argument is one that is looked at, where its program knows options with an effect.
+#[test]
+fn what_is_not_settled_gets_to_a_program_with_options_by_a_check_alone() {
+    fn walk(value: &Value, count: &mut usize) {
+        let Value::Object(fields) = value else {
+            value
+                .as_array()
+                .into_iter()
+                .flatten()
+                .for_each(|value| walk(value, count));
+            return;
+        };
+        fields.values().for_each(|value| walk(value, count));
+        let name = fields.get("program").and_then(|program| program["name"].as_str());
+        let reads_options = [
+            "cp", "mv", "rm", "sort", "sed", "find", "tee", "touch", "mkdir", "tar", "gzip", "uniq",
+        ];
+        if !name.is_some_and(|name| reads_options.contains(&name)) {
+            return;
+        }
+        for (index, argument) in fields["arguments"].as_array().unwrap().iter().enumerate() {
+            let parts = argument.as_array().into_iter().flatten();
+            let mut kinds = parts.filter_map(|part| part.as_object()?.keys().next());
+            if kinds.any(|kind| ["fields", "output", "arithmetic"].contains(&kind.as_str())) {
+                let checks = fields["checks"].as_array().unwrap();
+                assert!(
+                    checks.iter().any(|check| check["argument"] == index),
+                    "{fields:?}"
+                );
+                *count += 1;
+            }
+        }
+    }
+    let rules = rules();
+    let mut count = 0;
+    for line in [ATTACKS, BENIGN, FURTHER].into_iter().flat_map(lines) {
+        let text = line
+            .split_once(' ')
+            .filter(|(class, _)| *class == "Safe")
+            .map_or(line, |(_, text)| text);
+        let text = text.rsplit_once(" #= ").map_or(text, |(text, _)| text);
+        walk(
+            &serde_json::to_value(judge(&command(text), &rules).parsed).unwrap(),
+            &mut count,
+        );
+    }
+    assert!(count >= 5, "{count}");
+}
+
 /// How many commands a list has, and those that are denied.
 fn denied_of(list: &'static str) -> (usize, Vec<String>) {
     let rules = rules();
@@ -81,6 +130,7 @@ fn denied_of(list: &'static str) -> (usize, Vec<String>) {
 #[test]
 fn of_what_agents_write_at_most_two_in_a_hundred_are_denied() {
     let (count, denied) = denied_of(BENIGN);
+    println!("{} of {count}", denied.len());
     assert!(count >= 300, "{count}");
     assert!(
         denied.len() * 50 <= count,
@@ -90,10 +140,10 @@ fn of_what_agents_write_at_most_two_in_a_hundred_are_denied() {
 }
 
 #[test]
-fn of_commands_that_are_newer_than_the_rules_no_more_are_denied_than_were() {
+fn of_commands_with_everything_that_a_shell_has_no_more_are_denied_than_were() {
     let (count, denied) = denied_of(FURTHER);
     println!("{} of {count}: {denied:#?}", denied.len());
-    assert!(count == 133 && denied.len() <= 40, "{} of {count}", denied.len());
+    assert!(count == 133 && denied.len() <= 21, "{} of {count}", denied.len());
 }
 
 #[test]

@@ -13,9 +13,23 @@ use crate::{Class, judge};
 const GRAMMAR: &str = include_str!("../testdata/grammar.list");
 
 /// What depends on the moment or the machine.
-const VARYING: [&str; 15] = [
-    "pydoc", "help(", "date", "free", "ps aux", "df ", "time ", "du ", "uptime", "nohup", "stat ", "-mmin",
-    "cProfile", "timeit", "find /",
+const VARYING: [&str; 16] = [
+    "<(sort a)",
+    "pydoc",
+    "help(",
+    "date",
+    "free",
+    "ps aux",
+    "df ",
+    "time ",
+    "du ",
+    "uptime",
+    "nohup",
+    "stat ",
+    "-mmin",
+    "cProfile",
+    "timeit",
+    "find /",
 ];
 
 /// Folders of a machine in the place of those of a sandbox.
@@ -284,9 +298,9 @@ fn what_agents_write_does_what_bash_would_do() {
 #[test]
 fn the_grammar_means_what_it_means_to_bash() {
     let machine = Machine::new();
-    for line in lines(GRAMMAR) {
-        script(&command(line));
-    }
+    let denied = |line: &&str| judge(&command(line), &rules()).class != Class::Safe;
+    let denied: Vec<&str> = lines(GRAMMAR).filter(denied).collect();
+    assert!(denied.is_empty(), "{}", denied.join("\n"));
     let (count, differing) = compare(&machine, lines(GRAMMAR));
     assert!(
         differing.is_empty(),
@@ -325,6 +339,134 @@ fn a_link_that_a_program_made_leads_nowhere() {
         10.0,
     );
     assert_eq!((found.status, found.output.as_str()), (0, "x\ninner.txt"));
+}
+
+#[test]
+fn a_value_becomes_no_option_and_no_path_outside() {
+    let machine = Machine::new();
+    machine.lay_out();
+    let outside = machine.path("outside");
+    fs::create_dir(&outside).unwrap();
+    let secret = format!("{outside}/secret.txt");
+    fs::write(&secret, "kept\n").unwrap();
+    fs::write(machine.path("workspace/words.txt"), format!("{secret}\n")).unwrap();
+    for text in [
+        "x=$(echo -oscript.py); sort \"$x\" a.txt",
+        "x=$(echo '-o script.py'); sort $x a.txt",
+        "x=$(echo 'b.txt -o script.py'); sort $x",
+        "x=$(echo 2 -o script.py); sort -k $x a.txt",
+        "echo -oscript.py | while read -r x; do sort \"$x\" a.txt || exit; done",
+        "for x in $(echo --output=script.py); do sort $x a.txt; done",
+        "x=$(true); sort \"$x\" -o script.py",
+        "x=$(echo -delete); find \"$x\"",
+        "x=$(echo '('); find $x",
+        "x=$(echo 'x -delete'); find . -name $x",
+        "x=$(echo '1 BEGIN{print}'); awk -v n=$x 1 a.txt",
+        "read -r x < words.txt; rm \"$x\"",
+        "read -r x < words.txt; rm -f $x",
+        "read -r x < words.txt; sort a.txt -o \"$x\"",
+        "read -r x < words.txt; cp a.txt \"$x\"",
+        "read -r x < words.txt; mv a.txt \"$x\"",
+        "read -r x < words.txt; tee \"$x\" < a.txt",
+        "read -r x < words.txt; sed -i s/kept/gone/ \"$x\"",
+        "read -r x < words.txt; gzip \"$x\"",
+        "read -r x < words.txt; python \"$x\"",
+        "read -r x < words.txt; echo x > \"$x\"",
+        "read -r x < words.txt; cat < \"$x\"",
+        "x=$(echo ../outside/secret.txt); rm \"./$x\"",
+        "x=$(echo ../outside/secret.txt); echo x >> \"./$x\"",
+        "x=$(pwd); rm -rf \"$x\"",
+        "x=$(echo ..); rm -rf \"$x\"",
+        "x=$(echo ../outside); tar xf old.tar -C \"$x\"",
+        "x=$(echo 'y[$(touch made)]'); echo $((x + 1))",
+        "x=$(echo 1+1); echo $((x + 1))",
+        "x=$(echo y); y=$(echo 1); echo $((x + 1))",
+        // What is known of a variable is not what it was before a loop, a redirection that fails, or a value that there is none of.
+        "x=a.txt; while true; do rm \"$x\" || exit; \"read\" x; done < words.txt",
+        "for x in b.t*; do while true; do rm \"$x\" || exit; \\read x; done < words.txt; done",
+        "x=$(echo -delete); for f in a.t*; do x=\"$f\" > nothing/x; find \"$x\"; done",
+        "x=$(echo -delete); for f in a.t*; do { x=\"$f\"; } > nothing/x; find \"$x\"; done",
+        "x=$(echo -delete); y=$(echo z); for f in a.t*; do n=$((y)) x=\"$f\"; find \"$x\"; done",
+        "x=$(echo -delete); for f in a.t*; do [ -d \"$f\" ] && x=\"$f\"; find \"$x\"; done",
+        "x=$(echo -delete); for f in a.t*; do if false; then x=\"$f\"; fi; find \"$x\"; done",
+        "x=$(echo -delete); for f in a.t*; do (x=\"$f\"); find \"$x\"; done",
+        "x=$(echo -delete); for f in a.t*; do x=\"$f\" | cat; find \"$x\"; done",
+        "x=$(echo -delete); for f in a.t*; do y=$(x=\"$f\"); find \"$x\"; done",
+        "x=$(echo -delete); for f in a.t*; do for x in \"$f\"*.nothing; do true; done; x=$(echo -delete); find \"$x\"; done",
+    ] {
+        let found = machine.executed(&script(text), 10.0);
+        assert_ne!((text, found.status), (text, 0), "{}", found.output);
+        assert!(found.output.contains("bash: "), "{text}: {}", found.output);
+        let kept = [secret.clone(), machine.path("workspace/script.py")];
+        let kept = kept.map(|path| fs::read_to_string(path).unwrap());
+        assert_eq!(
+            (text, kept),
+            (text, ["kept\n".to_owned(), "print('from a script')\n".to_owned()])
+        );
+        assert!(!Path::new(&machine.path("workspace/made")).exists(), "{text}");
+    }
+    // Beside them, values that are what they should be.
+    let text = "for f in $(ls *.csv); do sort -o sorted.txt $f && sed -i s/k/m/ \"$f\" && rm -f \"./$f\"; done; cat sorted.txt";
+    let found = machine.executed(&script(text), 10.0);
+    assert_eq!(
+        (found.status, found.output.as_str()),
+        (
+            0,
+            "east,Dan,300\nnorth,Ann,120\nnorth,Cid,45.5\nregion,name,amount\nsouth,Bob,80"
+        )
+    );
+}
+
+#[test]
+fn what_is_unpacked_lies_below_the_folder_whatever_the_archive_says() {
+    let machine = Machine::new();
+    machine.lay_out();
+    let outside = machine.path("outside");
+    fs::create_dir(&outside).unwrap();
+    let secret = format!("{outside}/secret.txt");
+    let pack = "import io, sys, tarfile, zipfile\n\
+                outside = sys.argv[1]\n\
+                def tar(name, *members):\n\
+                \x20   with tarfile.open(name, 'w') as archive:\n\
+                \x20       for path, link in members:\n\
+                \x20           member = tarfile.TarInfo(path)\n\
+                \x20           if link:\n\
+                \x20               member.type, member.linkname = tarfile.SYMTYPE, link\n\
+                \x20               archive.addfile(member)\n\
+                \x20           else:\n\
+                \x20               member.size = 1\n\
+                \x20               archive.addfile(member, io.BytesIO(b'x'))\n\
+                tar('absolute.tar', (outside + '/secret.txt', None))\n\
+                tar('upwards.tar', ('../outside/secret.txt', None))\n\
+                tar('link.tar', ('link', outside), ('link/secret.txt', None))\n\
+                tar('far.tar', ('link', '../outside'), ('link/secret.txt', None))\n\
+                with zipfile.ZipFile('upwards.zip', 'w') as archive:\n\
+                \x20   archive.writestr('../outside/secret.txt', 'x')\n\
+                with zipfile.ZipFile('link.zip', 'w') as archive:\n\
+                \x20   member = zipfile.ZipInfo('link')\n\
+                \x20   member.create_system, member.external_attr = 3, 0o120777 << 16\n\
+                \x20   archive.writestr(member, outside)\n\
+                \x20   archive.writestr('link/secret.txt', 'x')\n";
+    fs::write(machine.path("workspace/pack.py"), pack).unwrap();
+    let packed = machine.executed(&script(&format!("python pack.py {outside}")), 10.0);
+    assert_eq!(packed.status, 0, "{}", packed.output);
+    for archive in ["absolute.tar", "upwards.tar", "link.tar", "far.tar"] {
+        fs::write(&secret, "kept\n").unwrap();
+        machine.executed(&script(&format!("tar xf {archive}")), 10.0);
+        assert_eq!(
+            (archive, fs::read_to_string(&secret).unwrap().as_str()),
+            (archive, "kept\n")
+        );
+        fs::remove_file(machine.path("workspace/link")).ok();
+    }
+    for archive in ["upwards.zip", "link.zip"] {
+        fs::write(&secret, "kept\n").unwrap();
+        machine.executed(&script(&format!("unzip -o {archive}")), 10.0);
+        assert_eq!(
+            (archive, fs::read_to_string(&secret).unwrap().as_str()),
+            (archive, "kept\n")
+        );
+    }
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Programs: which rule a name has, and whether its arguments keep it.
 
+mod archives;
 mod awk;
 mod builtins;
+mod checks;
 mod find;
 mod python;
 mod sed;
@@ -11,11 +13,11 @@ mod xargs;
 
 use super::Walk;
 use crate::denial::Denial;
-use crate::options::Parsed;
+use crate::options::{Parsed, Value};
 use crate::paths::{NOWHERE, is_readable, is_root, is_writable};
 use crate::rules::{Found, Outputs, Reading, RefusingRule, SafeRule};
 use crate::scope::Scope;
-use crate::script::{Argument, Program, ProgramCall, Redirection, Run};
+use crate::script::{Argument, Check, Program, ProgramCall, Redirection, Requirement, Run};
 
 /// Options of cp that copy a link as a link.
 const COPIES_LINKS: [&str; 7] = ["a", "d", "P", "r", "R", "archive", "recursive"];
@@ -66,7 +68,7 @@ impl Walk<'_> {
             Found::Intercepted(rule) => {
                 self.count(&rule.rule)?;
                 self.intercept(rule);
-                return Ok(self.program_call(&call, Vec::new()));
+                return Ok(self.program_call(&call, Vec::new(), Vec::new()));
             }
         };
         self.count(&rule.rule)?;
@@ -76,29 +78,36 @@ impl Walk<'_> {
                     .push((name.clone(), Argument::Text(value.clone())));
             }
         }
-        match rule.arguments {
-            Reading::Any => {}
+        let checks = match rule.arguments {
+            Reading::Any => Vec::new(),
+            Reading::Archive => {
+                call.arguments = archives::plain_arguments(&call)?;
+                archives::check(rule, &call, scope)?
+            }
             Reading::Options => check_options(rule, &call, scope)?,
-            Reading::Awk => awk::check(rule, &call)?,
-            Reading::Builtin => return self.builtin_call(&call),
-            Reading::Find => find::check(&call)?,
-            Reading::Python => self.python(rule, &call)?,
+            Reading::Awk => awk::check(rule, &call, scope)?,
+            Reading::Builtin => return self.builtin_call(&call, scope),
+            Reading::Find => {
+                call.arguments = find::with_paths(call.arguments, rules);
+                find::check(&call, scope)?
+            }
+            Reading::Python => self.python(rule, &call, scope)?,
             Reading::Sed => sed::check(rule, &call, scope)?,
             Reading::Shell => return self.shell(&call, scope),
             Reading::Wrapper => return self.wrapper(call, scope),
-            Reading::Xargs => return self.xargs(rule, call),
-        }
+            Reading::Xargs => return self.xargs(rule, call, scope),
+        };
         let is_python = rule.arguments == Reading::Python;
         let paths = if is_python {
             Vec::new()
         } else {
             rules.paths(call.name)
         };
-        Ok(self.program_call(&call, paths))
+        Ok(self.program_call(&call, paths, checks))
     }
 
     #[expect(clippy::unused_self, reason = "beside the methods that call it")]
-    fn program_call(&self, call: &Call<'_>, paths: Vec<String>) -> Run {
+    fn program_call(&self, call: &Call<'_>, paths: Vec<String>, checks: Vec<Check>) -> Run {
         Run::Program(ProgramCall {
             program: Program {
                 name: call.name.to_owned(),
@@ -107,6 +116,7 @@ impl Walk<'_> {
             arguments: call.arguments.clone(),
             environment: call.environment.clone(),
             timeout: None,
+            checks,
         })
     }
 }
@@ -144,9 +154,9 @@ fn at_a_path(name: &str) -> Denial {
 }
 
 /// Options that the rule lists, and operands that may be written.
-fn check_options(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<(), Denial> {
+fn check_options(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<Vec<Check>, Denial> {
     let parsed = rule.options.parse(call.name, &call.arguments)?;
-    check_values(rule, call, &parsed, scope)?;
+    let mut required = check_values(rule, call, &parsed, scope)?;
     let has_folder = parsed.has(&["t", "target-directory"]) && rule.options.writes("t");
     let operands = parsed.operands.as_slice();
     let written: &[&Argument] = match rule.outputs {
@@ -156,19 +166,20 @@ fn check_options(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<(), 
         Outputs::Last => operands.last().map_or(&[], std::slice::from_ref),
         Outputs::Second => operands.get(1..2).unwrap_or_default(),
     };
-    for path in written.iter().flat_map(|operand| scope.outlines(operand)) {
-        if path == NOWHERE || matches!(path.as_str(), "/dev/stdout" | "/dev/stderr") {
-            continue;
-        }
-        check_path(call.name, &path, scope)?;
-        if rule.outputs == Outputs::AllBelow && is_root(&path, &scope.folders) {
-            return Err(Denial::path(format!(
-                "{} is not run on {path}, which holds everything: name what is in it",
-                call.name
-            )));
-        }
+    let requirement = match rule.outputs {
+        Outputs::AllBelow => Requirement::Below,
+        _ => Requirement::Writable,
+    };
+    for operand in written {
+        check_written(call.name, operand, requirement, scope)?;
+        required.push((*operand, requirement));
     }
     if call.name == "cp" && parsed.has(&COPIES_LINKS) {
+        if operands.iter().any(|operand| scope.is_unknown(operand)) {
+            return Err(Denial::path(
+                "cp copies folders that are written out: write the path, or name the files, without -r and -a",
+            ));
+        }
         let read = operands.iter().flat_map(|operand| scope.outlines(operand));
         if let Some(path) = read.into_iter().find(|path| !is_readable(path, &scope.folders)) {
             return Err(Denial::path(format!(
@@ -189,21 +200,50 @@ fn check_options(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<(), 
             "date does not set the clock: write date +FORMAT",
         ));
     }
-    Ok(())
+    checks::of(call.name, &call.arguments, &required, scope)
 }
 
 /// Values of options that are paths which are written.
-fn check_values(rule: &SafeRule, call: &Call<'_>, parsed: &Parsed<'_>, scope: &Scope) -> Result<(), Denial> {
+fn check_values<'a>(
+    rule: &SafeRule,
+    call: &Call<'_>,
+    parsed: &Parsed<'a>,
+    scope: &Scope,
+) -> Result<Vec<(&'a Argument, Requirement)>, Denial> {
+    let mut required = Vec::new();
     for given in &parsed.options {
-        if rule.options.writes(&given.name) {
-            let paths = given
-                .value
-                .as_ref()
-                .map(|value| value.outlines(scope))
-                .unwrap_or_default();
-            for path in paths {
-                check_path(call.name, &path, scope)?;
+        match &given.value {
+            _ if !rule.options.writes(&given.name) => {}
+            Some(Value::Word(word)) => {
+                check_written(call.name, word, Requirement::Writable, scope)?;
+                required.push((*word, Requirement::Writable));
             }
+            Some(Value::Rest(path)) => check_path(call.name, path, scope)?,
+            None => {}
+        }
+    }
+    Ok(required)
+}
+
+/// A path that is written. What is not settled of it is for the check when it is filled in.
+fn check_written(
+    program: &str,
+    written: &Argument,
+    requirement: Requirement,
+    scope: &Scope,
+) -> Result<(), Denial> {
+    if scope.is_unknown(written) {
+        return Scope::written_folder(written).map_or(Ok(()), |folder| check_path(program, folder, scope));
+    }
+    for path in scope.outlines(written) {
+        if path == NOWHERE || matches!(path.as_str(), "/dev/stdout" | "/dev/stderr") {
+            continue;
+        }
+        check_path(program, &path, scope)?;
+        if requirement == Requirement::Below && is_root(&path, &scope.folders) {
+            return Err(Denial::path(format!(
+                "{program} is not run on {path}, which holds everything: name what is in it"
+            )));
         }
     }
     Ok(())

@@ -6,11 +6,11 @@ use brush_parser::ast::{
     Assignment, AssignmentName, AssignmentValue, CommandPrefixOrSuffixItem as Item, SimpleCommand,
 };
 
+use super::Walk;
 use super::folders::Folders;
-use super::{Walk, redirections};
 use crate::denial::Denial;
 use crate::paths::{HOME, absolute, is_folder_of_ours};
-use crate::scope::Scope;
+use crate::scope::{Known, Scope};
 use crate::script::{Argument, Builtin, BuiltinCall, Command, Run};
 use crate::words;
 
@@ -25,36 +25,51 @@ impl Walk<'_> {
         let mut arguments: Vec<Argument> = Vec::new();
         for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
             match item {
-                Item::AssignmentWord(assignment, _) => assigned.push(assignment_of(assignment, scope)?),
-                Item::IoRedirect(redirection) => redirected.extend(redirections::settle(redirection, scope)?),
-                Item::Word(word) => arguments.extend(words::arguments(&word.value, scope)?),
-                Item::ProcessSubstitution(..) => return Err(redirections::process_substitution()),
+                Item::AssignmentWord(assignment, _) => assigned.push(self.assignment(assignment, scope)?),
+                Item::IoRedirect(redirection) => redirected.extend(self.redirection(redirection, scope)?),
+                Item::Word(word) => arguments.extend(words::arguments(&word.value, scope, self)?),
+                Item::ProcessSubstitution(kind, subshell) => {
+                    arguments.push(self.process_path(kind, subshell, scope)?);
+                }
             }
         }
         if let Some(word) = &simple.word_or_name {
-            arguments.extend(words::arguments(&word.value, scope)?);
+            arguments.extend(words::arguments(&word.value, scope, self)?);
         }
         for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
             match item {
                 Item::AssignmentWord(_, word) | Item::Word(word) => {
-                    arguments.extend(words::arguments(&word.value, scope)?);
+                    arguments.extend(words::arguments(&word.value, scope, self)?);
                 }
-                Item::IoRedirect(redirection) => redirected.extend(redirections::settle(redirection, scope)?),
-                Item::ProcessSubstitution(..) => return Err(redirections::process_substitution()),
+                Item::IoRedirect(redirection) => redirected.extend(self.redirection(redirection, scope)?),
+                Item::ProcessSubstitution(kind, subshell) => {
+                    arguments.push(self.process_path(kind, subshell, scope)?);
+                }
             }
         }
         let mut folders = Folders::of(scope);
         let run = match arguments.first() {
-            None => self.assign(assigned, scope)?,
+            None => {
+                let before = (!redirected.is_empty()).then(|| scope.clone());
+                let run = self.assign(assigned, scope)?;
+                // Where a redirection fails, nothing is assigned.
+                if let Some(before) = before {
+                    scope.join(before);
+                }
+                run
+            }
             Some(name) => {
                 let name = name.text().map(str::to_owned).ok_or_else(|| {
                     Denial::syntax("the name of a command is not settled before it runs: write the name")
                 })?;
                 arguments.remove(0);
-                for (variable, _) in &assigned {
-                    self.check_variable(variable)?;
+                if name != "read" {
+                    for (variable, _) in &assigned {
+                        self.check_variable(variable)?;
+                    }
                 }
                 match name.as_str() {
+                    "read" => self.read(&assigned, &arguments, scope)?,
                     "cd" => self.cd(&arguments, scope, &mut folders)?,
                     "export" => self.export(&arguments, scope)?,
                     _ => self.call(&name, arguments, assigned, &redirected, scope)?,
@@ -68,35 +83,43 @@ impl Walk<'_> {
         Ok((command, folders))
     }
 
-    /// Variables of the command itself: what they are is settled here, so nothing is left to run.
-    fn assign(&mut self, assigned: Vec<(String, Argument)>, scope: &mut Scope) -> Result<Run, Denial> {
-        for (name, value) in assigned {
-            let Some(value) = value.text() else {
-                return Err(Denial::syntax(format!(
-                    "{name} is not settled before the command runs: write its value"
-                )));
-            };
-            self.set(&name, value, scope)?;
+    fn assignment(&mut self, assignment: &Assignment, scope: &Scope) -> Result<(String, Argument), Denial> {
+        match (&assignment.name, &assignment.value) {
+            (AssignmentName::VariableName(name), AssignmentValue::Scalar(word)) if !assignment.append => {
+                Ok((name.clone(), words::value(&word.value, scope, self)?))
+            }
+            _ => Err(Denial::syntax(
+                "arrays and += are not run: write NAME=\"$NAME...\", the values, or a small Python file",
+            )),
         }
-        self.builtin(Builtin::True, Vec::new())
     }
 
-    fn set(&mut self, name: &str, value: &str, scope: &mut Scope) -> Result<(), Denial> {
-        if !scope.is_unconditional {
-            return Err(Denial::syntax(format!(
-                "{name} is assigned where it depends on another command: assign it in a command of its own before"
-            )));
+    /// Variables of the command itself.
+    fn assign(&mut self, assigned: Vec<(String, Argument)>, scope: &mut Scope) -> Result<Run, Denial> {
+        self.count("builtins")?;
+        for (name, value) in &assigned {
+            self.set(name, value, scope)?;
         }
+        Ok(Run::Assign(assigned))
+    }
+
+    fn set(&mut self, name: &str, value: &Argument, scope: &mut Scope) -> Result<(), Denial> {
         if self.rules.is_assignable(name) {
-            // Of programs only where it is exported, which it may have been before.
+            // What programs are given is settled here, where it is exported, which it may have been before.
+            let text = value.text().filter(|_| scope.is_unconditional);
+            let text = text.ok_or_else(|| {
+                Denial::syntax(format!(
+                    "{name}, which programs are given, depends on another command: write it before each program, as in {name}=VALUE COMMAND"
+                ))
+            })?;
             if scope.exported.contains_key(name) {
-                scope.exported.insert(name.to_owned(), value.to_owned());
+                scope.exported.insert(name.to_owned(), text.to_owned());
             }
         } else if is_reserved(name) {
             return Err(self.not_assignable(name));
         }
-        scope.loops.remove(name);
-        scope.variables.insert(name.to_owned(), value.to_owned());
+        let known = scope.known(value);
+        self.note(name, known, scope);
         Ok(())
     }
 
@@ -108,10 +131,13 @@ impl Walk<'_> {
             };
             let (name, value) = match text.split_once('=') {
                 Some((name, value)) => (name, value.to_owned()),
-                None => (text, scope.variables.get(text).cloned().unwrap_or_default()),
+                None => match scope.variables.get(text) {
+                    Some(Known::Text(value)) => (text, value.clone()),
+                    _ => (text, String::new()),
+                },
             };
             self.check_variable(name)?;
-            self.set(name, &value, scope)?;
+            self.set(name, &value.as_str().into(), scope)?;
             scope.exported.insert(name.to_owned(), value);
         }
         self.builtin(Builtin::True, Vec::new())
@@ -166,17 +192,6 @@ impl Walk<'_> {
     }
 }
 
-fn assignment_of(assignment: &Assignment, scope: &Scope) -> Result<(String, Argument), Denial> {
-    match (&assignment.name, &assignment.value) {
-        (AssignmentName::VariableName(name), AssignmentValue::Scalar(word)) if !assignment.append => {
-            Ok((name.clone(), words::value(&word.value, scope)?))
-        }
-        _ => Err(Denial::syntax(
-            "arrays and += are not run: write the values, or a small Python file",
-        )),
-    }
-}
-
 /// Names that mean something to shells or the loader, whoever sets them.
 pub(super) fn is_reserved(name: &str) -> bool {
     let upper = name
@@ -195,6 +210,18 @@ pub(super) fn is_reserved(name: &str) -> bool {
             "CDPATH",
             "GLOBIGNORE",
             "PS4",
+            // What bash itself changes.
+            "SECONDS",
+            "RANDOM",
+            "SRANDOM",
+            "LINENO",
+            "UID",
+            "EUID",
+            "PPID",
+            "GROUPS",
+            "BASHPID",
+            "EPOCHSECONDS",
+            "EPOCHREALTIME",
         ]
         .contains(&name)
             || ["LD_", "BASH_", "PYTHON", "PYTEST_", "PIP_", "GIT_"]

@@ -8,6 +8,8 @@ import os
 import re
 import stat
 
+import fields
+
 WRITABLE = ("/sandbox", "/var/outputs", "/tmp")
 READABLE = (*WRITABLE, "/var/inputs")
 _NOWHERE = "/dev/null"
@@ -79,6 +81,14 @@ class Confined:
             here = inner
         return here, names[-1] if names else "."
 
+    def is_writable(self, folder: str, path: str, is_below: bool) -> bool:
+        """Whether a path, by its form, is one of the writable folders or below one."""
+        try:
+            _, names = self._below(folder, path, self._writable)
+        except Refused:
+            return False
+        return bool(names) or not is_below
+
     @staticmethod
     def _below(folder: str, path: str, roots: tuple[str, ...]) -> tuple[str, list[str]]:
         whole = os.path.normpath(os.path.join(folder, path))
@@ -144,11 +154,9 @@ def _names(pattern: list[tuple[str, bool]]) -> list[tuple[str, re.Pattern[str] |
             if c == "/":
                 names.append(("", "", False))
             elif is_sign:
-                # bash has two signs for a set that is excluded, the translation has one.
-                sign = "!" if c == "^" and translated.endswith("[") else c
-                names[-1] = (shown + c, translated + sign, has_sign or c in "*?[")
+                names[-1] = (shown + c, translated + fields.signed(c, translated), has_sign or c in "*?[")
             else:
-                names[-1] = (shown + c, translated + (f"[{c}]" if c in "*?[" else c), has_sign)
+                names[-1] = (shown + c, translated + fields.literal(c), has_sign)
     return [
         (shown, re.compile(fnmatch.translate(translated)) if has_sign else None)
         for shown, translated, has_sign in names

@@ -2,19 +2,24 @@
 
 use std::str::Chars;
 
-use super::Call;
+use super::{Call, checks};
 use crate::denial::Denial;
 use crate::rules::SafeRule;
+use crate::scope::Scope;
+use crate::script::Check;
 
-pub(super) fn check(rule: &SafeRule, call: &Call<'_>) -> Result<(), Denial> {
+pub(super) fn check(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<Vec<Check>, Denial> {
     let parsed = rule.options.parse(call.name, &call.arguments)?;
+    let own = &call.arguments[..parsed.before_operands];
+    let checks = checks::of(call.name, own, &[], scope)?;
     if parsed.has(&["version"]) && parsed.operands.is_empty() {
-        return Ok(());
+        return Ok(checks);
     }
     let program = parsed.operands.first().and_then(|operand| operand.text());
     let program =
         program.ok_or_else(|| refused("has no program that is written out: write it in single quotes"))?;
-    check_program(program)
+    check_program(program)?;
+    Ok(checks)
 }
 
 fn refused(what: &str) -> Denial {

@@ -2,14 +2,31 @@
 
 use super::Call;
 use crate::denial::Denial;
+use crate::scope::Scope;
 use crate::script::{Argument, Builtin, Part, Run};
 use crate::walk::Walk;
 
 impl Walk<'_> {
-    pub(super) fn builtin_call(&mut self, call: &Call<'_>) -> Result<Run, Denial> {
+    pub(super) fn builtin_call(&mut self, call: &Call<'_>, scope: &Scope) -> Result<Run, Denial> {
+        // They do nothing with their arguments, which may be commands.
+        let filled_in = |argument: &&Argument| argument.text().is_none();
+        let filled_in: Vec<Argument> = call.arguments.iter().filter(filled_in).cloned().collect();
         let (name, arguments) = match call.name {
-            "true" | ":" => (Builtin::True, Vec::new()),
-            "false" => (Builtin::False, Vec::new()),
+            "true" | ":" => (Builtin::True, filled_in),
+            "false" => (Builtin::False, filled_in),
+            "break" | "continue" => {
+                check_leaving(&call.arguments, scope)?;
+                self.leaves_loop = true;
+                let is_break = call.name == "break";
+                (
+                    if is_break {
+                        Builtin::Break
+                    } else {
+                        Builtin::Continue
+                    },
+                    Vec::new(),
+                )
+            }
             "pwd" => {
                 let has_others = call
                     .arguments
@@ -37,7 +54,7 @@ fn status(arguments: &[Argument]) -> Result<Vec<Argument>, Denial> {
     match arguments {
         [] => Ok(Vec::new()),
         [Argument::Text(text)] if text.parse::<u8>().is_ok() => Ok(arguments.to_vec()),
-        [Argument::Parts(parts)] if matches!(parts.as_slice(), [Part::Status | Part::PipeStatus(_)]) => {
+        [Argument::Parts(parts)] if matches!(parts.as_slice(), [part] if is_status(part)) => {
             Ok(arguments.to_vec())
         }
         _ => Err(Denial::new(
@@ -45,6 +62,31 @@ fn status(arguments: &[Argument]) -> Result<Vec<Argument>, Denial> {
             "exit is run with a number from 0 to 255 or $?",
         )),
     }
+}
+
+/// What holds a status. What is none ends with 2, as in bash.
+fn is_status(part: &Part) -> bool {
+    match part {
+        Part::Fields(part) => is_status(part),
+        part => matches!(part, Part::Status | Part::PipeStatus(_) | Part::Variable(_)),
+    }
+}
+
+/// A loop is left where it began: afterwards the script is in one of the folders that are followed.
+fn check_leaving(arguments: &[Argument], scope: &Scope) -> Result<(), Denial> {
+    let Some(folders) = &scope.loop_folders else {
+        return Err(Denial::new(
+            "builtins",
+            "break and continue stand in a loop alone, not in a pipe or in parentheses: use if",
+        ));
+    };
+    if !arguments.is_empty() || !scope.folders.is_subset(folders) {
+        return Err(Denial::new(
+            "builtins",
+            "break and continue are run without a number, and not after cd: use if, and (cd FOLDER && COMMAND)",
+        ));
+    }
+    Ok(())
 }
 
 /// `-e`, `-u`, `-o pipefail` and their opposites, as single switches.

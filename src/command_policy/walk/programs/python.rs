@@ -1,28 +1,46 @@
 //! Python: programs of the workspace, and modules that stand for commands.
 
-use super::{Call, refused};
+use super::{Call, checks, refused};
 use crate::denial::Denial;
 use crate::options::Value;
 use crate::rules::{Found, SafeRule};
-use crate::script::{Argument, Target};
+use crate::scope::Scope;
+use crate::script::{Argument, Check, Part, Requirement, Target};
 use crate::walk::Walk;
+
+/// Modules that run a module or a file.
+const RUNS_OTHERS: [&str; 6] = ["cProfile", "coverage", "pdb", "profile", "runpy", "trace"];
 
 impl Walk<'_> {
     /// What the sandbox keeps in is run; modules that install, and tests, are found.
-    pub(super) fn python(&mut self, rule: &SafeRule, call: &Call<'_>) -> Result<(), Denial> {
+    pub(super) fn python(
+        &mut self,
+        rule: &SafeRule,
+        call: &Call<'_>,
+        scope: &Scope,
+    ) -> Result<Vec<Check>, Denial> {
         let end = own_arguments(&call.arguments);
-        let parsed = rule.options.parse(call.name, &call.arguments[..end])?;
+        let own = &call.arguments[..end];
+        let parsed = rule.options.parse(call.name, own)?;
         for given in &parsed.options {
             let text = given.value.as_ref().and_then(Value::text);
             match given.name.as_str() {
                 "m" => {
                     let module =
                         text.ok_or_else(|| Denial::syntax("the module after -m is not settled: write it"))?;
+                    check_inner(module, &call.arguments[end..], scope)?;
                     self.module(module, &call.arguments[end..])?;
+                }
+                "c" if matches!(&given.value, Some(Value::Word(code)) if scope.is_unknown(code)) => {
+                    return Err(not_written_out());
                 }
                 "c" => self.code(text),
                 _ => {}
             }
+        }
+        let is_process = |operand: &&Argument| matches!(operand, Argument::Parts(parts) if matches!(parts.as_slice(), [Part::Process(_)]));
+        if parsed.operands.first().is_some_and(is_process) {
+            return Err(not_written_out());
         }
         let file = parsed.operands.first().and_then(|operand| operand.text());
         if let Some(file) = file {
@@ -39,12 +57,22 @@ impl Walk<'_> {
                 self.module(module, &[])?;
             }
         }
+        let reads_program = !parsed.has(&["c", "m"])
+            && parsed
+                .operands
+                .first()
+                .is_none_or(|file| file.text() == Some("-"));
         for redirection in call.redirections {
             if let Target::Data(data) = &redirection.to {
+                if reads_program && scope.is_unknown(data) {
+                    return Err(not_written_out());
+                }
                 self.code(data.text());
             }
         }
-        Ok(())
+        // A file of the workspace, and no program that is installed.
+        let file = parsed.operands.first().map(|file| (*file, Requirement::Below));
+        checks::of(call.name, own, file.as_slice(), scope)
     }
 
     fn module(&mut self, module: &str, arguments: &[Argument]) -> Result<(), Denial> {
@@ -80,6 +108,36 @@ impl Walk<'_> {
             self.intercept(rule);
         }
     }
+}
+
+/// A module that runs another one gets it written out, as it gets what stands before its file.
+fn check_inner(module: &str, arguments: &[Argument], scope: &Scope) -> Result<(), Denial> {
+    let top = module.split('.').next().unwrap_or_default();
+    if !RUNS_OTHERS.contains(&top) {
+        return Ok(());
+    }
+    let ending = |argument: &Argument| {
+        let ending = std::path::Path::new(argument.text()?).extension()?;
+        Some(ending == "py")
+    };
+    let is_file = |argument: &&Argument| ending(argument) == Some(true);
+    let before_file = arguments.iter().take_while(|argument| !is_file(argument));
+    let mut is_module = false;
+    for argument in before_file {
+        let (beginning, is_whole) = argument.beginning();
+        let is_attached = beginning.starts_with("-m") || beginning.starts_with("--module=");
+        if scope.is_unknown(argument) || !is_whole && (is_module || is_attached) {
+            return Err(not_written_out());
+        }
+        is_module = matches!(beginning, "-m" | "--module");
+    }
+    Ok(())
+}
+
+fn not_written_out() -> Denial {
+    Denial::syntax(
+        "the program for python is not written out: write it in quotes, or as a file, and give it what it needs as arguments, as in python FILE \"$NAME\"",
+    )
 }
 
 /// How many arguments are the interpreter's own: to the value of `-c` or `-m`, or to the file. What follows is the program's.

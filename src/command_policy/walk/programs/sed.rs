@@ -3,12 +3,13 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::{Call, check_path};
+use super::{Call, check_written, checks};
 use crate::denial::Denial;
 use crate::rules::SafeRule;
 use crate::scope::Scope;
+use crate::script::{Check, Requirement};
 
-pub(super) fn check(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<(), Denial> {
+pub(super) fn check(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<Vec<Check>, Denial> {
     let parsed = rule.options.parse(call.name, &call.arguments)?;
     if parsed.has(&["f"]) {
         return Err(refused("lies in a file: write it in the command"));
@@ -30,6 +31,7 @@ pub(super) fn check(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<(
         .options
         .iter()
         .find(|given| matches!(given.name.as_str(), "i" | "in-place"));
+    let mut required = Vec::new();
     if let Some(given) = in_place {
         let suffix = given
             .value
@@ -39,11 +41,12 @@ pub(super) fn check(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<(
         if suffix.contains(['/', '*']) {
             return Err(refused("is in place with a backup elsewhere: write -i or -i.bak"));
         }
-        for path in operands.flat_map(|operand| scope.outlines(operand)) {
-            check_path(call.name, &path, scope)?;
+        for operand in operands {
+            check_written(call.name, operand, Requirement::Writable, scope)?;
+            required.push((*operand, Requirement::Writable));
         }
     }
-    Ok(())
+    checks::of(call.name, &call.arguments, &required, scope)
 }
 
 fn refused(what: &str) -> Denial {

@@ -2,13 +2,10 @@
 
 use super::Call;
 use crate::denial::Denial;
-use crate::scope::Scope;
+use crate::scope::{Known, Scope};
 use crate::script::Run;
 use crate::syntax;
 use crate::walk::Walk;
-
-/// Shells within shells.
-const DEEPEST: usize = 3;
 
 impl Walk<'_> {
     /// The command of a shell runs as a subshell without variables.
@@ -26,7 +23,7 @@ impl Walk<'_> {
                 ));
             }
         };
-        if !call.environment.is_empty() && !scope.exported.is_empty() || self.shells >= DEEPEST {
+        if !call.environment.is_empty() && !scope.exported.is_empty() {
             return Err(Denial::new(
                 "shells",
                 "write the commands themselves, without a shell before them",
@@ -40,15 +37,11 @@ impl Walk<'_> {
                     "{name} is not settled before the command runs: write its value"
                 )));
             };
-            inner.variables.insert(name.clone(), value.to_owned());
+            inner
+                .variables
+                .insert(name.clone(), Known::Text(value.to_owned()));
             inner.exported.insert(name.clone(), value.to_owned());
         }
-        self.shells += 1;
-        let mut statements = Vec::new();
-        for list in &program.complete_commands {
-            statements.extend(self.list(list, &mut inner)?);
-        }
-        self.shells -= 1;
-        Ok(Run::Subshell(statements))
+        Ok(Run::Subshell(self.script(&program, inner)?))
     }
 }

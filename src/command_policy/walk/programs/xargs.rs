@@ -1,15 +1,22 @@
 //! xargs, before programs that nothing can make do harm.
 
-use super::Call;
+use super::{Call, checks};
 use crate::denial::Denial;
 use crate::rules::{Found, Reading, SafeRule};
+use crate::scope::Scope;
 use crate::script::{Argument, Part, Run};
 use crate::walk::Walk;
 
 impl Walk<'_> {
-    pub(super) fn xargs(&mut self, rule: &SafeRule, mut call: Call<'_>) -> Result<Run, Denial> {
+    pub(super) fn xargs(
+        &mut self,
+        rule: &SafeRule,
+        mut call: Call<'_>,
+        scope: &Scope,
+    ) -> Result<Run, Denial> {
         let parsed = rule.options.parse(call.name, &call.arguments)?;
         let at = parsed.before_operands;
+        let checks = checks::of(call.name, &call.arguments[..at], &[], scope)?;
         let name = match parsed.operands.first() {
             None => "echo".to_owned(),
             Some(name) => name
@@ -36,6 +43,6 @@ impl Walk<'_> {
         } else {
             call.arguments.push(program);
         }
-        Ok(self.program_call(&call, rules.paths("xargs")))
+        Ok(self.program_call(&call, rules.paths("xargs"), checks))
     }
 }

@@ -1,0 +1,162 @@
+//! Loops. Of what their body assigns nothing is known where it runs more than once.
+
+use brush_parser::ast;
+
+use super::Walk;
+use super::compound::{alone, single};
+use super::folders::Folders;
+use crate::denial::Denial;
+use crate::scope::{Known, MOST_OUTLINES, Scope};
+use crate::script::{Argument, Command, Loop, Run, WhileLoop};
+use crate::words;
+
+/// Passes over a loop until the folders that it may be in are found.
+const MOST_PASSES: usize = 4;
+
+impl Walk<'_> {
+    pub(super) fn for_loop(
+        &mut self,
+        clause: &ast::ForClauseCommand,
+        scope: &mut Scope,
+    ) -> Result<(Run, Folders), Denial> {
+        self.check_name(&clause.variable_name)?;
+        let Some(values) = &clause.values else {
+            return Err(Denial::syntax(
+                "a loop without words is not run: write for NAME in WORDS",
+            ));
+        };
+        let mut words = Vec::new();
+        for value in values {
+            words.extend(words::arguments(&value.value, scope, self)?);
+        }
+        if words.iter().all(|word| word.text().is_some()) {
+            let was_left = std::mem::replace(&mut self.leaves_loop, false);
+            let mut after = scope.clone();
+            let settled = self.over_literals(clause, &words, &mut after)?;
+            if !std::mem::replace(&mut self.leaves_loop, was_left) {
+                *scope = after;
+                return Ok(settled);
+            }
+        }
+        let known = known_of_all(&words, scope)?;
+        let variable = clause.variable_name.clone();
+        let body = self.repeated(scope, |walk, inner| {
+            walk.note(&variable, known.clone(), inner);
+            walk.list(&clause.body.list, inner)
+        })?;
+        let run = Run::For(Loop {
+            variable,
+            words,
+            body,
+        });
+        Ok((run, Folders::of(scope)))
+    }
+
+    /// A loop over literals is its body for each of them.
+    fn over_literals(
+        &mut self,
+        clause: &ast::ForClauseCommand,
+        literals: &[Argument],
+        scope: &mut Scope,
+    ) -> Result<(Run, Folders), Denial> {
+        let variable = &clause.variable_name;
+        let outer = scope.loop_folders.take();
+        let mut passes = Vec::new();
+        for literal in literals {
+            self.note(variable, scope.known(literal), scope);
+            scope.loop_folders = Some(scope.folders.clone());
+            let run = Run::For(Loop {
+                variable: variable.clone(),
+                words: vec![literal.clone()],
+                body: self.list(&clause.body.list, scope)?,
+            });
+            passes.push(alone(single(Command {
+                run,
+                redirections: Vec::new(),
+            })));
+        }
+        scope.loop_folders = outer;
+        Ok((Run::Group(passes), Folders::of(scope)))
+    }
+
+    pub(super) fn while_loop(
+        &mut self,
+        clause: &ast::WhileOrUntilClauseCommand,
+        until: bool,
+        scope: &mut Scope,
+    ) -> Result<(Run, Folders), Denial> {
+        let ast::WhileOrUntilClauseCommand(condition, body, _) = clause;
+        let (condition, body) = self.repeated(scope, |walk, inner| {
+            let condition = walk.list(condition, inner)?;
+            // It ends in the folders of its condition, too.
+            let between = inner.folders.clone();
+            let body = walk.list(&body.list, inner)?;
+            inner.folders.extend(between);
+            Ok((condition, body))
+        })?;
+        let run = Run::While(WhileLoop {
+            until,
+            condition,
+            body,
+        });
+        Ok((run, Folders::of(scope)))
+    }
+
+    /// Settles what runs any number of times: again, until the folders that it begins in and the variables that it assigns are those of
+    /// before. Of these variables nothing is known at its start and afterwards.
+    fn repeated<T>(
+        &mut self,
+        scope: &mut Scope,
+        mut settle: impl FnMut(&mut Self, &mut Scope) -> Result<T, Denial>,
+    ) -> Result<T, Denial> {
+        let was_left = self.leaves_loop;
+        let outer = std::mem::take(&mut self.assigned);
+        for _ in 0..MOST_PASSES {
+            let known = self.assigned.clone();
+            let mut inner = scope.clone();
+            inner.is_unconditional = false;
+            inner.loop_folders = Some(scope.folders.clone());
+            let settled = settle(self, &mut inner)?;
+            let is_same = inner.folders.is_subset(&scope.folders) && self.assigned == known;
+            scope.folders.extend(inner.folders);
+            scope.forget(&self.assigned);
+            if is_same {
+                self.assigned.extend(outer);
+                self.leaves_loop = was_left;
+                return Ok(settled);
+            }
+        }
+        Err(Denial::syntax(
+            "cd in a loop leads elsewhere each time: write (cd FOLDER && COMMAND)",
+        ))
+    }
+}
+
+/// What is known of a variable that has each of these words as its value.
+fn known_of_all(words: &[Argument], scope: &Scope) -> Result<Known, Denial> {
+    if words.iter().any(|word| scope.is_unknown(word)) {
+        return Ok(Known::Nothing);
+    }
+    let begins_with_a_dash = |word: &Argument| !word.is_pattern() && word.beginning().0.starts_with('-');
+    let outlines: Vec<String> = words.iter().flat_map(|word| scope.outlines(word)).collect();
+    if outlines.len() > MOST_OUTLINES {
+        return Err(Denial::syntax(format!(
+            "a loop over patterns has at most {MOST_OUTLINES} words: use fewer"
+        )));
+    }
+    let is_plain = |form: &String| !form.is_empty() && !form.starts_with('-');
+    if words.iter().all(|word| word.text().is_some()) && !outlines.iter().all(is_plain) {
+        return Ok(Known::Nothing);
+    }
+    if outlines.iter().any(String::is_empty) {
+        return Err(Denial::syntax(
+            "a loop over a pattern has no empty word: loop over it alone",
+        ));
+    }
+    if words.iter().any(begins_with_a_dash) {
+        return Err(Denial::syntax(
+            "a loop over a pattern has no word with a dash in front: loop over it alone",
+        ));
+    }
+    Ok(Known::Path(outlines))
+}
