@@ -88,8 +88,10 @@ impl Walk<'_> {
             Reading::Awk => awk::check(rule, &call, scope)?,
             Reading::Builtin => return self.builtin_call(&call, scope),
             Reading::Find => {
-                call.arguments = find::with_paths(call.arguments, rules);
-                find::check(&call, scope)?
+                let action = find::Action::of(&call.arguments, rules);
+                let checks = find::check(&call, &action, scope)?;
+                call.arguments = find::with_path(call.arguments, &action, rules);
+                checks
             }
             Reading::Python => self.python(rule, &call, scope)?,
             Reading::Sed => sed::check(rule, &call, scope)?,

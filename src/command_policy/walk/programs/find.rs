@@ -1,8 +1,8 @@
-//! Expressions of find: those that test and print, and remove what a name finds.
+//! Expressions of find: those that test and print, have programs read what was found, and remove what a name finds.
 
 use super::{Call, check_written, checks};
 use crate::denial::Denial;
-use crate::rules::{Found, Rules};
+use crate::rules::{Found, Reading, Rules};
 use crate::scope::Scope;
 use crate::script::{Argument, Check, Part, Requirement};
 
@@ -95,24 +95,70 @@ const NAMES: [&str; 7] = [
     "-iregex",
 ];
 
-/// The arguments with `rm` after `-exec` by its path.
-pub(super) fn with_paths(mut arguments: Vec<Argument>, rules: &Rules) -> Vec<Argument> {
-    let is_rm = |argument: &Argument| argument.text() == Some("rm");
-    if let Removal::ByRm(at) = removal(&arguments, is_rm)
-        && matches!(rules.program("rm"), Found::Safe(_))
+/// What is done with what was found, at the end of all tests.
+pub(super) enum Action {
+    /// It is printed.
+    Print,
+    /// `-delete`, which stands there.
+    Delete(usize),
+    /// `-exec rm ... {} +`, whose `rm` stands there.
+    Remove(usize),
+    /// `-exec PROGRAM ... {} +` with a program that nothing can make do harm, which stands there.
+    Read(usize),
+}
+
+impl Action {
+    pub(super) fn of(arguments: &[Argument], rules: &Rules) -> Self {
+        if arguments.last().and_then(Argument::text) == Some("-delete") {
+            return Self::Delete(arguments.len() - 1);
+        }
+        let Some(exec) = arguments
+            .iter()
+            .rposition(|argument| argument.text() == Some("-exec"))
+        else {
+            return Self::Print;
+        };
+        let texts: Option<Vec<&str>> = arguments[exec + 1..].iter().map(Argument::text).collect();
+        let Some([name, options @ .., "{}", ";" | "+"]) = texts.as_deref() else {
+            return Self::Print;
+        };
+        let Found::Safe(rule) = rules.program(name) else {
+            return Self::Print;
+        };
+        match (*name, options) {
+            ("rm", [] | ["-f" | "-r" | "-rf" | "-fr"]) => Self::Remove(exec + 1),
+            _ if rule.arguments == Reading::Any && !options.contains(&";") && !options.contains(&"{}") => {
+                Self::Read(exec + 1)
+            }
+            _ => Self::Print,
+        }
+    }
+
+    /// Where it begins.
+    const fn begin(&self) -> Option<usize> {
+        match self {
+            Self::Print => None,
+            Self::Delete(at) => Some(*at),
+            Self::Remove(at) | Self::Read(at) => Some(*at - 1),
+        }
+    }
+}
+
+/// The arguments with the program of an action by its path.
+pub(super) fn with_path(mut arguments: Vec<Argument>, action: &Action, rules: &Rules) -> Vec<Argument> {
+    if let Action::Remove(at) | Action::Read(at) = action
+        && let Some(name) = arguments[*at].text()
     {
-        arguments[at] = Argument::Parts(vec![Part::Program(rules.paths("rm"))]);
+        arguments[*at] = Argument::Parts(vec![Part::Program(rules.paths(name))]);
     }
     arguments
 }
 
-pub(super) fn check(call: &Call<'_>, scope: &Scope) -> Result<Vec<Check>, Denial> {
-    let is_rm = |argument: &Argument| matches!(argument, Argument::Parts(parts) if matches!(parts.as_slice(), [Part::Program(_)]));
-    let removal = removal(&call.arguments, is_rm);
-    let tests = &call.arguments[..removal.begin().unwrap_or(call.arguments.len())];
+pub(super) fn check(call: &Call<'_>, action: &Action, scope: &Scope) -> Result<Vec<Check>, Denial> {
+    let tests = &call.arguments[..action.begin().unwrap_or(call.arguments.len())];
     let (roots, tests) = expression(tests)?;
     let mut required = Vec::new();
-    if removal.begin().is_some() {
+    if matches!(action, Action::Delete(_) | Action::Remove(_)) {
         check_removal(roots, &tests)?;
         for root in roots {
             check_written(call.name, root, Requirement::Writable, scope)?;
@@ -120,48 +166,6 @@ pub(super) fn check(call: &Call<'_>, scope: &Scope) -> Result<Vec<Check>, Denial
         }
     }
     checks::of(call.name, &call.arguments, &required, scope)
-}
-
-/// How what was found is removed, at the end of all tests.
-enum Removal {
-    None,
-    /// `-delete`, which stands there.
-    Delete(usize),
-    /// `-exec rm ... {} +`, whose `rm` stands there.
-    ByRm(usize),
-}
-
-impl Removal {
-    fn begin(&self) -> Option<usize> {
-        match self {
-            Self::None => None,
-            Self::Delete(at) => Some(*at),
-            Self::ByRm(at) => Some(at - 1),
-        }
-    }
-}
-
-fn removal(arguments: &[Argument], is_rm: impl Fn(&Argument) -> bool) -> Removal {
-    let is = |argument: &Argument, texts: &[&str]| argument.text().is_some_and(|text| texts.contains(&text));
-    let count = arguments.len();
-    match arguments {
-        [.., last] if is(last, &["-delete"]) => Removal::Delete(count - 1),
-        [.., exec, rm, flags, found, end]
-            if is(exec, &["-exec"])
-                && is_rm(rm)
-                && is(flags, &["-f", "-r", "-rf", "-fr"])
-                && is(found, &["{}"])
-                && is(end, &[";", "+"]) =>
-        {
-            Removal::ByRm(count - 4)
-        }
-        [.., exec, rm, found, end]
-            if is(exec, &["-exec"]) && is_rm(rm) && is(found, &["{}"]) && is(end, &[";", "+"]) =>
-        {
-            Removal::ByRm(count - 3)
-        }
-        _ => Removal::None,
-    }
 }
 
 /// Only what all tests find is removed, and a name is one of them.
