@@ -310,6 +310,9 @@ impl TaskPass<'_> {
         let observer = self.context.events.observer(&self.object);
         let (in_call, _) = watch::channel(false);
         let announced = self.context.tasks.announced(&self.uid);
+        let may_follow = |decision: &Decision| {
+            !self.context.stopping.is_cancelled() && !isolation::is_held(self.context, &run.task, decision)
+        };
         let engine = Engine {
             task: &run.task,
             model: &model,
@@ -321,6 +324,7 @@ impl TaskPass<'_> {
             clock: Timestamp::now,
             in_call: &in_call,
             announced: &announced,
+            may_follow: &may_follow,
         };
         let done = Box::pin(self.take_step(&engine, &run, is_mended)).await;
         self.remember_version(store);
