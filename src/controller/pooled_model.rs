@@ -1,5 +1,6 @@
 //! A model behind the pool of calls, made when a call is due: its Secrets are read then and not stored.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
@@ -24,7 +25,17 @@ pub struct PooledModel<'a> {
 /// A model with a place among the calls of its endpoint.
 struct Prepared {
     model: AnyModel,
-    _place: CallPermit,
+    /// For others as soon as the model has answered: what follows in the same pass may take its time.
+    place: Mutex<Option<CallPermit>>,
+}
+
+impl Prepared {
+    const fn new(model: AnyModel, place: CallPermit) -> Self {
+        Self {
+            model,
+            place: Mutex::new(Some(place)),
+        }
+    }
 }
 
 impl<'a> PooledModel<'a> {
@@ -43,24 +54,40 @@ impl<'a> PooledModel<'a> {
     /// call. False when no call may start any more.
     /// It gives up when so much time has passed as is left.
     pub async fn prepare(&self, seconds_left: f64) -> Result<bool, Blocked> {
+        let model = self.model(seconds_left).await?;
+        // Last: a call that cannot be made takes no place.
+        let Some(place) = self.context.calls.enter(&self.settings.base_url).await else {
+            return Ok(false);
+        };
+        // It is prepared once.
+        let _ = self.prepared.set(Prepared::new(model, place));
+        Ok(true)
+    }
+
+    /// The model with its Secrets as they are now.
+    async fn model(&self, seconds_left: f64) -> Result<AnyModel, Blocked> {
         let (client, gate) = (&self.context.client, &self.context.models);
         let mut options = credentials::model_options(client, gate, self.namespace, self.settings).await?;
         // A deadline beyond what a clock can say is none.
         options.task_deadline = Duration::try_from_secs_f64(seconds_left)
             .ok()
             .and_then(|left| Instant::now().checked_add(left));
-        let model = AnyModel::new(&options).map_err(|error| misconfigured(error.to_string()))?;
-        // Last: a call that cannot be made takes no place.
-        let Some(place) = self.context.calls.enter(&self.settings.base_url).await else {
-            return Ok(false);
-        };
-        // It is prepared once.
-        let _ = self.prepared.set(Prepared { model, _place: place });
-        Ok(true)
+        AnyModel::new(&options).map_err(|error| misconfigured(error.to_string()))
     }
 }
 
 impl Model for PooledModel<'_> {
+    /// What is missing is said by the step that prepares the call, and a place that others have is waited for there.
+    async fn get_ready(&self, seconds_left: f64) -> bool {
+        let Ok(model) = self.model(seconds_left).await else {
+            return false;
+        };
+        let Some(place) = self.context.calls.try_enter(&self.settings.base_url) else {
+            return false;
+        };
+        self.prepared.set(Prepared::new(model, place)).is_ok()
+    }
+
     async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
         let Some(prepared) = self.prepared.get() else {
             return Err(ModelError::Unreachable {
@@ -70,7 +97,13 @@ impl Model for PooledModel<'_> {
                 detail: "the call was not prepared".to_owned(),
             });
         };
+        let place = prepared
+            .place
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         let reply = prepared.model.call(request).await;
+        drop(place);
         let failed = reply.as_ref().err().map(ModelError::category);
         self.context.metrics.call_ended(self.settings.provider, failed);
         reply

@@ -3,14 +3,16 @@
 use crate::ledger::{Created, Ledger, Store};
 use crate::model::Model;
 use crate::pipeline::accept::AcceptedWorkspace;
-use crate::pipeline::agent::{CommandRun, Judged, Next, Pending, SOLUTION, Session, Step, ToolCounts};
+use crate::pipeline::agent::{
+    Command, CommandRun, Judged, Next, Pending, SOLUTION, Session, Step, ToolCounts,
+};
 use crate::pipeline::call::{CallKind, Reply};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::failed_check::limit_name;
 use crate::pipeline::machine::{AgentMoved, AgentSources, Outcome};
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::prompts::Material;
-use crate::pipeline::sandbox::{CommandsPhase, Phase, PhaseEnd, Report};
+use crate::pipeline::sandbox::{CommandsPhase, Job, Phase, PhaseEnd, Report};
 use crate::sandbox::Sandbox;
 
 use super::data::DataReader;
@@ -137,16 +139,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             return Ok(Performed::Done(self.go_on(progress).await?));
         };
         let began = (self.clock)();
-        let phase = CommandsPhase::new(session.workspace(), &commands);
-        // Samples are shown where models see them anyway. Secrets are for the program alone.
-        let mut job = self.job(vec![Phase::Commands(phase)], !self.task.has_private_data());
-        job.env.clone_from(&self.task.sandbox.env);
-        let image = progress
-            .build
-            .built
-            .as_ref()
-            .map(|built| built.image.clone())
-            .unwrap_or_default();
+        let job = self.job_of_commands(&session, &commands);
+        let image = image_of(progress);
         let answer = self.execute_one(progress, &image, &job).await;
         let report = match self.reported(progress, &image, answer) {
             Ok(report) => report,
@@ -163,6 +157,32 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             ..Turn::of(material.session.clone())
         };
         Ok(Performed::Done(self.moved(progress, &material, turn).await?))
+    }
+
+    /// The job of the commands that the turn calls next, with its image; none where nothing is to be run.
+    pub(super) async fn commands_job(
+        &self,
+        progress: &Progress,
+    ) -> Result<Option<(String, Job)>, EngineError> {
+        let session = self.session(progress).await?;
+        let proceeded = session
+            .clone()
+            .proceed(&|command| self.class_of(command), (self.clock)());
+        let Pending::Commands(commands) = proceeded.pending else {
+            return Ok(None);
+        };
+        Ok(Some((
+            image_of(progress),
+            self.job_of_commands(&session, &commands),
+        )))
+    }
+
+    fn job_of_commands(&self, session: &Session, commands: &[Command]) -> Job {
+        let phase = CommandsPhase::new(session.workspace(), commands);
+        // Samples are shown where models see them anyway. Secrets are for the program alone.
+        let mut job = self.job(vec![Phase::Commands(phase)], !self.task.has_private_data());
+        job.env.clone_from(&self.task.sandbox.env);
+        job
     }
 
     /// Goes on with a turn as far as that needs no sandbox, and records what it came to.
@@ -294,6 +314,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             None => self.put(name, bytes).await,
         }
     }
+}
+
+fn image_of(progress: &Progress) -> String {
+    let built = progress.build.built.as_ref();
+    built.map(|built| built.image.clone()).unwrap_or_default()
 }
 
 fn counts(step: &Step) -> ToolCounts {

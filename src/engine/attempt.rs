@@ -235,6 +235,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         self.repeated(progress, run, is_failed, Report::nothing).await
     }
 
+    /// Number of the first execution of a job. Each lost child has its own row of numbers, so that no sandbox has the name of one before it.
+    pub(super) fn first_execution(&self, progress: &Progress) -> u32 {
+        progress.lost_children * (self.task.sandbox.retries + 1)
+    }
+
     /// What an execution came to, once it has not failed as an execution or is not to be repeated.
     pub(super) async fn repeated<T, F: Future<Output = Result<Progressing<T>, SandboxError>>>(
         &self,
@@ -244,8 +249,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         nothing: impl Fn() -> T,
     ) -> Result<Progressing<T>, SandboxError> {
         let retries = self.task.sandbox.retries;
-        // Each lost child has its own row of numbers, so that no sandbox has the name of one before it.
-        let first = progress.lost_children * (retries + 1);
+        let first = self.first_execution(progress);
         let mut repeat = first;
         loop {
             match run(repeat).await {

@@ -157,7 +157,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let finished_at = (self.clock)();
         // Before the state moves, so that a kill from here on costs no second call.
         let entry = Ledger::new(self.store)
-            .record(sequence, request, reply, started_at, finished_at)
+            .record(sequence, request, reply, (started_at, finished_at))
             .await?;
         self.emit(&Event::CallFinished {
             kind,

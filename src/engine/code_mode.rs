@@ -18,6 +18,7 @@ mod tools;
 use std::time::Duration;
 
 use codegen_interpreter::Pool;
+use futures::future::join;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -56,11 +57,16 @@ pub(crate) struct CodeModeEngine<'a, M, S, T> {
     pub in_call: &'a watch::Sender<bool>,
     /// Whether no call of a tool may begin any more: somebody holds the question, it is gone, or this process ends.
     pub is_stopped: &'a (dyn Fn() -> bool + Send + Sync),
+    /// Room for a program that may run as soon as it is written, where there is any; else it runs with the next step.
+    pub room: &'a (dyn Fn() -> Option<HeldRoom> + Send + Sync),
     /// How often the state says that a program still runs.
     pub pulse: Duration,
     /// Receives what happens.
     pub observer: &'a (dyn Fn(&Happened) + Send + Sync),
 }
+
+/// Room for a program, free again when it is dropped.
+pub(crate) type HeldRoom = Box<dyn Send>;
 
 /// Something that happened, for whoever watches.
 #[derive(Clone, Debug, PartialEq)]
@@ -178,12 +184,50 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 return Ok((progress, Step::Gate(asked)));
             }
             Decision::Stop(stop) => (progress, Outcome::Stopped(stop)),
-            Decision::Ask => self.ask(progress).await?,
+            Decision::Ask => match self.ask(progress).await? {
+                (progress, outcome @ Outcome::Written(_)) => match (self.room)() {
+                    Some(room) => return Box::pin(self.run_at_once(progress, outcome, room)).await,
+                    None => (progress, outcome),
+                },
+                asked => asked,
+            },
             Decision::Run => match self.run(&progress).await? {
                 (progress, Some(outcome)) => (progress, outcome),
                 (progress, None) => return Ok((progress, Step::Stopped)),
             },
         };
+        self.record_step(progress, outcome).await
+    }
+
+    /// Runs a program while it is recorded that there is one. A kill before that loses nothing: the program is in the reply, which is
+    /// recorded, and what it called is in the journal that goes by its number.
+    async fn run_at_once(
+        &self,
+        progress: Progress,
+        written: Outcome,
+        _room: HeldRoom,
+    ) -> Result<(Progress, Step), CodeModeError> {
+        let now = (self.clock)();
+        let progress = advance(self.question, progress, written, now);
+        if decide(self.question, &progress, now) != Decision::Run {
+            self.save(&progress).await?;
+            return Ok((progress, Step::Advanced));
+        }
+        // A program that has begun goes on to its end whatever becomes of the write: a call of it may be under way.
+        let (saved, ran) = join(Box::pin(self.save(&progress)), Box::pin(self.run(&progress))).await;
+        saved?;
+        match ran? {
+            (progress, Some(outcome)) => self.record_step(progress, outcome).await,
+            (progress, None) => Ok((progress, Step::Stopped)),
+        }
+    }
+
+    /// Records an outcome, and says what follows from it.
+    async fn record_step(
+        &self,
+        progress: Progress,
+        outcome: Outcome,
+    ) -> Result<(Progress, Step), CodeModeError> {
         let next = self.record(progress, outcome).await?;
         let step = match (&next.waiting, &next.waits.approval) {
             _ if next.stage.is_terminal() => Step::Advanced,

@@ -9,6 +9,7 @@ mod call;
 pub mod code_mode;
 pub(crate) mod data;
 pub mod event;
+mod follow;
 mod jobs;
 mod material;
 mod on_disk;
@@ -47,6 +48,7 @@ use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
 use self::data::DataReader;
 use self::event::{Event, Observer};
+use self::follow::{Follow, Recorded};
 
 /// Children of one step that may be lost in a row. A sandbox that ends without a report again has none to give; a child that
 /// is lost again is a matter for a person.
@@ -78,6 +80,8 @@ pub(crate) struct Engine<'a, M, S, B, D> {
     /// Number of the call whose intent this process recorded and has not started yet; 0 for none. Whoever finds an intent
     /// and knows nothing of it takes the call for lost.
     pub announced: &'a AtomicU32,
+    /// Whether what is decided next may be done at once, where it follows a step of an agent's turn.
+    pub may_follow: &'a (dyn Fn(&Decision) -> bool + Send + Sync),
 }
 
 /// What the local machine or the cluster adds to the task.
@@ -109,6 +113,15 @@ impl Surroundings {
 struct Began {
     at: Timestamp,
     instant: Instant,
+}
+
+/// A state after a step, and the one before it.
+struct Advanced {
+    before: Progress,
+    next: Progress,
+    asked: Option<AwaitedApproval>,
+    is_retry: bool,
+    ends_iteration: bool,
 }
 
 /// What a step came to.
@@ -191,32 +204,39 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         self.perform(progress, decision).await
     }
 
-    /// Performs `decision`, which is what comes next after `progress`, and records what it came to.
+    /// Performs `decision`, which is what comes next after `progress`, and what follows at once; records what it came to.
     pub async fn perform(
         &self,
         progress: Progress,
         decision: Decision,
     ) -> Result<(Progress, Step), EngineError> {
-        // Where an image builds beside the call, `call_beside_build` says it instead.
-        self.in_call.send_replace(matches!(decision, Decision::Call(_)));
-        let performed = self.perform_and_record(progress, decision).await;
-        self.in_call.send_replace(false);
-        performed
+        let (mut progress, mut decision) = (progress, decision);
+        loop {
+            // Where an image builds beside the call, `call_beside_build` says it instead.
+            self.in_call.send_replace(matches!(decision, Decision::Call(_)));
+            let performed = Box::pin(self.perform_and_record(progress, decision)).await;
+            self.in_call.send_replace(false);
+            match performed? {
+                (next, Recorded::Stands(step)) => return Ok((next, step)),
+                (next, Recorded::Follows(following)) => (progress, decision) = (next, following),
+            }
+        }
     }
 
     async fn perform_and_record(
         &self,
         progress: Progress,
         decision: Decision,
-    ) -> Result<(Progress, Step), EngineError> {
+    ) -> Result<(Progress, Recorded), EngineError> {
         let started = Began {
             at: (self.clock)(),
             instant: Instant::now(),
         };
+        let follow = Follow::after(&decision);
         let outcome = match decision {
-            Decision::Finished => return Ok((progress, Step::Finished)),
-            Decision::Wait(until) => return Ok((progress, Step::Waiting(until))),
-            Decision::AwaitApproval(asked) => return Ok((progress, Step::Gate(asked))),
+            Decision::Finished => return Ok((progress, Recorded::Stands(Step::Finished))),
+            Decision::Wait(until) => return Ok((progress, Recorded::Stands(Step::Waiting(until)))),
+            Decision::AwaitApproval(asked) => return Ok((progress, Recorded::Stands(Step::Gate(asked)))),
             Decision::Publish => {
                 let outcome = self.publish(&progress).await?;
                 (progress, Performed::Done(outcome))
@@ -254,12 +274,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
         };
         match outcome {
-            (progress, Performed::Pending) => Ok((progress, Step::Pending)),
-            (progress, Performed::Unseen) => Ok((progress, Step::Unseen)),
-            (progress, Performed::Queued(why)) => Ok((progress, Step::Queued(why))),
+            (progress, Performed::Pending) => Ok((progress, Recorded::Stands(Step::Pending))),
+            (progress, Performed::Unseen) => Ok((progress, Recorded::Stands(Step::Unseen))),
+            (progress, Performed::Queued(why)) => Ok((progress, Recorded::Stands(Step::Queued(why)))),
             (progress, Performed::Done(outcome)) => {
                 // The state moves last: documents and replies are stored by now.
-                Ok((self.record(progress, outcome, started).await?, Step::Advanced))
+                let advanced = self.advanced(progress, outcome, started).await?;
+                Box::pin(self.record_and_follow(advanced, follow)).await
             }
         }
     }
@@ -271,8 +292,19 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         outcome: Outcome,
         started: Began,
     ) -> Result<Progress, EngineError> {
+        let advanced = self.advanced(progress, outcome, started).await?;
+        self.write(&advanced).await?;
+        Ok(advanced.next)
+    }
+
+    /// The state after `outcome`, which is yet to be written.
+    async fn advanced(
+        &self,
+        progress: Progress,
+        outcome: Outcome,
+        started: Began,
+    ) -> Result<Advanced, EngineError> {
         let now = (self.clock)();
-        let (stage, attempt) = (progress.stage, progress.attempt);
         let ends_iteration = matches!(outcome, Outcome::Tested(_) | Outcome::Diagnosed(_));
         let is_retry = matches!(outcome, Outcome::Retried(_));
         if let Outcome::Decided(decision) = &outcome {
@@ -294,10 +326,28 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
         // With the same write, so that the call needs none of its own before it.
         let next = self.announce(next, now).await?;
-        store_retries(self.store, &progress, &next).await?;
-        self.save(&next).await?;
+        Ok(Advanced {
+            before: progress,
+            next,
+            asked,
+            is_retry,
+            ends_iteration,
+        })
+    }
+
+    /// Writes a state, and says what has happened with it.
+    async fn write(&self, advanced: &Advanced) -> Result<(), EngineError> {
+        let Advanced {
+            before,
+            next,
+            asked,
+            is_retry,
+            ends_iteration,
+        } = advanced;
+        store_retries(self.store, before, next).await?;
+        self.save(next).await?;
         // After the write: an Event says only what is recorded.
-        if let Some(event) = is_retry.then(|| retried(&next)).flatten() {
+        if let Some(event) = is_retry.then(|| retried(next)).flatten() {
             self.emit(&event);
         }
         if let Some(waiting) = &next.waiting {
@@ -306,19 +356,19 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 message: waiting.message.clone(),
                 retry_at: waiting.retry_at,
             });
-        } else if ends_iteration && next.stage != Stage::Diagnosing {
-            self.report_attempt(&next);
+        } else if *ends_iteration && next.stage != Stage::Diagnosing {
+            self.report_attempt(next);
         }
-        if (next.stage, next.attempt) != (stage, attempt) {
+        if (next.stage, next.attempt) != (before.stage, before.attempt) {
             self.emit(&Event::StageEntered {
                 stage: next.stage,
                 attempt: next.attempt,
             });
         }
         if let Some(asked) = asked {
-            self.emit(&Event::ApprovalAwaited(asked));
+            self.emit(&Event::ApprovalAwaited(asked.clone()));
         }
-        Ok(next)
+        Ok(())
     }
 
     /// Writes the progress.

@@ -60,10 +60,9 @@ impl<'a, S: Store> Ledger<'a, S> {
         sequence: u32,
         request: &Request,
         reply: Reply,
-        started_at: Timestamp,
-        finished_at: Timestamp,
+        times: (Timestamp, Timestamp),
     ) -> Result<Entry, StoreError> {
-        let entry = entry(sequence, request, reply, (started_at, finished_at));
+        let entry = entry(sequence, request, reply, times);
         // The prefix first: an entry never names one that is not there.
         if let Err(error) = self.prepare(request).await {
             // The reply is paid for: a store that lives on writes it when it is read.
@@ -80,10 +79,9 @@ impl<'a, S: Store> Ledger<'a, S> {
         sequence: u32,
         request: &Request,
         reply: Reply,
-        started_at: Timestamp,
-        finished_at: Timestamp,
+        times: (Timestamp, Timestamp),
     ) -> Result<Entry, StoreError> {
-        let entry = entry(sequence, request, reply, (started_at, finished_at));
+        let entry = entry(sequence, request, reply, times);
         self.create_entry(entry).await
     }
 

@@ -25,6 +25,16 @@ pub trait Store: Send + Sync {
         self.create(name, bytes)
     }
 
+    /// Like [`Store::create`], for an object before the end of a run, which is saved next: a store that packs what a run leaves may write the
+    /// object beside that.
+    fn create_before_end(
+        &self,
+        name: &str,
+        bytes: &[u8],
+    ) -> impl Future<Output = Result<Created, StoreError>> + Send {
+        self.create(name, bytes)
+    }
+
     /// Replaces the progress by the last one of a run, with everything that was deferred.
     fn save_end(&self, progress: &[u8]) -> impl Future<Output = Result<(), StoreError>> + Send {
         self.save(progress)

@@ -31,7 +31,7 @@ async fn record(store: &MemoryStore, sequence: u32, request: &Request, text: &st
     let started = Timestamp::UNIX_EPOCH;
     let finished = Timestamp::from_second(2).unwrap();
     Ledger::new(store)
-        .record(sequence, request, reply(text), started, finished)
+        .record(sequence, request, reply(text), (started, finished))
         .await
         .unwrap()
 }

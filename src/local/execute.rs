@@ -94,6 +94,8 @@ pub async fn execute(
         clock: Timestamp::now,
         in_call: &in_call,
         announced: &AtomicU32::new(0),
+        // Each step is a write to a file of this machine, which nobody waits for.
+        may_follow: &|_| false,
     };
     let (mut progress, adopted) = Box::pin(begin(&engine, prepared, options, recorded)).await?;
     let had_ended = progress.stage.is_terminal() && adopted.is_none();

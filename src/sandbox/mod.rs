@@ -67,7 +67,7 @@ pub struct Built {
 }
 
 /// Where untrusted code runs.
-pub trait Sandbox {
+pub trait Sandbox: Send + Sync {
     /// Build an environment, or find the one that is there. Asking twice builds once. `repeat` counts the builds of this
     /// environment that were lost, so that another one is not taken for them.
     fn build(
@@ -84,6 +84,20 @@ pub trait Sandbox {
         job: &Job,
         repeat: u32,
     ) -> impl Future<Output = Result<Progressing<Report>, SandboxError>> + Send;
+
+    /// Start a job that was never started, once what it `needs` is done, where that is done well: the next [`Self::run`] of it finds it. What
+    /// keeps it from starting is met again there. A sandbox that runs a job while it is waited for starts none.
+    fn begin_after(
+        &self,
+        _image: &str,
+        _job: &Job,
+        _repeat: u32,
+        needs: impl Future<Output = bool> + Send,
+    ) -> impl Future<Output = ()> + Send {
+        async {
+            needs.await;
+        }
+    }
 
     /// Run a job of one program whose outputs go to a disk, and check there what `asked` names; otherwise as [`Self::run`]. Small outputs
     /// are in the report as well.

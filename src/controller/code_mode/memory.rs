@@ -104,8 +104,7 @@ impl Shared<CodeModeRun> {
     }
 
     /// Caches what the question goes by.
-    pub fn cache_question(&self, uid: &str, question: Question) -> Arc<Question> {
-        let question = Arc::new(question);
+    pub fn cache_question(&self, uid: &str, question: Arc<Question>) -> Arc<Question> {
         self.with(uid, |memory| memory.question = Some(Arc::clone(&question)));
         question
     }

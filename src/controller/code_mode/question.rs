@@ -1,9 +1,14 @@
-//! Questions as a kind, and one reconcile pass over one of them: one decision is made, done and recorded.
+//! Questions as a kind, and one reconcile pass over one of them: what comes next is decided, done and recorded.
+
+mod beginning;
+mod recorded;
+mod waits;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::try_join;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::core::PartialObjectMeta;
@@ -16,13 +21,10 @@ use super::calls::Caller;
 use super::happened::report;
 use super::memory::{self, ended_in, question_has_changed};
 use super::owner;
-use super::resolve::refers_to;
-use super::reuse;
-use super::start::{agent_of, freeze};
-use super::store::{self, CodeModeStore};
-use super::waiting::{says_otherwise, stalled};
+use super::store;
 use crate::api::CodeGenRun;
-use crate::api::code_mode::{AnswerReuse, CodeModeRun};
+use crate::api::approval::{ApprovalStatus, QuestionGate};
+use crate::api::code_mode::CodeModeRun;
 use crate::api::conditions::run_reason;
 use crate::controller::api::{self, namespaced, owners};
 use crate::controller::approvals::decided;
@@ -30,18 +32,15 @@ use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
 use crate::controller::control::{Controlled, Pass, PassResult};
 use crate::controller::error::ReconcileError;
-use crate::controller::hold::{misconfigured, queued};
+use crate::controller::hold::{Blocked, queued};
 use crate::controller::pooled_model::PooledModel;
-use crate::controller::record::records::QUESTION;
-use crate::controller::runs;
 use crate::controller::schedule::interpreters::Room;
 use crate::controller::schedule::shared::Shared;
-use crate::controller::schedule::waits::{self, Awaited};
+use crate::controller::schedule::waits::{Awaited, of_model};
 use crate::controller::telemetry::metrics::Reconciled;
-use crate::engine::code_mode::{CodeModeEngine, Happened, PULSE, Step};
-use crate::ledger::{Created, Store as _, StoreError};
+use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, HeldRoom, PULSE, Step};
 use crate::pipeline::bounds::message_shown;
-use crate::pipeline::code_mode::{Adopted, Decision, Progress, Question, UnreadableState, decide, held};
+use crate::pipeline::code_mode::{Decision, Progress, Question, decide, held};
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until};
 use crate::sandbox::kubernetes::Owner;
@@ -96,6 +95,12 @@ impl Controlled for CodeModeRun {
         let runs = namespaced::<PartialObjectMeta<CodeGenRun>>(&context.client, namespace);
         controller.watches(runs, watcher::Config::default(), |run| owners(&run))
     }
+}
+
+/// What a step needs besides the question.
+struct Needs<'a> {
+    model: PooledModel<'a>,
+    tools: Caller<'a>,
 }
 
 /// One pass over one question.
@@ -190,116 +195,8 @@ impl QuestionPass<'_> {
             self.context.code_mode_runs.documents(self.uid()).set_all(false);
         }
         let question = self.question().await?;
-        self.refers_to = waits::of_model(&question.namespace, &question.model);
+        self.refers_to = of_model(&question.namespace, &question.model);
         Box::pin(self.step(&question, progress, is_mended)).await
-    }
-
-    /// Where the answer stands; none where nothing is recorded.
-    fn progress(&self) -> Result<Option<Progress>, ReconcileError> {
-        let status = self.object.status.as_ref();
-        let recorded = status.and_then(|status| status.progress.clone());
-        let read = recorded
-            .map(|recorded| Progress::read(recorded.into()))
-            .transpose();
-        read.map_err(|error| match error {
-            UnreadableState::Newer(_) => misconfigured(error.to_string()).into(),
-            UnreadableState::Damaged(error) => self
-                .damaged("the progress in its status", &error.to_string())
-                .into(),
-        })
-    }
-
-    fn damaged(&self, what: &str, detail: &str) -> StoreError {
-        StoreError::Damaged {
-            name: format!("CodeModeRun {}/{}, {what}", self.owner.namespace, self.owner.name),
-            detail: detail.to_owned(),
-        }
-    }
-
-    fn store(&self) -> CodeModeStore<'_> {
-        let documents = self.context.code_mode_runs.documents(self.uid());
-        CodeModeStore::new(
-            self.context.client.clone(),
-            &self.owner,
-            documents,
-            self.object.clone(),
-        )
-    }
-
-    /// What the question goes by, as it was frozen.
-    async fn question(&self) -> Result<Arc<Question>, ReconcileError> {
-        if let Some(question) = self.context.code_mode_runs.question(self.uid()) {
-            return Ok(question);
-        }
-        let bytes = self.store().read(QUESTION).await?;
-        let bytes = bytes.ok_or_else(|| self.damaged("the Secret with its question", "it is gone"))?;
-        let question = serde_json::from_slice(&bytes);
-        let question = question.map_err(|error| self.damaged("its question", &error.to_string()))?;
-        Ok(self.context.code_mode_runs.cache_question(self.uid(), question))
-    }
-
-    /// Freezes what the question goes by, and records the first progress.
-    async fn start(&mut self) -> PassResult {
-        // Reads the agent with its tools, and the conversation before.
-        let agent = agent_of(self.context, &self.object).await?;
-        self.refers_to = refers_to(&agent);
-        if let Some(limit) = self.context.code_mode_runs.admit(&self.object) {
-            return Err(queued(limit).into());
-        }
-        let question = Box::pin(freeze(self.context, &self.object, &agent)).await?;
-        // Before anything is recorded or paid for.
-        let memory = question.limits.memory_bytes;
-        self.context.interpreters.check(&question.agent, memory)?;
-        if self.object.spec.reuse == Some(AnswerReuse::Auto)
-            && let Some(adopted) = reuse::find(self.context, &self.object, &question).await
-        {
-            return self.take_answer(&question, adopted).await;
-        }
-        let store = self.store();
-        // Plain data with string keys: writing it to memory cannot fail.
-        let bytes = serde_json::to_vec(&question).unwrap_or_default();
-        // Of a pass that was killed before the status: what is frozen counts.
-        let question = match store.create(QUESTION, &bytes).await? {
-            Created::New => {
-                self.context.code_mode_runs.documents(self.uid()).set_all(true);
-                question
-            }
-            Created::Existed(bytes) => {
-                let question = serde_json::from_slice(&bytes);
-                question.map_err(|error| self.damaged("its question", &error.to_string()))?
-            }
-        };
-        let progress = Progress::start(Timestamp::now());
-        store
-            .save(&serde_json::to_vec(&progress).unwrap_or_default())
-            .await?;
-        self.context.code_mode_runs.cache_question(self.uid(), question);
-        let written = store.into_object();
-        self.context.code_mode_runs.reset_backoff(&written);
-        self.remember(written);
-        Ok((None, Reconciled::Advanced))
-    }
-
-    /// Ends with the answer of a question that asked the same.
-    async fn take_answer(&mut self, question: &Question, adopted: Adopted) -> PassResult {
-        let Adopted {
-            progress,
-            mut documents,
-        } = adopted;
-        // Plain data with string keys: writing it to memory cannot fail.
-        documents.insert(
-            QUESTION.to_owned(),
-            serde_json::to_vec(question).unwrap_or_default(),
-        );
-        let store = self.store();
-        store.take_over(documents);
-        store
-            .save(&serde_json::to_vec(&progress).unwrap_or_default())
-            .await?;
-        let written = store.into_object();
-        self.context.events.code_mode_run_adopted(&written);
-        self.remember(written);
-        Ok((None, Reconciled::Advanced))
     }
 
     /// Performs the next step; at once where `is_mended` says that what it waited for has changed.
@@ -323,38 +220,67 @@ impl QuestionPass<'_> {
             },
             _ => None,
         };
-        let context = self.context;
+        let Some(needs) = self.needs(question, &progress).await? else {
+            return Ok((None, Reconciled::Idle));
+        };
+        let (written, done) = Box::pin(self.take(question, progress, decision, needs)).await;
+        self.took(written, done)
+    }
+
+    /// Reads what the step needs, before its intent is written: what is missing must cost nothing. `None` where the operator ends.
+    async fn needs<'a>(
+        &'a self,
+        question: &'a Question,
+        progress: &Progress,
+    ) -> Result<Option<Needs<'a>>, Blocked> {
+        let (context, now) = (self.context, Timestamp::now());
         let model = PooledModel::new(context, &question.namespace, &question.model);
         let mut tools = Caller::new(context, &self.owner, &self.object, question);
-        // Reads what the step needs, before its intent is written: what is missing must cost nothing.
-        match decide(question, &progress, now) {
+        match decide(question, progress, now) {
+            // What the program needs too, which may run as soon as it is written.
             Decision::Ask => {
                 let left = question.limits.deadline_seconds - progress.active_seconds(now);
-                if !model.prepare(left.max(0.0)).await? {
-                    return Ok((None, Reconciled::Idle));
+                let ready = try_join(model.prepare(left.max(0.0)), tools.prepare(context, question));
+                if !ready.await?.0 {
+                    return Ok(None);
                 }
             }
             Decision::Run => tools.prepare(context, question).await?,
             Decision::Finished | Decision::Wait(_) | Decision::Stop(_) | Decision::AwaitApproval(_) => {}
         }
-        let store = self.store();
+        Ok(Some(Needs { model, tools }))
+    }
+
+    /// Acts and writes: goes by a decision of a person, or takes the next step. Gives the run as it was written last.
+    async fn take(
+        &self,
+        question: &Question,
+        progress: Progress,
+        decision: Option<ApprovalStatus<QuestionGate>>,
+        needs: Needs<'_>,
+    ) -> (CodeModeRun, Result<(Progress, Step), CodeModeError>) {
+        let (context, store) = (self.context, self.store());
         let (in_call, _) = watch::channel(false);
         let is_stopped = || self.may_not_go_on();
+        let room = || {
+            let room = context.interpreters.try_reserve(question.limits.memory_bytes)?;
+            (!self.may_not_go_on()).then(|| Box::new(room) as HeldRoom)
+        };
         let observer = |happened: &Happened| report(context, &self.object, question, happened);
         let engine = CodeModeEngine {
             question,
             uid: self.uid(),
-            model: &model,
+            model: &needs.model,
             store: &store,
             interpreter: &context.interpreter,
-            tools: &tools,
+            tools: &needs.tools,
             clock: Timestamp::now,
             in_call: &in_call,
             is_stopped: &is_stopped,
+            room: &room,
             pulse: PULSE,
             observer: &observer,
         };
-        // Acts and writes.
         let done = match decision {
             Some(decision) => {
                 let taken = Box::pin(engine.take_decision(progress, decision)).await;
@@ -362,7 +288,11 @@ impl QuestionPass<'_> {
             }
             None => Box::pin(engine.step(progress)).await,
         };
-        let written = store.into_object();
+        (store.into_object(), done)
+    }
+
+    /// Remembers what a step has written, and when the next pass is due.
+    fn took(&mut self, written: CodeModeRun, done: Result<(Progress, Step), CodeModeError>) -> PassResult {
         self.remember(written);
         let (progress, step) = done?;
         self.context.code_mode_runs.reset_backoff(&self.object);
@@ -381,58 +311,6 @@ impl QuestionPass<'_> {
             self.write_hold(&hold).await?;
         }
         Ok(interpreters.reserve(bytes).await)
-    }
-
-    /// Says what the runs wait for that the program waits for, where that is a person.
-    async fn await_runs(&mut self, progress: &Progress) -> PassResult {
-        let calls = &progress.waits.calls;
-        if let Some(hold) = stalled(&self.context.runs.all(), &self.owner.namespace, calls) {
-            return Err(hold.into());
-        }
-        if !self.says_what_it_waits_for() {
-            let store = self.store();
-            // Plain data with string keys: writing it to memory cannot fail.
-            let bytes = serde_json::to_vec(progress).unwrap_or_default();
-            store.save(&bytes).await?;
-            self.remember(store.into_object());
-        }
-        Ok((Some(SAFETY_NET), Reconciled::Pending))
-    }
-
-    /// Whether it waits for a person who has not decided, and no run that it waits for besides has ended.
-    fn is_undecided(&self, progress: &Progress) -> bool {
-        let Some(awaited) = &progress.waits.approval else {
-            return false;
-        };
-        let decisions = &self.context.decisions;
-        let waits_for_runs = progress.waits.calls.is_empty() || self.waits_for_runs(progress);
-        waits_for_runs
-            && self.says_what_it_waits_for()
-            && decisions.about(&self.object, &awaited.asked).is_none()
-    }
-
-    /// Whether its status says so, and not what held it before.
-    fn says_what_it_waits_for(&self) -> bool {
-        self.object.status.as_ref().is_some_and(|status| {
-            !says_otherwise(status) && status.observed_generation == self.object.metadata.generation
-        })
-    }
-
-    /// Whether every run that the program waits for is under way: the end of one brings the next pass.
-    fn waits_for_runs(&self, progress: &Progress) -> bool {
-        let calls = &progress.waits.calls;
-        if calls.is_empty() || progress.stage.is_terminal() {
-            return false;
-        }
-        let all = self.context.runs.all();
-        let is_under_way = |name: &String| {
-            let mut runs = all.iter();
-            let run = runs.find(|run| {
-                run.namespace().as_ref() == Some(&self.owner.namespace) && run.name_any() == *name
-            });
-            run.is_some_and(|run| runs::status::ended_in(run).is_none())
-        };
-        calls.iter().all(|call| is_under_way(&call.run))
     }
 
     /// Whether its program may make no further call: the operator ends, or somebody has suspended or deleted the question since this pass
@@ -487,9 +365,13 @@ impl QuestionPass<'_> {
 
     /// Removes what is packed since the question has ended.
     pub async fn clear_packed(&self) {
-        let status = self.object.status.as_ref();
-        if status.is_some_and(|status| status.result.is_some()) {
-            store::clear(&self.context.client, &self.owner).await;
+        let result = self
+            .object
+            .status
+            .as_ref()
+            .and_then(|status| status.result.as_deref());
+        if result.is_some() {
+            store::clear(&self.context.client, &self.owner, result).await;
         }
     }
 

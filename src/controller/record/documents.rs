@@ -15,6 +15,8 @@ pub struct Documents {
     unwritten: Mutex<Vec<(String, Vec<u8>)>>,
     /// What can be made again and is written with the end.
     deferred: Mutex<BTreeMap<String, Vec<u8>>>,
+    /// What is written before the next document, or beside the end, in the order in which it was made.
+    late: Mutex<Vec<(String, Vec<u8>)>>,
     /// Whether all that is written is in memory: this process has written everything.
     are_all: AtomicBool,
 }
@@ -27,7 +29,17 @@ impl Documents {
         let found = known.get(name).cloned();
         drop(known);
         let deferred = || self.deferred.lock().unwrap_or_else(PoisonError::into_inner);
-        found.or_else(|| deferred().get(name).cloned())
+        let is_it = |(late, _): &(String, Vec<u8>)| late == name;
+        found
+            .or_else(|| deferred().get(name).cloned())
+            .or_else(|| Some(self.late().into_iter().find(is_it)?.1))
+    }
+
+    /// The same of what was written or read.
+    #[must_use]
+    pub fn written(&self, name: &str) -> Option<Vec<u8>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(name).cloned()
     }
 
     /// Remembers what is written with the end.
@@ -43,6 +55,18 @@ impl Documents {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// Remembers what is written before the next document, or beside the end.
+    pub fn write_late(&self, name: &str, bytes: &[u8]) {
+        let mut late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
+        late.push((name.to_owned(), bytes.to_vec()));
+    }
+
+    /// What is to be written before the next document, or beside the end.
+    #[must_use]
+    pub fn late(&self) -> Vec<(String, Vec<u8>)> {
+        self.late.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether what is not remembered does not exist.
@@ -97,8 +121,10 @@ impl Documents {
 
     /// It is written.
     pub fn wrote(&self, name: &str) {
-        let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
-        unwritten.retain(|(held, _)| held != name);
+        for list in [&self.unwritten, &self.late] {
+            let mut unwritten = list.lock().unwrap_or_else(PoisonError::into_inner);
+            unwritten.retain(|(held, _)| held != name);
+        }
     }
 }
 
@@ -115,6 +141,18 @@ mod tests {
         assert!(!documents.are_all());
         assert_eq!(documents.get("a").as_deref(), Some(b"small".as_slice()));
         assert_eq!(documents.get("b"), None);
+    }
+
+    #[test]
+    fn what_is_written_late_is_found_before_and_is_not_taken_for_written() {
+        let documents = Documents::default();
+        documents.write_late("journal", b"1");
+        assert_eq!(documents.get("journal").as_deref(), Some(b"1".as_slice()));
+        assert_eq!(documents.written("journal"), None);
+        documents.put("journal", b"1");
+        documents.wrote("journal");
+        assert_eq!(documents.late(), []);
+        assert_eq!(documents.written("journal").as_deref(), Some(b"1".as_slice()));
     }
 
     #[test]

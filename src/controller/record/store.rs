@@ -216,7 +216,12 @@ impl Store for KubernetesStore<'_> {
         for (name, bytes) in self.secrets.cached.held(document) {
             self.write(&name, &bytes).await?;
         }
-        let mut found = self.secrets.read(document).await?;
+        let cached = &self.secrets.cached;
+        let mut found = if cached.are_all() {
+            cached.get(document)
+        } else {
+            self.secrets.read(document).await?
+        };
         if found.is_none() && self.unpack().await? {
             found = self.secrets.cached.get(document);
         }

@@ -111,6 +111,18 @@ impl CallPool {
         })
     }
 
+    /// A place that is free now, before which nobody waits. `None` also when no call may start any more.
+    pub fn try_enter(&self, base_url: &str) -> Option<CallPermit> {
+        if self.stopping.is_cancelled() {
+            return None;
+        }
+        let permit = self.places(&endpoint(base_url)).try_acquire_owned().ok()?;
+        Some(CallPermit {
+            _permit: permit,
+            _counted: Counted::new(self, |counts| &counts.in_flight),
+        })
+    }
+
     fn places(&self, endpoint: &str) -> Arc<Semaphore> {
         let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
         if endpoints.len() > MOST_IDLE {
@@ -181,6 +193,20 @@ mod tests {
         assert!(early.is_some());
         drop(early);
         assert!(late.await.is_some());
+    }
+
+    #[tokio::test]
+    async fn a_place_is_given_at_once_where_it_is_free_and_nobody_waits_for_it() {
+        let pool = pool(1);
+        let only = pool.try_enter("http://a").unwrap();
+        assert!(pool.try_enter("http://a").is_none());
+        let mut waits = Box::pin(pool.enter("http://a"));
+        assert!((&mut waits).now_or_never().is_none());
+        drop(only);
+        assert!(pool.try_enter("http://a").is_none(), "somebody was there before");
+        drop(waits);
+        pool.stopping.cancel();
+        assert!(pool.try_enter("http://a").is_none());
     }
 
     #[tokio::test]

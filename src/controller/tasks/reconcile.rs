@@ -239,6 +239,12 @@ impl TaskPass<'_> {
         // Removes what the run before has left, since no status refers to it once the new one is recorded.
         if object.status.take().is_some_and(|status| status.run.is_some()) {
             cleanup::clear_all(&self.context.client, &run).await;
+        } else {
+            // Nothing is written of a task before its first status.
+            self.context
+                .tasks
+                .documents(&self.uid, &run.owner.run)
+                .set_all(true);
         }
         let (store, progress) = match adopted {
             None => {
@@ -287,6 +293,13 @@ impl TaskPass<'_> {
 
     /// Performs the next step of the run; at once where `is_mended` says that what it waited for has changed.
     async fn step(&self, run: Revision, is_mended: bool) -> PassResult {
+        if self.context.tasks.has_missed(&self.object) {
+            // Another process may have written what this one does not know.
+            self.context
+                .tasks
+                .documents(&self.uid, &run.owner.run)
+                .set_all(false);
+        }
         // Only reads, until the step is taken.
         let store = self.store(&run, self.object.clone());
         let surroundings = run.surroundings(self.context).await?;
@@ -297,6 +310,9 @@ impl TaskPass<'_> {
         let observer = self.context.events.observer(&self.object);
         let (in_call, _) = watch::channel(false);
         let announced = self.context.tasks.announced(&self.uid);
+        let may_follow = |decision: &Decision| {
+            !self.context.stopping.is_cancelled() && !isolation::is_held(self.context, &run.task, decision)
+        };
         let engine = Engine {
             task: &run.task,
             model: &model,
@@ -308,6 +324,7 @@ impl TaskPass<'_> {
             clock: Timestamp::now,
             in_call: &in_call,
             announced: &announced,
+            may_follow: &may_follow,
         };
         let done = Box::pin(self.take_step(&engine, &run, is_mended)).await;
         self.remember_version(store);

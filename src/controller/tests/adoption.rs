@@ -158,8 +158,7 @@ async fn a_pod_that_somebody_has_changed_is_deleted_and_its_report_is_not_believ
     world.server.calls();
     world.reconcile::<CodeGenTask>("words").await;
     world.server.assert_calls(
-        "get Secret words (absent)
-         get Pod sandbox
+        "get Pod sandbox
          delete Pod sandbox
          status CodeGenTask words: RunningTests Infrastructure",
     );

@@ -1,8 +1,10 @@
 //! Tasks whose program an agent writes: its commands are Pods like those of every sandbox.
 
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::api::CodeGenTask;
+use crate::controller::tests::api_server::Fault;
 use crate::controller::tests::world::World;
 use crate::engine::tests::world::{code, tests};
 use crate::pipeline::call::CallKind;
@@ -22,15 +24,34 @@ fn turns() -> Value {
     ])
 }
 
+/// The same with a turn between that looks at the files once more.
+fn looking_twice() -> Value {
+    let mut turns = turns();
+    let looks = json!([["Bash", {"command": "ls -l"}]]);
+    turns.as_array_mut().unwrap().insert(1, looks);
+    turns
+}
+
 async fn world() -> World {
-    let world = World::answering("{}", &[(CallKind::Turn, turns())]).await;
+    world_with(turns()).await
+}
+
+async fn world_with(turns: Value) -> World {
+    configured("{}", turns).await
+}
+
+async fn configured(settings: &str, turns: Value) -> World {
+    let world = World::answering(settings, &[(CallKind::Turn, turns)]).await;
     world.apply_task("words", &json!({"backend": "Agent", "testing": {"cases": "Off"}}));
     world
 }
 
 /// The task in its first turn, whose command runs.
 async fn at_work() -> World {
-    let mut world = world().await;
+    at_work_in(world().await).await
+}
+
+async fn at_work_in(mut world: World) -> World {
     for _ in 0..20 {
         world.reconcile::<CodeGenTask>("words").await;
         if !pods(&world).is_empty() {
@@ -62,6 +83,68 @@ async fn an_agents_task_asks_for_each_turn_once_and_its_events_sum_it_up() {
     for reason in ["AgentTurn", "AgentEnded", "Succeeded"] {
         assert!(events.iter().any(|event| event == reason), "{events:?}");
     }
+}
+
+#[tokio::test]
+async fn from_the_end_of_a_turns_commands_to_the_next_ones_there_are_these_calls_and_no_others() {
+    let mut world = at_work_in(world_with(looking_twice()).await).await;
+    world.node.end_pods(&world.server).await;
+    world.server.calls();
+    world.reconcile::<CodeGenTask>("words").await;
+    world.server.assert_calls(
+        "get Pod sandbox
+         log of Pod sandbox
+         create Secret record documents/step-0001.json
+         status CodeGenTask words: Working Progressing
+         create Secret record calls/0003-turn.json
+         ~ status CodeGenTask words: Working Progressing
+         ~ get ConfigMap harness
+         ~ list NetworkPolicy
+         ~ create Secret sandbox
+         create Pod sandbox",
+    );
+    world.reconcile::<CodeGenTask>("words").await;
+    world.server.assert_calls("get Pod sandbox");
+}
+
+#[rstest]
+#[case::results("create Secret record documents/step-0001")]
+#[case::intent("status CodeGenTask words: Working")]
+#[case::reply("create Secret record calls/0003-turn")]
+#[case::job("create Secret sandbox")]
+#[case::sandbox("create Pod sandbox")]
+#[tokio::test]
+async fn a_write_of_a_turn_that_fails_or_whose_reply_is_lost_costs_no_turn_and_no_command(
+    #[case] write: &str,
+    #[values(Fault::ReplyLost, Fault::Refused(503, "ServiceUnavailable"))] fault: Fault,
+) {
+    let mut world = at_work_in(world_with(looking_twice()).await).await;
+    world.server.fail(write, fault);
+    world.ends_well("words").await;
+    let calls = world.provider.calls().await;
+    assert_eq!(calls, ["plan", "turn", "turn", "turn", "turn"]);
+    let commands = world.node.sandbox.asked.lock().unwrap().len();
+    assert_eq!(commands, 2);
+}
+
+#[tokio::test]
+async fn no_command_begins_where_the_state_that_it_follows_from_could_not_be_written() {
+    let settings = "limits: {maxCallsPerEndpoint: 1}";
+    let mut world = at_work_in(configured(settings, looking_twice()).await).await;
+    world.node.end_pods(&world.server).await;
+    // The call of another task: this one's is announced and waits.
+    let other = world.context.calls.try_enter(&world.provider.origin()).unwrap();
+    world.reconcile::<CodeGenTask>("words").await;
+    assert_eq!(world.provider.calls().await, ["plan", "turn"]);
+    drop(other);
+    let conflict = Fault::Refused(409, "Conflict");
+    world.server.fail("status CodeGenTask words: Working", conflict);
+    world.reconcile::<CodeGenTask>("words").await;
+    assert_eq!(world.provider.calls().await, ["plan", "turn", "turn"]);
+    assert_eq!(pods(&world).len(), 1, "that of the turn before");
+    world.ends_well("words").await;
+    let calls = world.provider.calls().await;
+    assert_eq!(calls, ["plan", "turn", "turn", "turn", "turn"]);
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::api::CodeGenRun;
 use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
+use crate::controller::schedule::interpreters::Room;
 use crate::controller::tests::api_server::Fault;
 use crate::controller::tests::world::World;
 use crate::pipeline::call::CallKind;
@@ -111,6 +112,11 @@ impl Shop {
         self.world.object::<CodeModeRun>(name)["status"].clone()
     }
 
+    /// Other programs take all the room that there is: one that is written runs in a pass of its own.
+    fn filled(&self) -> Room {
+        self.world.context.interpreters.try_reserve(512 << 20).unwrap()
+    }
+
     async fn calls_of_the_till(&self) -> usize {
         self.till.received_requests().await.unwrap().len()
     }
@@ -128,13 +134,12 @@ async fn a_question_goes_from_creation_to_its_answer_in_these_calls_and_no_other
          get CodeGenTask words
          get Secret result
          create Secret record question.json
-         status CodeModeRun ask: Writing Progressing
-         status CodeModeRun ask: Writing Progressing
-         create Secret record calls/prefix
+         ~ status CodeModeRun ask: Writing Progressing
+         ~ create Secret record calls/prefix
          create Secret record calls/0001-program.json
          status CodeModeRun ask: Running Running
-         create Secret record journal/0001-0001.json
-         create Secret result
+         ~ create Secret record journal/0001-0001.json
+         ~ create Secret result
          status CodeModeRun ask: Succeeded Answered
          delete all Secret record",
     );
@@ -259,7 +264,9 @@ async fn an_agent_waits_for_its_task_and_says_then_what_it_can_do() {
 async fn a_question_that_a_newer_operator_has_begun_says_so_and_stays_as_it_was() {
     let mut shop = Shop::new("await till()").await;
     shop.ask("ask", &json!({}));
+    let others = shop.filled();
     shop.world.reconcile::<CodeModeRun>("ask").await;
+    drop(others);
     shop.world.server.edit("codemoderuns", "ask", |run| {
         run["status"]["progress"]["version"] = json!(99);
         run["status"]["progress"]["stage"] = json!("Pondering");
@@ -272,17 +279,17 @@ async fn a_question_that_a_newer_operator_has_begun_says_so_and_stays_as_it_was(
         message.contains("a newer version has begun it (state 99"),
         "{message}"
     );
-    let calls = shop.world.provider.calls().await;
-    assert!(calls.iter().all(|kind| kind != "program"), "{calls:?}");
+    assert_eq!(shop.calls_of_the_till().await, 0);
 }
 
 #[tokio::test]
 async fn an_operator_that_ends_lets_a_program_make_no_further_call_and_the_next_one_goes_on() {
     let mut shop = Shop::new("await till() + await till()").await;
     shop.ask("ask", &json!({}));
-    while shop.status("ask")["stage"] != "Running" {
-        shop.world.reconcile::<CodeModeRun>("ask").await;
-    }
+    let others = shop.filled();
+    shop.world.reconcile::<CodeModeRun>("ask").await;
+    assert_eq!(shop.status("ask")["stage"], "Running");
+    drop(others);
     shop.world.context.stopping.cancel();
     shop.world.reconcile::<CodeModeRun>("ask").await;
     assert_eq!(shop.calls_of_the_till().await, 0);
@@ -317,7 +324,9 @@ async fn a_question_waits_for_its_agent() {
 async fn a_question_keeps_the_agent_that_it_started_with() {
     let mut shop = Shop::new("await till()").await;
     shop.ask("ask", &json!({}));
+    let others = shop.filled();
     shop.world.reconcile::<CodeModeRun>("ask").await;
+    drop(others);
     shop.world.server.edit("codemodeagents", "shop", |agent| {
         agent["spec"]["tools"][0]["http"]["url"] = json!("https://elsewhere.example/till");
     });

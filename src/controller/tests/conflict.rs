@@ -27,8 +27,7 @@ async fn a_conflict_after_a_model_call_costs_no_second_call() {
     let seen = labelled_at(&mut world, "Planning Progressing").await;
     assert_eq!(world.reconcile_seen(seen).await, Action::await_change());
     world.server.assert_calls(
-        "get Secret words (absent)
-         create Secret record calls/prefix
+        "create Secret record calls/prefix
          create Secret record calls/0001-plan.json
          status CodeGenTask words: GeneratingCode Progressing -> 409 Conflict",
     );

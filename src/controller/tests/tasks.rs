@@ -18,17 +18,13 @@ const HAPPY: &str = "
     create Secret record documents/data-context.txt
     create Secret record documents/profiles.json
     status CodeGenTask words: Planning Progressing
-    get Secret words (absent)
     create Secret record calls/prefix
     create Secret record calls/0001-plan.json
     status CodeGenTask words: GeneratingCode Progressing
-    get Secret words (absent)
     create Secret record calls/0002-code.json
     status CodeGenTask words: GeneratingTests Progressing
-    get Secret words (absent)
     create Secret record calls/0003-tests.json
     status CodeGenTask words: RunningTests Progressing
-    get Secret words (absent)
     get Pod words (absent)
     ~ create Secret sandbox
     ~ list NetworkPolicy
@@ -36,7 +32,6 @@ const HAPPY: &str = "
     ~ create ConfigMap harness
     ~ create NetworkPolicy sandbox
     create Pod sandbox
-    get Secret words (absent)
     get Pod sandbox
     log of Pod sandbox
     create Secret record documents/run-0001.json

@@ -20,7 +20,8 @@ const CALL_DEADLINE_SECONDS: i64 = 120;
 const LISTED_FAULTS: usize = 10;
 
 enum Answered {
-    Reply(Progress, Reply),
+    /// A reply, which is recorded, and the program in it.
+    Reply(Progress, Result<String, Evidence>),
     Otherwise(Progress, Outcome),
 }
 
@@ -37,23 +38,36 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             None => None,
         };
         let request = request(self.question, &declarations, evidence.as_ref())?;
-        let (progress, reply) = match self.answered(progress, &request).await? {
-            Answered::Reply(progress, reply) => (progress, reply),
+        let (progress, program) = match self.answered(progress, &request, &declarations).await? {
+            Answered::Reply(progress, program) => (progress, program),
             Answered::Otherwise(progress, outcome) => return Ok((progress, outcome)),
         };
-        let outcome = self.take_reply(&progress, &reply, declarations).await?;
+        let outcome = match program {
+            // The reply has moved the sequence on.
+            Ok(program) => {
+                let name = program::name(progress.sequence - 1);
+                Outcome::Written(self.defer(name, &program).await?)
+            }
+            Err(evidence) => self.reject(&progress, evidence).await?,
+        };
         Ok((progress, outcome))
     }
 
-    async fn answered(&self, progress: Progress, request: &Request) -> Result<Answered, CodeModeError> {
+    async fn answered(
+        &self,
+        progress: Progress,
+        request: &Request,
+        declarations: &str,
+    ) -> Result<Answered, CodeModeError> {
         // The record goes before everything: what has a reply is never asked for again.
         if let Some(entry) = Ledger::new(self.store)
             .find(progress.sequence, request.kind)
             .await?
         {
+            let program = self.program_in(&entry.reply, declarations).await;
             return Ok(Answered::Reply(
                 progress.with_call_answered(entry.reply.usage),
-                entry.reply,
+                program,
             ));
         }
         // A call in flight at a kill, which may have been billed.
@@ -63,7 +77,8 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             Ok(limit) => limit,
             Err(stop) => return Ok(Answered::Otherwise(progress, Outcome::Stopped(stop))),
         };
-        self.send(progress, &limited(request, limit), size + limit).await
+        self.send(progress, &limited(request, limit), size + limit, declarations)
+            .await
     }
 
     async fn send(
@@ -71,6 +86,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         progress: Progress,
         request: &Request,
         estimate: u64,
+        declarations: &str,
     ) -> Result<Answered, CodeModeError> {
         let sequence = progress.sequence;
         let started_at = (self.clock)();
@@ -82,30 +98,35 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             estimate,
             deadline: deadline.unwrap_or(started_at),
         });
-        // Before the request: a kill during the call leaves a trace of it.
-        self.save(&progress).await?;
+        let ledger = Ledger::new(self.store);
+        // Before the request: a kill during the call leaves a trace of it. What all calls begin with may be there without one.
+        let prepare = ledger.prepare(request);
+        let (saved, prepared) = join(Box::pin(self.save(&progress)), Box::pin(prepare)).await;
+        saved?;
         self.happened(&Happened::CallStarted {
             attempt: progress.attempt,
         });
-        let ledger = Ledger::new(self.store);
-        let (reply, prepared) = join(self.model.call(request), ledger.prepare(request)).await;
-        let reply = match reply {
+        let reply = match self.model.call(request).await {
             Ok(reply) => reply,
             Err(error) => return Ok(self.call_failed(progress, &error)),
         };
         let finished_at = (self.clock)();
-        let entry = match prepared {
-            Ok(()) => {
-                ledger
-                    .record_prepared(sequence, request, reply, started_at, finished_at)
-                    .await?
+        let record = async {
+            let (reply, times) = (reply.clone(), (started_at, finished_at));
+            match prepared {
+                Ok(()) => ledger.record_prepared(sequence, request, reply, times).await,
+                // Written with the reply, or said.
+                Err(_) => ledger.record(sequence, request, reply, times).await,
             }
-            // Written with the reply, or said.
-            Err(_) => {
-                ledger
-                    .record(sequence, request, reply, started_at, finished_at)
-                    .await?
-            }
+        };
+        // The check of types only reads the program, so that it need not wait until the reply is recorded.
+        let (entry, program) = join(Box::pin(record), self.program_in(&reply, declarations)).await;
+        let entry = entry?;
+        let program = if entry.reply == reply {
+            program
+        } else {
+            // Another process recorded its reply first.
+            self.program_in(&entry.reply, declarations).await
         };
         self.happened(&Happened::CallFinished {
             tokens: entry.reply.usage.input + entry.reply.usage.output,
@@ -113,7 +134,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         });
         Ok(Answered::Reply(
             progress.with_call_answered(entry.reply.usage),
-            entry.reply,
+            program,
         ))
     }
 
@@ -128,14 +149,9 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         Answered::Otherwise(progress, outcome)
     }
 
-    /// The program in a reply, if its types fit the tools.
-    async fn take_reply(
-        &self,
-        progress: &Progress,
-        reply: &Reply,
-        declarations: String,
-    ) -> Result<Outcome, CodeModeError> {
-        let evidence = match reply.finish {
+    /// The program in a reply, if its types fit the tools; else what is wrong with it. Writes nothing.
+    async fn program_in(&self, reply: &Reply, declarations: &str) -> Result<String, Evidence> {
+        let program = match reply.finish {
             FinishReason::Length => Err(unusable(
                 "the reply was cut at its length; answer with a shorter program".to_owned(),
             )),
@@ -145,20 +161,16 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             FinishReason::Complete | FinishReason::Other(_) => {
                 program_of(&reply.text).map_err(|error| unusable(error.to_string()))
             }
-        };
-        let program = match evidence {
-            Ok(program) => program,
-            Err(evidence) => return self.reject(progress, evidence).await,
-        };
-        match self.interpreter.check(program.clone(), declarations).await {
-            Ok(faults) if faults.is_empty() => {}
-            Ok(faults) => return self.reject(progress, ill_typed(program, &faults)).await,
+        }?;
+        match self
+            .interpreter
+            .check(program.clone(), declarations.to_owned())
+            .await
+        {
+            Ok(faults) if !faults.is_empty() => Err(ill_typed(program, &faults)),
             // A check that cannot be made refuses no program: running shows what is wrong with it.
-            Err(_) => {}
+            Ok(_) | Err(_) => Ok(program),
         }
-        // The reply has moved the sequence on.
-        let name = program::name(progress.sequence - 1);
-        Ok(Outcome::Written(self.defer(name, &program).await?))
     }
 
     async fn reject(&self, progress: &Progress, evidence: Evidence) -> Result<Outcome, CodeModeError> {

@@ -145,7 +145,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                         text: finished.text,
                         printed: finished.printed,
                     };
-                    run.journal.flush().await?;
+                    run.journal.flush_before_end().await?;
                     let name = format!("documents/answer-{:04}.json", progress.attempt);
                     return Ok(Ran::Answered(self.defer(name, &answer).await?));
                 }

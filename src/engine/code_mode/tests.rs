@@ -213,11 +213,15 @@ async fn killed_at(world: &World, write: usize, moment: FaultMoment) -> (MemoryS
 #[case(FaultMoment::Before)]
 #[case(FaultMoment::After)]
 #[tokio::test]
-async fn a_run_that_is_killed_at_any_write_asks_for_nothing_recorded_again(#[case] moment: FaultMoment) {
+async fn a_run_that_is_killed_at_any_write_asks_for_nothing_recorded_again(
+    #[case] moment: FaultMoment,
+    #[values(false, true)] has_room: bool,
+) {
     let read_only = "total = 0\nfor id in range(3):\n    total += await rate(id)\nawait report(1)\ntotal / 0";
     let programs = [read_only, LOOP];
     for write in 1.. {
-        let world = world(&programs);
+        let mut world = world(&programs);
+        world.has_room = has_room;
         world.runs_ended.store(9, Ordering::Relaxed);
         let (store, was_killed) = killed_at(&world, write, moment).await;
         let before = recorded(&store).await;
@@ -257,6 +261,50 @@ async fn a_run_that_is_killed_at_any_write_asks_for_nothing_recorded_again(#[cas
             break;
         }
     }
+}
+
+/// The state is written beside the program's run, so that at a kill it may be as it was while the model was asked.
+#[rstest]
+#[case(FaultMoment::Before)]
+#[case(FaultMoment::After)]
+#[tokio::test]
+async fn a_kill_before_it_is_recorded_that_a_program_runs_repeats_nothing_that_is_recorded(
+    #[case] moment: FaultMoment,
+) {
+    let asking = {
+        let world = world(&[LOOP]);
+        let (store, _) = killed_at(&world, 1, FaultMoment::After).await;
+        store.load().await.unwrap().unwrap()
+    };
+    let (mut asked_again, mut unknown) = (0, 0);
+    for write in 4.. {
+        let mut world = world(&[LOOP]);
+        world.has_room = true;
+        let (store, was_killed) = killed_at(&world, write, moment).await;
+        store.save(&asking).await.unwrap();
+        let before = recorded(&store).await;
+        let progress = world.go_on(&store).await.unwrap();
+        asked_again += world.script.calls() - 1;
+        let refunds = world
+            .made()
+            .iter()
+            .filter(|call| call.starts_with("refund"))
+            .count();
+        assert!(refunds <= 1, "write {write} {moment:?}: made twice");
+        match &progress.stop {
+            Some(stop) => {
+                assert_eq!(stop.reason, StopReason::UnknownOutcome);
+                assert!(before.is_in_flight, "write {write} {moment:?}: {progress:#?}");
+                unknown += 1;
+            }
+            None => assert_eq!(answer(&store, &progress).await.value, Some(json!(12))),
+        }
+        if !was_killed {
+            break;
+        }
+    }
+    assert_eq!(asked_again, 0, "a recorded reply was asked for again");
+    assert!(unknown > 0, "no kill met the call in flight");
 }
 
 /// What the store of a killed run holds.

@@ -18,7 +18,7 @@ use crate::engine::event::{Event, Observer};
 use crate::engine::{Engine, EngineError, Step, Surroundings};
 use crate::ledger::Store;
 use crate::pipeline::call::CallKind;
-use crate::pipeline::machine::Outcome;
+use crate::pipeline::machine::{Decision, Outcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::sandbox::TestFailure;
 use crate::pipeline::task::Task;
@@ -46,6 +46,8 @@ pub struct World {
     pub surroundings: Surroundings,
     pub watcher: Watcher,
     pub clock: fn() -> Timestamp,
+    /// Whether what is decided next is done at once, where it follows a step of an agent's turn.
+    pub may_follow: fn(&Decision) -> bool,
 }
 
 impl World {
@@ -58,6 +60,7 @@ impl World {
             surroundings: Surroundings::default(),
             watcher: Watcher::default(),
             clock: || Timestamp::from_second(1_000).unwrap(),
+            may_follow: |_| false,
         }
     }
 
@@ -78,6 +81,7 @@ impl World {
             clock: self.clock,
             in_call,
             announced,
+            may_follow: &self.may_follow,
         }
     }
 

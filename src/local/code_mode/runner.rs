@@ -108,6 +108,8 @@ pub(crate) async fn ask(
             clock: Timestamp::now,
             in_call: &in_call,
             is_stopped: &|| stop.is_requested(),
+            // Each step is a write to a file of this machine, which nobody waits for.
+            room: &|| None,
             pulse: PULSE,
             observer: observe,
         };

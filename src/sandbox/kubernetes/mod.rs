@@ -34,6 +34,7 @@ use self::settings::Settings;
 use super::image::ImageSpec;
 use super::{Built, Progressing, Publication, Published, Sandbox, SandboxError};
 use crate::package_index::PackageIndex;
+use crate::pipeline::causes::with_causes;
 use crate::pipeline::sandbox::{Job, Report};
 use crate::pipeline::stored_outputs::{OutputsAsked, RunOnDisk};
 use crate::pipeline::task::Task;
@@ -150,7 +151,7 @@ impl KubernetesSandbox<'_> {
         job: &Job,
         needs: impl Future<Output = Result<(), SandboxError>>,
     ) -> Result<Progressing<bool>, SandboxError> {
-        Box::pin(pod::begin(self, image, job, needs)).await
+        Box::pin(pod::begin(self, image, job, 0, needs)).await
     }
 
     /// What the Pod of this name has come to, whoever made it: [`Sandbox::run`] asks only of one that it would make.
@@ -171,6 +172,32 @@ impl Sandbox for KubernetesSandbox<'_> {
 
     async fn run(&self, image: &str, job: &Job, repeat: u32) -> Result<Progressing<Report>, SandboxError> {
         Box::pin(pod::run(self, image, job, repeat)).await
+    }
+
+    async fn begin_after(
+        &self,
+        image: &str,
+        job: &Job,
+        repeat: u32,
+        needs: impl Future<Output = bool> + Send,
+    ) {
+        let needs = async {
+            if needs.await {
+                return Ok(());
+            }
+            Err(SandboxError::Cluster {
+                action: "begin a sandbox".to_owned(),
+                source: "the step before it is not recorded".into(),
+            })
+        };
+        if let Err(error) = Box::pin(pod::begin(self, image, job, repeat, needs)).await {
+            tracing::debug!(
+                namespace = self.owner.namespace,
+                task = self.owner.name,
+                error = with_causes(&error),
+                "a sandbox was not begun with the step before it"
+            );
+        }
     }
 
     async fn run_on_disk(

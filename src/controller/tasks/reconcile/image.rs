@@ -85,6 +85,7 @@ impl TaskPass<'_> {
             in_call: &in_call,
             // Publishing asks no model.
             announced: &AtomicU32::new(0),
+            may_follow: &|_| false,
         };
         let mut progress = engine.load(&run.owner.run).await?;
         if let Some(outcome) = self.what_changed(&run, &progress) {

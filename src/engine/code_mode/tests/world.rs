@@ -14,7 +14,9 @@ use tokio::sync::watch;
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, QuestionGate};
 use crate::code_mode::journal::Outcome;
 use crate::code_mode::signature::Effect;
-use crate::engine::code_mode::{CallKey, CodeModeEngine, CodeModeError, Made, PULSE, Step, ToolCaller};
+use crate::engine::code_mode::{
+    CallKey, CodeModeEngine, CodeModeError, HeldRoom, Made, PULSE, Step, ToolCaller,
+};
 use crate::engine::tests::world::Script;
 use crate::ledger::MemoryStore;
 use crate::pipeline::call::{CallKind, FinishReason};
@@ -44,6 +46,8 @@ pub struct World {
     pub decided: Mutex<Vec<String>>,
     /// Whether somebody holds the question.
     pub is_stopped: fn(&World) -> bool,
+    /// Whether a program may run as soon as it is written.
+    pub has_room: bool,
     pub pulse: Duration,
     /// Other workers than those that all tests have.
     pub pool: Option<Pool>,
@@ -124,6 +128,7 @@ pub fn world(programs: &[&str]) -> World {
         runs_ended: AtomicUsize::new(0),
         decided: Mutex::default(),
         is_stopped: |_| false,
+        has_room: false,
         pulse: PULSE,
         pool: None,
         clock: Timestamp::now,
@@ -156,6 +161,7 @@ impl World {
             clock: self.clock,
             in_call: &watch::Sender::new(false),
             is_stopped: &|| (self.is_stopped)(self),
+            room: &|| self.has_room.then(|| Box::new(()) as HeldRoom),
             pulse: self.pulse,
             observer: &|_| {},
         };

@@ -9,6 +9,7 @@ use crate::api::approval::Gate;
 use crate::engine::tests::crash::forget_lost;
 use crate::engine::tests::world::{Script, World};
 use crate::ledger::{Fault, FaultMoment, MemoryStore};
+use crate::pipeline::machine::Decision;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::task::Task;
@@ -30,19 +31,21 @@ fn essence(progress: &Progress) -> (Stage, u32, Option<String>, u32) {
 #[case::with_a_wrong_case_and_every_gate(&Gate::ALL, cases::world, cases::insisting)]
 #[tokio::test]
 async fn a_kill_at_any_write_asks_for_no_recorded_turn_again_and_reports_the_same(
+    #[values(|_: &Decision| false, |_: &Decision| true)] may_follow: fn(&Decision) -> bool,
     #[case] gates: &'static [Gate],
     #[case] world: fn(Task, Script) -> World,
     #[case] script: fn() -> Script,
 ) {
     let make = || {
         let gates = gates.iter().copied().collect();
-        world(
-            Task {
-                approvals: gates,
-                ..agent_task()
-            },
-            script(),
-        )
+        let task = Task {
+            approvals: gates,
+            ..agent_task()
+        };
+        World {
+            may_follow,
+            ..world(task, script())
+        }
     };
     let undisturbed = make();
     let store = MemoryStore::new();

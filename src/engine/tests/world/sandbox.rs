@@ -57,6 +57,9 @@ pub struct Fake {
     pub reports_nothing: AtomicBool,
     /// How long each sandbox says that it took.
     pub seconds: f64,
+    /// Commands that were begun before a step asked for them, and those that a step asked for.
+    pub begun: Mutex<Vec<Job>>,
+    pub asked: Mutex<Vec<Job>>,
     /// How many inputs each sandbox of commands had.
     pub command_inputs: Mutex<Vec<usize>>,
     /// No program can be published.
@@ -87,6 +90,8 @@ impl Fake {
             writes: |_| Vec::new(),
             reports_nothing: AtomicBool::new(false),
             seconds: 0.0,
+            begun: Mutex::default(),
+            asked: Mutex::default(),
             command_inputs: Mutex::default(),
             runs_commands: |phase| CommandRun {
                 results: vec![CommandResult::default(); phase.commands.len()],
@@ -303,6 +308,7 @@ impl Sandbox for Fake {
         }
         if matches!(job.phases.first(), Some(Phase::Commands(_))) {
             self.command_inputs.lock().unwrap().push(job.inputs.len());
+            self.asked.lock().unwrap().push(job.clone());
         }
         let installed = self
             .installed
@@ -339,6 +345,12 @@ impl Sandbox for Fake {
             phases,
             seconds: self.seconds,
         }))
+    }
+
+    async fn begin_after(&self, _: &str, job: &Job, _: u32, needs: impl Future<Output = bool> + Send) {
+        if needs.await {
+            self.begun.lock().unwrap().push(job.clone());
+        }
     }
 
     async fn publish(&self, publication: &Publication) -> Result<Published, SandboxError> {

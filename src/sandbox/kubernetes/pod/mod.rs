@@ -102,9 +102,10 @@ pub(super) async fn begin(
     sandbox: &KubernetesSandbox<'_>,
     image: &str,
     job: &Job,
+    repeat: u32,
     needs: impl Future<Output = Result<(), SandboxError>>,
 ) -> Result<Progressing<bool>, SandboxError> {
-    let (name, body) = named(sandbox, image, job, 0, None)?;
+    let (name, body) = named(sandbox, image, job, repeat, None)?;
     let pods = Pods::new(sandbox, name);
     Box::pin(start_harness(&pods, image, job, &body, None, needs)).await
 }

@@ -1,0 +1,106 @@
+//! The first pass over a question: it is frozen, and the model is asked at once.
+
+use std::sync::Arc;
+
+use futures::future::join;
+use jiff::Timestamp;
+
+use super::QuestionPass;
+use crate::api::code_mode::AnswerReuse;
+use crate::controller::code_mode::resolve::refers_to;
+use crate::controller::code_mode::reuse;
+use crate::controller::code_mode::start::{agent_of, freeze};
+use crate::controller::control::PassResult;
+use crate::controller::hold::queued;
+use crate::controller::record::records::QUESTION;
+use crate::controller::schedule::waits;
+use crate::controller::telemetry::metrics::Reconciled;
+use crate::ledger::{Created, Store as _};
+use crate::pipeline::code_mode::{Adopted, Progress, Question};
+
+impl QuestionPass<'_> {
+    /// Freezes what the question goes by, and asks the model. The first progress is recorded with the intent of that call.
+    pub(super) async fn start(&mut self) -> PassResult {
+        // Reads the agent with its tools, and the conversation before.
+        let agent = agent_of(self.context, &self.object).await?;
+        self.refers_to = refers_to(&agent);
+        if let Some(limit) = self.context.code_mode_runs.admit(&self.object) {
+            return Err(queued(limit).into());
+        }
+        let question = Box::pin(freeze(self.context, &self.object, &agent)).await?;
+        // Before anything is recorded or paid for.
+        let memory = question.limits.memory_bytes;
+        self.context.interpreters.check(&question.agent, memory)?;
+        if self.object.spec.reuse == Some(AnswerReuse::Auto)
+            && let Some(adopted) = reuse::find(self.context, &self.object, &question).await
+        {
+            return self.take_answer(&question, adopted).await;
+        }
+        let question = Arc::new(question);
+        self.refers_to = waits::of_model(&question.namespace, &question.model);
+        let progress = Progress::start(Timestamp::now());
+        let store = self.store();
+        // Plain data with string keys: writing it to memory cannot fail.
+        let bytes = serde_json::to_vec(&question).unwrap_or_default();
+        // What the call needs is read meanwhile.
+        let (frozen, needs) = join(store.create(QUESTION, &bytes), self.needs(&question, &progress)).await;
+        if let Created::Existed(bytes) = frozen? {
+            // Of a pass that was killed before the status: what is frozen counts.
+            let question = serde_json::from_slice(&bytes);
+            let question: Question =
+                question.map_err(|error| self.damaged("its question", &error.to_string()))?;
+            return self.begin(Arc::new(question), &progress).await;
+        }
+        self.context.code_mode_runs.documents(self.uid()).set_all(true);
+        match needs {
+            Ok(Some(needs)) => {
+                let runs = &self.context.code_mode_runs;
+                runs.cache_question(self.uid(), Arc::clone(&question));
+                let (written, done) = Box::pin(self.take(&question, progress, None, needs)).await;
+                self.took(written, done)
+            }
+            // The operator ends.
+            Ok(None) => Ok((None, Reconciled::Idle)),
+            Err(why) => {
+                self.begin(Arc::clone(&question), &progress).await?;
+                Err(why.into())
+            }
+        }
+    }
+
+    /// Records the first progress of a question that is frozen, and nothing else.
+    async fn begin(&mut self, question: Arc<Question>, progress: &Progress) -> PassResult {
+        let store = self.store();
+        store
+            .save(&serde_json::to_vec(progress).unwrap_or_default())
+            .await?;
+        self.context.code_mode_runs.cache_question(self.uid(), question);
+        let written = store.into_object();
+        self.context.code_mode_runs.reset_backoff(&written);
+        self.remember(written);
+        Ok((None, Reconciled::Advanced))
+    }
+
+    /// Ends with the answer of a question that asked the same.
+    async fn take_answer(&mut self, question: &Question, adopted: Adopted) -> PassResult {
+        let Adopted {
+            progress,
+            mut documents,
+        } = adopted;
+        // Plain data with string keys: writing it to memory cannot fail.
+        documents.insert(
+            QUESTION.to_owned(),
+            serde_json::to_vec(question).unwrap_or_default(),
+        );
+        let store = self.store();
+        store.take_over(documents);
+        self.context.code_mode_runs.documents(self.uid()).set_all(true);
+        store
+            .save(&serde_json::to_vec(&progress).unwrap_or_default())
+            .await?;
+        let written = store.into_object();
+        self.context.events.code_mode_run_adopted(&written);
+        self.remember(written);
+        Ok((None, Reconciled::Advanced))
+    }
+}

@@ -1,0 +1,65 @@
+//! What a question waits for: runs of its calls, or a person.
+
+use kube::ResourceExt as _;
+
+use super::{QuestionPass, SAFETY_NET};
+use crate::controller::code_mode::waiting::{says_otherwise, stalled};
+use crate::controller::control::PassResult;
+use crate::controller::runs;
+use crate::controller::telemetry::metrics::Reconciled;
+use crate::ledger::Store as _;
+use crate::pipeline::code_mode::Progress;
+
+impl QuestionPass<'_> {
+    /// Says what the runs wait for that the program waits for, where that is a person.
+    pub(super) async fn await_runs(&mut self, progress: &Progress) -> PassResult {
+        let calls = &progress.waits.calls;
+        if let Some(hold) = stalled(&self.context.runs.all(), &self.owner.namespace, calls) {
+            return Err(hold.into());
+        }
+        if !self.says_what_it_waits_for() {
+            let store = self.store();
+            // Plain data with string keys: writing it to memory cannot fail.
+            let bytes = serde_json::to_vec(progress).unwrap_or_default();
+            store.save(&bytes).await?;
+            self.remember(store.into_object());
+        }
+        Ok((Some(SAFETY_NET), Reconciled::Pending))
+    }
+
+    /// Whether it waits for a person who has not decided, and no run that it waits for besides has ended.
+    pub(super) fn is_undecided(&self, progress: &Progress) -> bool {
+        let Some(awaited) = &progress.waits.approval else {
+            return false;
+        };
+        let decisions = &self.context.decisions;
+        let waits_for_runs = progress.waits.calls.is_empty() || self.waits_for_runs(progress);
+        waits_for_runs
+            && self.says_what_it_waits_for()
+            && decisions.about(&self.object, &awaited.asked).is_none()
+    }
+
+    /// Whether its status says so, and not what held it before.
+    fn says_what_it_waits_for(&self) -> bool {
+        self.object.status.as_ref().is_some_and(|status| {
+            !says_otherwise(status) && status.observed_generation == self.object.metadata.generation
+        })
+    }
+
+    /// Whether every run that the program waits for is under way: the end of one brings the next pass.
+    pub(super) fn waits_for_runs(&self, progress: &Progress) -> bool {
+        let calls = &progress.waits.calls;
+        if calls.is_empty() || progress.stage.is_terminal() {
+            return false;
+        }
+        let all = self.context.runs.all();
+        let is_under_way = |name: &String| {
+            let mut runs = all.iter();
+            let run = runs.find(|run| {
+                run.namespace().as_ref() == Some(&self.owner.namespace) && run.name_any() == *name
+            });
+            run.is_some_and(|run| runs::status::ended_in(run).is_none())
+        };
+        calls.iter().all(|call| is_under_way(&call.run))
+    }
+}
