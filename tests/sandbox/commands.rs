@@ -149,7 +149,10 @@ async fn a_command_that_takes_too_much_memory_ends_the_phase_and_says_so() {
     assert_eq!(results.results[0].output, "first\n");
     // Whichever is seen first: that the process was killed, or that the sandbox had met its limit.
     let ended = &results.results[1];
-    assert!(ended.interrupted || ended.exit == 137 || ended.exit == 1, "{report:?}");
+    assert!(
+        ended.interrupted || ended.exit == 137 || ended.exit == 1,
+        "{report:?}"
+    );
     if ended.interrupted || ended.exit == 137 {
         assert_eq!(report.end, PhaseEnd::LimitHit(LimitKind::Memory), "{report:?}");
     }
@@ -206,6 +209,32 @@ async fn a_file_of_the_workspace_that_cannot_be_taken_back_stays_as_it_was() {
             "{name}: {:?}",
             run.left_out
         );
+    }
+}
+
+#[tokio::test]
+async fn the_only_file_of_a_folder_that_is_removed_or_moved_is_gone() {
+    let code =
+        "import os\nos.remove('old/only.py')\nos.rename('pkg/moved.py', 'moved.py')\nos.chmod('hidden', 0)\n";
+    let files = [
+        ("old/only.py", "1\n"),
+        ("pkg/moved.py", "2\n"),
+        ("hidden/there.py", "3\n"),
+        ("make.py", code),
+    ];
+    let run = done(&files, &["python make.py"]).await;
+    let gone = ["old/only.py", "pkg/moved.py"].map(|path| changed(&run, path));
+    assert_eq!(gone, [None, None]);
+    assert_eq!(changed(&run, "moved.py").unwrap(), "2\n");
+    assert_eq!(
+        run.changes.len(),
+        3,
+        "what may still be there stays: {:?}",
+        run.changes
+    );
+    for folder in ["old", "pkg"] {
+        let line = format!("{folder}: it is an empty folder");
+        assert!(run.left_out.contains(&line), "{:?}", run.left_out);
     }
 }
 
