@@ -103,11 +103,13 @@ def _changes(before: dict[str, bytes], most_files: int, most_bytes: int) -> tupl
     left_out = [f"{path}: {why}{_STAYS if path in staying else ''}" for path, why in found.others()]
     if not found.is_whole():
         left_out.append(f"what follows after {_MOST_ENTRIES} entries")
+    new = {path: content for path, content in found.files.items() if path not in staying}
+    renamed = _renamed([before[path] for path in gone], new)
 
-    def growth(path: str) -> tuple[bool, int, str]:
-        """What makes room comes first, and what was there before what is new."""
+    def growth(path: str) -> tuple[bool, bool, int, str]:
+        """A file under another name has the room of the one that is gone; then what makes room, and what was there before what is new."""
         is_new = path not in staying
-        return is_new, 0 if is_new else len(found.files[path]) - len(staying[path]), path
+        return path not in renamed, is_new, 0 if is_new else len(found.files[path]) - len(staying[path]), path
 
     for path in sorted(found.files, key=growth):
         content, earlier = found.files[path], staying.get(path)
@@ -124,6 +126,16 @@ def _changes(before: dict[str, bytes], most_files: int, most_bytes: int) -> tupl
 
 
 _STAYS = "; in the workspace it stays as it was"
+
+
+def _renamed(gone: list[bytes], new: dict[str, bytes]) -> set[str]:
+    """Paths of new files that have the content of one that is gone, each of these once."""
+    left, renamed = list(gone), set()
+    for path in sorted(new):
+        if new[path] in left:
+            left.remove(new[path])
+            renamed.add(path)
+    return renamed
 
 
 def _listed(left_out: list[str]) -> list[str]:
