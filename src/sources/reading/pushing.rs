@@ -84,7 +84,7 @@ impl OutputReader<'_> {
     /// Its files as they are pushed, once all of it is what the status says.
     fn files(&self) -> Result<Vec<ArtifactFile>, PushReport> {
         let (source, top) = (self.source(), Path::new(&self.output.name));
-        let reader = ClaimReader { source: &source };
+        let reader = ClaimReader::of_output(&source);
         let (what, files) = if source.is_dir {
             let files = self.folder(&reader, top)?;
             let found = files.iter().map(|file| {
@@ -174,6 +174,7 @@ impl OutputReader<'_> {
             }
             ReadError::WrongKind { path, wanted, .. } => self.changed(&format!("{path} is not a {wanted}")),
             ReadError::TooLarge { .. } => self.changed("it has more than 1 GiB or 10,000 files"),
+            ReadError::NotText { .. } => self.changed("a name in it is not UTF-8"),
             _ if error.is_passing() => PushReport::Failed(error.to_string()),
             _ => PushReport::Refused(error.to_string()),
         }
@@ -182,7 +183,7 @@ impl OutputReader<'_> {
 
 /// Opens a file that was read before; no link that took its place is followed.
 fn open(source: &ClaimSource, place: &Path) -> io::Result<File> {
-    let opened = (ClaimReader { source }).open(place);
+    let opened = ClaimReader::of_output(source).open(place);
     match opened {
         Ok((file, FileType::RegularFile)) => Ok(file.into()),
         Ok(_) => Err(io::Error::other(format!(

@@ -169,12 +169,20 @@ async fn inside_of_a_folder_there_are_no_links_and_no_pipes() {
     );
 }
 
+#[tokio::test]
+async fn the_names_on_somebodys_disk_need_be_no_text() {
+    let claim = claim();
+    let before = found(&claim, "2026", true).await;
+    let name = std::ffi::OsStr::from_bytes(b"2026/caf\xe9.csv");
+    std::fs::write(claim.path().join(name), "abc").unwrap();
+    assert_eq!(found(&claim, "2026", true).await.bytes, before.bytes + 3);
+}
+
 #[test]
 fn what_a_person_can_fix_is_refused_and_a_disk_error_is_tried_again() {
     let claim = tempfile::tempdir().unwrap();
-    let reader = ClaimReader {
-        source: &source(&claim, "", true),
-    };
+    let source = source(&claim, "", true);
+    let reader = ClaimReader::of_input(&source);
     let error = |kind: io::ErrorKind| reader.error(claim.path(), kind.into());
     let denied = error(io::ErrorKind::PermissionDenied);
     assert!(!denied.is_passing() && denied.to_string().contains("let every user read it"));

@@ -103,6 +103,16 @@ fn a_folder_with_one_file_more_is_another_one() {
 }
 
 #[test]
+fn a_name_that_is_not_text_is_no_name_of_a_layer() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let (folder, request) = place();
+    let name = std::ffi::OsStr::from_bytes(b"pages/caf\xe9.html");
+    fs::write(folder.path().join(name), "").unwrap();
+    assert!(changed(&request).ends_with("a name in it is not UTF-8"));
+}
+
+#[test]
 fn no_link_is_followed() {
     let (folder, request) = place();
     let secret = tempfile::NamedTempFile::new().unwrap();
