@@ -173,7 +173,9 @@ impl OutputReader<'_> {
                 self.changed("it is not a folder")
             }
             ReadError::WrongKind { path, wanted, .. } => self.changed(&format!("{path} is not a {wanted}")),
-            ReadError::TooLarge { .. } => self.changed("it has more than 1 GiB or 10,000 files"),
+            ReadError::TooLarge { .. } => {
+                self.changed("it has more than 1 GiB, or than 10,000 files or folders")
+            }
             ReadError::NotText { .. } => self.changed("a name in it is not UTF-8"),
             _ if error.is_passing() => PushReport::Failed(error.to_string()),
             _ => PushReport::Refused(error.to_string()),
