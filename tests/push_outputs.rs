@@ -17,6 +17,7 @@ use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use codegen_operator::egress::Proxies;
 use codegen_operator::pipeline::digest::{of_folder, sha256_hex, sha256_of};
 use codegen_operator::registry::{Access, Credentials, Registry as Client};
 use codegen_operator::sandbox::kubernetes::{
@@ -326,6 +327,35 @@ fn a_registry_that_refuses_is_distinguished_from_one_that_does_not_answer() {
         panic!("it is pushed");
     };
     assert!(words.contains(" failed at "), "{words}");
+}
+
+#[test]
+fn a_registry_is_reached_through_the_proxies_that_the_job_names() {
+    let place = Place::new();
+    let credentials = place.registry.credentials(PASSWORD);
+    let text = fs::read_to_string(credentials.path()).unwrap();
+    fs::write(
+        credentials.path(),
+        text.replace(&place.registry.host, "registry.invalid"),
+    )
+    .unwrap();
+    // The registry takes requests as a proxy gets them, and nobody knows an address for the name.
+    let through = |proxy: &str| {
+        let mut request = place.request("2027", "lab/run");
+        request.reference = "registry.invalid/outputs:2027".to_owned();
+        request.access.insecure = vec!["registry.invalid".to_owned()];
+        let variables = BTreeMap::from([("http_proxy".to_owned(), proxy.to_owned())]);
+        request.access.proxies = Proxies::of_variables(&variables);
+        run(&request, credentials.path()).0
+    };
+    pushed(through(&format!("http://user:hunter2@{}", place.registry.host)));
+    let PushReport::Refused(words) = through("http://user:hunter2@no proxy") else {
+        panic!("it is pushed");
+    };
+    assert!(
+        words.contains("HTTP_PROXY is not the address of a proxy") && !words.contains("hunter2"),
+        "{words}"
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::api::CodeGenRun;
 use crate::controller::tests::api_server::Fault;
-use crate::controller::tests::node::PUSHED;
+use crate::controller::tests::node::{PUSHED, body_of};
 use crate::controller::tests::world::World;
 use crate::pipeline::stored_outputs::FoundOutput;
 use crate::sandbox::kubernetes::PushReport;
@@ -16,7 +16,12 @@ const BYTES: u64 = 8 << 20;
 
 /// The run `count`, whose only output is too large for the cluster.
 async fn applied() -> World {
-    let mut world = World::configured(OPERATOR).await;
+    configured(OPERATOR).await
+}
+
+/// The same, with these settings of the operator.
+async fn configured(settings: &str) -> World {
+    let mut world = World::configured(settings).await;
     world.node.found = vec![FoundOutput::Read {
         sha256: "0123456789abcdef".repeat(4),
         bytes: BYTES,
@@ -211,6 +216,31 @@ async fn what_is_not_what_the_program_wrote_is_named_and_not_tried_again(
     world.reconcile::<CodeGenRun>("count").await;
     assert_eq!(times(&world, "create Pod"), 0);
     assert_eq!(world.server.all("pods").len(), 0);
+}
+
+#[tokio::test]
+async fn no_variable_of_a_push_holds_the_password_of_a_proxy() {
+    let proxy = "http://user:hunter2@proxy.example:3128";
+    let settings = format!("{OPERATOR}\nbuild: {{env: {{HTTPS_PROXY: '{proxy}'}}}}");
+    let mut world = configured(&settings).await;
+    world.until::<CodeGenRun>("count", SUCCEEDED).await;
+    world.reconcile::<CodeGenRun>("count").await;
+    let pods = world.server.of_component("pods", "push");
+    let [pod] = pods.as_slice() else {
+        panic!("{pods:?}");
+    };
+    let variables = pod["spec"]["containers"][0]["env"].as_array().unwrap();
+    assert!(
+        variables
+            .iter()
+            .all(|variable| !variable["name"].as_str().unwrap().ends_with("PROXY")),
+        "{variables:?}"
+    );
+    let everything = json!([world.server.all("pods"), world.server.all("secrets")]).to_string();
+    assert!(!everything.contains("hunter2"));
+    // The Pod itself has it.
+    let job: Value = serde_json::from_slice(&body_of(&world.server, pod, "push")).unwrap();
+    assert_eq!(job["access"]["proxies"]["https"], proxy);
 }
 
 #[rstest]

@@ -71,6 +71,7 @@ fn access(asked: &PushAccess, credentials: Credentials) -> Result<Access, Regist
         allow: asked.allow.clone(),
         trusted_origins: origins.collect::<Result<_, _>>()?,
         closed: closed.collect::<Result<_, _>>()?,
+        proxies: asked.proxies.clone(),
     })
 }
 

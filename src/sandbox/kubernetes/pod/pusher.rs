@@ -15,6 +15,7 @@ use super::reader::{about_claim, is_about_volumes, operator_image};
 use super::volumes::claim_folder;
 use super::{Pods, Reported, cluster};
 use crate::api::values::ValueType;
+use crate::egress::Proxies;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::sandbox::{Job, JobLimits, NetworkAccess};
 use crate::sandbox::kubernetes::build::{concatenated, policy_of_pushes};
@@ -80,6 +81,8 @@ pub struct PushAccess {
     pub trusted_origins: Vec<String>,
     /// Public ranges where it may send nobody.
     pub closed: Vec<String>,
+    /// Proxies in between. They stand in the job, which is encrypted: a variable of the Pod is read by whoever sees Pods of the namespace.
+    pub proxies: Proxies,
 }
 
 /// What came of a push.
@@ -138,6 +141,8 @@ impl PushAccess {
             allow: settings.allowed(),
             trusted_origins: settings.trusted_origins.iter().map(ToString::to_string).collect(),
             closed: sandbox.registries.closed().iter().map(texts).collect(),
+            // Of the builder's variables the push needs its way out alone; the rest may be settings of pip with a password.
+            proxies: Proxies::of_variables(&sandbox.settings.build.env),
         })
     }
 }
@@ -164,9 +169,6 @@ impl<'a> OutputPusher<'a> {
         let body = serde_json::to_vec(request).unwrap_or_default();
         // The name has the request in it: the same one is found again after a restart.
         let parts = [&owner.uid, &owner.run, "push", &sha256_hex(&body), &image];
-        // Of the builder's variables the push needs its way out alone; the rest may be settings of pip with a password.
-        let variables = sandbox.settings.build.env.iter();
-        let proxies = variables.filter(|(name, _)| name.to_ascii_lowercase().ends_with("_proxy"));
         Ok(Self {
             pods: Pods::new(sandbox, names::name_of_pod(&owner.name, &parts)),
             mounts: PushMounts {
@@ -175,9 +177,6 @@ impl<'a> OutputPusher<'a> {
                     folder: Some(request.written_to.path.clone()),
                 }],
                 secret: secret.map(str::to_owned),
-                proxies: proxies
-                    .map(|(name, value)| (name.clone(), value.clone()))
-                    .collect(),
             },
             request,
             image,
