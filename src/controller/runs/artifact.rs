@@ -34,6 +34,8 @@ use crate::sandbox::kubernetes::{Destination, push_artifact};
 
 /// The field that names the credentials.
 const FIELD: &str = "spec.outputs.artifact.pushSecretRef";
+/// The field that names repository and tag.
+const PLACE: &str = "spec.outputs.artifact";
 /// Most characters of a tag of ours.
 // The OCI specification allows 128.
 const LONGEST_TAG: usize = 100;
@@ -150,7 +152,7 @@ impl RunPass<'_> {
         }
         let pause = match delay {
             Delay::Person => AGAIN_FOR_A_PERSON,
-            Delay::Room | Delay::Registry | Delay::Pod => {
+            Delay::PersonByPod | Delay::Room | Delay::Registry | Delay::Pod => {
                 let since = self.said().map(|said| said.last_transition_time.0);
                 backoff(since, Timestamp::now())
             }
@@ -254,6 +256,7 @@ pub(super) fn destination<'a>(
         reference,
         secret: wanted.push_secret_ref.as_ref().map(|secret| secret.name.as_str()),
         field: FIELD,
+        place: PLACE,
     }
 }
 

@@ -30,6 +30,8 @@ pub type Followed = Result<FollowUp, ReconcileError>;
 pub(super) enum Delay {
     /// Somebody must change something.
     Person,
+    /// The same, and each try costs a Pod.
+    PersonByPod,
     /// Room that others take.
     Room,
     /// A registry that does not answer.
@@ -42,7 +44,7 @@ impl Delay {
     /// The reason of the condition.
     pub(super) const fn reason(self) -> &'static str {
         match self {
-            Self::Person => run_reason::PUSH_REFUSED,
+            Self::Person | Self::PersonByPod => run_reason::PUSH_REFUSED,
             Self::Room => run_reason::QUEUED,
             Self::Registry => run_reason::REGISTRY_UNREACHABLE,
             Self::Pod => reason::INFRASTRUCTURE,
@@ -56,12 +58,17 @@ pub(super) fn said(run: &CodeGenRun) -> Option<&Condition> {
     conditions.find(|condition| condition.type_ == OUTPUTS_PUSHED)
 }
 
-/// Whether there is something to push. What is gone, or is not what the program wrote, stays that.
+/// Reasons that no other try helps against: what is gone, or is not what the program wrote, stays that.
+const FINAL: [&str; 3] = [
+    run_reason::OUTPUTS_GONE,
+    run_reason::OUTPUTS_CHANGED,
+    run_reason::OUTPUTS_TOO_MANY,
+];
+
+/// Whether there is something to push.
 pub(super) fn is_due(run: &CodeGenRun) -> bool {
     let outputs = run.spec.outputs.as_ref();
-    let is_final = |said: &Condition| {
-        [run_reason::OUTPUTS_GONE, run_reason::OUTPUTS_CHANGED].contains(&said.reason.as_str())
-    };
+    let is_final = |said: &Condition| FINAL.contains(&said.reason.as_str());
     outputs.is_some_and(|outputs| outputs.artifact.is_some())
         && ended_in(run) == Some(Stage::Succeeded)
         && run.status.as_ref().is_none_or(|status| status.artifact.is_none())

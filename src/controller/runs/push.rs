@@ -120,10 +120,17 @@ impl RunPass<'_> {
                 let message = format!("{what}; nothing is pushed: make another run");
                 self.not_pushed(run_reason::OUTPUTS_CHANGED, &message, None).await
             }
-            PushReport::Refused(why) => {
-                let why = format!("{why}; see {}", destination.credentials());
-                self.delayed(destination, Delay::Person, &why).await
+            PushReport::TooMany(why) => {
+                let message = format!("{why}; nothing is pushed, the outputs stay on the claim");
+                // Without a pause: another Pod would read all of them for the same answer.
+                self.not_pushed(run_reason::OUTPUTS_TOO_MANY, &message, None)
+                    .await
             }
+            PushReport::Unauthorized(why) => {
+                let why = format!("{why}; see {}", destination.credentials());
+                self.delayed(destination, Delay::PersonByPod, &why).await
+            }
+            PushReport::Refused(why) => self.delayed(destination, Delay::PersonByPod, &why).await,
             PushReport::Failed(why) => self.delayed(destination, Delay::Registry, &why).await,
         }
     }

@@ -1,5 +1,8 @@
 //! Outputs of a run on a claim that are pushed from there: by one Pod, which is made again only where another one may do better.
 
+use std::time::Duration;
+
+use kube::runtime::controller::Action;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -216,6 +219,79 @@ async fn what_is_not_what_the_program_wrote_is_named_and_not_tried_again(
     world.reconcile::<CodeGenRun>("count").await;
     assert_eq!(times(&world, "create Pod"), 0);
     assert_eq!(world.server.all("pods").len(), 0);
+}
+
+/// Lets what the status says of the push be of long ago.
+fn said_long_ago(world: &World) {
+    world.server.edit("codegenruns", "count", |run| {
+        let conditions = run["status"]["conditions"].as_array_mut().unwrap();
+        let said = conditions
+            .iter_mut()
+            .find(|condition| condition["type"] == "OutputsPushed");
+        said.unwrap()["lastTransitionTime"] = json!("2026-01-01T00:00:00Z");
+    });
+}
+
+#[tokio::test]
+async fn a_list_that_no_registry_takes_is_said_once_and_costs_one_pod() {
+    let mut world = ended().await;
+    let why = "the list has 5010352 bytes: have the program write fewer files, or one archive";
+    world.node.pushes.push_back(PushReport::TooMany(why.to_owned()));
+    world.settle::<CodeGenRun>("count").await;
+    assert_eq!(pushed(&world).as_deref(), Some("False OutputsTooMany"));
+    let words = message(&world);
+    assert!(words.starts_with(why) && !words.contains("Secret"), "{words}");
+    assert_eq!(times(&world, "create Pod push"), 1);
+    for component in ["push", "snapshot"] {
+        let left = world.server.of_component("secrets", component);
+        assert_eq!(left.len(), 0, "{component}");
+    }
+    world.restart().await;
+    assert_eq!(
+        world.reconcile::<CodeGenRun>("count").await,
+        Action::await_change()
+    );
+    assert_eq!(times(&world, "create Pod"), 0);
+    time_is_over(&world);
+    world.reconcile::<CodeGenRun>("count").await;
+    assert_eq!(world.server.all("codegenruns").len(), 0);
+}
+
+#[rstest]
+#[case::credentials(PushReport::Unauthorized)]
+#[case::anything_else(PushReport::Refused)]
+#[tokio::test]
+async fn a_registry_that_refuses_after_the_check_costs_ever_fewer_pods(
+    #[case] report: fn(String) -> PushReport,
+) {
+    let mut world = ended().await;
+    let again_after = |seconds| Action::requeue(Duration::from_secs(seconds));
+    let refused = || report("registry.example rejected the upload: 413".to_owned());
+    world.node.pushes.push_back(refused());
+    assert_eq!(world.settle::<CodeGenRun>("count").await, again_after(20));
+    assert_eq!(pushed(&world).as_deref(), Some("False PushRefused"));
+    world.node.pushes.push_back(refused());
+    said_long_ago(&world);
+    long_ago(&world);
+    world.reconcile::<CodeGenRun>("count").await;
+    assert_eq!(world.settle::<CodeGenRun>("count").await, again_after(600));
+    assert_eq!(times(&world, "create Pod push"), 2);
+}
+
+#[rstest]
+#[case::credentials(PushReport::Unauthorized("registry.example refused the login".to_owned()), true)]
+#[case::of_the_claim(PushReport::Refused("words: cannot read words on the claim results".to_owned()), false)]
+#[tokio::test]
+async fn only_refused_credentials_send_their_reader_to_a_secret(
+    #[case] report: PushReport,
+    #[case] is_sent: bool,
+) {
+    let mut world = ended().await;
+    world.node.pushes.push_back(report);
+    world.settle::<CodeGenRun>("count").await;
+    assert_eq!(pushed(&world).as_deref(), Some("False PushRefused"));
+    let words = message(&world);
+    assert_eq!(words.contains("pushSecretRef"), is_sent, "{words}");
 }
 
 #[tokio::test]

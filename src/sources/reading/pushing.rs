@@ -35,10 +35,17 @@ pub async fn push(request: &PushRequest, credentials: Credentials) -> PushReport
             digest: pushed.digest,
             uploaded_bytes: pushed.uploaded_bytes,
         },
-        Err(error) => match error.category() {
-            Category::Configuration => PushReport::Refused(error.to_string()),
-            Category::Infrastructure => PushReport::Failed(with_causes(&error)),
-        },
+        Err(error) => not_sent(&error),
+    }
+}
+
+/// What a registry's refusal is reported as: what mends it differs.
+fn not_sent(error: &RegistryError) -> PushReport {
+    match (error, error.category()) {
+        (RegistryError::TooMany { .. }, _) => PushReport::TooMany(error.to_string()),
+        (RegistryError::Refused { .. }, _) => PushReport::Unauthorized(error.to_string()),
+        (_, Category::Configuration) => PushReport::Refused(error.to_string()),
+        (_, Category::Infrastructure) => PushReport::Failed(with_causes(error)),
     }
 }
 

@@ -101,7 +101,11 @@ pub enum PushReport {
     Gone(String),
     /// Something else lies there than the program wrote: what, with the output's name.
     Changed(String),
-    /// Something that somebody must change.
+    /// More files than any registry takes as one artifact.
+    TooMany(String),
+    /// The registry refused the credentials, or they cannot be read.
+    Unauthorized(String),
+    /// Something else that somebody must change.
     Refused(String),
     /// Something that may work at another time.
     Failed(String),
@@ -117,8 +121,9 @@ impl Reported for PushReport {
 }
 
 impl PushReport {
+    /// Whether another Pod may come to something else.
     const fn is_vain(&self) -> bool {
-        matches!(self, Self::Refused(_) | Self::Failed(_))
+        matches!(self, Self::Unauthorized(_) | Self::Refused(_) | Self::Failed(_))
     }
 }
 
