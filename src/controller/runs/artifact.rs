@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::runtime::reflector::ObjectRef;
 use kube::{Api, ResourceExt as _};
 
-use super::follow_up::{Delay, FollowUp, Followed, is_due, said};
+use super::follow_up::{Delay, FollowUp, Followed, is_due, said, value_beside};
 use super::outputs;
 use super::reconcile::RunPass;
 use crate::api::CodeGenRunStatus;
@@ -195,7 +195,7 @@ impl RunPass<'_> {
             .iter()
             .any(|old| old.type_ == OUTPUTS_PUSHED && old.reason == reason && old.message == message);
         if !says_so {
-            self.say(&mut status, "False", reason, &message);
+            self.say(&mut status, value_beside(reason), reason, &message);
             self.write(status).await?;
             let hold = Hold {
                 reason,

@@ -206,7 +206,12 @@ async fn what_is_not_what_the_program_wrote_is_named_and_not_tried_again(
     #[case] said: &str,
 ) {
     let mut world = ended().await;
+    world.node.pushes.push_back(report.clone());
+    world.settle::<CodeGenRun>("count").await;
+    assert_eq!(pushed(&world).as_deref(), Some("Unknown CheckingAgain"));
+    assert_eq!(times(&world, "create Pod push"), 1);
     world.node.pushes.push_back(report);
+    said_long_ago(&world);
     world.settle::<CodeGenRun>("count").await;
     assert_eq!(pushed(&world).as_deref(), Some(said));
     let words = message(&world);
@@ -230,6 +235,37 @@ fn said_long_ago(world: &World) {
             .find(|condition| condition["type"] == "OutputsPushed");
         said.unwrap()["lastTransitionTime"] = json!("2026-01-01T00:00:00Z");
     });
+}
+
+#[rstest]
+#[case::gone(PushReport::Gone("words".to_owned()))]
+#[case::changed(PushReport::Changed("the output words is not what the program wrote".to_owned()))]
+#[tokio::test]
+async fn outputs_that_are_missing_once_are_checked_again(#[case] report: PushReport) {
+    let mut world = ended().await;
+    time_is_over(&world);
+    world.node.pushes.push_back(report);
+    world.settle::<CodeGenRun>("count").await;
+    assert_eq!(pushed(&world).as_deref(), Some("Unknown CheckingAgain"));
+    world.server.calls();
+    // Not before a minute has passed, whatever brings a pass on.
+    world.restart().await;
+    world.reconcile::<CodeGenRun>("count").await;
+    assert_eq!(times(&world, "create Pod"), 0);
+    assert_eq!(
+        world.server.all("codegenruns").len(),
+        1,
+        "its time is over, and it stays"
+    );
+
+    said_long_ago(&world);
+    world.reconcile::<CodeGenRun>("count").await;
+    assert_eq!(times(&world, "create Pod push"), 1);
+    world.node.end_pods(&world.server).await;
+    world.reconcile::<CodeGenRun>("count").await;
+    assert_eq!(world.events("count").await.last().unwrap(), "Pushed");
+    assert_eq!(world.server.all("codegenruns").len(), 0);
+    assert_eq!(world.server.of_component("pods", "push").len(), 0);
 }
 
 #[tokio::test]

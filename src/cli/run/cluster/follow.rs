@@ -219,6 +219,8 @@ mod tests {
         let unreachable = said("RegistryUnreachable");
         assert_eq!(news("a", &unreachable), News::Waits("what happened".to_owned()));
         assert!(matches!(news("a", &said("Pushing")), News::Works(_)));
+        let again = said("CheckingAgain");
+        assert_eq!(news("a", &again), News::Waits("what happened".to_owned()));
         for reason in ["PushRefused", "OutputsGone", "OutputsChanged", "OutputsTooMany"] {
             assert_eq!(news("a", &said(reason)), News::Ended);
             assert_eq!(pushing(&said(reason)), Pushing::Refused("what happened"));

@@ -111,6 +111,25 @@ pub enum PushReport {
     Failed(String),
 }
 
+/// Which Pod compares the outputs with what their run wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inspection {
+    /// The first.
+    First,
+    /// One more, for the first did not find them as they were written: a volume may be slow to show what it has.
+    Second,
+}
+
+impl Inspection {
+    /// What makes its Pod another one than that of the other.
+    const fn part(self) -> &'static str {
+        match self {
+            Self::First => "push",
+            Self::Second => "push-inspected-again",
+        }
+    }
+}
+
 impl Reported for PushReport {
     const CONTAINER: &'static str = PUSH;
 
@@ -122,8 +141,12 @@ impl Reported for PushReport {
 
 impl PushReport {
     /// Whether another Pod may come to something else.
-    const fn is_vain(&self) -> bool {
-        matches!(self, Self::Unauthorized(_) | Self::Refused(_) | Self::Failed(_))
+    const fn is_vain(&self, inspection: Inspection) -> bool {
+        match self {
+            Self::Unauthorized(_) | Self::Refused(_) | Self::Failed(_) => true,
+            Self::Gone(_) | Self::Changed(_) => matches!(inspection, Inspection::First),
+            Self::Pushed { .. } | Self::TooMany(_) => false,
+        }
     }
 }
 
@@ -155,6 +178,7 @@ impl PushAccess {
 /// One push: its name follows from what is pushed, so that it is started once.
 pub struct OutputPusher<'a> {
     pods: Pods<'a>,
+    inspection: Inspection,
     request: &'a PushRequest,
     mounts: PushMounts,
     image: String,
@@ -167,14 +191,17 @@ impl<'a> OutputPusher<'a> {
         sandbox: &'a KubernetesSandbox<'a>,
         request: &'a PushRequest,
         secret: Option<&str>,
+        inspection: Inspection,
     ) -> Result<Self, SandboxError> {
         let image = operator_image(sandbox.settings)?;
         let owner = sandbox.owner;
         // Plain data with string keys: writing it to memory cannot fail.
         let body = serde_json::to_vec(request).unwrap_or_default();
         // The name has the request in it: the same one is found again after a restart.
-        let parts = [&owner.uid, &owner.run, "push", &sha256_hex(&body), &image];
+        let which = inspection.part();
+        let parts = [&owner.uid, &owner.run, which, &sha256_hex(&body), &image];
         Ok(Self {
+            inspection,
             pods: Pods::new(sandbox, names::name_of_pod(&owner.name, &parts)),
             mounts: PushMounts {
                 outputs: [ClaimMount {
@@ -204,7 +231,9 @@ impl<'a> OutputPusher<'a> {
         self.pods.adopt(&self.wanted()?, &pod).await?;
         let found = self
             .pods
-            .progress_or_replace(&self.image, &pod, PushReport::is_vain);
+            .progress_or_replace(&self.image, &pod, |report: &PushReport| {
+                report.is_vain(self.inspection)
+            });
         match found.await {
             Ok(found) => Ok(Some(found)),
             Err(error) => Err(self.explained(error)),
