@@ -21,7 +21,7 @@ use crate::api::run_status::RunOutputStatus;
 use crate::controller::api::whole;
 use crate::controller::schedule::waits;
 use crate::ledger::StoreError;
-use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
+use crate::pipeline::bounds::message_shown;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::image_tag;
@@ -188,7 +188,7 @@ impl RunPass<'_> {
         message: &str,
         pause: Option<Duration>,
     ) -> Followed {
-        let message = cut(message, LONGEST_MESSAGE);
+        let message = message_shown(message);
         let mut status = self.status();
         let says_so = status
             .conditions

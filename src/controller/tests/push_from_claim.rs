@@ -355,6 +355,27 @@ async fn no_variable_of_a_push_holds_the_password_of_a_proxy() {
     assert_eq!(job["access"]["proxies"]["https"], proxy);
 }
 
+#[tokio::test]
+async fn a_condition_of_a_run_shows_what_a_terminal_would_obey() {
+    let odd = "pages/\u{1b}[2Jevil is not a file";
+    let shown = "pages/\\u{1b}[2Jevil is not a file";
+    let mut world = ended().await;
+    world.node.pushes.push_back(PushReport::Refused(odd.to_owned()));
+    world.settle::<CodeGenRun>("count").await;
+    let words = message(&world);
+    assert!(words.ends_with(shown), "{words}");
+
+    let mut world = applied().await;
+    world.node.found = vec![FoundOutput::Wrong(odd.to_owned())];
+    world.until::<CodeGenRun>("count", "Failed OutputInvalid").await;
+    let status = &world.object::<CodeGenRun>("count")["status"];
+    let words = status["message"].as_str().unwrap();
+    assert!(words.contains(shown), "{words}");
+    let mut conditions = status["conditions"].as_array().unwrap().iter();
+    assert!(conditions.any(|condition| condition["message"] == words));
+    assert!(!status["conditions"].to_string().contains("\\u001b"));
+}
+
 #[rstest]
 #[case::refused(PushReport::Refused("registry.example refused the login".to_owned()), "False PushRefused")]
 #[case::failed(PushReport::Failed("registry.example failed at the login".to_owned()), "False RegistryUnreachable")]
