@@ -17,6 +17,7 @@ use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use codegen_operator::egress::Proxies;
 use codegen_operator::pipeline::digest::{of_folder, sha256_hex, sha256_of};
 use codegen_operator::registry::{Access, Credentials, Registry as Client};
 use codegen_operator::sandbox::kubernetes::{
@@ -310,7 +311,7 @@ async fn a_tag_that_something_else_has_is_not_touched_and_that_of_the_same_run_m
 fn a_registry_that_refuses_is_distinguished_from_one_that_does_not_answer() {
     let place = Place::new();
     let wrong = place.registry.credentials("wrong");
-    let (PushReport::Refused(words), _) = run(&place.request("2027", "lab/run"), wrong.path()) else {
+    let (PushReport::Unauthorized(words), _) = run(&place.request("2027", "lab/run"), wrong.path()) else {
         panic!("it is pushed");
     };
     assert!(words.contains("check the credentials"), "{words}");
@@ -326,6 +327,70 @@ fn a_registry_that_refuses_is_distinguished_from_one_that_does_not_answer() {
         panic!("it is pushed");
     };
     assert!(words.contains(" failed at "), "{words}");
+}
+
+/// A place whose only output is a folder of so many empty files, each below folders of the longest names.
+fn with_long_names(files: u32) -> Place {
+    let mut place = Place::new();
+    place.outputs.clear();
+    let deep = vec!["x".repeat(250); 14].join("/");
+    fs::create_dir_all(place.folder.path().join("long").join(&deep)).unwrap();
+    let paths: Vec<String> = (0..files).map(|number| format!("{deep}/{number}")).collect();
+    for path in &paths {
+        fs::write(place.folder.path().join("long").join(path), "").unwrap();
+    }
+    let digests = paths.into_iter().map(|path| (path, sha256_hex(b"")));
+    let sha256 = of_folder(digests.collect());
+    place
+        .outputs
+        .push(json!({"name": "long", "type": "Dir", "fileName": "long", "sha256": sha256, "bytes": 0}));
+    place
+}
+
+#[test]
+fn a_list_that_no_registry_takes_is_named_and_nothing_is_sent() {
+    let place = with_long_names(1_200);
+    let PushReport::TooMany(words) = place.push("2027") else {
+        panic!("it is pushed");
+    };
+    let reference = place.reference("2027");
+    for part in [
+        format!("the list of what is pushed as {reference} would have 4"),
+        "registries take 4 MiB: have the program write fewer files, or one archive".to_owned(),
+    ] {
+        assert!(words.contains(&part), "{words}");
+    }
+    assert_eq!(place.registry.stored(), Vec::<String>::new());
+    pushed(with_long_names(900).push("2027"));
+}
+
+#[test]
+fn a_registry_is_reached_through_the_proxies_that_the_job_names() {
+    let place = Place::new();
+    let credentials = place.registry.credentials(PASSWORD);
+    let text = fs::read_to_string(credentials.path()).unwrap();
+    fs::write(
+        credentials.path(),
+        text.replace(&place.registry.host, "registry.invalid"),
+    )
+    .unwrap();
+    // The registry takes requests as a proxy gets them, and nobody knows an address for the name.
+    let through = |proxy: &str| {
+        let mut request = place.request("2027", "lab/run");
+        request.reference = "registry.invalid/outputs:2027".to_owned();
+        request.access.insecure = vec!["registry.invalid".to_owned()];
+        let variables = BTreeMap::from([("http_proxy".to_owned(), proxy.to_owned())]);
+        request.access.proxies = Proxies::of_variables(&variables);
+        run(&request, credentials.path()).0
+    };
+    pushed(through(&format!("http://user:hunter2@{}", place.registry.host)));
+    let PushReport::Refused(words) = through("http://user:hunter2@no proxy") else {
+        panic!("it is pushed");
+    };
+    assert!(
+        words.contains("HTTP_PROXY is not the address of a proxy") && !words.contains("hunter2"),
+        "{words}"
+    );
 }
 
 #[test]

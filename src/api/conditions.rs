@@ -62,6 +62,10 @@ pub mod run_reason {
     pub const OUTPUTS_GONE: &str = "OutputsGone";
     /// `OutputsPushed=False`: what lies on the claim is not what the program wrote; the message names the output.
     pub const OUTPUTS_CHANGED: &str = "OutputsChanged";
+    /// `OutputsPushed=False`: the outputs are more files than any registry takes as one artifact.
+    pub const OUTPUTS_TOO_MANY: &str = "OutputsTooMany";
+    /// `OutputsPushed=Unknown`: what lies on the claim was not found as the program wrote it, and is checked once more.
+    pub const CHECKING_AGAIN: &str = "CheckingAgain";
     /// `OutputsPushed=False`: a Pod pushes the outputs on the claim.
     pub const PUSHING: &str = "Pushing";
     pub use super::reason::QUEUED;

@@ -7,6 +7,7 @@
 mod address;
 mod client;
 mod entry;
+mod proxies;
 mod resolver;
 
 use std::collections::BTreeSet;
@@ -25,6 +26,7 @@ pub(crate) use self::address::CLOSED;
 use self::address::is_public;
 pub(crate) use self::client::{client_to, within_the_origin};
 pub use self::entry::Entry;
+pub use self::proxies::{NoSuchProxy, Proxies};
 use self::resolver::Resolver;
 
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
@@ -119,6 +121,12 @@ impl EgressGate {
     #[must_use]
     pub(crate) fn new(allowed: Allowed<'_>, closed: Vec<IpNet>) -> Self {
         Self::behind(Matcher::from_env(), allowed, closed)
+    }
+
+    /// The same with these proxies.
+    #[must_use]
+    pub(crate) fn through(proxies: &Proxies, allowed: Allowed<'_>, closed: Vec<IpNet>) -> Self {
+        Self::behind(proxies.matcher(), allowed, closed)
     }
 
     fn behind(proxies: Matcher, allowed: Allowed<'_>, closed: Vec<IpNet>) -> Self {

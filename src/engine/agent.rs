@@ -4,7 +4,7 @@ use crate::ledger::{Created, Ledger, Store};
 use crate::model::Model;
 use crate::pipeline::accept::AcceptedWorkspace;
 use crate::pipeline::agent::{
-    Command, CommandRun, Judged, Next, Pending, SOLUTION, Session, Step, ToolCounts,
+    Command, CommandRun, EarlyEnd, Judged, Next, Pending, SOLUTION, Session, Step, ToolCounts,
 };
 use crate::pipeline::call::{CallKind, Reply};
 use crate::pipeline::digest::sha256_hex;
@@ -150,7 +150,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         for result in &mut run.results {
             result.output = self.surroundings.redactor.redact(&result.output);
         }
-        let step = session.ran(run, commands.len(), ended.as_deref(), began, (self.clock)());
+        let step = session.ran(run, commands.len(), ended.as_ref(), began, (self.clock)());
         let turn = Turn {
             session,
             step,
@@ -335,7 +335,7 @@ fn counts(step: &Step) -> ToolCounts {
 }
 
 /// What a sandbox did with commands, and why it ended early where it did.
-fn commands_of(report: Report) -> (CommandRun, Option<String>) {
+fn commands_of(report: Report) -> (CommandRun, Option<EarlyEnd>) {
     let Some(phase) = report.phases.into_iter().next() else {
         let lost = CommandRun {
             is_lost: true,
@@ -345,9 +345,9 @@ fn commands_of(report: Report) -> (CommandRun, Option<String>) {
     };
     let ended = match phase.end {
         PhaseEnd::Exited(0) => None,
-        PhaseEnd::TimedOut => Some("It ended because its time was over.".to_owned()),
-        PhaseEnd::LimitHit(kind) => Some(format!("It ended because a limit was met: {}.", limit_name(kind))),
-        PhaseEnd::Exited(_) | PhaseEnd::Signaled(_) => Some(phase.stderr.trim().to_owned()),
+        PhaseEnd::TimedOut => Some(EarlyEnd::Other("It ended because its time was over.".to_owned())),
+        PhaseEnd::LimitHit(kind) => Some(EarlyEnd::Limit(limit_name(kind).to_owned())),
+        PhaseEnd::Exited(_) | PhaseEnd::Signaled(_) => Some(EarlyEnd::Other(phase.stderr.trim().to_owned())),
     };
     (phase.commands.unwrap_or_default(), ended)
 }

@@ -22,7 +22,7 @@ pub use cases::doubtful;
 pub use conversation::conversation;
 pub use policy::CommandPolicy;
 pub use session::{Command, Judged, MAX_DENIALS, MAX_REPEATS, Pending, Proceeded, Session};
-pub use step::{CallResult, CommandResult, CommandRun, Step};
+pub use step::{CallResult, CommandResult, CommandRun, EarlyEnd, Step};
 pub use test_result::{build_failed, missing, reported_cases, test_result};
 pub use tools::TOOLS;
 pub use workspace::{MAX_BYTES, MAX_FILES, PACKAGES, SOLUTION, TESTS, WORKSPACE, Workspace};

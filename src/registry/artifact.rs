@@ -111,13 +111,9 @@ impl Registry {
         let owner = artifact.owner.clone();
         let (manifest, blobs) = parts(artifact);
         if manifest.bytes.len() as u64 > LARGEST_MANIFEST {
-            return Err(RegistryError::Image {
+            return Err(RegistryError::TooMany {
                 reference: reference.to_owned(),
-                reason: format!(
-                    "would have a manifest of {} bytes, and registries take {LARGEST_MANIFEST}: have the program write fewer files, or one \
-                     archive",
-                    manifest.bytes.len()
-                ),
+                bytes: manifest.bytes.len(),
             });
         }
         let present = self.manifest(&target, &MANIFEST_OR_INDEX).await?;

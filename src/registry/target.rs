@@ -8,7 +8,7 @@ use oci_spec::distribution::{ParseError, Reference};
 use super::credentials::{Credentials, Login};
 use super::error::RegistryError;
 use super::failure::Failure;
-use crate::egress::Entry;
+use crate::egress::{Entry, Proxies};
 
 /// Digits of the digest in the tag of an image that was replaced.
 const TAG_DIGITS: usize = 16;
@@ -30,6 +30,8 @@ pub struct Access {
     pub trusted_origins: Vec<Entry>,
     /// Public ranges of the cluster's own, where registries may send nobody.
     pub closed: Vec<IpNet>,
+    /// What stands between.
+    pub proxies: Proxies,
 }
 
 /// Where to push, and as whom.

@@ -17,7 +17,7 @@ use super::error::RegistryError;
 use super::failure::Failure;
 use super::target::{Access, Target};
 use super::token::{self, Challenge};
-use crate::egress::{Allowed, EgressGate, Entry, Refused};
+use crate::egress::{Allowed, EgressGate, Entry, Proxies, Refused};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
@@ -54,6 +54,7 @@ pub(super) struct Wire {
     /// To where it sends.
     elsewhere: OnceLock<Result<Client, String>>,
     certificates: Vec<Certificate>,
+    proxies: Proxies,
     gate: EgressGate,
     trusted: Vec<Entry>,
     insecure: Vec<String>,
@@ -86,14 +87,15 @@ impl Wire {
             entries: &entries,
             setting: token::SETTING,
         };
+        let own = access.proxies.install(Client::builder());
+        let own = own.map_err(|error| RegistryError::Setup(error.to_string()))?;
         Ok(Self {
-            own: with_settings(Client::builder(), &certificates)
-                .build()
-                .map_err(setup)?,
+            own: with_settings(own, &certificates).build().map_err(setup)?,
             // Made when a registry first sends to another address: most never do.
             elsewhere: OnceLock::new(),
-            gate: EgressGate::new(allowed, access.closed.clone()),
+            gate: EgressGate::through(&access.proxies, allowed, access.closed.clone()),
             certificates,
+            proxies: access.proxies.clone(),
             trusted,
             insecure: access.insecure_hosts.clone(),
             granted: Mutex::default(),
@@ -186,8 +188,10 @@ impl Wire {
     fn restricted_client(&self, url: &Url) -> Result<&Client, Failure> {
         self.gate.check_url(url).map_err(|refused| sent(&refused))?;
         let made = self.elsewhere.get_or_init(|| {
-            let builder = with_settings(self.gate.client_builder(), &self.certificates);
-            builder.build().map_err(|error| error.to_string())
+            let builder = self.proxies.install(self.gate.client_builder());
+            let builder = builder.map_err(|error| error.to_string())?;
+            let client = with_settings(builder, &self.certificates).build();
+            client.map_err(|error| error.to_string())
         });
         made.as_ref().map_err(|error| Failure::Sent(error.clone()))
     }

@@ -78,8 +78,18 @@ pub enum ReadError {
         /// What it must have.
         wanted: String,
     },
+    /// A file or folder in it has a name that no digest and no list can hold as it is.
+    #[error("{name}: {path} on the claim {claim} has a name in it that is not UTF-8: rename it")]
+    NotText {
+        /// Name of the sample or input.
+        name: String,
+        /// The claim.
+        claim: String,
+        /// Path of the folder on it.
+        path: String,
+    },
     /// It is too large.
-    #[error("{name}: is larger than 1 GiB or has more than 10,000 files: give a smaller one")]
+    #[error("{name}: is larger than 1 GiB or has more than 10,000 files or folders: give a smaller one")]
     TooLarge {
         /// Name of the sample or input.
         name: String,
@@ -117,7 +127,7 @@ pub async fn read(request: &ReadRequest, worker: &Client) -> ReadReport {
     let mut files = HashMap::new();
     let mut found = Vec::new();
     for source in &request.sources {
-        match (ClaimReader { source }).read() {
+        match ClaimReader::of_input(source).read() {
             Ok(Found { what, file, .. }) => {
                 found.push(what);
                 files.extend(file.map(|file| (source.name.as_str(), file)));
@@ -181,9 +191,19 @@ impl ReadFile {
     }
 }
 
+/// Which names the files and folders in a folder may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Names {
+    /// Any: it is somebody's disk.
+    Any,
+    /// Text: what a program wrote is listed by name, and no two names are one.
+    Text,
+}
+
 /// Reads one source.
 struct ClaimReader<'a> {
     source: &'a ClaimSource,
+    names: Names,
 }
 
 /// What lies at a source.
@@ -196,7 +216,19 @@ struct Found {
     file: Option<File>,
 }
 
-impl ClaimReader<'_> {
+impl<'a> ClaimReader<'a> {
+    /// Reads what somebody has put on a claim.
+    const fn of_input(source: &'a ClaimSource) -> Self {
+        let names = Names::Any;
+        Self { source, names }
+    }
+
+    /// Reads what a program has written.
+    const fn of_output(source: &'a ClaimSource) -> Self {
+        let names = Names::Text;
+        Self { source, names }
+    }
+
     /// What the source's path leads to.
     fn read(&self) -> Result<Found, ReadError> {
         let place = self.place()?;
@@ -287,10 +319,11 @@ impl ClaimReader<'_> {
     /// Every file of a folder.
     fn files(&self, top: &Path) -> Result<Vec<ReadFile>, ReadError> {
         let mut files = Vec::new();
+        let mut folders = 0;
         let mut bytes = 0;
         let mut open = vec![PathBuf::new()];
         while let Some(relative) = open.pop() {
-            for name in self.names(&top.join(&relative))? {
+            for name in self.names_in(&top.join(&relative))? {
                 let relative = relative.join(name);
                 // The file system makes this folder for itself; the reader may not open it.
                 if top.as_os_str().is_empty() && relative == Path::new(LOST_AND_FOUND) {
@@ -304,7 +337,10 @@ impl ClaimReader<'_> {
                     found => found?,
                 };
                 match kind {
-                    FileType::Directory => open.push(relative),
+                    FileType::Directory => {
+                        folders += 1;
+                        open.push(relative);
+                    }
                     FileType::RegularFile => {
                         let left = LARGEST_SOURCE - bytes;
                         let (sha256, size) = self.hash(&mut File::from(found), &place, left)?;
@@ -316,7 +352,8 @@ impl ClaimReader<'_> {
                     }
                     _ => return Err(self.wrong_kind(&place, "file")),
                 }
-                if files.len() > MOST_FOLDER_FILES {
+                // Folders below folders without an end must not fill the time.
+                if files.len().max(folders) > MOST_FOLDER_FILES {
                     return Err(self.too_large());
                 }
             }
@@ -325,13 +362,16 @@ impl ClaimReader<'_> {
     }
 
     /// Names in a folder.
-    fn names(&self, folder: &Path) -> Result<Vec<PathBuf>, ReadError> {
+    fn names_in(&self, folder: &Path) -> Result<Vec<PathBuf>, ReadError> {
         let (open, _) = self.open(folder)?;
         let error = |error: Errno| self.error(folder, error.into());
         let mut names = Vec::new();
         for entry in Dir::read_from(&open).map_err(error)? {
             let entry = entry.map_err(error)?;
             let name = entry.file_name().to_bytes();
+            if self.names == Names::Text && std::str::from_utf8(name).is_err() {
+                return Err(self.not_text(folder));
+            }
             if !matches!(name, b"." | b"..") {
                 names.push(PathBuf::from(std::ffi::OsStr::from_bytes(name)));
             }
@@ -378,6 +418,14 @@ impl ClaimReader<'_> {
             claim: self.source.claim.clone(),
             path: shown(place),
             wanted,
+        }
+    }
+
+    fn not_text(&self, folder: &Path) -> ReadError {
+        ReadError::NotText {
+            name: self.source.name.clone(),
+            claim: self.source.claim.clone(),
+            path: shown(folder),
         }
     }
 

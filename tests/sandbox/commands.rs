@@ -257,6 +257,62 @@ async fn a_file_of_the_workspace_that_cannot_be_taken_back_stays_as_it_was() {
 }
 
 #[tokio::test]
+async fn the_only_file_of_a_folder_that_is_removed_or_moved_is_gone() {
+    let code =
+        "import os\nos.remove('old/only.py')\nos.rename('pkg/moved.py', 'moved.py')\nos.chmod('hidden', 0)\n";
+    let files = [
+        ("old/only.py", "1\n"),
+        ("pkg/moved.py", "2\n"),
+        ("hidden/there.py", "3\n"),
+        ("make.py", code),
+    ];
+    let run = done(&files, &["python make.py"]).await;
+    let gone = ["old/only.py", "pkg/moved.py"].map(|path| changed(&run, path));
+    assert_eq!(gone, [None, None]);
+    assert_eq!(changed(&run, "moved.py").unwrap(), "2\n");
+    assert_eq!(
+        run.changes.len(),
+        3,
+        "what may still be there stays: {:?}",
+        run.changes
+    );
+    for folder in ["old", "pkg"] {
+        let line = format!("{folder}: it is an empty folder");
+        assert!(run.left_out.contains(&line), "{:?}", run.left_out);
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_renamed_keeps_its_place_whatever_else_grows() {
+    let code = "import os\nos.rename('a.csv', 'b.csv')\nopen('c.csv', 'a').write('c' * 100_000)\nos.rename('z.py', 'zz.py')\n\
+                open('zzz.py', 'w').write(open('zz.py').read())\nfor n in range(64): open(f'{n:02}', 'w').write('new')\n";
+    let (a, c) = ("a".repeat(500_000), "c".repeat(500_000));
+    let files = [
+        ("a.csv", a.as_str()),
+        ("c.csv", &c),
+        ("z.py", "print(1)\n"),
+        ("make.py", code),
+    ];
+    let run = done(&files, &["python make.py"]).await;
+    assert_eq!(changed(&run, "b.csv").unwrap(), a);
+    assert_eq!(changed(&run, "zz.py").unwrap(), "print(1)\n");
+    for (path, why) in [
+        ("a.csv", "it has another name"),
+        ("z.py", "it has another name"),
+        ("00", "what is left has room for it"),
+    ] {
+        assert!(run.changes.contains_key(path), "{path}: {why}");
+    }
+    for (path, why) in [
+        ("c.csv", "b.csv has its room"),
+        ("63", "zz.py has its place"),
+        ("zzz.py", "a copy is new"),
+    ] {
+        assert!(!run.changes.contains_key(path), "{path}: {why}");
+    }
+}
+
+#[tokio::test]
 async fn files_that_grow_have_the_room_that_others_leave() {
     let code = "import os\nhalf = 1 << 19\nopen('a', 'w').write('x' * (half + 1000))\nopen('b', 'w').write('x' * 10)\n\
                 open('c', 'w').write('x' * (half + 1000))\n";

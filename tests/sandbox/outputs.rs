@@ -1,8 +1,16 @@
 //! Outputs come back as bytes, bounded, without following anything the program planted.
 
+use std::path::Path;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use codegen_operator::api::values::ValueType;
+use codegen_operator::data::outputs::{Declared, parse};
+use codegen_operator::data::worker::Client;
+use codegen_operator::pipeline::digest::{of_folder, sha256_hex};
 use codegen_operator::pipeline::sandbox::{LimitKind, OutputContent, Phase, PhaseEnd};
+use codegen_operator::pipeline::stored_outputs::{FoundOutput, OutputsAsked};
+use codegen_operator::sources::reading::claim_outputs::check;
 use rstest::rstest;
 
 use crate::support::{environment, job, program, run_one, sandbox};
@@ -56,6 +64,14 @@ async fn a_folder_comes_back_with_all_its_files() {
 #[case::many_files(
     "os.mkdir('out')\nfor n in range(1001): open(f'out/{n}', 'w').close()",
     OutputContent::NotAFile("a folder with more than 1000 entries".into())
+)]
+#[case::name_that_is_not_text(
+    "os.makedirs('out/deep')\nopen(b'out/deep/caf\\xe9.csv', 'w').close()",
+    OutputContent::NotAFile("a folder with a name that is not UTF-8 in it".into())
+)]
+#[case::folder_whose_name_is_not_text(
+    "os.makedirs(b'out/caf\\xe9')",
+    OutputContent::NotAFile("a folder with a name that is not UTF-8 in it".into())
 )]
 #[tokio::test]
 async fn anything_else_is_reported_by_its_file_type(#[case] code: &str, #[case] expected: OutputContent) {
@@ -142,6 +158,54 @@ async fn what_goes_to_a_disk_lies_in_the_folder_that_is_given_and_every_process_
     // The report was written after the last process had ended.
     assert_eq!(phase.outputs[0].content, OutputContent::TooLarge(before));
     assert_eq!(bytes(), before);
+}
+
+/// What is said of a folder in the report of its program, and where it was written to.
+async fn said_of_folder(code: &str) -> (OutputContent, FoundOutput) {
+    let folder = tempfile::tempdir().unwrap();
+    let job = job(vec![on_disk(code, 1 << 20)]);
+    let report = sandbox()
+        .run_in(&environment().await, &job, folder.path())
+        .await
+        .unwrap();
+    let declared = serde_json::json!({"name": "out", "type": "Dir", "description": "d"});
+    let asked = OutputsAsked {
+        outputs: vec![serde_json::from_value(declared).unwrap()],
+        ..OutputsAsked::default()
+    };
+    let worker = Client::new(Path::new("/bin/false"), [""; 0]);
+    let mut found = check(folder.path(), &asked, &worker).await.unwrap();
+    (report.phases[0].outputs[0].content.clone(), found.remove(0))
+}
+
+#[tokio::test]
+async fn the_digest_of_a_folder_is_the_same_in_a_report_and_on_a_claim_whatever_its_names() {
+    let code = "os.makedirs('out/d')\n\
+                for name in ('\u{6ce8}\u{6587}', 'caf\u{e9}', 'a\\nb', '\\x1b[2J', '..\\\\x', 'z', 'Z', '\u{1f469}', '\u{ffee}'):\n    \
+                for folder in ('', 'd/'): open(f'out/{folder}{name}', 'w').write(name)\n";
+    let (OutputContent::Dir(reported), FoundOutput::Read { sha256, files, .. }) = said_of_folder(code).await
+    else {
+        panic!("it is refused");
+    };
+    assert_eq!((reported.len(), files), (18, 18));
+    let digests = reported.iter().map(|(path, content)| {
+        let content = BASE64_STANDARD.decode(content).unwrap();
+        (path.clone(), sha256_hex(&content))
+    });
+    assert_eq!(of_folder(digests.collect()), sha256);
+}
+
+#[tokio::test]
+async fn a_folder_with_a_name_that_is_not_text_fails_its_run_in_words_wherever_it_is_read() {
+    let code = "os.mkdir('out')\nopen(b'out/caf\\xe9.csv', 'w').write('x')\n";
+    let (reported, found) = said_of_folder(code).await;
+    let declared = Declared {
+        name: "out".to_owned(),
+        type_: ValueType::Dir,
+        format: None,
+    };
+    let fault = parse(&declared, &reported).unwrap_err();
+    assert_eq!(found, FoundOutput::Wrong(fault.problem.to_string()));
 }
 
 #[tokio::test]

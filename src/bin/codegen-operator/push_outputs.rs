@@ -35,7 +35,7 @@ pub fn run(command: &PushOutputs) -> anyhow::Result<()> {
         .build()?;
     let report = match credentials(command, &request) {
         Ok(credentials) => runtime.block_on(pushing::push(&request, credentials)),
-        Err(why) => PushReport::Refused(why),
+        Err(why) => PushReport::Unauthorized(why),
     };
     let sent = send(&serde_json::to_vec(&report)?, &nonce);
     let sent = sent.ok_or_else(|| anyhow!("the key of the message cannot be read"))?;

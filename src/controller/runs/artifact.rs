@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::runtime::reflector::ObjectRef;
 use kube::{Api, ResourceExt as _};
 
-use super::follow_up::{Delay, FollowUp, Followed, is_due, said};
+use super::follow_up::{Delay, FollowUp, Followed, is_due, said, value_beside};
 use super::outputs;
 use super::reconcile::RunPass;
 use crate::api::CodeGenRunStatus;
@@ -21,7 +21,7 @@ use crate::api::run_status::RunOutputStatus;
 use crate::controller::api::whole;
 use crate::controller::schedule::waits;
 use crate::ledger::StoreError;
-use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
+use crate::pipeline::bounds::message_shown;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::image_tag;
@@ -34,6 +34,8 @@ use crate::sandbox::kubernetes::{Destination, push_artifact};
 
 /// The field that names the credentials.
 const FIELD: &str = "spec.outputs.artifact.pushSecretRef";
+/// The field that names repository and tag.
+const PLACE: &str = "spec.outputs.artifact";
 /// Most characters of a tag of ours.
 // The OCI specification allows 128.
 const LONGEST_TAG: usize = 100;
@@ -150,7 +152,7 @@ impl RunPass<'_> {
         }
         let pause = match delay {
             Delay::Person => AGAIN_FOR_A_PERSON,
-            Delay::Room | Delay::Registry | Delay::Pod => {
+            Delay::PersonByPod | Delay::Room | Delay::Registry | Delay::Pod => {
                 let since = self.said().map(|said| said.last_transition_time.0);
                 backoff(since, Timestamp::now())
             }
@@ -186,14 +188,14 @@ impl RunPass<'_> {
         message: &str,
         pause: Option<Duration>,
     ) -> Followed {
-        let message = cut(message, LONGEST_MESSAGE);
+        let message = message_shown(message);
         let mut status = self.status();
         let says_so = status
             .conditions
             .iter()
             .any(|old| old.type_ == OUTPUTS_PUSHED && old.reason == reason && old.message == message);
         if !says_so {
-            self.say(&mut status, "False", reason, &message);
+            self.say(&mut status, value_beside(reason), reason, &message);
             self.write(status).await?;
             let hold = Hold {
                 reason,
@@ -254,6 +256,7 @@ pub(super) fn destination<'a>(
         reference,
         secret: wanted.push_secret_ref.as_ref().map(|secret| secret.name.as_str()),
         field: FIELD,
+        place: PLACE,
     }
 }
 

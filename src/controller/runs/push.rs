@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use kube::ResourceExt as _;
 
 use super::artifact::{about, destination, reference};
 use super::claim_outputs;
-use super::follow_up::{Delay, FollowUp, Followed, OF_PUSHED_RUN, pushes_from_claim};
+use super::follow_up::{
+    CHECK_AGAIN, Delay, FollowUp, Followed, OF_PUSHED_RUN, next_inspection, pushes_from_claim,
+};
 use super::frozen::FrozenRun;
 use super::owner;
 use super::reconcile::{READING, RunPass};
@@ -21,8 +24,8 @@ use crate::pipeline::causes::with_causes;
 use crate::pipeline::run::artifact::RUN;
 use crate::pipeline::stage::Category;
 use crate::sandbox::kubernetes::{
-    Destination, KubernetesSandbox, OutputFolder, OutputPusher, OutputToPush, PushAccess, PushReport,
-    PushRequest, check_destination,
+    Destination, Inspection, KubernetesSandbox, OutputFolder, OutputPusher, OutputToPush, PushAccess,
+    PushReport, PushRequest, check_destination,
 };
 use crate::sandbox::{Progressing, SandboxError};
 
@@ -56,6 +59,10 @@ impl RunPass<'_> {
         wanted: &OutputArtifact,
         folder: &OutputFolder,
     ) -> Followed {
+        let inspection = match next_inspection(self.said(), Timestamp::now()) {
+            Ok(inspection) => inspection,
+            Err(pause) => return Ok(FollowUp::Again(pause)),
+        };
         let (namespace, name) = (
             self.object.namespace().unwrap_or_default(),
             self.object.name_any(),
@@ -86,7 +93,7 @@ impl RunPass<'_> {
             Err(error) => return self.delayed(destination, Delay::Person, &error.to_string()).await,
         };
         // Creates the Pod, or reads how far it is.
-        let (pod, found) = progress(&sandbox, &request, destination).await;
+        let (pod, found) = progress(&sandbox, &request, destination, inspection).await;
         match found {
             Found::Delayed(delay, why) => self.delayed(destination, delay, &why).await,
             Found::Progress(Progressing::Queued(why)) => self.delayed(destination, Delay::Room, &why).await,
@@ -98,7 +105,9 @@ impl RunPass<'_> {
                 self.pushing(&message).await
             }
             Found::Progress(Progressing::Unseen) => Ok(FollowUp::Again(MOMENT)),
-            Found::Progress(Progressing::Done(report)) => self.reported(wanted, destination, report).await,
+            Found::Progress(Progressing::Done(report)) => {
+                self.reported(wanted, destination, inspection, report).await
+            }
         }
     }
 
@@ -106,25 +115,43 @@ impl RunPass<'_> {
         &mut self,
         wanted: &OutputArtifact,
         destination: Destination<'_>,
+        inspection: Inspection,
         report: PushReport,
     ) -> Followed {
         match report {
             PushReport::Pushed { digest, .. } => self.pushed(wanted, destination.reference, &digest).await,
             PushReport::Gone(output) => {
-                let message = format!(
-                    "the output {output} is not there any more, so nothing is pushed: make another run"
-                );
-                self.not_pushed(run_reason::OUTPUTS_GONE, &message, None).await
+                let what = format!("the output {output} is not there any more");
+                self.missed(inspection, run_reason::OUTPUTS_GONE, &what).await
             }
-            PushReport::Changed(what) => {
-                let message = format!("{what}; nothing is pushed: make another run");
-                self.not_pushed(run_reason::OUTPUTS_CHANGED, &message, None).await
+            PushReport::Changed(what) => self.missed(inspection, run_reason::OUTPUTS_CHANGED, &what).await,
+            PushReport::TooMany(why) => {
+                let message = format!("{why}; nothing is pushed, the outputs stay on the claim");
+                // Without a pause: another Pod would read all of them for the same answer.
+                self.not_pushed(run_reason::OUTPUTS_TOO_MANY, &message, None)
+                    .await
             }
-            PushReport::Refused(why) => {
+            PushReport::Unauthorized(why) => {
                 let why = format!("{why}; see {}", destination.credentials());
-                self.delayed(destination, Delay::Person, &why).await
+                self.delayed(destination, Delay::PersonByPod, &why).await
             }
+            PushReport::Refused(why) => self.delayed(destination, Delay::PersonByPod, &why).await,
             PushReport::Failed(why) => self.delayed(destination, Delay::Registry, &why).await,
+        }
+    }
+
+    /// Outputs were not found as they were written. Only when a second Pod says so as well, that is what becomes of them.
+    async fn missed(&mut self, inspection: Inspection, reason: &'static str, what: &str) -> Followed {
+        match inspection {
+            Inspection::First => {
+                let message = format!("{what}; it is checked again in a minute");
+                self.not_pushed(run_reason::CHECKING_AGAIN, &message, Some(CHECK_AGAIN))
+                    .await
+            }
+            Inspection::Second => {
+                let message = format!("{what}; nothing is pushed: make another run");
+                self.not_pushed(reason, &message, None).await
+            }
         }
     }
 
@@ -173,8 +200,9 @@ async fn progress(
     sandbox: &KubernetesSandbox<'_>,
     request: &PushRequest,
     destination: Destination<'_>,
+    inspection: Inspection,
 ) -> (String, Found) {
-    let pusher = match OutputPusher::new(sandbox, request, destination.secret) {
+    let pusher = match OutputPusher::new(sandbox, request, destination.secret, inspection) {
         Ok(pusher) => pusher,
         Err(error) => return (String::new(), of_pod(&error)),
     };

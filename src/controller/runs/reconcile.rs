@@ -34,6 +34,7 @@ use crate::controller::telemetry::metrics::Reconciled;
 use crate::data::source::Source;
 use crate::engine::run_data::{CheckedInputs, RunData};
 use crate::ledger::StoreError;
+use crate::pipeline::bounds::message_shown;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::run::{FailureReason, ResolvedRun, refused};
 use crate::pipeline::status::{Hold, Until};
@@ -88,7 +89,8 @@ impl Pass for RunPass<'_> {
 
     fn says_hold(&self, hold: &Hold) -> bool {
         self.object.status.as_ref().is_some_and(|status| {
-            status.reason.as_deref() == Some(hold.reason) && status.message.as_ref() == Some(&hold.message)
+            status.reason.as_deref() == Some(hold.reason)
+                && status.message.as_ref() == Some(&message_shown(&hold.message))
         })
     }
 

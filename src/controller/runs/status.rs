@@ -8,7 +8,7 @@ use crate::api::run_status::{Finding, RunOutputStatus};
 use crate::api::values::ValueType;
 use crate::api::{CodeGenRun, CodeGenRunStatus};
 use crate::controller::record::cache::terminal;
-use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
+use crate::pipeline::bounds::{cut, message_shown};
 use crate::pipeline::run::{RunFailure, TypedOutput, duration};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::status::{Hold, Kind, conditions};
@@ -144,7 +144,8 @@ impl Writer {
         reason: &str,
         message: &str,
     ) -> CodeGenRunStatus {
-        let message = cut(message, LONGEST_MESSAGE);
+        // It may quote a program, or the name of a file that one wrote.
+        let message = message_shown(message);
         let said = (reason, message.as_str());
         truncated_status(CodeGenRunStatus {
             conditions: conditions(kind, said, self.generation, &before.conditions, self.now),

@@ -316,6 +316,9 @@ impl State {
     fn delete(&mut self, place: &Place) -> Answer {
         let object = self.found(place)?;
         self.objects.remove(place);
+        if place.0 == "pods" {
+            self.logs.remove(&place.2);
+        }
         self.version += 1;
         self.notify(&place.0, "DELETED", &object);
         Ok(object)

@@ -202,12 +202,16 @@ fn variable<'a>(pod: &'a Value, name: &str) -> &'a str {
 
 /// The job of a Pod, as its harness decrypts it.
 fn job_of(server: &ApiServer, pod: &Value) -> Job {
-    let secrets = server.of_component("secrets", "sandbox");
+    serde_json::from_slice(&body_of(server, pod, "sandbox")).unwrap()
+}
+
+/// The job of a Pod that is for this, as text.
+pub fn body_of(server: &ApiServer, pod: &Value, component: &str) -> Vec<u8> {
+    let secrets = server.of_component("secrets", component);
     let of_pod = |secret: &&Value| secret["metadata"]["name"] == pod["metadata"]["name"];
     let secret = secrets.iter().find(of_pod).unwrap();
     let encrypted = bytes(&secret["data"]["job.json"]);
-    let job = decrypt_job(&encrypted, variable(pod, JOB_KEY), variable(pod, JOB_SHA256));
-    serde_json::from_slice(&job.unwrap()).unwrap()
+    decrypt_job(&encrypted, variable(pod, JOB_KEY), variable(pod, JOB_SHA256)).unwrap()
 }
 
 /// Says which tests of a suite the operator has planted: they follow from what the snapshot holds, which no sandbox sees.

@@ -1,11 +1,14 @@
 //! Outputs of a run on a claim that are pushed from there: by one Pod, which is made again only where another one may do better.
 
+use std::time::Duration;
+
+use kube::runtime::controller::Action;
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::api::CodeGenRun;
 use crate::controller::tests::api_server::Fault;
-use crate::controller::tests::node::PUSHED;
+use crate::controller::tests::node::{PUSHED, body_of};
 use crate::controller::tests::world::World;
 use crate::pipeline::stored_outputs::FoundOutput;
 use crate::sandbox::kubernetes::PushReport;
@@ -16,7 +19,12 @@ const BYTES: u64 = 8 << 20;
 
 /// The run `count`, whose only output is too large for the cluster.
 async fn applied() -> World {
-    let mut world = World::configured(OPERATOR).await;
+    configured(OPERATOR).await
+}
+
+/// The same, with these settings of the operator.
+async fn configured(settings: &str) -> World {
+    let mut world = World::configured(settings).await;
     world.node.found = vec![FoundOutput::Read {
         sha256: "0123456789abcdef".repeat(4),
         bytes: BYTES,
@@ -198,7 +206,12 @@ async fn what_is_not_what_the_program_wrote_is_named_and_not_tried_again(
     #[case] said: &str,
 ) {
     let mut world = ended().await;
+    world.node.pushes.push_back(report.clone());
+    world.settle::<CodeGenRun>("count").await;
+    assert_eq!(pushed(&world).as_deref(), Some("Unknown CheckingAgain"));
+    assert_eq!(times(&world, "create Pod push"), 1);
     world.node.pushes.push_back(report);
+    said_long_ago(&world);
     world.settle::<CodeGenRun>("count").await;
     assert_eq!(pushed(&world).as_deref(), Some(said));
     let words = message(&world);
@@ -211,6 +224,156 @@ async fn what_is_not_what_the_program_wrote_is_named_and_not_tried_again(
     world.reconcile::<CodeGenRun>("count").await;
     assert_eq!(times(&world, "create Pod"), 0);
     assert_eq!(world.server.all("pods").len(), 0);
+}
+
+/// Lets what the status says of the push be of long ago.
+fn said_long_ago(world: &World) {
+    world.server.edit("codegenruns", "count", |run| {
+        let conditions = run["status"]["conditions"].as_array_mut().unwrap();
+        let said = conditions
+            .iter_mut()
+            .find(|condition| condition["type"] == "OutputsPushed");
+        said.unwrap()["lastTransitionTime"] = json!("2026-01-01T00:00:00Z");
+    });
+}
+
+#[rstest]
+#[case::gone(PushReport::Gone("words".to_owned()))]
+#[case::changed(PushReport::Changed("the output words is not what the program wrote".to_owned()))]
+#[tokio::test]
+async fn outputs_that_are_missing_once_are_checked_again(#[case] report: PushReport) {
+    let mut world = ended().await;
+    time_is_over(&world);
+    world.node.pushes.push_back(report);
+    world.settle::<CodeGenRun>("count").await;
+    assert_eq!(pushed(&world).as_deref(), Some("Unknown CheckingAgain"));
+    world.server.calls();
+    // Not before a minute has passed, whatever brings a pass on.
+    world.restart().await;
+    world.reconcile::<CodeGenRun>("count").await;
+    assert_eq!(times(&world, "create Pod"), 0);
+    assert_eq!(
+        world.server.all("codegenruns").len(),
+        1,
+        "its time is over, and it stays"
+    );
+
+    said_long_ago(&world);
+    world.reconcile::<CodeGenRun>("count").await;
+    assert_eq!(times(&world, "create Pod push"), 1);
+    world.node.end_pods(&world.server).await;
+    world.reconcile::<CodeGenRun>("count").await;
+    assert_eq!(world.events("count").await.last().unwrap(), "Pushed");
+    assert_eq!(world.server.all("codegenruns").len(), 0);
+    assert_eq!(world.server.of_component("pods", "push").len(), 0);
+}
+
+#[tokio::test]
+async fn a_list_that_no_registry_takes_is_said_once_and_costs_one_pod() {
+    let mut world = ended().await;
+    let why = "the list has 5010352 bytes: have the program write fewer files, or one archive";
+    world.node.pushes.push_back(PushReport::TooMany(why.to_owned()));
+    world.settle::<CodeGenRun>("count").await;
+    assert_eq!(pushed(&world).as_deref(), Some("False OutputsTooMany"));
+    let words = message(&world);
+    assert!(words.starts_with(why) && !words.contains("Secret"), "{words}");
+    assert_eq!(times(&world, "create Pod push"), 1);
+    for component in ["push", "snapshot"] {
+        let left = world.server.of_component("secrets", component);
+        assert_eq!(left.len(), 0, "{component}");
+    }
+    world.restart().await;
+    assert_eq!(
+        world.reconcile::<CodeGenRun>("count").await,
+        Action::await_change()
+    );
+    assert_eq!(times(&world, "create Pod"), 0);
+    time_is_over(&world);
+    world.reconcile::<CodeGenRun>("count").await;
+    assert_eq!(world.server.all("codegenruns").len(), 0);
+}
+
+#[rstest]
+#[case::credentials(PushReport::Unauthorized)]
+#[case::anything_else(PushReport::Refused)]
+#[tokio::test]
+async fn a_registry_that_refuses_after_the_check_costs_ever_fewer_pods(
+    #[case] report: fn(String) -> PushReport,
+) {
+    let mut world = ended().await;
+    let again_after = |seconds| Action::requeue(Duration::from_secs(seconds));
+    let refused = || report("registry.example rejected the upload: 413".to_owned());
+    world.node.pushes.push_back(refused());
+    assert_eq!(world.settle::<CodeGenRun>("count").await, again_after(20));
+    assert_eq!(pushed(&world).as_deref(), Some("False PushRefused"));
+    world.node.pushes.push_back(refused());
+    said_long_ago(&world);
+    long_ago(&world);
+    world.reconcile::<CodeGenRun>("count").await;
+    assert_eq!(world.settle::<CodeGenRun>("count").await, again_after(600));
+    assert_eq!(times(&world, "create Pod push"), 2);
+}
+
+#[rstest]
+#[case::credentials(PushReport::Unauthorized("registry.example refused the login".to_owned()), true)]
+#[case::of_the_claim(PushReport::Refused("words: cannot read words on the claim results".to_owned()), false)]
+#[tokio::test]
+async fn only_refused_credentials_send_their_reader_to_a_secret(
+    #[case] report: PushReport,
+    #[case] is_sent: bool,
+) {
+    let mut world = ended().await;
+    world.node.pushes.push_back(report);
+    world.settle::<CodeGenRun>("count").await;
+    assert_eq!(pushed(&world).as_deref(), Some("False PushRefused"));
+    let words = message(&world);
+    assert_eq!(words.contains("pushSecretRef"), is_sent, "{words}");
+}
+
+#[tokio::test]
+async fn no_variable_of_a_push_holds_the_password_of_a_proxy() {
+    let proxy = "http://user:hunter2@proxy.example:3128";
+    let settings = format!("{OPERATOR}\nbuild: {{env: {{HTTPS_PROXY: '{proxy}'}}}}");
+    let mut world = configured(&settings).await;
+    world.until::<CodeGenRun>("count", SUCCEEDED).await;
+    world.reconcile::<CodeGenRun>("count").await;
+    let pods = world.server.of_component("pods", "push");
+    let [pod] = pods.as_slice() else {
+        panic!("{pods:?}");
+    };
+    let variables = pod["spec"]["containers"][0]["env"].as_array().unwrap();
+    assert!(
+        variables
+            .iter()
+            .all(|variable| !variable["name"].as_str().unwrap().ends_with("PROXY")),
+        "{variables:?}"
+    );
+    let everything = json!([world.server.all("pods"), world.server.all("secrets")]).to_string();
+    assert!(!everything.contains("hunter2"));
+    // The Pod itself has it.
+    let job: Value = serde_json::from_slice(&body_of(&world.server, pod, "push")).unwrap();
+    assert_eq!(job["access"]["proxies"]["https"], proxy);
+}
+
+#[tokio::test]
+async fn a_condition_of_a_run_shows_what_a_terminal_would_obey() {
+    let odd = "pages/\u{1b}[2Jevil is not a file";
+    let shown = "pages/\\u{1b}[2Jevil is not a file";
+    let mut world = ended().await;
+    world.node.pushes.push_back(PushReport::Refused(odd.to_owned()));
+    world.settle::<CodeGenRun>("count").await;
+    let words = message(&world);
+    assert!(words.ends_with(shown), "{words}");
+
+    let mut world = applied().await;
+    world.node.found = vec![FoundOutput::Wrong(odd.to_owned())];
+    world.until::<CodeGenRun>("count", "Failed OutputInvalid").await;
+    let status = &world.object::<CodeGenRun>("count")["status"];
+    let words = status["message"].as_str().unwrap();
+    assert!(words.contains(shown), "{words}");
+    let mut conditions = status["conditions"].as_array().unwrap().iter();
+    assert!(conditions.any(|condition| condition["message"] == words));
+    assert!(!status["conditions"].to_string().contains("\\u001b"));
 }
 
 #[rstest]

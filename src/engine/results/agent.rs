@@ -50,7 +50,7 @@ struct TracedCall<'a> {
     finished_at: Option<jiff::Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     exit: Option<i32>,
-    /// `Denied`, `ExitCode`, `TestsFailed`, `NotRun` or `Refused`.
+    /// `Denied`, `ExitCode`, `LimitHit`, `TestsFailed`, `NotRun` or `Refused`.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<&'static str>,
     bytes: u64,
@@ -81,6 +81,7 @@ fn failure(result: &CallResult) -> Option<&'static str> {
         (true, "Denied", _) => Some("Denied"),
         (true, "Intercepted", _) => Some("TestsFailed"),
         (true, "Safe", None) => Some("NotRun"),
+        (true, _, Some(0)) => Some("LimitHit"),
         (true, _, Some(_)) => Some("ExitCode"),
         (true, _, None) => Some("Refused"),
     }

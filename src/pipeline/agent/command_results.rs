@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
-use super::step::{CallResult, CommandResult, CommandRun};
+use super::step::{CallResult, CommandResult, CommandRun, EarlyEnd};
 
 /// Why a command was not run.
 const NOT_BEGUN: &str = "This command was not run: the sandbox ended before it was its turn.";
@@ -20,17 +20,21 @@ const LOST: &str = "The sandbox ended without a report: the limit of memory was 
 pub(super) fn command_results(
     run: &CommandRun,
     asked: usize,
-    ended: Option<&str>,
+    ended: Option<&EarlyEnd>,
     began: Timestamp,
     now: Timestamp,
 ) -> Vec<CallResult> {
+    let carrier = ended.and_then(|ended| carrier(run, asked, ended));
+    let ended = ended.map(EarlyEnd::words);
+    let ended = ended.as_deref();
     let result = |index: usize| {
         let done = run.results.get(index);
+        let tells = carrier == Some(index);
         let mut text = match done {
             None if run.is_lost => LOST.to_owned(),
             done => command_text(done, ended),
         };
-        if let Some(why) = ended.filter(|_| is_killed(run, index)) {
+        if let Some(why) = ended.filter(|_| tells) {
             let _ = write!(text, "\n[{why}]");
         }
         if index + 1 == asked {
@@ -45,7 +49,7 @@ pub(super) fn command_results(
             what: String::new(),
             class: "Safe".to_owned(),
             text,
-            is_error: done.is_none_or(CommandResult::has_failed),
+            is_error: tells || done.is_none_or(CommandResult::has_failed),
             exit: done.filter(|done| !done.interrupted).map(|done| done.exit),
             bytes: done.map_or(0, |done| done.bytes),
             started_at,
@@ -55,9 +59,19 @@ pub(super) fn command_results(
     (0..asked).map(result).collect()
 }
 
-/// Whether a command is the last that ended and was killed: what its sandbox ended for has met it, whichever of the two was seen first.
-fn is_killed(run: &CommandRun, index: usize) -> bool {
-    index + 1 == run.results.len() && run.results[index].exit == KILLED
+/// Which of the commands that ended is told why its sandbox did: the last, where it was killed, whichever of the two was seen first. A limit that
+/// no command is told of otherwise was met by the last that failed, or by a process of a pipe that ended well.
+fn carrier(run: &CommandRun, asked: usize, ended: &EarlyEnd) -> Option<usize> {
+    let results = &run.results;
+    let last = results.len().checked_sub(1)?;
+    if results[last].exit == KILLED {
+        return Some(last);
+    }
+    let is_told = results.len() < asked || results[last].interrupted;
+    match ended {
+        EarlyEnd::Limit(_) if !is_told => results.iter().rposition(CommandResult::has_failed).or(Some(last)),
+        EarlyEnd::Limit(_) | EarlyEnd::Other(_) => None,
+    }
 }
 
 /// What a command wrote and how it ended; `ended` says why the sandbox ended early.

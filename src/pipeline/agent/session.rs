@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::command_results::command_results;
 use super::conversation::cut;
 use super::room::room;
-use super::step::{CallResult, CommandRun, Step};
+use super::step::{CallResult, CommandRun, EarlyEnd, Step};
 use super::tools::{Bash, Files, ToolUse};
 use super::workspace::{PACKAGES, SOLUTION, Workspace};
 use crate::pipeline::call::{FinishReason, Reply};
@@ -363,7 +363,7 @@ impl Session {
         &mut self,
         run: CommandRun,
         asked: usize,
-        ended: Option<&str>,
+        ended: Option<&EarlyEnd>,
         began: Timestamp,
         now: Timestamp,
     ) -> Step {

@@ -99,8 +99,9 @@ impl CallResult {
         // How it ended comes first: the rest may be cut.
         match (self.is_denied(), self.exit, self.is_error) {
             (true, _, _) => format!("{tool} (denied) {what}"),
+            // A limit that was met within a pipe leaves the exit code of its end.
+            (false, None | Some(0), true) => format!("{tool} (failed) {what}"),
             (false, Some(code), true) => format!("{tool} (exit code {code}) {what}"),
-            (false, None, true) => format!("{tool} (failed) {what}"),
             (false, _, false) => format!("{tool} {what}"),
         }
     }
@@ -125,6 +126,25 @@ pub struct CommandRun {
     /// Whether the sandbox ended without a report, so that nothing is known of what it did.
     #[serde(skip)]
     pub is_lost: bool,
+}
+
+/// Why a sandbox did not end as one does whose commands have all run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EarlyEnd {
+    /// Its processes met a limit together, whichever of them was ended for it: its name.
+    Limit(String),
+    /// Something else, in these words.
+    Other(String),
+}
+
+impl EarlyEnd {
+    /// The same in a sentence.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Self::Limit(name) => format!("It ended because a limit was met: {name}."),
+            Self::Other(words) => words.clone(),
+        }
+    }
 }
 
 /// What one command came to.

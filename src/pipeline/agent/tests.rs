@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::conversation::{conversation, cut};
 use super::session::{Command, Judged, Pending, Session};
-use super::step::{CallResult, Step};
+use super::step::{CallResult, EarlyEnd, Step};
 use super::workspace::{MAX_BYTES, MAX_FILES, Workspace};
 use crate::pipeline::call::{FinishReason, Reply};
 use crate::pipeline::conversation::{Exchange, ToolCall, ToolResult};
@@ -336,7 +336,7 @@ fn a_file_that_has_no_room_for_its_change_stays_as_it_was() {
 }
 
 /// What is told of two commands of which this became known.
-fn ran(run: Value, ended: Option<&str>) -> Vec<CallResult> {
+fn ran(run: Value, ended: Option<&EarlyEnd>) -> Vec<CallResult> {
     let mut session = Session::default();
     let command = |command: &str| ("Bash", json!({"command": command}));
     session.begin(2, reply(&[command("first"), command("second")]));
@@ -347,7 +347,8 @@ fn ran(run: Value, ended: Option<&str>) -> Vec<CallResult> {
 
 #[test]
 fn a_command_that_ran_when_its_sandbox_ended_is_not_called_one_that_never_ran() {
-    let why = Some("It ended because a limit was met: memory.");
+    let memory = memory();
+    let why = Some(&memory);
     let results = ran(
         json!({"results": [{"exit": 0}, {"startedAt": 990.0, "interrupted": true}]}),
         why,
@@ -372,15 +373,55 @@ fn a_command_that_ran_when_its_sandbox_ended_is_not_called_one_that_never_ran() 
 }
 
 #[test]
-fn a_command_that_was_killed_before_its_sandbox_ended_is_told_which_limit_was_met() {
-    let why = "It ended because a limit was met: memory.";
+fn a_command_that_was_killed_before_its_sandbox_ended_names_the_limit_that_was_met() {
     let killed = json!({"results": [{"exit": 0, "output": "1"}, {"exit": 137}]});
-    let results = ran(killed.clone(), Some(why));
-    assert!(!results[0].text.contains(why), "{}", results[0].text);
-    assert!(results[1].text.contains(why), "{}", results[1].text);
+    assert_eq!(named(&killed, &memory()), [false, true]);
     assert_eq!(ran(killed, None)[1].text, "(no output)\n[exit code 137]");
-    let failed = ran(json!({"results": [{"exit": 0}, {"exit": 1}]}), Some(why));
-    assert!(!failed[1].text.contains(why), "{}", failed[1].text);
+}
+
+fn memory() -> EarlyEnd {
+    EarlyEnd::Limit("memory".to_owned())
+}
+
+/// Which of two commands is told why their sandbox ended: whoever is told has failed.
+fn named(run: &Value, ended: &EarlyEnd) -> Vec<bool> {
+    let results = ran(run.clone(), Some(ended)).into_iter();
+    let named = results.map(|result| {
+        let is_told = result.text.contains(&ended.words());
+        assert!(result.is_error || !is_told, "{}", result.text);
+        is_told
+    });
+    named.collect()
+}
+
+#[test]
+fn a_limit_that_is_met_within_a_pipe_is_named_although_the_pipe_ends_well() {
+    let well = json!({"results": [{"exit": 0}, {"exit": 0}]});
+    assert_eq!(named(&well, &memory()), [false, true]);
+    let result = ran(well.clone(), Some(&memory())).remove(1);
+    assert_eq!(
+        result.text,
+        "(no output)\n[It ended because a limit was met: memory.]"
+    );
+    assert_eq!(result.headline(), "Bash (failed) second");
+    assert!(ran(well.clone(), None).iter().all(|result| !result.is_error));
+    // Where the time was over, the command that took it says so itself.
+    let late = EarlyEnd::Other("It ended because its time was over.".to_owned());
+    assert_eq!(named(&well, &late), [false, false]);
+}
+
+#[test]
+fn a_limit_is_named_once_by_the_last_command_that_may_have_met_it() {
+    for (results, expected) in [
+        (json!([{"exit": 0}, {"exit": 1}]), [false, true]),
+        (json!([{"exit": 137}, {"exit": 0}]), [true, false]),
+        (json!([{"exit": 0}, {"interrupted": true}]), [false, true]),
+        // It is told of the one that was not begun.
+        (json!([{"exit": 0}]), [false, true]),
+    ] {
+        let run = json!({"results": results});
+        assert_eq!(named(&run, &memory()), expected, "{run}");
+    }
 }
 
 #[test]

@@ -95,22 +95,24 @@ def _results(messages: bytes) -> list[dict[str, object]]:
 
 def _changes(before: dict[str, bytes], most_files: int, most_bytes: int) -> tuple[dict[str, str | None], list[str]]:
     """Each file that is new, other or gone, and what cannot be taken: of that, what was there before stays as it was."""
-    found, others, is_whole = _found(most_bytes)
-    gone = [path for path in before if path not in found and not _is_unseen(path, others, is_whole)]
+    found = _Found(most_bytes)
+    gone = [path for path in before if path not in found.files and not found.may_hold(path)]
     changes: dict[str, str | None] = dict.fromkeys(gone)
     staying = {path: content for path, content in before.items() if path not in changes}
     room, count = most_bytes - sum(map(len, staying.values())), len(staying)
-    left_out = [f"{path}: {why}{_STAYS if path in before else ''}" for path, why in others.items()]
-    if not is_whole:
+    left_out = [f"{path}: {why}{_STAYS if path in staying else ''}" for path, why in found.others()]
+    if not found.is_whole():
         left_out.append(f"what follows after {_MOST_ENTRIES} entries")
+    new = {path: content for path, content in found.files.items() if path not in staying}
+    renamed = _renamed([before[path] for path in gone], new)
 
-    def growth(path: str) -> tuple[bool, int, str]:
-        """What makes room comes first, and what was there before what is new."""
+    def growth(path: str) -> tuple[bool, bool, int, str]:
+        """A file under another name has the room of the one that is gone; then what makes room, and what was there before what is new."""
         is_new = path not in staying
-        return is_new, 0 if is_new else len(found[path]) - len(staying[path]), path
+        return path not in renamed, is_new, 0 if is_new else len(found.files[path]) - len(staying[path]), path
 
-    for path in sorted(found, key=growth):
-        content, earlier = found[path], staying.get(path)
+    for path in sorted(found.files, key=growth):
+        content, earlier = found.files[path], staying.get(path)
         if content == earlier:
             continue
         grown = len(content) - len(earlier or b"")
@@ -126,56 +128,84 @@ def _changes(before: dict[str, bytes], most_files: int, most_bytes: int) -> tupl
 _STAYS = "; in the workspace it stays as it was"
 
 
+def _renamed(gone: list[bytes], new: dict[str, bytes]) -> set[str]:
+    """Paths of new files that have the content of one that is gone, each of these once."""
+    left, renamed = list(gone), set()
+    for path in sorted(new):
+        if new[path] in left:
+            left.remove(new[path])
+            renamed.add(path)
+    return renamed
+
+
 def _listed(left_out: list[str]) -> list[str]:
     more = len(left_out) - _MOST_LEFT_OUT
     return [clean(line) for line in left_out[:_MOST_LEFT_OUT]] + ([f"and {more} more"] if more > 0 else [])
 
 
-def _is_unseen(path: str, others: dict[str, str], is_whole: bool) -> bool:
-    """Whether a file that was not found may be there all the same."""
-    parts = path.split("/")
-    if any("/".join(parts[:end]) in others for end in range(1, len(parts) + 1)):
-        return True
-    return not is_whole and os.path.lexists(os.path.join(WORK, path))
+class _Found:
+    """What lies in the workspace, by descriptors so that no link on the way is followed."""
 
+    def __init__(self, most_bytes: int) -> None:
+        """Look at all of it, as far as it has bounds."""
+        self.files: dict[str, bytes] = {}
+        self._unread: dict[str, str] = {}
+        """What is no file or cannot be read, and why."""
+        self._empty: list[str] = []
+        """Folders with nothing in them."""
+        self._seen = 0
+        pending = [""]
+        while pending and self.is_whole():
+            inner = pending.pop()
+            here = os.path.join(WORK, inner) if inner else WORK
+            try:
+                folder = os.open(here, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            except OSError as error:
+                self._unread[inner] = str(error.strerror)
+                continue
+            try:
+                pending.extend(self._look_into(folder, inner, most_bytes))
+            finally:
+                os.close(folder)
 
-def _found(most_bytes: int) -> tuple[dict[str, bytes], dict[str, str], bool]:
-    """Every file below the workspace, by descriptors so that no link on the way is followed; what is none, and why; whether that is all."""
-    files: dict[str, bytes] = {}
-    others: dict[str, str] = {}
-    pending = [""]
-    seen = 0
-    while pending:
-        inner = pending.pop()
-        here = os.path.join(WORK, inner) if inner else WORK
-        try:
-            folder = os.open(here, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError as error:
-            others[inner] = str(error.strerror)
-            continue
-        try:
-            names = sorted(os.listdir(folder))
-            if inner and not names:
-                others[inner] = "it is an empty folder"
-            for name in names:
-                seen += 1
-                if seen > _MOST_ENTRIES:
-                    return files, others, False
-                relative = os.path.join(inner, name)
-                if clean(relative) != relative:
-                    others[relative] = "its name is not text (UTF-8)"
-                    continue
-                content = read_file(folder, name, most_bytes)
-                if isinstance(content, bytes):
-                    files[relative] = content
-                elif content == {"notAFile": "a folder"}:
-                    if name not in _CACHES:
-                        pending.append(relative)
-                elif content != "missing":
-                    others[relative] = _why(content)
-        finally:
-            os.close(folder)
-    return files, others, True
+    def _look_into(self, folder: int, inner: str, most_bytes: int) -> list[str]:
+        """Take what lies in a folder; the folders in it."""
+        folders = []
+        names = sorted(os.listdir(folder))
+        if inner and not names:
+            self._empty.append(inner)
+        for name in names:
+            self._seen += 1
+            if not self.is_whole():
+                break
+            relative = os.path.join(inner, name)
+            if clean(relative) != relative:
+                self._unread[relative] = "its name is not text (UTF-8)"
+                continue
+            content = read_file(folder, name, most_bytes)
+            if isinstance(content, bytes):
+                self.files[relative] = content
+            elif content == {"notAFile": "a folder"}:
+                if name not in _CACHES:
+                    folders.append(relative)
+            elif content != "missing":
+                self._unread[relative] = _why(content)
+        return folders
+
+    def is_whole(self) -> bool:
+        """Whether that is all that lies there."""
+        return self._seen <= _MOST_ENTRIES
+
+    def others(self) -> list[tuple[str, str]]:
+        """What is not taken, and why."""
+        return [*self._unread.items(), *((path, "it is an empty folder") for path in self._empty)]
+
+    def may_hold(self, path: str) -> bool:
+        """Whether a file that was not found may be there all the same. Below an empty folder there is none."""
+        parts = path.split("/")
+        if any("/".join(parts[:end]) in self._unread for end in range(1, len(parts) + 1)):
+            return True
+        return not self.is_whole() and os.path.lexists(os.path.join(WORK, path))
 
 
 def _why(content: object) -> str:

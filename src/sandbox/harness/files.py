@@ -219,6 +219,9 @@ def _read_folder(path: str, most: int, on_disk: bool) -> tuple[object, int]:
             return {"notAFile": f"a folder that cannot be opened ({error.strerror})"}, 0
         try:
             for name in os.listdir(folder):
+                if clean(name) != name:
+                    # Its digest would be that of another name, and two such names may be one as text.
+                    return {"notAFile": "a folder with a name that is not UTF-8 in it"}, 0
                 relative = os.path.join(inner, name)
                 content = read_file(folder, name, most)
                 if content == {"notAFile": "a folder"}:
@@ -240,7 +243,7 @@ def _read_folder(path: str, most: int, on_disk: bool) -> tuple[object, int]:
         finally:
             os.close(folder)
     files.sort()
-    return {"dir": [[clean(name), _base64(content)] for name, content in files]}, total
+    return {"dir": [[name, _base64(content)] for name, content in files]}, total
 
 
 def _kind(mode: int) -> str:

@@ -24,7 +24,7 @@ pub use self::build::{
     push_artifact,
 };
 pub use self::pod::channel::{Sent, send};
-pub use self::pod::pusher::{OutputPusher, OutputToPush, PushAccess, PushReport, PushRequest};
+pub use self::pod::pusher::{Inspection, OutputPusher, OutputToPush, PushAccess, PushReport, PushRequest};
 use self::pod::reader::operator_image;
 pub use self::pod::reader::{
     ClaimOutputs, ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader,

@@ -18,6 +18,10 @@ use crate::sandbox::kubernetes::{ClaimOutputs, ClaimSource, ReadReport, ReadSour
 /// Time to check one of the largest files.
 const SECONDS: u64 = 600;
 
+/// What is said of a folder with a name in it that no list can hold, as the harness and the check of a report say it.
+pub(super) const NOT_TEXT: &str =
+    "declared as a folder, but a folder with a name that is not UTF-8 in it is there";
+
 /// Why an output cannot be checked now.
 enum Failed {
     /// The volume does not answer.
@@ -114,7 +118,7 @@ fn find(folder: &Path, declared: &Output) -> Result<Found, ReadError> {
         is_dir: declared.type_ == ValueType::Dir,
         ..ClaimSource::default()
     };
-    (ClaimReader { source: &source }).read_at(Path::new(&declared.name))
+    ClaimReader::of_output(&source).read_at(Path::new(&declared.name))
 }
 
 /// What is said of an output that cannot be read; the error is that it may be at another time.
@@ -124,6 +128,7 @@ fn not_found(error: ReadError, declared: &Output) -> Result<FoundOutput, Failed>
     }
     Ok(match error {
         ReadError::TooLarge { .. } => FoundOutput::TooLarge(None),
+        ReadError::NotText { .. } => FoundOutput::Wrong(NOT_TEXT.to_owned()),
         ReadError::Read { source, .. } if is_link_or_socket(&source) => {
             FoundOutput::Wrong("it is a link or a socket".to_owned())
         }

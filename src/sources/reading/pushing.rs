@@ -35,10 +35,17 @@ pub async fn push(request: &PushRequest, credentials: Credentials) -> PushReport
             digest: pushed.digest,
             uploaded_bytes: pushed.uploaded_bytes,
         },
-        Err(error) => match error.category() {
-            Category::Configuration => PushReport::Refused(error.to_string()),
-            Category::Infrastructure => PushReport::Failed(with_causes(&error)),
-        },
+        Err(error) => not_sent(&error),
+    }
+}
+
+/// What a registry's refusal is reported as: what mends it differs.
+fn not_sent(error: &RegistryError) -> PushReport {
+    match (error, error.category()) {
+        (RegistryError::TooMany { .. }, _) => PushReport::TooMany(error.to_string()),
+        (RegistryError::Refused { .. }, _) => PushReport::Unauthorized(error.to_string()),
+        (_, Category::Configuration) => PushReport::Refused(error.to_string()),
+        (_, Category::Infrastructure) => PushReport::Failed(with_causes(error)),
     }
 }
 
@@ -71,6 +78,7 @@ fn access(asked: &PushAccess, credentials: Credentials) -> Result<Access, Regist
         allow: asked.allow.clone(),
         trusted_origins: origins.collect::<Result<_, _>>()?,
         closed: closed.collect::<Result<_, _>>()?,
+        proxies: asked.proxies.clone(),
     })
 }
 
@@ -84,7 +92,7 @@ impl OutputReader<'_> {
     /// Its files as they are pushed, once all of it is what the status says.
     fn files(&self) -> Result<Vec<ArtifactFile>, PushReport> {
         let (source, top) = (self.source(), Path::new(&self.output.name));
-        let reader = ClaimReader { source: &source };
+        let reader = ClaimReader::of_output(&source);
         let (what, files) = if source.is_dir {
             let files = self.folder(&reader, top)?;
             let found = files.iter().map(|file| {
@@ -173,7 +181,10 @@ impl OutputReader<'_> {
                 self.changed("it is not a folder")
             }
             ReadError::WrongKind { path, wanted, .. } => self.changed(&format!("{path} is not a {wanted}")),
-            ReadError::TooLarge { .. } => self.changed("it has more than 1 GiB or 10,000 files"),
+            ReadError::TooLarge { .. } => {
+                self.changed("it has more than 1 GiB, or than 10,000 files or folders")
+            }
+            ReadError::NotText { .. } => self.changed("a name in it is not UTF-8"),
             _ if error.is_passing() => PushReport::Failed(error.to_string()),
             _ => PushReport::Refused(error.to_string()),
         }
@@ -182,7 +193,7 @@ impl OutputReader<'_> {
 
 /// Opens a file that was read before; no link that took its place is followed.
 fn open(source: &ClaimSource, place: &Path) -> io::Result<File> {
-    let opened = (ClaimReader { source }).open(place);
+    let opened = ClaimReader::of_output(source).open(place);
     match opened {
         Ok((file, FileType::RegularFile)) => Ok(file.into()),
         Ok(_) => Err(io::Error::other(format!(

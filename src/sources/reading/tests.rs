@@ -169,12 +169,39 @@ async fn inside_of_a_folder_there_are_no_links_and_no_pipes() {
     );
 }
 
+#[tokio::test]
+async fn a_claim_of_folders_without_an_end_is_refused_in_words() {
+    let claim = tempfile::tempdir().unwrap();
+    let folders = |tops: std::ops::Range<usize>| {
+        for (top, inner) in tops.flat_map(|top| (0..99).map(move |inner| (top, inner))) {
+            std::fs::create_dir_all(claim.path().join(format!("tree/{top}/{inner}"))).unwrap();
+        }
+    };
+    // As many as there may be, each with 99 others in it.
+    folders(0..100);
+    std::fs::write(claim.path().join("tree/0/a.csv"), "abc").unwrap();
+    assert_eq!(found(&claim, "tree", true).await.bytes, 3);
+    folders(100..101);
+    assert_eq!(
+        refusal(&claim, "tree", true).await,
+        "m: is larger than 1 GiB or has more than 10,000 files or folders: give a smaller one"
+    );
+}
+
+#[tokio::test]
+async fn the_names_on_somebodys_disk_need_be_no_text() {
+    let claim = claim();
+    let before = found(&claim, "2026", true).await;
+    let name = std::ffi::OsStr::from_bytes(b"2026/caf\xe9.csv");
+    std::fs::write(claim.path().join(name), "abc").unwrap();
+    assert_eq!(found(&claim, "2026", true).await.bytes, before.bytes + 3);
+}
+
 #[test]
 fn what_a_person_can_fix_is_refused_and_a_disk_error_is_tried_again() {
     let claim = tempfile::tempdir().unwrap();
-    let reader = ClaimReader {
-        source: &source(&claim, "", true),
-    };
+    let source = source(&claim, "", true);
+    let reader = ClaimReader::of_input(&source);
     let error = |kind: io::ErrorKind| reader.error(claim.path(), kind.into());
     let denied = error(io::ErrorKind::PermissionDenied);
     assert!(!denied.is_passing() && denied.to_string().contains("let every user read it"));

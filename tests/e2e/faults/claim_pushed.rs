@@ -28,7 +28,8 @@ fn run(space: &Space, secret: &str) -> Value {
 }
 
 async fn said(space: &Space, name: &str, reason: &str) -> CodeGenRun {
-    until(space, name, reason, 2 * SOON, |run| {
+    // That outputs differ is believed when a second Pod says so, a minute after the first.
+    until(space, name, reason, 4 * SOON, |run| {
         condition(run, "OutputsPushed").is_some_and(|(_, found, _)| found == reason)
     })
     .await

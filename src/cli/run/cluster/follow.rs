@@ -128,7 +128,10 @@ pub(super) fn pushing(run: &CodeGenRun) -> Pushing<'_> {
         // Nothing prevents it.
         None | Some((run_reason::PUSHING, _)) => Pushing::Goes(None),
         Some((
-            run_reason::PUSH_REFUSED | run_reason::OUTPUTS_GONE | run_reason::OUTPUTS_CHANGED,
+            run_reason::PUSH_REFUSED
+            | run_reason::OUTPUTS_GONE
+            | run_reason::OUTPUTS_CHANGED
+            | run_reason::OUTPUTS_TOO_MANY,
             message,
         )) => Pushing::Refused(message),
         Some((_, message)) => Pushing::Goes(Some(message)),
@@ -216,7 +219,9 @@ mod tests {
         let unreachable = said("RegistryUnreachable");
         assert_eq!(news("a", &unreachable), News::Waits("what happened".to_owned()));
         assert!(matches!(news("a", &said("Pushing")), News::Works(_)));
-        for reason in ["PushRefused", "OutputsGone", "OutputsChanged"] {
+        let again = said("CheckingAgain");
+        assert_eq!(news("a", &again), News::Waits("what happened".to_owned()));
+        for reason in ["PushRefused", "OutputsGone", "OutputsChanged", "OutputsTooMany"] {
             assert_eq!(news("a", &said(reason)), News::Ended);
             assert_eq!(pushing(&said(reason)), Pushing::Refused("what happened"));
         }

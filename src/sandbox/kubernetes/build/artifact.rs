@@ -21,6 +21,8 @@ pub struct Destination<'a> {
     pub secret: Option<&'a str>,
     /// The field that names it.
     pub field: &'a str,
+    /// The field that names repository and tag.
+    pub place: &'a str,
 }
 
 /// Pushes; returns the digest.
@@ -77,6 +79,10 @@ impl Destination<'_> {
     }
 
     fn failed(&self, error: RegistryError) -> SandboxError {
-        failed(self.reference, &self.credentials(), error)
+        match error {
+            RegistryError::Refused { .. } => failed(self.reference, &self.credentials(), error),
+            // A Secret does not mend these.
+            error => failed(self.reference, self.place, error),
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use ipnet::IpNet;
 
 use super::signing::Signing;
+use crate::egress::Proxies;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::stage::Category;
 use crate::registry::{Access, Credentials, Registry, RegistryError};
@@ -82,6 +83,7 @@ impl RegistryCache {
             allow: settings.allowed(),
             trusted_origins: settings.trusted_origins.clone(),
             closed: self.closed.clone(),
+            proxies: Proxies::default(),
         })?);
         // A crude bound is enough: everything is asked for again.
         if clients.len() >= MOST_ENTRIES {

@@ -39,8 +39,6 @@ pub(super) struct PushMounts {
     pub outputs: [ClaimMount; 1],
     /// Secret with the credentials of the registry.
     pub secret: Option<String>,
-    /// Variables that name proxies.
-    pub proxies: BTreeMap<String, String>,
 }
 
 /// What of a claim a reader mounts.

@@ -15,6 +15,7 @@ use super::reader::{about_claim, is_about_volumes, operator_image};
 use super::volumes::claim_folder;
 use super::{Pods, Reported, cluster};
 use crate::api::values::ValueType;
+use crate::egress::Proxies;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::sandbox::{Job, JobLimits, NetworkAccess};
 use crate::sandbox::kubernetes::build::{concatenated, policy_of_pushes};
@@ -80,6 +81,8 @@ pub struct PushAccess {
     pub trusted_origins: Vec<String>,
     /// Public ranges where it may send nobody.
     pub closed: Vec<String>,
+    /// Proxies in between. They stand in the job, which is encrypted: a variable of the Pod is read by whoever sees Pods of the namespace.
+    pub proxies: Proxies,
 }
 
 /// What came of a push.
@@ -98,10 +101,33 @@ pub enum PushReport {
     Gone(String),
     /// Something else lies there than the program wrote: what, with the output's name.
     Changed(String),
-    /// Something that somebody must change.
+    /// More files than any registry takes as one artifact.
+    TooMany(String),
+    /// The registry refused the credentials, or they cannot be read.
+    Unauthorized(String),
+    /// Something else that somebody must change.
     Refused(String),
     /// Something that may work at another time.
     Failed(String),
+}
+
+/// Which Pod compares the outputs with what their run wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inspection {
+    /// The first.
+    First,
+    /// One more, for the first did not find them as they were written: a volume may be slow to show what it has.
+    Second,
+}
+
+impl Inspection {
+    /// What makes its Pod another one than that of the other.
+    const fn part(self) -> &'static str {
+        match self {
+            Self::First => "push",
+            Self::Second => "push-inspected-again",
+        }
+    }
 }
 
 impl Reported for PushReport {
@@ -114,8 +140,13 @@ impl Reported for PushReport {
 }
 
 impl PushReport {
-    const fn is_vain(&self) -> bool {
-        matches!(self, Self::Refused(_) | Self::Failed(_))
+    /// Whether another Pod may come to something else.
+    const fn is_vain(&self, inspection: Inspection) -> bool {
+        match self {
+            Self::Unauthorized(_) | Self::Refused(_) | Self::Failed(_) => true,
+            Self::Gone(_) | Self::Changed(_) => matches!(inspection, Inspection::First),
+            Self::Pushed { .. } | Self::TooMany(_) => false,
+        }
     }
 }
 
@@ -138,6 +169,8 @@ impl PushAccess {
             allow: settings.allowed(),
             trusted_origins: settings.trusted_origins.iter().map(ToString::to_string).collect(),
             closed: sandbox.registries.closed().iter().map(texts).collect(),
+            // Of the builder's variables the push needs its way out alone; the rest may be settings of pip with a password.
+            proxies: Proxies::of_variables(&sandbox.settings.build.env),
         })
     }
 }
@@ -145,6 +178,7 @@ impl PushAccess {
 /// One push: its name follows from what is pushed, so that it is started once.
 pub struct OutputPusher<'a> {
     pods: Pods<'a>,
+    inspection: Inspection,
     request: &'a PushRequest,
     mounts: PushMounts,
     image: String,
@@ -157,17 +191,17 @@ impl<'a> OutputPusher<'a> {
         sandbox: &'a KubernetesSandbox<'a>,
         request: &'a PushRequest,
         secret: Option<&str>,
+        inspection: Inspection,
     ) -> Result<Self, SandboxError> {
         let image = operator_image(sandbox.settings)?;
         let owner = sandbox.owner;
         // Plain data with string keys: writing it to memory cannot fail.
         let body = serde_json::to_vec(request).unwrap_or_default();
         // The name has the request in it: the same one is found again after a restart.
-        let parts = [&owner.uid, &owner.run, "push", &sha256_hex(&body), &image];
-        // Of the builder's variables the push needs its way out alone; the rest may be settings of pip with a password.
-        let variables = sandbox.settings.build.env.iter();
-        let proxies = variables.filter(|(name, _)| name.to_ascii_lowercase().ends_with("_proxy"));
+        let which = inspection.part();
+        let parts = [&owner.uid, &owner.run, which, &sha256_hex(&body), &image];
         Ok(Self {
+            inspection,
             pods: Pods::new(sandbox, names::name_of_pod(&owner.name, &parts)),
             mounts: PushMounts {
                 outputs: [ClaimMount {
@@ -175,9 +209,6 @@ impl<'a> OutputPusher<'a> {
                     folder: Some(request.written_to.path.clone()),
                 }],
                 secret: secret.map(str::to_owned),
-                proxies: proxies
-                    .map(|(name, value)| (name.clone(), value.clone()))
-                    .collect(),
             },
             request,
             image,
@@ -200,7 +231,9 @@ impl<'a> OutputPusher<'a> {
         self.pods.adopt(&self.wanted()?, &pod).await?;
         let found = self
             .pods
-            .progress_or_replace(&self.image, &pod, PushReport::is_vain);
+            .progress_or_replace(&self.image, &pod, |report: &PushReport| {
+                report.is_vain(self.inspection)
+            });
         match found.await {
             Ok(found) => Ok(Some(found)),
             Err(error) => Err(self.explained(error)),

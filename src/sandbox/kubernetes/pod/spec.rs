@@ -229,10 +229,7 @@ impl Execution<'_> {
                 (command, None, Some("/sandbox".to_owned()))
             }
             Program::Reader(_) => (None, words(&[READ_SOURCES]), None),
-            Program::Pusher(push) => {
-                env.extend(push.proxies.iter().map(|(name, value)| variable(name, value)));
-                (None, words(&[PUSH_OUTPUTS]), None)
-            }
+            Program::Pusher(_) => (None, words(&[PUSH_OUTPUTS]), None),
         };
         env.push(variable(JOB_SHA256, &sha256_hex(self.body)));
         Container {

@@ -1,5 +1,6 @@
 //! What is said of outputs on a claim. Formats and constraints take a child process, and are tested in a cluster.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 
 use tempfile::TempDir;
@@ -63,6 +64,22 @@ async fn no_link_is_followed_wherever_it_leads() {
     symlink("/etc", claim.path().join("pages/etc")).unwrap();
     let found = found(&claim, "pages", ValueType::Dir).await;
     assert_eq!(found, FoundOutput::Wrong("pages/etc is not a file".to_owned()));
+}
+
+#[tokio::test]
+async fn a_name_in_a_folder_that_is_not_text_is_said_and_one_in_any_script_is_taken() {
+    let claim = claim();
+    std::fs::write(claim.path().join("pages/注文 café\n.csv"), "abc").unwrap();
+    let FoundOutput::Read { files: 3, .. } = found(&claim, "pages", ValueType::Dir).await else {
+        panic!("not read");
+    };
+    for name in [b"pages/caf\xe9.csv".as_slice(), b"pages/deep/caf\xe9"] {
+        let path = claim.path().join(std::ffi::OsStr::from_bytes(name));
+        std::fs::create_dir(&path).unwrap();
+        let wrong = FoundOutput::Wrong(NOT_TEXT.to_owned());
+        assert_eq!(found(&claim, "pages", ValueType::Dir).await, wrong);
+        std::fs::remove_dir(path).unwrap();
+    }
 }
 
 #[tokio::test]

@@ -103,6 +103,37 @@ fn a_folder_with_one_file_more_is_another_one() {
 }
 
 #[test]
+fn a_name_that_is_not_text_is_no_name_of_a_layer() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let (folder, request) = place();
+    let name = std::ffi::OsStr::from_bytes(b"pages/caf\xe9.html");
+    fs::write(folder.path().join(name), "").unwrap();
+    assert!(changed(&request).ends_with("a name in it is not UTF-8"));
+}
+
+#[test]
+fn refusals_are_distinguished_by_what_helps_against_them() {
+    let (registry, what, reason) = (String::new(), String::new(), String::new());
+    let refused = RegistryError::Refused {
+        registry,
+        what,
+        reason,
+    };
+    assert!(matches!(not_sent(&refused), PushReport::Unauthorized(_)));
+    let (registry, what, reason) = (String::new(), String::new(), "413".to_owned());
+    let rejected = RegistryError::Rejected {
+        registry,
+        what,
+        reason,
+    };
+    assert!(matches!(not_sent(&rejected), PushReport::Refused(_)));
+    let (reference, bytes) = (String::new(), 5 << 20);
+    let too_many = RegistryError::TooMany { reference, bytes };
+    assert!(matches!(not_sent(&too_many), PushReport::TooMany(_)));
+}
+
+#[test]
 fn no_link_is_followed() {
     let (folder, request) = place();
     let secret = tempfile::NamedTempFile::new().unwrap();

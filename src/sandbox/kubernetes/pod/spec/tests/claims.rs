@@ -219,7 +219,6 @@ fn push(secret: Option<&str>) -> Value {
             folder: Some(outputs.path.clone()),
         }],
         secret: secret.map(str::to_owned),
-        proxies: BTreeMap::from([("HTTPS_PROXY".to_owned(), "http://proxy:3128".to_owned())]),
     };
     let run = Execution {
         program: Program::Pusher(&mounts),
@@ -289,15 +288,7 @@ fn a_push_is_a_sandbox_that_mounts_one_folder_and_the_credentials_of_one_registr
         .iter()
         .map(|variable| variable["name"].as_str().unwrap())
         .collect();
-    assert_eq!(
-        names,
-        [
-            "CODEGEN_NONCE",
-            "CODEGEN_JOB_KEY",
-            "HTTPS_PROXY",
-            "CODEGEN_JOB_SHA256"
-        ]
-    );
+    assert_eq!(names, ["CODEGEN_NONCE", "CODEGEN_JOB_KEY", "CODEGEN_JOB_SHA256"]);
 }
 
 #[test]
