@@ -7,6 +7,7 @@ mod listing;
 mod result;
 mod session;
 mod transport;
+mod unasked;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,7 +91,7 @@ impl McpClient {
                 Err(listing::Failed::Tools(error)) => Err(error),
                 Err(listing::Failed::Service(error)) => {
                     self.forget(&session).await;
-                    let raised = self.failure(&session, &Post::default(), error).await.raised;
+                    let raised = self.failure(&session, session.last(), error).await.raised;
                     Err(failed(
                         format!("did not list its tools: it {}", raised.message),
                         true,
@@ -233,13 +234,16 @@ impl McpClient {
             )
             .into(),
             error => {
-                let cause = session.last_words().await.unwrap_or_else(|| error.to_string());
-                let cause = session.redactor().excerpt(&cause, LONGEST_TEXT);
                 let was_sent = if session.is_http() {
                     post.was_sent()
                 } else {
                     Sent::Perhaps
                 };
+                if let Some(fault) = session.left_for() {
+                    return fault.failure(was_sent);
+                }
+                let cause = session.last_words().await.unwrap_or_else(|| error.to_string());
+                let cause = session.redactor().excerpt(&cause, LONGEST_TEXT);
                 Failure {
                     raised: raised(
                         RaisedKind::ConnectionError,

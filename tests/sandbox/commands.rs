@@ -149,7 +149,10 @@ async fn a_command_that_takes_too_much_memory_ends_the_phase_and_says_so() {
     assert_eq!(results.results[0].output, "first\n");
     // Whichever is seen first: that the process was killed, or that the sandbox had met its limit.
     let ended = &results.results[1];
-    assert!(ended.interrupted || ended.exit == 137 || ended.exit == 1, "{report:?}");
+    assert!(
+        ended.interrupted || ended.exit == 137 || ended.exit == 1,
+        "{report:?}"
+    );
     if ended.interrupted || ended.exit == 137 {
         assert_eq!(report.end, PhaseEnd::LimitHit(LimitKind::Memory), "{report:?}");
     }

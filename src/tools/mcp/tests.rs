@@ -3,6 +3,7 @@
 mod command;
 mod fake;
 mod listing;
+mod unasked;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

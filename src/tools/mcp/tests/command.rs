@@ -65,6 +65,21 @@ async fn a_command_that_ends_within_a_call_is_quoted_and_started_again(
 }
 
 #[tokio::test]
+async fn a_command_that_asks_without_an_end_is_left_and_one_that_waits_for_its_answers_is_not() {
+    let raised = raised(add(&command("ask"), LONG).await);
+    assert!(
+        raised.message.contains("sent requests that nobody asked for"),
+        "{}",
+        raised.message
+    );
+    assert_eq!(
+        (raised.kind, raised.was_sent),
+        (RaisedKind::RuntimeError, Sent::Perhaps)
+    );
+    assert_eq!(add(&command("ping"), LONG).await, Called::Returned(json!(5)));
+}
+
+#[tokio::test]
 async fn a_command_that_says_nothing_is_left_in_time() {
     let raised = raised(add(&command("hang"), Duration::from_secs(2)).await);
     assert_eq!(
