@@ -14,7 +14,7 @@ use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
 use rmcp::{ClientHandler, Peer, RoleClient};
 use tokio_util::sync::CancellationToken;
 
-use super::command::{Command, Process};
+use super::command::{AllowedCommand, Command, Process};
 use super::fault::Fault;
 use super::transport::{HttpClient, Post};
 use super::unasked::{Counted, Left};
@@ -38,8 +38,8 @@ pub(crate) enum McpServer {
     },
     /// By the standard streams of a process that is started for it.
     Command {
-        /// Program and arguments.
-        argv: Vec<String>,
+        /// The program, which whoever runs this process has allowed to be started.
+        command: AllowedCommand,
         /// Variables beside those that every server gets.
         env: Vec<(String, Secret)>,
     },
@@ -64,7 +64,9 @@ impl Connector {
                 let target = Target::new(&options.name, Method::POST, url, &headers, options.gate)?;
                 Endpoint::Http(Arc::new(target))
             }
-            McpServer::Command { argv, env } => Endpoint::Command(Command::new(&options.name, argv, env)?),
+            McpServer::Command { command, env } => {
+                Endpoint::Command(Command::new(&options.name, command, env)?)
+            }
         };
         Ok(Self {
             endpoint,

@@ -2,10 +2,15 @@
 
 use super::*;
 
+fn allowed(words: &[&str]) -> AllowedCommand {
+    let argv = words.iter().map(|word| (*word).to_owned()).collect();
+    AllowedCommand::by_the_user(argv, OnStart::default())
+}
+
 fn command(behaviour: &str) -> McpClient {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tools/mcp/tests/server.py");
     let server = McpServer::Command {
-        argv: ["python3", script, behaviour].map(str::to_owned).to_vec(),
+        command: allowed(&["python3", script, behaviour]),
         env: vec![("TOKEN".to_owned(), Secret::new(TOKEN))],
     };
     client_of(server, "http://unused.invalid")
@@ -93,7 +98,7 @@ async fn a_command_that_does_not_start_is_named() {
     let error = list(&command("broken"), &[]).await.unwrap_err();
     assert!(error.to_string().contains("no module named tiny"), "{error}");
     let server = McpServer::Command {
-        argv: vec!["no-such-program".to_owned()],
+        command: allowed(&["no-such-program"]),
         env: Vec::new(),
     };
     let error = list(&client_of(server, "http://unused.invalid"), &[])
