@@ -20,7 +20,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use self::call::Call;
-pub(crate) use self::command::{AllowedCommand, OnStart};
+pub(crate) use self::command::{AllowedCommand, OnStart, kill_servers};
 use self::fault::Fault;
 pub(crate) use self::listing::McpTool;
 pub(crate) use self::session::McpServer;

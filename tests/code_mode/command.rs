@@ -1,10 +1,12 @@
 //! Tools of a server that is a program of this machine.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use rstest::rstest;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -102,6 +104,11 @@ impl Commanded {
         let mut records = runs.map(|run| run.unwrap().path().join("question.json"));
         records.find(|record| record.is_file()).unwrap()
     }
+}
+
+fn kill(child: &Child, signal: Signal) {
+    let id = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(id, signal).unwrap();
 }
 
 const ALLOWED: [&str; 1] = ["--allow-command"];
@@ -242,4 +249,34 @@ fn a_question_goes_on_with_no_other_program_than_its_manifest_names() {
     expect_code(&honest, 0);
     assert_eq!(document(&honest)["value"]["sum"], 3);
     assert!(case.was_started());
+}
+
+#[rstest]
+#[case::interrupted_twice(Signal::INT)]
+#[case::the_terminal_is_gone(Signal::HUP)]
+#[case::ended_by_others(Signal::TERM)]
+fn a_server_that_ignores_the_end_of_its_input_ends_with_a_command_that_is_left_at_once(
+    #[case] signal: Signal,
+) {
+    let case = Commanded::new("await slow()", "stays");
+    let mut tools = case.0.tools();
+    tools.push(json!({"name": "sums", "mcp": {"command": ["python3", SERVER, "stays"]}}));
+    case.0.agent(&tools);
+    let mut child = case
+        .command(&ALLOWED)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Its second call has no answer, so that the first signal waits for it.
+    case.0.shop.until("slow");
+    kill(&child, signal);
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(
+        told.any(|line| line.unwrap().contains("stopping;")),
+        "it ended at the first signal"
+    );
+    kill(&child, signal);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    case.expect_its_end();
 }

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use std::sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use std::{fmt, io};
@@ -115,6 +115,7 @@ impl Command {
             .filter_map(|name| Some((*name, std::env::var_os(name)?)));
         let given = self.env.iter().map(|(name, value)| (name, value.expose()));
         (self.told.0)(&self.server, &self.line);
+        let mut groups = groups();
         let mut child = tokio::process::Command::new(&self.program)
             .args(&self.args)
             .env_clear()
@@ -140,6 +141,9 @@ impl Command {
             exceeded: Arc::clone(&sent_too_much),
         };
         let (group, status) = Group::watch(child).map_err(|error| self.not_started(&error))?;
+        groups.retain(|other| other.strong_count() > 0);
+        groups.push(Arc::downgrade(&group.0));
+        drop(groups);
         let process = Process {
             _group: group,
             status,
@@ -195,8 +199,28 @@ impl Process {
     }
 }
 
+/// The leader of a group of processes, until they are killed.
+type Leader = SyncMutex<Option<Pid>>;
+
+/// Groups that were started by this process.
+static GROUPS: SyncMutex<Vec<Weak<Leader>>> = SyncMutex::new(Vec::new());
+
+fn groups() -> MutexGuard<'static, Vec<Weak<Leader>>> {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills every server that this process has started. For whoever ends the process without ending what uses them: no further one starts.
+pub(crate) fn kill_servers() {
+    let groups = groups();
+    for leader in groups.iter().filter_map(Weak::upgrade) {
+        Group(leader).kill();
+    }
+    // One that would start now waits for this.
+    std::mem::forget(groups);
+}
+
 /// A process and what it started, which is killed once: when that process has ended, or when this is dropped.
-struct Group(Arc<SyncMutex<Option<Pid>>>);
+struct Group(Arc<Leader>);
 
 impl Group {
     /// The group that a child leads, and its status once it has ended. What it started may hold its streams open, for which nobody waits then.
