@@ -106,7 +106,7 @@ impl McpClient {
             let why = format!(
                 "did not list its tools in time ({} s): check that it speaks MCP there; where it lists very \
                  many, name those to use in `toolNames`, after which no further page is asked for",
-                given.as_secs()
+                given.as_secs_f64().ceil()
             );
             Err(failed(why, true))
         })

@@ -280,3 +280,26 @@ fn a_server_that_ignores_the_end_of_its_input_ends_with_a_command_that_is_left_a
     assert_eq!(child.wait().unwrap().code(), Some(130));
     case.expect_its_end();
 }
+
+#[test]
+fn ctrl_c_during_the_listing_of_tools_ends_at_once() {
+    let case = Commanded::new("1", "mute");
+    let begun = Instant::now();
+    let mut child = case
+        .command(&ALLOWED)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = begun + Duration::from_secs(30);
+    while !case.0.path("listing").exists() {
+        assert!(
+            Instant::now() < deadline,
+            "the server was not asked for its tools"
+        );
+        std::thread::yield_now();
+    }
+    kill(&child, Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    case.expect_its_end();
+}

@@ -73,7 +73,13 @@ pub(crate) async fn ask(
     observe: Observe<'_>,
     stop: &Stop,
 ) -> Result<Ended, AskError> {
-    let begun = begin(picked, objects, options, output).await?;
+    let mut stopped_before = stop.clone();
+    // Nothing that is asked before the question changes anything: nobody waits for it.
+    let begun = tokio::select! {
+        biased;
+        begun = begin(picked, objects, options, output) => begun?,
+        () = stopped_before.requested() => return Err(TaskError::Interrupted.into()),
+    };
     let store = FolderStore::open(&begun.run.record()).map_err(|error| stopped(&error))?;
     let before = load(&store).await?;
     let runs = Runs::open(begun.run.root().join(CALLS))?;
