@@ -23,10 +23,12 @@ use crate::local::code_mode::answer::Ended;
 use crate::local::code_mode::error::AskError;
 use crate::local::code_mode::pick::{Asked, Picked, pick, read_history};
 use crate::local::code_mode::runner::{ask, output_folder};
+use crate::local::commands::Commands;
 use crate::local::interrupt::{self, Stop};
 use crate::local::objects::Objects;
 use crate::local::options::TaskOptions;
 use crate::pipeline::code_mode::Stage;
+use crate::tools::OnStart;
 
 /// Runs the command.
 pub(super) fn run(args: &AskArgs) -> i32 {
@@ -103,11 +105,23 @@ fn approvals(args: &AskArgs) -> Approvals {
     }
 }
 
+/// Who allows servers to be started: the command line, else whoever sits at the terminal.
+fn commands(args: &AskArgs, progress: &Arc<Progress>) -> Commands {
+    let progress = Arc::clone(progress);
+    Commands {
+        of_manifests: args.allow_command,
+        ask: is_interactive().then_some(super::approve::may_start),
+        told: OnStart::new(move |server, command| {
+            progress.lines(&warning(&format!("{server} starts `{command}` on this machine")));
+        }),
+    }
+}
+
 async fn follow(
     args: &AskArgs,
     picked: &Picked<'_>,
     objects: &Objects,
-    progress: &Progress,
+    progress: &Arc<Progress>,
     stop: &Stop,
 ) -> i32 {
     let recording = args.model.record.as_deref();
@@ -118,6 +132,7 @@ async fn follow(
     let options = TaskOptions {
         fresh: args.fresh,
         approvals: approvals(args),
+        commands: commands(args, progress),
         ..model_options(&args.model)
     };
     let output = output_folder(args.output.as_deref(), picked);

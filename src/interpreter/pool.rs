@@ -37,10 +37,18 @@ pub struct Settings {
     pub grace: Duration,
     /// Programs whose types are checked at once; others wait. Default 1.
     pub checkers: usize,
-    /// How long a check may take. Default 20 s.
+    /// How long a check may take, while others wait for it. Default 10 s; programs that a model writes take less than 50 ms.
     pub check_time: Duration,
     /// Memory of a check in bytes. Default 512 MiB.
     pub check_memory_bytes: u64,
+}
+
+impl Settings {
+    /// Memory that all checks may take together, in bytes, besides what programs take.
+    #[must_use]
+    pub fn most_check_memory(&self) -> u64 {
+        self.check_memory_bytes.saturating_mul(self.checkers as u64)
+    }
 }
 
 impl Default for Settings {
@@ -53,7 +61,7 @@ impl Default for Settings {
             memory_bytes: Limits::default().memory_bytes,
             grace: Duration::from_secs(2),
             checkers: 1,
-            check_time: Duration::from_secs(20),
+            check_time: Duration::from_secs(10),
             check_memory_bytes: 512 * 1024 * 1024,
         }
     }

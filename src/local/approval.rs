@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use tokio::sync::oneshot;
 
 use super::error::{TaskError, stopped};
+use super::terminal::on_a_thread;
 use crate::api::approval::{AnyGate, ApprovalDecision, ApprovalStatus, AwaitedApproval, Gate};
 use crate::engine::EngineError;
 use crate::ledger::{FolderStore, Store as _};
@@ -79,10 +79,9 @@ impl Approvals {
 
 /// What somebody at the terminal says.
 async fn answer(ask: Ask, gate: AnyGate, whole: String) -> Answer {
-    let (answered, answer) = oneshot::channel();
-    // A thread of its own: a runtime waits for its blocking ones, and this one may wait for a key for ever.
-    std::thread::spawn(move || answered.send(ask(gate, &whole)));
-    answer.await.unwrap_or(Answer::Later)
+    on_a_thread(move || ask(gate, &whole))
+        .await
+        .unwrap_or(Answer::Later)
 }
 
 fn decided<G: Copy>(asked: &AwaitedApproval<G>, decision: ApprovalDecision) -> ApprovalStatus<G> {

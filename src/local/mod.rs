@@ -4,6 +4,7 @@ mod adopt;
 pub(crate) mod approval;
 mod client;
 pub(crate) mod code_mode;
+pub(crate) mod commands;
 pub(crate) mod context;
 pub(crate) mod credentials;
 pub(crate) mod data_files;
@@ -26,6 +27,7 @@ pub(crate) mod propose;
 pub(crate) mod results;
 pub mod run;
 pub(crate) mod runner;
+mod terminal;
 mod yaml;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::approval::Approvals;
+use super::commands::Commands;
 use crate::api::model::Provider;
 use crate::pipeline::retry::Retry;
 use crate::sources::Given;
@@ -25,6 +26,8 @@ pub struct TaskOptions {
     pub fresh: bool,
     /// Who decides at gates.
     pub approvals: Approvals,
+    /// Who allows servers that are programs of this machine to be started.
+    pub commands: Commands,
     /// Another try of a task that has ended; `None` where nobody asks for one.
     pub retry: Option<Retry>,
     /// Further tries at each end, in order: those of the task that is replayed.

@@ -34,7 +34,7 @@ pub use request::{Evidence, limited, request, request_tokens};
 pub use resolve::{ResolveError, messages, model, question};
 pub use reuse::{Adopted, Documents, adopt, reusable_key, reuse_key};
 pub use status::{Answer, StatusContext, status};
-pub use tools::{ListedTool, McpAddress, http_tool, mcp_tools};
+pub use tools::{ListedTool, McpAddress, command_line, http_tool, mcp_tools};
 
 #[cfg(test)]
 pub(crate) mod test_support;

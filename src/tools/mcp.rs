@@ -7,6 +7,7 @@ mod listing;
 mod result;
 mod session;
 mod transport;
+mod unasked;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +20,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use self::call::Call;
+pub(crate) use self::command::{AllowedCommand, OnStart, kill_servers};
 use self::fault::Fault;
 pub(crate) use self::listing::McpTool;
 pub(crate) use self::session::McpServer;
@@ -90,7 +92,7 @@ impl McpClient {
                 Err(listing::Failed::Tools(error)) => Err(error),
                 Err(listing::Failed::Service(error)) => {
                     self.forget(&session).await;
-                    let raised = self.failure(&session, &Post::default(), error).await.raised;
+                    let raised = self.failure(&session, session.last(), error).await.raised;
                     Err(failed(
                         format!("did not list its tools: it {}", raised.message),
                         true,
@@ -104,7 +106,7 @@ impl McpClient {
             let why = format!(
                 "did not list its tools in time ({} s): check that it speaks MCP there; where it lists very \
                  many, name those to use in `toolNames`, after which no further page is asked for",
-                given.as_secs()
+                given.as_secs_f64().ceil()
             );
             Err(failed(why, true))
         })
@@ -233,13 +235,16 @@ impl McpClient {
             )
             .into(),
             error => {
-                let cause = session.last_words().await.unwrap_or_else(|| error.to_string());
-                let cause = session.redactor().excerpt(&cause, LONGEST_TEXT);
                 let was_sent = if session.is_http() {
                     post.was_sent()
                 } else {
                     Sent::Perhaps
                 };
+                if let Some(fault) = session.left_for() {
+                    return fault.failure(was_sent);
+                }
+                let cause = session.last_words().await.unwrap_or_else(|| error.to_string());
+                let cause = session.redactor().excerpt(&cause, LONGEST_TEXT);
                 Failure {
                     raised: raised(
                         RaisedKind::ConnectionError,

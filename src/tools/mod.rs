@@ -18,7 +18,7 @@ mod tries;
 pub(crate) use call::{Called, Raised, RaisedKind, Sent};
 pub(crate) use error::{ListBound, ToolError};
 pub(crate) use http::{HttpTool, HttpToolOptions};
-pub(crate) use mcp::{McpClient, McpOptions, McpServer, McpTool};
+pub(crate) use mcp::{AllowedCommand, McpClient, McpOptions, McpServer, McpTool, OnStart, kill_servers};
 
 /// Largest reply that is read where nothing else is set, bytes after decompression.
 pub(crate) const DEFAULT_MAX_BYTES: usize = 1024 * 1024;

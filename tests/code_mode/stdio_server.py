@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -29,6 +30,9 @@ def call(params):
 
 
 def answer(request):
+    if sys.argv[1] == "mute" and request["method"] == "tools/list":
+        with open("listing", "w"):
+            signal.pause()
     if request["method"] == "initialize":
         version = request["params"]["protocolVersion"]
         return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "tiny", "version": "1"}}
@@ -37,6 +41,10 @@ def answer(request):
     return call(request["params"]) if request["method"] == "tools/call" else None
 
 
+if sys.argv[1] == "stays":
+    # Neither the end of its input nor that of a terminal ends it.
+    for ends in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(ends, signal.SIG_IGN)
 # Of the same group; it would live on for an hour.
 child = subprocess.Popen(["sleep", "3600"])
 with open("pids", "w") as pids:
@@ -48,3 +56,5 @@ for line in sys.stdin:
     result = answer(request)
     reply = {"error": {"code": -32601, "message": "method not found"}} if result is None else {"result": result}
     print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **reply}), flush=True)
+if sys.argv[1] == "stays":
+    signal.pause()

@@ -27,6 +27,17 @@ pub(in crate::cli) fn ask(gate: AnyGate, whole: &str) -> Answer {
     }
 }
 
+/// Asks whether a program of this machine may be started.
+pub(in crate::cli) fn may_start(command: &str) -> bool {
+    if let Some(caution) = caution(command) {
+        let _ = writeln!(io::stderr().lock(), "! {}", caution.replace("above", "below"));
+    }
+    is_yes(&answer(&format!(
+        "Start `{}` on this machine? [y/N] ",
+        spelled_out(command).replace('\n', "\\n")
+    )))
+}
+
 /// What a terminal shows of a text that others wrote.
 fn shown(whole: &str) -> String {
     let mut shown = format!("\n{}\n\n", spelled_out(whole.trim_end()));

@@ -42,6 +42,9 @@ Examples:
   # A call waits for a decision (requireApproval), and nobody sits at a terminal
   kubectl-codegen ask -f agents.yaml \"Refund order 7\" --approve 5c0d...
 
+  # A server that is a program of this machine, and nobody sits at a terminal
+  kubectl-codegen ask -f agents.yaml --allow-command \"What is late?\"
+
   # Recorded replies: no key, no model; for a script
   kubectl-codegen ask -f agents.yaml --replay replies.jsonl -o json \"What is late?\" | jq .value";
 
@@ -100,6 +103,10 @@ pub struct AskArgs {
     /// Reject it: the program gets a `PermissionError`. May be repeated.
     #[arg(long, requires = "asked", value_name = "HASH", value_parser = hash, help_heading = "Decisions")]
     pub reject: Vec<String>,
+    /// Start the MCP servers that the manifests name as a program of this machine (mcp.command), which may do there what you may. Without it
+    /// each is asked about once, at a terminal.
+    #[arg(long, requires = "asked", help_heading = "Decisions")]
+    pub allow_command: bool,
     /// The model, what is sent to it and what is replayed instead.
     #[command(flatten)]
     pub model: ModelArgs,

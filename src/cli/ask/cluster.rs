@@ -211,7 +211,7 @@ fn spent(name: &str, status: &CodeModeRunStatus) -> Vec<Line> {
     let tokens = status.tokens.as_ref().map_or(0, |tokens| tokens.total);
     let spent = format!(
         "{}, {} tokens",
-        count(number(status.attempt.into()), "program"),
+        count(number(status.model_calls.into()), "program"),
         thousands(number(tokens))
     );
     let is_answered = status.answer.is_some();

@@ -109,7 +109,8 @@ pub(super) fn end(ended: &Ended) -> Vec<Line> {
     let tokens = status.tokens.as_ref().map_or(0, |tokens| tokens.total);
     let spent = format!(
         "{}, {} tokens",
-        count(number(status.attempt.into()), "program"),
+        // Those that came: one that the model was asked for in vain is none.
+        count(number(status.model_calls.into()), "program"),
         thousands(number(tokens))
     );
     vec![
@@ -122,6 +123,7 @@ pub(super) fn end(ended: &Ended) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::code_mode::CodeModeRunStatus;
     use crate::cli::paint::paint;
 
     fn lines(event: &Happened) -> Vec<String> {
@@ -149,6 +151,32 @@ mod tests {
             lines(&call(4, Some("ValueError: no such base"))),
             ["! call 4        exchange_rate raised ValueError: no such base"]
         );
+    }
+
+    /// The first line at the end of a question after some replies of the model.
+    fn spent(replies: i32) -> String {
+        let ended = Ended {
+            stage: Stage::Writing,
+            status: CodeModeRunStatus {
+                attempt: 1,
+                model_calls: replies,
+                ..CodeModeRunStatus::default()
+            },
+            answer: None,
+            conversation: None,
+            code: None,
+            folder: "out".into(),
+            notices: Vec::new(),
+            recording: String::new(),
+            stopped: None,
+        };
+        paint(&end(&ended)[0], false)
+    }
+
+    #[test]
+    fn a_program_that_the_model_was_asked_for_in_vain_is_not_counted() {
+        assert_eq!(spent(0), "! spent         0 programs, 0 tokens");
+        assert_eq!(spent(1), "! spent         1 program, 0 tokens");
     }
 
     #[test]

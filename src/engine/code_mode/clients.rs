@@ -13,8 +13,8 @@ use crate::egress::EgressGate;
 use crate::model::Secret;
 use crate::pipeline::code_mode::{ListedTool, SourcedTool, ToolOrigin};
 use crate::tools::{
-    Called, DEFAULT_MAX_BYTES, HttpTool, HttpToolOptions, McpClient, McpOptions, McpServer, McpTool, Raised,
-    Sent, ToolError,
+    AllowedCommand, Called, DEFAULT_MAX_BYTES, HttpTool, HttpToolOptions, McpClient, McpOptions, McpServer,
+    McpTool, Raised, Sent, ToolError,
 };
 
 /// Headers with their values.
@@ -100,18 +100,26 @@ impl ToolClients {
                 let client = server(&tool.tool.name, url, values, self.gate.clone())?;
                 self.servers.insert(server_key(url, headers), client);
             }
-            // Whoever runs this process wrote the commands, too: what is frozen in a cluster may be anybody's.
-            ToolOrigin::McpCommand { .. } if self.gate.is_some() => {
+            // What is frozen may be anybody's: whoever starts a program of this machine adds its client.
+            ToolOrigin::McpCommand { .. } => {
                 return Err(ToolError::Command {
                     tool: tool.tool.name.clone(),
                 });
             }
-            ToolOrigin::McpCommand { command, .. } => {
-                let client = command_server(&tool.tool.name, command)?;
-                self.servers.insert(command_key(command), client);
-            }
             ToolOrigin::Task { .. } | ToolOrigin::Program { .. } => {}
         }
+        Ok(())
+    }
+
+    /// Adds the client of a server that is a program of this machine.
+    pub fn add_command(
+        &mut self,
+        tool: &str,
+        argv: &[String],
+        command: &AllowedCommand,
+    ) -> Result<(), ToolError> {
+        let client = command_server(tool, command)?;
+        self.servers.insert(command_key(argv), client);
         Ok(())
     }
 
@@ -165,11 +173,11 @@ pub(crate) fn command_key(command: &[String]) -> String {
 }
 
 /// A client of a server that is a program of this machine. It gets no variables but those that every such server gets.
-pub(crate) fn command_server(name: &str, command: &[String]) -> Result<McpClient, ToolError> {
+pub(crate) fn command_server(name: &str, command: &AllowedCommand) -> Result<McpClient, ToolError> {
     McpClient::new(McpOptions {
         name: name.to_owned(),
         server: McpServer::Command {
-            argv: command.to_vec(),
+            command: command.clone(),
             env: Vec::new(),
         },
         max_bytes: DEFAULT_MAX_BYTES,
@@ -249,7 +257,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::tools::RaisedKind;
+    use crate::tools::{OnStart, RaisedKind};
 
     fn failed(was_sent: Sent) -> Called {
         Called::Raised(Raised {
@@ -289,8 +297,10 @@ mod tests {
         let error = clients.add(&of_a_command(), Headers::new()).unwrap_err();
         assert!(error.to_string().contains("give mcp.url"), "{error}");
         assert!(clients.servers.is_empty());
+        let argv = ["touch", "made"].map(str::to_owned);
+        let allowed = AllowedCommand::by_the_user(argv.to_vec(), OnStart::default());
         let mut clients = ToolClients::new(None, Servers::new());
-        clients.add(&of_a_command(), Headers::new()).unwrap();
+        clients.add_command("add", &argv, &allowed).unwrap();
         assert!(clients.needs(&of_a_command()).is_none());
     }
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use codegen_interpreter::{Limits, Outcome, Program};
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::support::{double, limits, program, raise, run, run_with};
@@ -65,6 +66,20 @@ async fn recursion_ends_with_an_exception_that_the_program_can_catch() {
     assert_eq!(course.value(), json!("maximum recursion depth exceeded"));
     let raised = run("def f(n): return f(n + 1)\nf(0)").await.raised();
     assert_eq!((raised.kind.as_str(), raised.line), ("RecursionError", Some(1)));
+}
+
+#[rstest]
+#[case::time("for i in range(300_000): pass\n7", Limits { time_ms: 1, ..limits() }, "TimeoutError")]
+#[case::memory("x = []\nfor i in range(50_000): x.append(str(i))\n7", Limits { memory_bytes: 1024 * 1024, ..limits() }, "MemoryError")]
+#[case::depth("def f(n): return n and f(n - 1)\nf(200)\n7", Limits { recursion: 100, ..limits() }, "RecursionError")]
+#[tokio::test]
+async fn past_a_limit_that_is_wider_the_same_program_goes_on(
+    #[case] code: &str,
+    #[case] narrow: Limits,
+    #[case] kind: &str,
+) {
+    assert_eq!(run_with(bounded(code, narrow), double).await.raised().kind, kind);
+    assert_eq!(run_with(bounded(code, limits()), double).await.value(), json!(7));
 }
 
 #[tokio::test]

@@ -3,13 +3,14 @@
 use super::error::AskError;
 use super::headers::headers;
 use crate::engine::code_mode::clients::{Servers, ToolClients};
+use crate::local::commands::Allowed;
 use crate::local::objects::Objects;
-use crate::pipeline::code_mode::SourcedTool;
+use crate::pipeline::code_mode::{SourcedTool, ToolOrigin};
 
 /// A client for each of `tools`; `servers` are those that there are already. Nothing is sent.
 pub(super) fn clients(
     tools: &[SourcedTool],
-    servers: Servers,
+    (servers, allowed): (Servers, &Allowed),
     namespace: &str,
     objects: &Objects,
 ) -> Result<ToolClients, AskError> {
@@ -17,7 +18,12 @@ pub(super) fn clients(
     let mut clients = ToolClients::new(None, servers);
     for tool in tools {
         if let Some(server) = clients.needs(tool) {
-            let field = format!("{} of {}", server.field, tool.tool.name);
+            let name = &tool.tool.name;
+            if let ToolOrigin::McpCommand { command, .. } = &tool.origin {
+                clients.add_command(name, command, allowed.command(name, command)?)?;
+                continue;
+            }
+            let field = format!("{} of {name}", server.field);
             let values = headers(server.headers, (&field, server.url), namespace, objects)?;
             clients.add(tool, values)?;
         }

@@ -3,6 +3,7 @@
 use crate::api::secret_use::SecretRefusal;
 use crate::api::validate::Fault;
 use crate::engine::code_mode::CodeModeError;
+use crate::local::commands::NotAllowed;
 use crate::local::credentials::CredentialError;
 use crate::local::error::TaskError;
 use crate::local::folder::FolderError;
@@ -86,6 +87,9 @@ pub(crate) enum AskError {
         /// The tool.
         tool: String,
     },
+    /// A tool's server is a program that nobody has allowed to be started.
+    #[error(transparent)]
+    Command(#[from] NotAllowed),
     /// A tool names a server that an object of a cluster describes.
     #[error("serverRef of tool `{tool}`: a RemoteMCPServer is an object of a cluster; give mcp.url here")]
     ServerRef {

@@ -13,6 +13,7 @@ use super::programs::{Programs, program};
 use crate::api::CodeGenAgent;
 use crate::api::code_mode::{McpTool, Skill, ToolSource};
 use crate::engine::code_mode::clients::{Servers, command_key, command_server, listed, server, server_key};
+use crate::local::commands::Allowed;
 use crate::local::objects::Objects;
 use crate::local::options::ModelOverrides;
 use crate::local::run::Finished;
@@ -42,10 +43,11 @@ pub(super) async fn resolve(
     picked: &Picked<'_>,
     objects: &Objects,
     overrides: &ModelOverrides,
+    allowed: &Allowed,
 ) -> Result<Resolved, AskError> {
     let skills = skills(picked, objects)?;
     let sources = picked.agent.spec.tools.iter();
-    let found = try_join_all(sources.map(|source| tools_of(source, picked, objects))).await?;
+    let found = try_join_all(sources.map(|source| tools_of(source, picked, objects, allowed))).await?;
     let mut tools = Vec::new();
     let mut servers = Servers::new();
     let mut programs = Programs::new();
@@ -152,7 +154,12 @@ struct Found {
     program: Option<(String, Finished)>,
 }
 
-async fn tools_of(source: &ToolSource, picked: &Picked<'_>, objects: &Objects) -> Result<Found, AskError> {
+async fn tools_of(
+    source: &ToolSource,
+    picked: &Picked<'_>,
+    objects: &Objects,
+    allowed: &Allowed,
+) -> Result<Found, AskError> {
     if let Some(http) = &source.http {
         return Ok(Found {
             tools: vec![http_tool(source, http)],
@@ -160,7 +167,7 @@ async fn tools_of(source: &ToolSource, picked: &Picked<'_>, objects: &Objects) -
         });
     }
     if let Some(mcp) = &source.mcp {
-        return of_a_server(source, mcp, picked.namespace(), objects).await;
+        return of_a_server(source, mcp, picked.namespace(), objects, allowed).await;
     }
     if let Some(task) = &source.task_ref {
         let (tool, finished) = program(source, task, picked, objects).await?;
@@ -180,6 +187,7 @@ async fn of_a_server(
     mcp: &McpTool,
     namespace: &str,
     objects: &Objects,
+    allowed: &Allowed,
 ) -> Result<Found, AskError> {
     let field = format!("mcp.url of {}", source.name);
     let Some(address) = McpAddress::of(mcp) else {
@@ -193,7 +201,10 @@ async fn of_a_server(
             // Whoever runs this command wrote the address.
             (server(&source.name, url, values, None)?, server_key(url, wanted))
         }
-        McpAddress::Command(command) => (command_server(&source.name, command)?, command_key(command)),
+        McpAddress::Command(argv) => {
+            let command = allowed.command(&source.name, argv)?;
+            (command_server(&source.name, command)?, command_key(argv))
+        }
     };
     let deadline = Instant::now() + LIST_DEADLINE;
     let tools = client.list_tools(&mcp.tool_names, deadline).await?;

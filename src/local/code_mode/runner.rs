@@ -27,6 +27,7 @@ use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, PULSE, S
 use crate::ledger::{FolderStore, Ledger, Store as _, StoreError, export_replies};
 use crate::local::approval::Approvals;
 use crate::local::client;
+use crate::local::commands::{Commands, of_sources, of_tools};
 use crate::local::credentials::ModelCredentials;
 use crate::local::error::TaskError;
 use crate::local::folder::{DEFAULT_OUTPUT, RevisionFolder, TaskFolder};
@@ -72,7 +73,13 @@ pub(crate) async fn ask(
     observe: Observe<'_>,
     stop: &Stop,
 ) -> Result<Ended, AskError> {
-    let begun = begin(picked, objects, options, output).await?;
+    let mut stopped_before = stop.clone();
+    // Nothing that is asked before the question changes anything: nobody waits for it.
+    let begun = tokio::select! {
+        biased;
+        begun = begin(picked, objects, options, output) => begun?,
+        () = stopped_before.requested() => return Err(TaskError::Interrupted.into()),
+    };
     let store = FolderStore::open(&begun.run.record()).map_err(|error| stopped(&error))?;
     let before = load(&store).await?;
     let runs = Runs::open(begun.run.root().join(CALLS))?;
@@ -86,7 +93,7 @@ pub(crate) async fn ask(
     } else {
         let Tools { clients, programs } = match begun.tools {
             Some(tools) => tools,
-            None => tools_again(&begun.frozen, picked, objects).await?,
+            None => tools_again(&begun.frozen, picked, objects, &options.commands).await?,
         };
         notices.extend(programs.values().flat_map(|finished| finished.notices.clone()));
         let caller = Caller {
@@ -158,10 +165,19 @@ struct Tools {
 }
 
 /// The tools of a question that goes on.
-async fn tools_again(frozen: &Frozen, picked: &Picked<'_>, objects: &Objects) -> Result<Tools, AskError> {
+async fn tools_again(
+    frozen: &Frozen,
+    picked: &Picked<'_>,
+    objects: &Objects,
+    commands: &Commands,
+) -> Result<Tools, AskError> {
     let question = &frozen.question;
+    // The record may be anybody's: what it starts is asked about as what the manifests start is.
+    let of_manifests = of_sources(&picked.agent.spec.tools).into_keys().collect();
+    let allowed = commands.allow(of_tools(&question.tools), &of_manifests).await?;
+    let servers = (Servers::new(), &allowed);
     Ok(Tools {
-        clients: clients(&question.tools, Servers::new(), &question.namespace, objects)?,
+        clients: clients(&question.tools, servers, &question.namespace, objects)?,
         programs: same_programs(&question.tools, &frozen.programs, picked, objects).await?,
     })
 }
@@ -196,11 +212,15 @@ async fn begin(
             notices,
         });
     }
+    let wanted = of_sources(&picked.agent.spec.tools);
+    let of_manifests = wanted.keys().cloned().collect();
+    let allowed = options.commands.allow(wanted, &of_manifests).await?;
     let Resolved {
         question,
         servers,
         programs,
-    } = resolve(picked, objects, &options.model).await?;
+    } = resolve(picked, objects, &options.model, &allowed).await?;
+    let servers = (servers, &allowed);
     let clients = clients(&question.tools, servers, &question.namespace, objects)?;
     let distinct: String = std::iter::repeat_with(fastrand::alphanumeric)
         .take(KEY_CHARACTERS)

@@ -73,9 +73,17 @@ impl fmt::Display for McpAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Url { url, .. } => write!(f, "at {url}"),
-            Self::Command(command) => write!(f, "(`{}`)", command.join(" ")),
+            Self::Command(command) => write!(f, "(`{}`)", command_line(command)),
         }
     }
+}
+
+/// A command as a shell would take it, so that its words can be told from each other.
+#[must_use]
+pub fn command_line(argv: &[String]) -> String {
+    let words = argv.iter().map(String::as_str);
+    // A NUL alone cannot be quoted, and no program is started with one.
+    shlex::try_join(words).unwrap_or_else(|_| argv.join(" "))
 }
 
 /// The tool that one request is.

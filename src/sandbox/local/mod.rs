@@ -44,14 +44,7 @@ impl LocalSandbox {
 
     /// A sandbox that stores its environments where `CODEGEN_CACHE_DIR` says, else in the user's cache folder.
     pub fn for_user() -> Result<Self, SandboxError> {
-        if let Some(folder) = std::env::var_os(CACHE_VARIABLE).filter(|folder| !folder.is_empty()) {
-            return Ok(Self::new(folder));
-        }
-        let strategy = etcetera::choose_base_strategy().map_err(|_| SandboxError::IsolationUnavailable {
-            cause: "the user has no home folder to cache environments in".into(),
-            remedy: format!("set {CACHE_VARIABLE} to a folder"),
-        })?;
-        Ok(Self::new(strategy.cache_dir().join("codegen-operator")))
+        user_cache().map(Self::new)
     }
 
     /// The same, which makes environments anew that are there, for itself and whoever comes after it.
@@ -92,6 +85,18 @@ impl LocalSandbox {
     pub fn probe(&self) -> Result<(), SandboxError> {
         isolation::find_bubblewrap().map(drop)
     }
+}
+
+/// The folder of what is kept for this user: where `CODEGEN_CACHE_DIR` says, else in the user's cache folder.
+pub fn user_cache() -> Result<PathBuf, SandboxError> {
+    if let Some(folder) = std::env::var_os(CACHE_VARIABLE).filter(|folder| !folder.is_empty()) {
+        return Ok(folder.into());
+    }
+    let strategy = etcetera::choose_base_strategy().map_err(|_| SandboxError::IsolationUnavailable {
+        cause: "the user has no home folder to cache environments in".into(),
+        remedy: format!("set {CACHE_VARIABLE} to a folder"),
+    })?;
+    Ok(strategy.cache_dir().join("codegen-operator"))
 }
 
 impl Sandbox for LocalSandbox {

@@ -1,12 +1,12 @@
 //! MCP servers that are a process of this machine, spoken to over its standard streams.
 
-use std::io;
 use std::pin::Pin;
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use std::sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use std::{fmt, io};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::model::Secret;
+use crate::pipeline::code_mode::command_line;
 use crate::pipeline::redact::Redactor;
 use crate::tools::ToolError;
 
@@ -27,9 +28,51 @@ const LONGEST_WORDS: usize = 400;
 /// Time for what a process said last to arrive.
 const WORDS_DEADLINE: Duration = Duration::from_millis(500);
 
+/// A program with its arguments that whoever runs this process has allowed to be started.
+#[derive(Clone, Debug)]
+pub(crate) struct AllowedCommand {
+    argv: Vec<String>,
+    told: OnStart,
+}
+
+impl AllowedCommand {
+    /// For whoever has asked the user, and nobody else.
+    pub const fn by_the_user(argv: Vec<String>, told: OnStart) -> Self {
+        Self { argv, told }
+    }
+}
+
+/// Takes the name of a server, and its command.
+type Report = dyn Fn(&str, &str) + Send + Sync;
+
+/// Is told of each start before it.
+#[derive(Clone)]
+pub(crate) struct OnStart(Arc<Report>);
+
+impl OnStart {
+    pub fn new(told: impl Fn(&str, &str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(told))
+    }
+}
+
+impl Default for OnStart {
+    fn default() -> Self {
+        Self::new(|_, _| {})
+    }
+}
+
+impl fmt::Debug for OnStart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnStart")
+    }
+}
+
 /// A command that is a server.
 #[derive(Clone, Debug)]
 pub(super) struct Command {
+    server: String,
+    line: String,
+    told: OnStart,
     program: String,
     args: Vec<String>,
     env: Vec<(String, Secret)>,
@@ -37,8 +80,9 @@ pub(super) struct Command {
 }
 
 impl Command {
-    pub fn new(name: &str, argv: Vec<String>, env: Vec<(String, Secret)>) -> Result<Self, ToolError> {
-        let mut argv = argv.into_iter();
+    pub fn new(name: &str, command: AllowedCommand, env: Vec<(String, Secret)>) -> Result<Self, ToolError> {
+        let line = command_line(&command.argv);
+        let mut argv = command.argv.into_iter();
         let Some(program) = argv.next().filter(|program| !program.is_empty()) else {
             return Err(ToolError::Server {
                 server: name.to_owned(),
@@ -50,6 +94,9 @@ impl Command {
             .iter()
             .map(|(name, value)| (name.clone(), value.expose().to_owned()));
         Ok(Self {
+            server: name.to_owned(),
+            line,
+            told: command.told,
             program,
             args: argv.collect(),
             redactor: Redactor::new(values),
@@ -67,6 +114,8 @@ impl Command {
             .iter()
             .filter_map(|name| Some((*name, std::env::var_os(name)?)));
         let given = self.env.iter().map(|(name, value)| (name, value.expose()));
+        (self.told.0)(&self.server, &self.line);
+        let mut groups = groups();
         let mut child = tokio::process::Command::new(&self.program)
             .args(&self.args)
             .env_clear()
@@ -92,6 +141,9 @@ impl Command {
             exceeded: Arc::clone(&sent_too_much),
         };
         let (group, status) = Group::watch(child).map_err(|error| self.not_started(&error))?;
+        groups.retain(|other| other.strong_count() > 0);
+        groups.push(Arc::downgrade(&group.0));
+        drop(groups);
         let process = Process {
             _group: group,
             status,
@@ -147,8 +199,28 @@ impl Process {
     }
 }
 
+/// The leader of a group of processes, until they are killed.
+type Leader = SyncMutex<Option<Pid>>;
+
+/// Groups that were started by this process.
+static GROUPS: SyncMutex<Vec<Weak<Leader>>> = SyncMutex::new(Vec::new());
+
+fn groups() -> MutexGuard<'static, Vec<Weak<Leader>>> {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills every server that this process has started. For whoever ends the process without ending what uses them: no further one starts.
+pub(crate) fn kill_servers() {
+    let groups = groups();
+    for leader in groups.iter().filter_map(Weak::upgrade) {
+        Group(leader).kill();
+    }
+    // One that would start now waits for this.
+    std::mem::forget(groups);
+}
+
 /// A process and what it started, which is killed once: when that process has ended, or when this is dropped.
-struct Group(Arc<SyncMutex<Option<Pid>>>);
+struct Group(Arc<Leader>);
 
 impl Group {
     /// The group that a child leads, and its status once it has ended. What it started may hold its streams open, for which nobody waits then.

@@ -31,6 +31,14 @@ pub(super) enum Fault {
     /// A message above the limit.
     #[error("replied with more than {0} bytes, the limit: ask it for less at a time")]
     TooLarge(usize),
+    /// More events than the limit, and no reply among them.
+    #[error("sent more than {0} bytes before its reply, the limit: check the server's log")]
+    TooMuch(usize),
+    /// More of what it was not asked for than a session takes.
+    #[error(
+        "sent {0} that nobody asked for, without an end: check that this is where it speaks MCP, and the server's log"
+    )]
+    Unasked(&'static str),
     /// An answer that is an error.
     #[error("answered {status}{}{}", quoted(.said), hint(*.status))]
     Status {
@@ -69,6 +77,8 @@ impl Fault {
             Self::NotSent(_) => (RaisedKind::ConnectionError, Sent::No, Repeat::Always),
             Self::Refused(_) => (RaisedKind::ConnectionError, Sent::No, Repeat::Never),
             Self::Cut(_) | Self::SessionLost => (RaisedKind::ConnectionError, was_sent, Repeat::IfIdempotent),
+            // The tool may be at work on it all the same.
+            Self::TooMuch(_) | Self::Unasked(_) => (RaisedKind::RuntimeError, was_sent, Repeat::Never),
             Self::TooLarge(_) | Self::Protocol(_) => {
                 (RaisedKind::RuntimeError, Sent::Answered, Repeat::Never)
             }

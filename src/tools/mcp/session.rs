@@ -14,9 +14,10 @@ use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
 use rmcp::{ClientHandler, Peer, RoleClient};
 use tokio_util::sync::CancellationToken;
 
-use super::command::{Command, Process};
+use super::command::{AllowedCommand, Command, Process};
 use super::fault::Fault;
-use super::transport::HttpClient;
+use super::transport::{HttpClient, Post};
+use super::unasked::{Counted, Left};
 use super::{LONGEST_TEXT, McpOptions};
 use crate::model::Secret;
 use crate::pipeline::causes::with_causes;
@@ -37,8 +38,8 @@ pub(crate) enum McpServer {
     },
     /// By the standard streams of a process that is started for it.
     Command {
-        /// Program and arguments.
-        argv: Vec<String>,
+        /// The program, which whoever runs this process has allowed to be started.
+        command: AllowedCommand,
         /// Variables beside those that every server gets.
         env: Vec<(String, Secret)>,
     },
@@ -63,7 +64,9 @@ impl Connector {
                 let target = Target::new(&options.name, Method::POST, url, &headers, options.gate)?;
                 Endpoint::Http(Arc::new(target))
             }
-            McpServer::Command { argv, env } => Endpoint::Command(Command::new(&options.name, argv, env)?),
+            McpServer::Command { command, env } => {
+                Endpoint::Command(Command::new(&options.name, command, env)?)
+            }
         };
         Ok(Self {
             endpoint,
@@ -86,8 +89,10 @@ impl Connector {
         let abandoned = handshake.clone().drop_guard();
         let client = HttpClient::new(Arc::clone(target), client, handshake, self.max_bytes);
         let transport = StreamableHttpClientTransport::with_client(client.clone(), client.config());
-        let service = shake_hands(transport).await.map_err(|error| {
-            let fault = client.last_fault().or_else(|| fault_of(&error));
+        let left = Left::default();
+        let service = shake_hands(transport, &left).await.map_err(|error| {
+            let fault = left.fault().or_else(|| client.last().fault());
+            let fault = fault.or_else(|| fault_of(&error));
             fault.map_or_else(
                 || NoSession::Handshake(target.redactor.excerpt(&with_causes(&error), LONGEST_TEXT)),
                 NoSession::Fault,
@@ -97,20 +102,28 @@ impl Connector {
         Ok(Session {
             service,
             redactor: target.redactor.clone(),
+            left,
+            last: client.last().clone(),
             process: None,
         })
     }
 
     async fn start(&self, command: &Command) -> Result<Session, NoSession> {
         let (process, input, output) = command.start(self.max_bytes).map_err(NoSession::Start)?;
-        let service = shake_hands((output, input)).await;
+        let left = Left::default();
+        let service = shake_hands((output, input), &left).await;
         match service {
             Ok(service) => Ok(Session {
                 service,
                 redactor: command.redactor().clone(),
+                left,
+                last: Post::default(),
                 process: Some(process),
             }),
             Err(error) => {
+                if let Some(fault) = left.fault() {
+                    return Err(NoSession::Fault(fault));
+                }
                 let why = process.last_words().await.unwrap_or_else(|| with_causes(&error));
                 Err(NoSession::Handshake(
                     command.redactor().excerpt(&why, LONGEST_TEXT),
@@ -123,6 +136,7 @@ impl Connector {
 /// The newest protocol that both speak: servers of before `server/discover` get the handshake of their time.
 async fn shake_hands<T, E, A>(
     transport: T,
+    left: &Left,
 ) -> Result<RunningService<RoleClient, Client>, ClientInitializeError>
 where
     T: IntoTransport<RoleClient, E, A>,
@@ -132,6 +146,7 @@ where
         preferred_versions: vec![ProtocolVersion::LATEST],
         legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
     };
+    let transport = Counted::new(transport.into_transport(), left.clone());
     serve_client_with_lifecycle(Client, transport, lifecycle).await
 }
 
@@ -166,6 +181,9 @@ impl ClientHandler for Client {
 pub(super) struct Session {
     service: RunningService<RoleClient, Client>,
     redactor: Redactor,
+    left: Left,
+    /// Of requests that belong to no call.
+    last: Post,
     /// What is killed with the session.
     process: Option<Process>,
 }
@@ -179,8 +197,18 @@ impl Session {
         &self.redactor
     }
 
+    /// Why it was left, if it was for what the server sent.
+    pub fn left_for(&self) -> Option<Fault> {
+        self.left.fault()
+    }
+
+    /// What became of the requests that belong to no call.
+    pub const fn last(&self) -> &Post {
+        &self.last
+    }
+
     pub fn is_open(&self) -> bool {
-        !self.service.is_closed() && !self.service.peer().is_transport_closed()
+        self.left.fault().is_none() && !self.service.is_closed() && !self.service.peer().is_transport_closed()
     }
 
     pub fn is_http(&self) -> bool {

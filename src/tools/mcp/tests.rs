@@ -3,11 +3,13 @@
 mod command;
 mod fake;
 mod listing;
+mod unasked;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
+use reqwest::redirect::Policy;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ListToolsResult, PaginatedRequestParams,
     ServerCapabilities, ServerConfig, Tool,
@@ -22,6 +24,7 @@ use serde_json::json;
 use self::fake::{Fake, Had, Reply, broken, endless, silence};
 use super::call::KEY_IN_META;
 use super::*;
+use crate::egress::client_to;
 use crate::model::Secret;
 use crate::tools::DEFAULT_MAX_BYTES;
 use crate::tools::test_support::QUICK;
@@ -435,6 +438,22 @@ async fn a_redirect_takes_no_credentials_to_another_host() {
         other.had("initialize").len() + other.had("server/discover").len(),
         0
     );
+}
+
+#[tokio::test]
+async fn without_the_policy_of_redirects_a_key_goes_to_another_host() {
+    let other = fake(|_| Reply::Usual).await;
+    let to = other.url.clone();
+    let fake = Fake::start(move |_| {
+        Reply::Raw((StatusCode::TEMPORARY_REDIRECT, [("location", to.clone())]).into_response())
+    })
+    .await;
+    let client = client_to(None, &fake.url.parse().unwrap());
+    let client = client.redirect(Policy::default()).build().unwrap();
+    let request = client.post(&fake.url).header("x-api-key", TOKEN).body("{}");
+    request.send().await.unwrap();
+    let had = other.all().remove(0);
+    assert_eq!(had.headers["x-api-key"], TOKEN);
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -29,6 +29,8 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// How often a stream that broke is taken up again where it ended, and how fast.
 const MOST_RESUMPTIONS: usize = 5;
 const LONGEST_RESUMPTION: Duration = Duration::from_secs(5);
+/// Bytes of all events that answer one request, however often their stream was taken up again.
+const MOST_EVENT_BYTES: usize = 16 * 1024 * 1024;
 /// Time for a request that is let go of to end.
 const ABANDON_DEADLINE: Duration = Duration::from_millis(500);
 
@@ -45,7 +47,52 @@ pub(super) struct Post {
     abandoned: CancellationToken,
     /// It is not being sent any more.
     ended: CancellationToken,
-    fault: Arc<Mutex<Option<Fault>>>,
+    answer: Arc<Answer>,
+}
+
+/// What came in answer to a request.
+#[derive(Debug, Default)]
+struct Answer {
+    fault: Mutex<Option<Fault>>,
+    event_bytes: AtomicUsize,
+    /// By which the server knows where its stream ended.
+    last_event: Mutex<Option<String>>,
+}
+
+impl Answer {
+    fn fault(&self) -> Option<Fault> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_fault(&self, fault: Option<Fault>) {
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
+    }
+
+    fn is_too_much(&self) -> bool {
+        self.event_bytes.load(Ordering::SeqCst) > MOST_EVENT_BYTES
+    }
+
+    /// Takes an event of the stream, unless it is too much.
+    fn take(&self, event: Sse) -> Result<Sse, Fault> {
+        let texts = [&event.event, &event.data, &event.id];
+        let bytes: usize = texts.into_iter().flatten().map(String::len).sum();
+        self.event_bytes.fetch_add(bytes, Ordering::SeqCst);
+        if self.is_too_much() {
+            return Err(Fault::TooMuch(MOST_EVENT_BYTES));
+        }
+        if event.id.is_some() {
+            self.last_event
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone_from(&event.id);
+        }
+        Ok(event)
+    }
+
+    fn ended_at(&self, event: &str) -> bool {
+        let last = self.last_event.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_deref() == Some(event)
+    }
 }
 
 impl Post {
@@ -80,6 +127,7 @@ impl Post {
 
     /// Whether it may still be sent; from then on it counts as begun.
     fn begin(&self) -> bool {
+        self.answer.set_fault(None);
         self.was_begun.store(true, Ordering::SeqCst);
         let is_wanted = !self.abandoned.is_cancelled();
         self.was_begun.store(is_wanted, Ordering::SeqCst);
@@ -98,12 +146,9 @@ impl Post {
         }
     }
 
-    fn fault(&self) -> Option<Fault> {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn set_fault(&self, fault: &Fault) {
-        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault.clone());
+    /// What went wrong with it last.
+    pub fn fault(&self) -> Option<Fault> {
+        self.answer.fault()
     }
 }
 
@@ -114,8 +159,12 @@ pub(super) struct HttpClient {
     inner: reqwest::Client,
     handshake: CancellationToken,
     max_bytes: usize,
-    /// Of requests that belong to no call.
+    /// Of requests that belong to no call: what they are answered with is bounded together.
     last: Post,
+    /// The stream that answers no request.
+    common: Arc<Answer>,
+    /// Answers whose streams may be taken up again.
+    open: Arc<Mutex<Vec<Weak<Answer>>>>,
 }
 
 impl HttpClient {
@@ -132,6 +181,8 @@ impl HttpClient {
             handshake,
             max_bytes,
             last: Post::default(),
+            common: Arc::default(),
+            open: Arc::default(),
         }
     }
 
@@ -153,9 +204,9 @@ impl HttpClient {
         config
     }
 
-    /// What went wrong last with a request that belongs to no call.
-    pub fn last_fault(&self) -> Option<Fault> {
-        self.last.fault()
+    /// What became of the requests that belong to no call.
+    pub const fn last(&self) -> &Post {
+        &self.last
     }
 
     async fn send(
@@ -167,6 +218,7 @@ impl HttpClient {
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, StreamableHttpError<Fault>> {
         let post = self.post_of(&message);
+        let is_request = matches!(message, ClientJsonRpcMessage::Request(_));
         let _ended = post.ended.clone().drop_guard();
         if let Some(key) = &post.key {
             headers.insert(IDEMPOTENCY_KEY, key.clone());
@@ -186,15 +238,19 @@ impl HttpClient {
             response = post.connecting.observe(sending) => response,
         };
         match response {
+            // Nothing is to be said to an answer or a notification; such a stream could stay open for ever.
+            Ok(StreamableHttpPostResponse::Sse(..)) if !is_request => {
+                Ok(StreamableHttpPostResponse::Accepted)
+            }
             Ok(StreamableHttpPostResponse::Sse(stream, session)) => Ok(StreamableHttpPostResponse::Sse(
-                self.observed(stream, post),
+                self.observed(stream, post.answer),
                 session,
             )),
             Ok(response) => Ok(response),
             Err(error) => {
                 let error = self.translated(error);
                 if let StreamableHttpError::Client(fault) = &error {
-                    post.set_fault(fault);
+                    post.answer.set_fault(Some(fault.clone()));
                 }
                 Err(error)
             }
@@ -202,22 +258,45 @@ impl HttpClient {
     }
 
     fn post_of(&self, message: &ClientJsonRpcMessage) -> Post {
-        let ClientJsonRpcMessage::Request(request) = message else {
-            return self.last.clone();
-        };
-        let post = request.request.extensions().get::<Post>();
-        post.unwrap_or(&self.last).clone()
+        match message {
+            ClientJsonRpcMessage::Request(request) => {
+                let post = request.request.extensions().get::<Post>();
+                post.unwrap_or(&self.last).clone()
+            }
+            ClientJsonRpcMessage::Notification(_) => self.last.clone(),
+            ClientJsonRpcMessage::Response(_) | ClientJsonRpcMessage::Error(_) => Post::default(),
+        }
     }
 
-    /// A stream whose errors are noted for the call that it answers.
-    fn observed(&self, stream: Streamed, post: Post) -> Streamed {
+    /// A stream whose bytes and errors are noted for the call that it answers.
+    fn observed(&self, stream: Streamed, answer: Arc<Answer>) -> Streamed {
+        self.remember(&answer);
         let client = self.clone();
-        let translated = move |error: SseError| {
-            let fault = client.fault_of_stream(&error);
-            post.set_fault(&fault);
-            SseError::Body(Box::new(fault))
+        let observe = move |event: Result<Sse, SseError>| {
+            let taken = match event {
+                Ok(event) => answer.take(event),
+                Err(error) => Err(client.fault_of_stream(&error)),
+            };
+            taken.map_err(|fault| {
+                answer.set_fault(Some(fault.clone()));
+                SseError::Body(Box::new(fault))
+            })
         };
-        stream.map(move |event| event.map_err(&translated)).boxed()
+        stream.map(observe).boxed()
+    }
+
+    fn remember(&self, answer: &Arc<Answer>) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|other| other.strong_count() > 0 && !std::ptr::eq(other.as_ptr(), Arc::as_ptr(answer)));
+        open.push(Arc::downgrade(answer));
+    }
+
+    /// The answer whose stream ended at this event.
+    fn answer_at(&self, event: Option<&str>) -> Arc<Answer> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = open.iter().filter_map(Weak::upgrade);
+        let ended = event.and_then(|event| open.find(|answer| answer.ended_at(event)));
+        ended.unwrap_or_else(|| Arc::clone(&self.common))
     }
 
     fn fault_of_stream(&self, error: &SseError) -> Fault {
@@ -346,12 +425,17 @@ impl StreamableHttpClient for HttpClient {
         _token: Option<String>,
         headers: Headers,
     ) -> Result<Streamed, StreamableHttpError<Fault>> {
+        let answer = self.answer_at(last_event.as_deref());
+        if answer.is_too_much() {
+            // Of all errors one that no further request follows.
+            return Err(StreamableHttpError::ServerDoesNotSupportSse);
+        }
         let stream = self
             .inner
             .get_stream_with_max_sse_event_size(uri, session, last_event, None, headers, self.max_bytes)
             .await;
         let stream = stream.map_err(|error| self.translated(error))?;
-        Ok(self.observed(stream, Post::default()))
+        Ok(self.observed(stream, answer))
     }
 
     async fn get_stream_with_max_sse_event_size(

@@ -2,10 +2,15 @@
 
 use super::*;
 
+fn allowed(words: &[&str]) -> AllowedCommand {
+    let argv = words.iter().map(|word| (*word).to_owned()).collect();
+    AllowedCommand::by_the_user(argv, OnStart::default())
+}
+
 fn command(behaviour: &str) -> McpClient {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tools/mcp/tests/server.py");
     let server = McpServer::Command {
-        argv: ["python3", script, behaviour].map(str::to_owned).to_vec(),
+        command: allowed(&["python3", script, behaviour]),
         env: vec![("TOKEN".to_owned(), Secret::new(TOKEN))],
     };
     client_of(server, "http://unused.invalid")
@@ -65,6 +70,21 @@ async fn a_command_that_ends_within_a_call_is_quoted_and_started_again(
 }
 
 #[tokio::test]
+async fn a_command_that_asks_without_an_end_is_left_and_one_that_waits_for_its_answers_is_not() {
+    let raised = raised(add(&command("ask"), LONG).await);
+    assert!(
+        raised.message.contains("sent requests that nobody asked for"),
+        "{}",
+        raised.message
+    );
+    assert_eq!(
+        (raised.kind, raised.was_sent),
+        (RaisedKind::RuntimeError, Sent::Perhaps)
+    );
+    assert_eq!(add(&command("ping"), LONG).await, Called::Returned(json!(5)));
+}
+
+#[tokio::test]
 async fn a_command_that_says_nothing_is_left_in_time() {
     let raised = raised(add(&command("hang"), Duration::from_secs(2)).await);
     assert_eq!(
@@ -78,7 +98,7 @@ async fn a_command_that_does_not_start_is_named() {
     let error = list(&command("broken"), &[]).await.unwrap_err();
     assert!(error.to_string().contains("no module named tiny"), "{error}");
     let server = McpServer::Command {
-        argv: vec!["no-such-program".to_owned()],
+        command: allowed(&["no-such-program"]),
         env: Vec::new(),
     };
     let error = list(&client_of(server, "http://unused.invalid"), &[])

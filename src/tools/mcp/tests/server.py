@@ -16,10 +16,22 @@ TOOLS = [
 ]
 
 
+def ping(number):
+    print(json.dumps({"jsonrpc": "2.0", "id": f"ping-{number}", "method": "ping"}))
+
+
 def call(params):
     if BEHAVIOUR == "flood":
         while True:
             sys.stdout.write("x" * 65536)
+    if BEHAVIOUR == "ask":
+        for number in range(10_000):
+            ping(number)
+    if BEHAVIOUR == "ping":
+        for number in range(300):
+            ping(number)
+            sys.stdout.flush()
+            sys.stdin.readline()
     if BEHAVIOUR == "exit":
         print("the disk is full for", os.environ["TOKEN"], file=sys.stderr, flush=True)
         sys.exit(3)

@@ -1,0 +1,11 @@
+//! Whoever sits at the terminal.
+
+use tokio::sync::oneshot;
+
+/// What a question comes to that may wait for a key for ever; none where it ended without an answer.
+pub(super) async fn on_a_thread<A: Send + 'static>(ask: impl FnOnce() -> A + Send + 'static) -> Option<A> {
+    let (answered, answer) = oneshot::channel();
+    // A thread of its own: a runtime waits for its blocking ones.
+    std::thread::spawn(move || answered.send(ask()));
+    answer.await.ok()
+}
