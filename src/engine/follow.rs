@@ -8,7 +8,8 @@
 use futures::future::join;
 
 use super::data::DataReader;
-use super::{Advanced, Engine, EngineError, Step};
+use super::record::Advanced;
+use super::{Engine, EngineError, Step};
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::active::seconds_left;

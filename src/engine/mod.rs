@@ -16,6 +16,7 @@ mod on_disk;
 pub(crate) mod program_file;
 mod publish;
 pub(crate) mod reader;
+mod record;
 mod redaction;
 pub mod results;
 mod revision;
@@ -25,7 +26,7 @@ mod samples;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
@@ -34,21 +35,20 @@ use crate::api::approval::AwaitedApproval;
 use crate::ledger::{Store, StoreError};
 use crate::model::Model;
 use crate::pipeline::agent::CommandPolicy;
-use crate::pipeline::approval;
 use crate::pipeline::causes::with_causes;
-use crate::pipeline::diagnosis::name;
 use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
-use crate::pipeline::machine::{Blocked, Decision, IllegalTransition, Outcome, advance, decide};
+use crate::pipeline::machine::{Blocked, Decision, IllegalTransition, Outcome, decide};
 use crate::pipeline::progress::{Document, LONGEST_PAUSE, PROGRESS_VERSION, Progress};
 use crate::pipeline::prompts::PromptError;
 use crate::pipeline::redact::Redactor;
-use crate::pipeline::stage::{Category, Stage};
+use crate::pipeline::stage::Category;
 use crate::pipeline::task::Task;
 use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
 use self::data::DataReader;
 use self::event::{Event, Observer};
 use self::follow::{Follow, Recorded};
+pub(crate) use self::record::{retried, store_retries};
 
 /// Children of one step that may be lost in a row. A sandbox that ends without a report again has none to give; a child that
 /// is lost again is a matter for a person.
@@ -113,15 +113,6 @@ impl Surroundings {
 struct Began {
     at: Timestamp,
     instant: Instant,
-}
-
-/// A state after a step, and the one before it.
-struct Advanced {
-    before: Progress,
-    next: Progress,
-    asked: Option<AwaitedApproval>,
-    is_retry: bool,
-    ends_iteration: bool,
 }
 
 /// What a step came to.
@@ -285,92 +276,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
     }
 
-    /// Advances by `outcome` and writes the result.
-    async fn record(
-        &self,
-        progress: Progress,
-        outcome: Outcome,
-        started: Began,
-    ) -> Result<Progress, EngineError> {
-        let advanced = self.advanced(progress, outcome, started).await?;
-        self.write(&advanced).await?;
-        Ok(advanced.next)
-    }
-
-    /// The state after `outcome`, which is yet to be written.
-    async fn advanced(
-        &self,
-        progress: Progress,
-        outcome: Outcome,
-        started: Began,
-    ) -> Result<Advanced, EngineError> {
-        let now = (self.clock)();
-        let ends_iteration = matches!(outcome, Outcome::Tested(_) | Outcome::Diagnosed(_));
-        let is_retry = matches!(outcome, Outcome::Retried(_));
-        if let Outcome::Decided(decision) = &outcome {
-            self.emit(&Event::Decided(decision.clone()));
-        }
-        let was_idle = matches!(&outcome, Outcome::Blocked(blocked) if blocked.was_idle);
-        let took = if was_idle {
-            Duration::ZERO
-        } else {
-            started.instant.elapsed()
-        };
-        // Only decides.
-        let mut next = advance(self.task, &progress, outcome, now)?;
-        next.count_step(started.at, took, now);
-        let asked = approval::awaited(self.task, &next);
-        // The time that a person takes to decide does not count against the deadline.
-        if asked.is_some() {
-            next.pause_at(now);
-        }
-        // With the same write, so that the call needs none of its own before it.
-        let next = self.announce(next, now).await?;
-        Ok(Advanced {
-            before: progress,
-            next,
-            asked,
-            is_retry,
-            ends_iteration,
-        })
-    }
-
-    /// Writes a state, and says what has happened with it.
-    async fn write(&self, advanced: &Advanced) -> Result<(), EngineError> {
-        let Advanced {
-            before,
-            next,
-            asked,
-            is_retry,
-            ends_iteration,
-        } = advanced;
-        store_retries(self.store, before, next).await?;
-        self.save(next).await?;
-        // After the write: an Event says only what is recorded.
-        if let Some(event) = is_retry.then(|| retried(next)).flatten() {
-            self.emit(&event);
-        }
-        if let Some(waiting) = &next.waiting {
-            self.emit(&Event::Waiting {
-                category: waiting.category,
-                message: waiting.message.clone(),
-                retry_at: waiting.retry_at,
-            });
-        } else if *ends_iteration && next.stage != Stage::Diagnosing {
-            self.report_attempt(next);
-        }
-        if (next.stage, next.attempt) != (before.stage, before.attempt) {
-            self.emit(&Event::StageEntered {
-                stage: next.stage,
-                attempt: next.attempt,
-            });
-        }
-        if let Some(asked) = asked {
-            self.emit(&Event::ApprovalAwaited(asked.clone()));
-        }
-        Ok(())
-    }
-
     /// Writes the progress.
     pub async fn save(&self, progress: &Progress) -> Result<(), EngineError> {
         let bytes = serde_json::to_vec(progress).map_err(|error| damaged("progress", &error.to_string()))?;
@@ -384,30 +289,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             instant: Instant::now(),
         };
         Box::pin(self.record(progress, outcome, now)).await
-    }
-
-    /// One line an attempt: what went wrong, what was added.
-    fn report_attempt(&self, progress: &Progress) {
-        let Some(attempt) = progress.attempts.last() else {
-            return;
-        };
-        let mut error_types: Vec<String> = attempt
-            .diagnosis
-            .iter()
-            .map(|failure| name(failure.error_type).to_owned())
-            .collect();
-        error_types.sort();
-        error_types.dedup();
-        self.emit(&Event::IterationFinished {
-            attempt: progress.attempt,
-            passed: progress.stage.has_passed()
-                || progress
-                    .agent
-                    .as_ref()
-                    .is_some_and(|agent| agent.passed.is_some()),
-            error_types,
-            packages_added: attempt.packages_added.clone(),
-        });
     }
 
     fn emit(&self, event: &Event) {
@@ -484,28 +365,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
         Ok(bytes)
     }
-}
-
-/// Stores the tries that `next` has no more in its state; before that is saved.
-pub(crate) async fn store_retries<S: Store>(
-    store: &S,
-    before: &Progress,
-    next: &Progress,
-) -> Result<(), StoreError> {
-    for (name, retry) in before.leaving_retries(next) {
-        // Plain data with string keys: writing it to memory cannot fail.
-        let bytes = serde_json::to_vec(retry).unwrap_or_default();
-        store.create(&name, &bytes).await?;
-    }
-    Ok(())
-}
-
-/// What became of the last wish for another try.
-pub(crate) fn retried(progress: &Progress) -> Option<Event> {
-    let refused = progress.retry_refused.clone();
-    let refused = refused.map(|why| Event::RetryRefused { why });
-    let begun = progress.retries.last().cloned();
-    refused.or_else(|| begun.map(|retry| Event::Retried { retry }))
 }
 
 fn damaged(name: &str, why: &str) -> EngineError {

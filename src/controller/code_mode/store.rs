@@ -209,7 +209,7 @@ impl Store for CodeModeStore<'_> {
     }
 
     async fn create(&self, document: &str, bytes: &[u8]) -> Result<Created, StoreError> {
-        if let Some(there) = self.secrets.cached.written(document) {
+        if let Some(there) = self.secrets.cached.recorded(document) {
             return Ok(Created::Existed(there));
         }
         let created = match self.write_late().await {

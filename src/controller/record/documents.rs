@@ -37,7 +37,7 @@ impl Documents {
 
     /// The same of what was written or read.
     #[must_use]
-    pub fn written(&self, name: &str) -> Option<Vec<u8>> {
+    pub fn recorded(&self, name: &str) -> Option<Vec<u8>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(name).cloned()
     }
@@ -144,15 +144,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_late_is_found_before_and_is_not_taken_for_written() {
+    fn what_is_late_is_found_before_and_is_not_taken_for_recorded() {
         let documents = Documents::default();
         documents.write_late("journal", b"1");
         assert_eq!(documents.get("journal").as_deref(), Some(b"1".as_slice()));
-        assert_eq!(documents.written("journal"), None);
+        assert_eq!(documents.recorded("journal"), None);
         documents.put("journal", b"1");
         documents.wrote("journal");
         assert_eq!(documents.late(), []);
-        assert_eq!(documents.written("journal").as_deref(), Some(b"1".as_slice()));
+        assert_eq!(documents.recorded("journal").as_deref(), Some(b"1".as_slice()));
     }
 
     #[test]

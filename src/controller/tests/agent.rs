@@ -25,7 +25,7 @@ fn turns() -> Value {
 }
 
 /// The same with a turn between that looks at the files once more.
-fn looking_twice() -> Value {
+fn listing_twice() -> Value {
     let mut turns = turns();
     let looks = json!([["Bash", {"command": "ls -l"}]]);
     turns.as_array_mut().unwrap().insert(1, looks);
@@ -87,7 +87,7 @@ async fn an_agents_task_asks_for_each_turn_once_and_its_events_sum_it_up() {
 
 #[tokio::test]
 async fn from_the_end_of_a_turns_commands_to_the_next_ones_there_are_these_calls_and_no_others() {
-    let mut world = at_work_in(world_with(looking_twice()).await).await;
+    let mut world = at_work_in(world_with(listing_twice()).await).await;
     world.node.end_pods(&world.server).await;
     world.server.calls();
     world.reconcile::<CodeGenTask>("words").await;
@@ -118,9 +118,11 @@ async fn a_write_of_a_turn_that_fails_or_whose_reply_is_lost_costs_no_turn_and_n
     #[case] write: &str,
     #[values(Fault::ReplyLost, Fault::Refused(503, "ServiceUnavailable"))] fault: Fault,
 ) {
-    let mut world = at_work_in(world_with(looking_twice()).await).await;
+    let mut world = at_work_in(world_with(listing_twice()).await).await;
     world.server.fail(write, fault);
     world.ends_well("words").await;
+    // Says so where the write was not met.
+    world.server.calls();
     let calls = world.provider.calls().await;
     assert_eq!(calls, ["plan", "turn", "turn", "turn", "turn"]);
     let commands = world.node.sandbox.asked.lock().unwrap().len();
@@ -128,9 +130,9 @@ async fn a_write_of_a_turn_that_fails_or_whose_reply_is_lost_costs_no_turn_and_n
 }
 
 #[tokio::test]
-async fn no_command_begins_where_the_state_that_it_follows_from_could_not_be_written() {
+async fn no_command_begins_where_the_state_that_it_follows_from_could_not_be_recorded() {
     let settings = "limits: {maxCallsPerEndpoint: 1}";
-    let mut world = at_work_in(configured(settings, looking_twice()).await).await;
+    let mut world = at_work_in(configured(settings, listing_twice()).await).await;
     world.node.end_pods(&world.server).await;
     // The call of another task: this one's is announced and waits.
     let other = world.context.calls.try_enter(&world.provider.origin()).unwrap();
