@@ -4,7 +4,7 @@ use brush_parser::arithmetic;
 use brush_parser::ast::{ArithmeticExpr, ArithmeticTarget, UnaryAssignmentOperator};
 
 use crate::denial::Denial;
-use crate::scope::{Known, Scope};
+use crate::scope::{Content, Scope};
 use crate::script::Expression;
 
 /// Longest expression, in bytes.
@@ -111,8 +111,8 @@ fn settle(expression: &ArithmeticExpr, scope: &Scope) -> Result<Expression, Deni
 
 fn variable(name: &str, scope: &Scope) -> Result<Expression, Denial> {
     match scope.variables.get(name) {
-        Some(Known::Text(text)) if text.is_empty() => Ok(Expression::Number(0)),
-        Some(Known::Text(text)) => {
+        Some(Content::Text(text)) if text.is_empty() => Ok(Expression::Number(0)),
+        Some(Content::Text(text)) => {
             let number = text
                 .parse()
                 .ok()
@@ -121,7 +121,7 @@ fn variable(name: &str, scope: &Scope) -> Result<Expression, Denial> {
                 .map(Expression::Number)
                 .ok_or_else(|| refused(&format!("has {name}, which is no whole number")))
         }
-        Some(Known::Path(_) | Known::Nothing) => Ok(Expression::Variable(name.to_owned())),
+        Some(Content::Path(_) | Content::Any) => Ok(Expression::Variable(name.to_owned())),
         None => Err(refused(&format!("has {name}, which this command does not set"))),
     }
 }

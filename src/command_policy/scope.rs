@@ -19,22 +19,22 @@ const MOST_UNITS: usize = 1 << 20;
 /// A path that is nowhere that anything is written to.
 const NOWHERE_OF_OURS: &str = "/../../..";
 
-/// What is known of a variable before the command runs.
+/// What a variable may hold, as far as that is settled before the command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum Content {
     /// Its text.
     Text(String),
     /// That it is a path of one of these forms: it is not empty, and no option.
     Path(Vec<String>),
-    /// Nothing: it may be any text.
-    Nothing,
+    /// Any text.
+    Any,
 }
 
 /// What a word or a command depends on.
 #[derive(Debug, Clone)]
 pub(crate) struct Scope {
     /// Variables that the command sets, with what is known of each.
-    pub(crate) variables: BTreeMap<String, Known>,
+    pub(crate) variables: BTreeMap<String, Content>,
     /// Variables that programs are given.
     pub(crate) exported: BTreeMap<String, String>,
     /// The folders that the script may be in.
@@ -78,7 +78,7 @@ impl Scope {
 
     /// Forgets what is known of variables.
     pub(crate) fn forget<'a>(&mut self, names: impl IntoIterator<Item = &'a String>) {
-        let unknown = names.into_iter().map(|name| (name.clone(), Known::Nothing));
+        let unknown = names.into_iter().map(|name| (name.clone(), Content::Any));
         self.variables.extend(unknown);
     }
 
@@ -92,21 +92,21 @@ impl Scope {
     }
 
     /// What is known of a variable that becomes this.
-    pub(crate) fn known(&self, value: &Argument) -> Known {
+    pub(crate) fn content(&self, value: &Argument) -> Content {
         let parts = match value {
-            Argument::Text(text) => return Known::Text(text.clone()),
+            Argument::Text(text) => return Content::Text(text.clone()),
             Argument::Parts(parts) => parts,
         };
         // `$PWD` is another folder after a `cd`, and `${PIPESTATUS[n]}` may be empty.
         let varies = |part: &Part| matches!(part, Part::Folder | Part::PipeStatus(_));
         if self.is_unknown(value) || parts.iter().any(varies) {
-            return Known::Nothing;
+            return Content::Any;
         }
         let forms = self.outlines(value);
         if forms.iter().any(|form| form.is_empty() || form.starts_with('-')) {
-            return Known::Nothing;
+            return Content::Any;
         }
-        Known::Path(forms)
+        Content::Path(forms)
     }
 
     /// Whether an argument has a part that may be any text.
@@ -115,14 +115,14 @@ impl Scope {
             return false;
         };
         parts.iter().any(|part| match part {
-            Part::Variable(name) => self.variables.get(name) == Some(&Known::Nothing),
+            Part::Variable(name) => self.variables.get(name) == Some(&Content::Any),
             Part::Output(_) | Part::Arithmetic(_) | Part::Fields(_) => true,
             _ => false,
         })
     }
 
     /// The folder that an argument lies in, as far as it is written out: what follows is not settled, and leads upwards nowhere.
-    pub(crate) fn written_folder(argument: &Argument) -> Option<&str> {
+    pub(crate) fn literal_folder(argument: &Argument) -> Option<&str> {
         let goes_up = |part: &Part| matches!(part, Part::Text(text) if text.contains(".."));
         if let Argument::Parts(parts) = argument
             && parts.iter().skip(1).any(goes_up)
@@ -160,9 +160,9 @@ impl Scope {
                 Part::PipeStatus(_) => vec!["x".to_owned(), String::new()],
                 Part::Folder if index == 0 => vec![".".to_owned()],
                 Part::Variable(name) => match self.variables.get(name) {
-                    Some(Known::Text(text)) => vec![text.clone()],
-                    Some(Known::Path(forms)) => forms.clone(),
-                    Some(Known::Nothing) | None => vec![NOWHERE_OF_OURS.to_owned()],
+                    Some(Content::Text(text)) => vec![text.clone()],
+                    Some(Content::Path(forms)) => forms.clone(),
+                    Some(Content::Any) | None => vec![NOWHERE_OF_OURS.to_owned()],
                 },
                 // A path within a path, or any text.
                 _ => vec![NOWHERE_OF_OURS.to_owned()],

@@ -16,7 +16,7 @@ use brush_parser::ast::{self, AndOr, SeparatorOperator};
 
 use crate::denial::Denial;
 use crate::rules::{RefusingRule, Rules};
-use crate::scope::{Known, Scope};
+use crate::scope::{Content, Scope};
 use crate::script::{After, Next, Pipeline, Script, Statement};
 use folders::Folders;
 
@@ -164,7 +164,7 @@ impl<'r> Walk<'r> {
     }
 
     /// Notes what a variable becomes.
-    fn note(&mut self, name: &str, known: Known, scope: &mut Scope) {
+    fn note(&mut self, name: &str, known: Content, scope: &mut Scope) {
         self.assigned.insert(name.to_owned());
         scope.variables.insert(name.to_owned(), known);
     }

@@ -11,7 +11,7 @@ use brush_parser::word::{
 use crate::arithmetic;
 use crate::denial::Denial;
 use crate::paths::HOME;
-use crate::scope::{Known, Scope};
+use crate::scope::{Content, Scope};
 use crate::script::{Argument, Part, Statement};
 use crate::syntax;
 use joined::argument;
@@ -241,9 +241,9 @@ fn named(name: &str, scope: &Scope, is_quoted: bool, units: &mut Vec<Unit>) -> R
     let variable = || Part::Variable(name.to_owned());
     // `$_` is the last argument of the command before.
     match scope.variables.get(name).filter(|_| name != "_") {
-        Some(Known::Nothing) => units.push(Unit::later(variable(), is_quoted)),
-        Some(Known::Path(_)) => units.push(Unit::Later(variable())),
-        Some(Known::Text(value)) => {
+        Some(Content::Any) => units.push(Unit::later(variable(), is_quoted)),
+        Some(Content::Path(_)) => units.push(Unit::Later(variable())),
+        Some(Content::Text(value)) => {
             if !is_quoted && value.contains([' ', '\t', '\n', '*', '?', '[']) {
                 return Err(Denial::syntax(format!(
                     "${name} would be split into words or match files: quote it, as in \"${name}\""

@@ -6,7 +6,7 @@ use super::Walk;
 use super::compound::{alone, single};
 use super::folders::Folders;
 use crate::denial::Denial;
-use crate::scope::{Known, MOST_OUTLINES, Scope};
+use crate::scope::{Content, MOST_OUTLINES, Scope};
 use crate::script::{Argument, Command, Loop, Run, WhileLoop};
 use crate::words;
 
@@ -38,7 +38,7 @@ impl Walk<'_> {
                 return Ok(settled);
             }
         }
-        let known = known_of_all(&words, scope)?;
+        let known = content_of_all(&words, scope)?;
         let variable = clause.variable_name.clone();
         let body = self.repeated(scope, |walk, inner| {
             walk.note(&variable, known.clone(), inner);
@@ -63,7 +63,7 @@ impl Walk<'_> {
         let outer = scope.loop_folders.take();
         let mut passes = Vec::new();
         for literal in literals {
-            self.note(variable, scope.known(literal), scope);
+            self.note(variable, scope.content(literal), scope);
             scope.loop_folders = Some(scope.folders.clone());
             let run = Run::For(Loop {
                 variable: variable.clone(),
@@ -133,9 +133,9 @@ impl Walk<'_> {
 }
 
 /// What is known of a variable that has each of these words as its value.
-fn known_of_all(words: &[Argument], scope: &Scope) -> Result<Known, Denial> {
+fn content_of_all(words: &[Argument], scope: &Scope) -> Result<Content, Denial> {
     if words.iter().any(|word| scope.is_unknown(word)) {
-        return Ok(Known::Nothing);
+        return Ok(Content::Any);
     }
     let begins_with_a_dash = |word: &Argument| !word.is_pattern() && word.beginning().0.starts_with('-');
     let outlines: Vec<String> = words.iter().flat_map(|word| scope.outlines(word)).collect();
@@ -146,7 +146,7 @@ fn known_of_all(words: &[Argument], scope: &Scope) -> Result<Known, Denial> {
     }
     let is_plain = |form: &String| !form.is_empty() && !form.starts_with('-');
     if words.iter().all(|word| word.text().is_some()) && !outlines.iter().all(is_plain) {
-        return Ok(Known::Nothing);
+        return Ok(Content::Any);
     }
     if outlines.iter().any(String::is_empty) {
         return Err(Denial::syntax(
@@ -158,5 +158,5 @@ fn known_of_all(words: &[Argument], scope: &Scope) -> Result<Known, Denial> {
             "a loop over a pattern has no word with a dash in front: loop over it alone",
         ));
     }
-    Ok(Known::Path(outlines))
+    Ok(Content::Path(outlines))
 }

@@ -173,7 +173,7 @@ fn check_options(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<Vec<
         _ => Requirement::Writable,
     };
     for operand in written {
-        check_written(call.name, operand, requirement, scope)?;
+        check_target(call.name, operand, requirement, scope)?;
         required.push((*operand, requirement));
     }
     if call.name == "cp" && parsed.has(&COPIES_LINKS) {
@@ -217,7 +217,7 @@ fn check_values<'a>(
         match &given.value {
             _ if !rule.options.writes(&given.name) => {}
             Some(Value::Word(word)) => {
-                check_written(call.name, word, Requirement::Writable, scope)?;
+                check_target(call.name, word, Requirement::Writable, scope)?;
                 required.push((*word, Requirement::Writable));
             }
             Some(Value::Rest(path)) => check_path(call.name, path, scope)?,
@@ -228,14 +228,14 @@ fn check_values<'a>(
 }
 
 /// A path that is written. What is not settled of it is for the check when it is filled in.
-fn check_written(
+fn check_target(
     program: &str,
     written: &Argument,
     requirement: Requirement,
     scope: &Scope,
 ) -> Result<(), Denial> {
     if scope.is_unknown(written) {
-        return Scope::written_folder(written).map_or(Ok(()), |folder| check_path(program, folder, scope));
+        return Scope::literal_folder(written).map_or(Ok(()), |folder| check_path(program, folder, scope));
     }
     for path in scope.outlines(written) {
         if path == NOWHERE || matches!(path.as_str(), "/dev/stdout" | "/dev/stderr") {

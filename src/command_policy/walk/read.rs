@@ -3,7 +3,7 @@
 use super::Walk;
 use super::simple::is_reserved;
 use crate::denial::Denial;
-use crate::scope::{Known, Scope};
+use crate::scope::{Content, Scope};
 use crate::script::{Argument, ReadCall, Run};
 
 /// The variable of a `read` without names.
@@ -58,7 +58,7 @@ impl Walk<'_> {
         }
         for name in &call.variables {
             self.check_name(name)?;
-            self.note(name, Known::Nothing, scope);
+            self.note(name, Content::Any, scope);
         }
         Ok(Run::Read(call))
     }

@@ -133,7 +133,7 @@ fn forms(target: &Argument, scope: &Scope) -> Result<Vec<String>, Denial> {
         ));
     }
     if scope.is_unknown(target) {
-        return Ok(Scope::written_folder(target)
+        return Ok(Scope::literal_folder(target)
             .map(str::to_owned)
             .into_iter()
             .collect());

@@ -10,7 +10,7 @@ use super::Walk;
 use super::folders::Folders;
 use crate::denial::Denial;
 use crate::paths::{HOME, absolute, is_folder_of_ours};
-use crate::scope::{Known, Scope};
+use crate::scope::{Content, Scope};
 use crate::script::{Argument, Builtin, BuiltinCall, Command, Run};
 use crate::words;
 
@@ -118,7 +118,7 @@ impl Walk<'_> {
         } else if is_reserved(name) {
             return Err(self.not_assignable(name));
         }
-        let known = scope.known(value);
+        let known = scope.content(value);
         self.note(name, known, scope);
         Ok(())
     }
@@ -132,7 +132,7 @@ impl Walk<'_> {
             let (name, value) = match text.split_once('=') {
                 Some((name, value)) => (name, value.to_owned()),
                 None => match scope.variables.get(text) {
-                    Some(Known::Text(value)) => (text, value.clone()),
+                    Some(Content::Text(value)) => (text, value.clone()),
                     _ => (text, String::new()),
                 },
             };

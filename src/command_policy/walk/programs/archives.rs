@@ -1,6 +1,6 @@
 //! Archives and files that are packed: where they are written to, and where what is in them is.
 
-use super::{Call, check_path, check_written, checks};
+use super::{Call, check_path, check_target, checks};
 use crate::denial::Denial;
 use crate::options::{Parsed, Value};
 use crate::rules::SafeRule;
@@ -34,7 +34,7 @@ pub(super) fn check(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<V
     let parsed = rule.options.parse(call.name, &call.arguments)?;
     let required = match call.name {
         "tar" => tar(&parsed, scope)?,
-        "zip" => written("zip", parsed.operands.first().copied(), scope)?,
+        "zip" => target_of("zip", parsed.operands.first().copied(), scope)?,
         "unzip" => unzip(&parsed, scope)?,
         "split" => split(&parsed, scope)?,
         name => packed(name, &parsed, scope)?,
@@ -62,7 +62,7 @@ fn tar<'a>(parsed: &Parsed<'a>, scope: &Scope) -> Result<Required<'a>, Denial> {
     let folder = value(parsed, &["C", "directory"], "tar")?;
     if creates {
         let file = value(parsed, &["f", "file"], "tar")?;
-        return written("tar", file.filter(|file| file.text() != Some("-")), scope);
+        return target_of("tar", file.filter(|file| file.text() != Some("-")), scope);
     }
     if lists || parsed.has(&["O", "to-stdout"]) {
         return Ok(Vec::new());
@@ -81,7 +81,7 @@ fn unzip<'a>(parsed: &Parsed<'a>, scope: &Scope) -> Result<Required<'a>, Denial>
 fn split<'a>(parsed: &Parsed<'a>, scope: &Scope) -> Result<Required<'a>, Denial> {
     match parsed.operands.get(1) {
         Some(prefix) if scope.is_unknown(prefix) => {
-            check_written("split", prefix, Requirement::Below, scope)?;
+            check_target("split", prefix, Requirement::Below, scope)?;
             Ok(vec![(*prefix, Requirement::Below)])
         }
         prefix => {
@@ -102,7 +102,7 @@ fn packed<'a>(name: &str, parsed: &Parsed<'a>, scope: &Scope) -> Result<Required
     }
     let mut required = Vec::new();
     for operand in &parsed.operands {
-        required.extend(written(name, Some(*operand), scope)?);
+        required.extend(target_of(name, Some(*operand), scope)?);
     }
     Ok(required)
 }
@@ -112,12 +112,12 @@ fn unpacked<'a>(program: &str, folder: Option<&'a Argument>, scope: &Scope) -> R
     if folder.is_none() {
         check_path(program, ".", scope)?;
     }
-    written(program, folder, scope)
+    target_of(program, folder, scope)
 }
 
-fn written<'a>(program: &str, path: Option<&'a Argument>, scope: &Scope) -> Result<Required<'a>, Denial> {
+fn target_of<'a>(program: &str, path: Option<&'a Argument>, scope: &Scope) -> Result<Required<'a>, Denial> {
     let Some(path) = path else { return Ok(Vec::new()) };
-    check_written(program, path, Requirement::Writable, scope)?;
+    check_target(program, path, Requirement::Writable, scope)?;
     Ok(vec![(path, Requirement::Writable)])
 }
 

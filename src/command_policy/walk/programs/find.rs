@@ -1,6 +1,6 @@
 //! Expressions of find: those that test and print, have programs read what was found, and remove what a name finds.
 
-use super::{Call, check_written, checks};
+use super::{Call, check_target, checks};
 use crate::denial::Denial;
 use crate::rules::{Found, Reading, Rules};
 use crate::scope::Scope;
@@ -161,7 +161,7 @@ pub(super) fn check(call: &Call<'_>, action: &Action, scope: &Scope) -> Result<V
     if matches!(action, Action::Delete(_) | Action::Remove(_)) {
         check_removal(roots, &tests)?;
         for root in roots {
-            check_written(call.name, root, Requirement::Writable, scope)?;
+            check_target(call.name, root, Requirement::Writable, scope)?;
             required.push((root, Requirement::Writable));
         }
     }

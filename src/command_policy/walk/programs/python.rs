@@ -32,7 +32,7 @@ impl Walk<'_> {
                     self.module(module, &call.arguments[end..])?;
                 }
                 "c" if matches!(&given.value, Some(Value::Word(code)) if scope.is_unknown(code)) => {
-                    return Err(not_written_out());
+                    return Err(not_literal());
                 }
                 "c" => self.code(text),
                 _ => {}
@@ -40,7 +40,7 @@ impl Walk<'_> {
         }
         let is_process = |operand: &&Argument| matches!(operand, Argument::Parts(parts) if matches!(parts.as_slice(), [Part::Process(_)]));
         if parsed.operands.first().is_some_and(is_process) {
-            return Err(not_written_out());
+            return Err(not_literal());
         }
         let file = parsed.operands.first().and_then(|operand| operand.text());
         if let Some(file) = file {
@@ -65,7 +65,7 @@ impl Walk<'_> {
         for redirection in call.redirections {
             if let Target::Data(data) = &redirection.to {
                 if reads_program && scope.is_unknown(data) {
-                    return Err(not_written_out());
+                    return Err(not_literal());
                 }
                 self.code(data.text());
             }
@@ -127,14 +127,14 @@ fn check_inner(module: &str, arguments: &[Argument], scope: &Scope) -> Result<()
         let (beginning, is_whole) = argument.beginning();
         let is_attached = beginning.starts_with("-m") || beginning.starts_with("--module=");
         if scope.is_unknown(argument) || !is_whole && (is_module || is_attached) {
-            return Err(not_written_out());
+            return Err(not_literal());
         }
         is_module = matches!(beginning, "-m" | "--module");
     }
     Ok(())
 }
 
-fn not_written_out() -> Denial {
+fn not_literal() -> Denial {
     Denial::syntax(
         "the program for python is not written out: write it in quotes, or as a file, and give it what it needs as arguments, as in python FILE \"$NAME\"",
     )

@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::{Call, check_written, checks};
+use super::{Call, check_target, checks};
 use crate::denial::Denial;
 use crate::rules::SafeRule;
 use crate::scope::Scope;
@@ -42,7 +42,7 @@ pub(super) fn check(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<V
             return Err(refused("is in place with a backup elsewhere: write -i or -i.bak"));
         }
         for operand in operands {
-            check_written(call.name, operand, Requirement::Writable, scope)?;
+            check_target(call.name, operand, Requirement::Writable, scope)?;
             required.push((*operand, Requirement::Writable));
         }
     }

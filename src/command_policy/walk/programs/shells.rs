@@ -2,7 +2,7 @@
 
 use super::Call;
 use crate::denial::Denial;
-use crate::scope::{Known, Scope};
+use crate::scope::{Content, Scope};
 use crate::script::Run;
 use crate::syntax;
 use crate::walk::Walk;
@@ -39,7 +39,7 @@ impl Walk<'_> {
             };
             inner
                 .variables
-                .insert(name.clone(), Known::Text(value.to_owned()));
+                .insert(name.clone(), Content::Text(value.to_owned()));
             inner.exported.insert(name.clone(), value.to_owned());
         }
         Ok(Run::Subshell(self.script(&program, inner)?))
