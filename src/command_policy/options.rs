@@ -132,9 +132,7 @@ impl Options {
         let value = match value {
             Some(value) if has(&self.long) || has(&self.long_valued) => Some(Value::Rest(value.to_owned())),
             None if has(&self.long) => None,
-            None if has(&self.long_valued) => {
-                Some(Value::Word(rest.next().ok_or_else(|| no_value(program, name))?))
-            }
+            None if has(&self.long_valued) => Some(word(program, name, rest)?),
             _ => return Err(unlisted(program, &format!("--{name}"))),
         };
         Ok(Given {
@@ -161,7 +159,7 @@ impl Options {
                 after = "";
                 Some(value)
             } else if self.valued.contains(letter) {
-                Some(Value::Word(rest.next().ok_or_else(|| no_value(program, &name))?))
+                Some(word(program, &name, rest)?)
             } else {
                 return Err(unlisted(program, &format!("-{name}")));
             };
@@ -169,6 +167,24 @@ impl Options {
         }
         Ok(())
     }
+}
+
+/// The next word as a value. A pattern could be several words, the second of which is no value any more.
+fn word<'a>(
+    program: &str,
+    option: &str,
+    rest: &mut std::slice::Iter<'a, Argument>,
+) -> Result<Value<'a>, Denial> {
+    let word = rest.next().ok_or_else(|| no_value(program, option))?;
+    if word.is_pattern() {
+        return Err(Denial::new(
+            "options",
+            format!(
+                "the value of the option {option} of {program} would be the files that match: quote it, or write the name"
+            ),
+        ));
+    }
+    Ok(Value::Word(word))
 }
 
 fn unlisted(program: &str, option: &str) -> Denial {

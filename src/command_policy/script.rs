@@ -80,6 +80,8 @@ pub enum Run {
     Builtin(BuiltinCall),
     /// `{ ...; }`.
     Group(Vec<Statement>),
+    /// `[[ ... ]]`: its status is one of its own, whatever of it failed.
+    Test(Vec<Statement>),
     /// `( ... )`: folder and settings are as before, afterwards.
     Subshell(Vec<Statement>),
     /// `if`, with each `elif`.

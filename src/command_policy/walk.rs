@@ -175,12 +175,17 @@ impl<'r> Walk<'r> {
     }
 }
 
-/// Whether a pipeline does nothing but assign variables.
+/// Whether a pipeline does nothing but assign variables, and succeeds: the status of one with `$(...)` is that of its commands.
 fn assigns(pipeline: &ast::Pipeline) -> bool {
     let [ast::Command::Simple(simple)] = pipeline.seq.as_slice() else {
         return false;
     };
     let items = simple.prefix.iter().flat_map(|prefix| &prefix.0);
-    let mut items = items.map(|item| matches!(item, ast::CommandPrefixOrSuffixItem::AssignmentWord(..)));
+    let mut items = items.map(|item| match item {
+        ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => {
+            matches!(&assignment.value, ast::AssignmentValue::Scalar(word) if !word.value.contains('$'))
+        }
+        _ => false,
+    });
     !pipeline.bang && simple.word_or_name.is_none() && items.all(|is_assignment| is_assignment)
 }

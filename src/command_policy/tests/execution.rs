@@ -242,7 +242,11 @@ impl Machine {
 }
 
 fn without_times(line: &str) -> String {
-    let is_time = |word: &str| word.len() == 5 && word.as_bytes()[2] == b':';
+    let is_duration = |word: &str| {
+        word.strip_suffix('s')
+            .is_some_and(|number| number.parse::<f64>().is_ok())
+    };
+    let is_time = |word: &str| word.len() == 5 && word.as_bytes()[2] == b':' || is_duration(word);
     let words = line
         .split(' ')
         .map(|word| if is_time(word) { "TIME" } else { word });
@@ -327,6 +331,17 @@ fn a_link_that_a_program_made_leads_nowhere() {
         "cat < link/secret.txt",
         "cd link && echo x > secret.txt",
         "for f in link/*; do echo x > \"$f\"; done",
+        // Programs follow links where they are not kept from it.
+        "cp a.txt link/secret.txt",
+        "cp a.txt file",
+        "tee file < a.txt",
+        "tee -a link/secret.txt < a.txt",
+        "sort a.txt -o file",
+        "sed -i s/kept/gone/ link/secret.txt",
+        "rm link/secret.txt",
+        "mv link/secret.txt taken.txt",
+        "gzip link/secret.txt",
+        "tar xf old.tar -C link",
     ] {
         let found = machine.executed(&script(text), 10.0);
         assert_ne!((text, found.status), (text, 0));
@@ -362,6 +377,9 @@ fn a_value_becomes_no_option_and_no_path_outside() {
         "x=$(echo '('); find $x",
         "x=$(echo 'x -delete'); find . -name $x",
         "x=$(echo '1 BEGIN{print}'); awk -v n=$x 1 a.txt",
+        "read -r x < words.txt; y=$(false) && x=\"a$?\"; rm \"$x\"",
+        "x=$(echo -oscript.py); y=$(false) && x=\"a$?\"; sort \"$x\" a.txt",
+        "x=$(printf ' script.py'); rm ./a?txt$x",
         "read -r x < words.txt; rm \"$x\"",
         "read -r x < words.txt; rm -f $x",
         "read -r x < words.txt; sort a.txt -o \"$x\"",
@@ -479,6 +497,32 @@ fn a_pattern_matches_nothing_outside_and_no_option() {
         found.output,
         "/etc/pass* ../*\n./-dash.py script.py solution.py test_solution.py"
     );
+}
+
+#[test]
+fn what_a_pattern_matches_is_no_sign_of_an_expression() {
+    let machine = Machine::new();
+    machine.lay_out();
+    fs::write(machine.path("workspace/!"), "").unwrap();
+    fs::write(machine.path("workspace/kept.csv"), "").unwrap();
+    let found = machine.executed(&script("ls *"), 10.0);
+    assert!(found.output.contains("./!"), "{}", found.output);
+}
+
+#[test]
+fn a_program_with_a_time_of_its_own_ends_with_its_script() {
+    let machine = Machine::new();
+    machine.lay_out();
+    let (report, _) = machine.report(&script("timeout 60 sleep 50.125"), 0.5);
+    assert_eq!(report["end"], "timedOut");
+    let is_there = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(Result::ok)
+        .any(|process| {
+            let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+            line.windows(6).any(|part| part == b"50.125")
+        });
+    assert!(!is_there);
 }
 
 #[test]

@@ -34,7 +34,7 @@ impl Walk<'_> {
             ast::Command::ExtendedTest(test, redirected) => {
                 let redirections = self.redirections(redirected.as_ref(), scope)?;
                 let pipeline = self.test(&test.expr, scope)?;
-                let run = Run::Group(vec![alone(pipeline)]);
+                let run = Run::Test(vec![alone(pipeline)]);
                 Ok((Command { run, redirections }, Folders::of(scope)))
             }
             ast::Command::Function(_) => Err(Denial::syntax(

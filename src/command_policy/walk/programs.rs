@@ -82,7 +82,8 @@ impl Walk<'_> {
             Reading::Any => Vec::new(),
             Reading::Archive => {
                 call.arguments = archives::plain_arguments(&call)?;
-                archives::check(rule, &call, scope)?
+                let checks = archives::check(rule, &call, scope)?;
+                archives::confine_links(&mut call, checks)
             }
             Reading::Options => check_options(rule, &call, scope)?,
             Reading::Awk => awk::check(rule, &call, scope)?,
@@ -155,12 +156,22 @@ fn at_a_path(name: &str) -> Denial {
     Denial::new("unlisted", reason)
 }
 
+/// A pattern may be several files, the second of which would be written.
+fn several(program: &str) -> Denial {
+    Denial::path(format!(
+        "{program} takes no pattern, whose second file it would write to: write the names"
+    ))
+}
+
 /// Options that the rule lists, and operands that may be written.
 fn check_options(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<Vec<Check>, Denial> {
     let parsed = rule.options.parse(call.name, &call.arguments)?;
     let mut required = check_values(rule, call, &parsed, scope)?;
     let has_folder = parsed.has(&["t", "target-directory"]) && rule.options.writes("t");
     let operands = parsed.operands.as_slice();
+    if rule.outputs == Outputs::Second && operands.iter().any(|operand| operand.is_pattern()) {
+        return Err(several(call.name));
+    }
     let written: &[&Argument] = match rule.outputs {
         Outputs::None => &[],
         Outputs::All | Outputs::AllBelow => operands,

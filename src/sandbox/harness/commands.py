@@ -33,10 +33,7 @@ def run(
     os.close(writing)
     kept = _Kept(limits.get("outputBytes", KEPT_BYTES))
     status = _drain(pid, reading, deadline, kept)
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+    _kill_session(pid)
     timed_out = status is None
     if timed_out:
         _, status = os.waitpid(pid, 0)
@@ -47,6 +44,17 @@ def run(
     os.close(reading)
     end: object = "timedOut" if timed_out else {"exited": exit_status(status)}
     return {"end": end, "seconds": monotonic() - started, **kept.report()}
+
+
+def _kill_session(session: int) -> None:
+    """End what is left of a script. Programs that have a time of their own are groups of their own, in the same session."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.getsid(int(name)) == session:
+                os.kill(int(name), signal.SIGKILL)
+        except OSError:
+            # It has ended meanwhile, or is not ours.
+            pass
 
 
 def _drain(pid: int, reading: int, deadline: float, kept: _Kept) -> int | None:

@@ -20,6 +20,10 @@ _FLAGS = {
     "append": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
 }
 _STEP = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_SIGNS = ("-", "+", "(", ")", "!", ",")
+"""What an option or an expression begins with."""
+
+_STREAMS = ("/dev/null", "/dev/stdout", "/dev/stderr")
 _MOST_MATCHES = 10_000
 
 
@@ -82,12 +86,14 @@ class Confined:
         return here, names[-1] if names else "."
 
     def is_writable(self, folder: str, path: str, is_below: bool) -> bool:
-        """Whether a path, by its form, is one of the writable folders or below one."""
-        try:
-            _, names = self._below(folder, path, self._writable)
-        except Refused:
-            return False
-        return bool(names) or not is_below
+        """Whether a path is one of the writable folders or below one, also where links on the way lead. `is_below`: it is removed itself."""
+        if path in _STREAMS:
+            return not is_below
+        whole = os.path.normpath(os.path.join(folder, path))
+        parent, name = os.path.split(whole)
+        real = os.path.join(os.path.realpath(parent), name) if is_below else os.path.realpath(whole)
+        roots = {os.path.realpath(root) for root in self._writable}
+        return any(real.startswith(root + "/") or real == root and not is_below for root in roots)
 
     @staticmethod
     def _below(folder: str, path: str, roots: tuple[str, ...]) -> tuple[str, list[str]]:
@@ -114,7 +120,7 @@ class Confined:
         if literal.endswith("/"):
             found = [(f"{shown}/", real) for shown, real in found if os.path.isdir(real)]
         paths = sorted(shown for shown, _ in found)
-        return [f"./{path}" if path.startswith("-") else path for path in paths] or [literal]
+        return [f"./{path}" if path.startswith(_SIGNS) else path for path in paths] or [literal]
 
     def _step(
         self, shown: str, real: str, text: str, expression: re.Pattern[str] | None, is_last: bool

@@ -37,12 +37,14 @@ class Expansion:
             arguments += values
         return arguments
 
-    def _check(self, word: list, values: list[str], requirement: str) -> None:
-        is_pattern = any("pattern" in part for part in word if isinstance(part, dict))
-        if len(values) != 1 and not is_pattern:
+    def _check(self, word: str | list, values: list[str], requirement: str) -> None:
+        parts = [part for part in word if isinstance(part, dict)]
+        is_split = any("fields" in part for part in parts)
+        if len(values) != 1 and (is_split or not any("pattern" in part for part in parts)):
             raise Refused(f"{' '.join(values)}: is not one word: quote it")
         for value in values:
-            if not value or value[0] in "-+(!,)":
+            # What is written out is judged already.
+            if not isinstance(word, str) and (not value or value[0] in "-+(!,)"):
                 raise Refused(f"{value}: is no file, but an option or an expression")
             if requirement != "operand" and not self._confined.is_writable(
                 self._folder, value, requirement == "below"

@@ -59,17 +59,17 @@ class Interpreter(Programs):
             self._status = self._command(commands[0], is_checked or negated)
             self._statuses = [self._status]
         else:
-            self._statuses = self._piped(commands)
+            self._statuses = self._piped(commands, is_checked or negated)
             failed = [status for status in self._statuses if status]
             self._status = failed[-1] if failed and "pipefail" in self._switches else self._statuses[-1]
         if pipeline.get("timed"):
             print_times(monotonic() - started, used, os.times())
         if negated:
             self._status = int(self._status == 0)
-        elif self._status and "errexit" in self._switches and not is_checked and not _is_loop(commands):
+        elif self._status and "errexit" in self._switches and not is_checked and not _is_compound(commands):
             raise _Exit(self._status)
 
-    def _piped(self, commands: list[dict]) -> list[int]:
+    def _piped(self, commands: list[dict], is_checked: bool) -> list[int]:
         """Each command in a process of its own; their statuses."""
         pids, source = [], None
         for index, command in enumerate(commands):
@@ -83,7 +83,7 @@ class Interpreter(Programs):
                         os.close(end)
                 if reading is not None:
                     os.close(reading)
-                self._end_with(command)
+                self._end_with(command, is_checked)
             pids.append(pid)
             for end in (source, writing):
                 if end is not None:
@@ -94,9 +94,9 @@ class Interpreter(Programs):
     def _run_to_end(self, statements: list[dict]) -> None:
         # As bash has it in a substitution.
         self._switches.discard("errexit")
-        self._end_with({"run": {"group": statements}})
+        self._end_with({"run": {"group": statements}}, False)
 
-    def _end_with(self, command: dict) -> None:
+    def _end_with(self, command: dict, is_checked: bool) -> None:
         """End this process with a command."""
         # Processes of the one that this is a copy of.
         self._processes = []
@@ -105,7 +105,7 @@ class Interpreter(Programs):
             program = command["run"].get("program")
             if program and "timeout" not in program:
                 self._become(program, command.get("redirections", []))
-            status = self._command(command, False)
+            status = self._command(command, is_checked)
         except _Exit as end:
             status = end.status
         except BaseException as error:  # noqa: BLE001 - nothing may return into a copy of the parent
@@ -118,7 +118,7 @@ class Interpreter(Programs):
         if kind == "program":
             return self._program(body, redirections)
         if kind == "subshell":
-            return self._subshell(body, redirections)
+            return self._subshell(body, redirections, is_checked)
         saved = [(stream, os.dup(stream)) for stream in (0, 1, 2)] if redirections else []
         try:
             self._redirect(redirections)
@@ -139,6 +139,8 @@ class Interpreter(Programs):
         if kind == "group":
             self._status = 0 if not body else self._status
             self._list(body, is_checked)
+        elif kind == "test":
+            self._list(body, True)
         elif kind == "if":
             self._if(body, is_checked)
         elif kind == "for":
@@ -164,7 +166,16 @@ class Interpreter(Programs):
     def _while(self, body: dict, is_checked: bool) -> None:
         status, ends_at = 0, body.get("until", False)
         while True:
-            self._list(body["condition"], True)
+            try:
+                self._list(body["condition"], True)
+            except _Continue:
+                # It succeeds, which is the end of `until`.
+                if ends_at:
+                    break
+                continue
+            except _Break:
+                status = 0
+                break
             if (self._status == 0) == ends_at:
                 break
             is_on = self._pass(body["body"], is_checked)
@@ -223,10 +234,10 @@ class Interpreter(Programs):
         self._status = 0
         self._list(body.get("otherwise", []), is_checked)
 
-    def _subshell(self, body: list[dict], redirections: list[dict]) -> int:
+    def _subshell(self, body: list[dict], redirections: list[dict], is_checked: bool) -> int:
         pid = os.fork()
         if not pid:
-            self._end_with({"run": {"group": body}, "redirections": redirections})
+            self._end_with({"run": {"group": body}, "redirections": redirections}, is_checked)
         return exit_status(os.waitpid(pid, 0)[1])
 
     def _builtin(self, call: dict) -> int:
@@ -257,9 +268,10 @@ class Interpreter(Programs):
         return 0
 
 
-def _is_loop(commands: list[dict]) -> bool:
+def _is_compound(commands: list[dict]) -> bool:
     """Whether its status is one of its body, which was looked at there."""
-    return len(commands) == 1 and any(kind in commands[0]["run"] for kind in ("for", "while"))
+    kinds = ("group", "if", "for", "while", "case")
+    return len(commands) == 1 and any(kind in commands[0]["run"] for kind in kinds)
 
 
 def _status(text: str) -> int:

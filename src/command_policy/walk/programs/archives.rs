@@ -1,6 +1,6 @@
 //! Archives and files that are packed: where they are written to, and where what is in them is.
 
-use super::{Call, check_path, check_target, checks};
+use super::{Call, check_path, check_target, checks, several};
 use crate::denial::Denial;
 use crate::options::{Parsed, Value};
 use crate::rules::SafeRule;
@@ -42,6 +42,20 @@ pub(super) fn check(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<V
     checks::of(call.name, &call.arguments, &required, scope)
 }
 
+/// Where a link in an archive may lead to: below the folder that it is unpacked in.
+const LINKS: &str = r"--transform=flags=RHs;s,^/*,./,;s,\.\.,__,g";
+
+/// tar makes no link that leads elsewhere, whatever an archive says.
+pub(super) fn confine_links(call: &mut Call<'_>, mut checks: Vec<Check>) -> Vec<Check> {
+    if call.name == "tar" {
+        call.arguments.insert(0, LINKS.into());
+        for check in &mut checks {
+            check.argument += 1;
+        }
+    }
+    checks
+}
+
 type Required<'a> = Vec<(&'a Argument, Requirement)>;
 
 fn tar<'a>(parsed: &Parsed<'a>, scope: &Scope) -> Result<Required<'a>, Denial> {
@@ -79,6 +93,9 @@ fn unzip<'a>(parsed: &Parsed<'a>, scope: &Scope) -> Result<Required<'a>, Denial>
 
 /// The parts are named by what stands there, or `x`, and letters after it.
 fn split<'a>(parsed: &Parsed<'a>, scope: &Scope) -> Result<Required<'a>, Denial> {
+    if parsed.operands.iter().any(|operand| operand.is_pattern()) {
+        return Err(several("split"));
+    }
     match parsed.operands.get(1) {
         Some(prefix) if scope.is_unknown(prefix) => {
             check_target("split", prefix, Requirement::Below, scope)?;
@@ -96,8 +113,11 @@ fn split<'a>(parsed: &Parsed<'a>, scope: &Scope) -> Result<Required<'a>, Denial>
 
 /// gzip and its like write beside each file, and remove it.
 fn packed<'a>(name: &str, parsed: &Parsed<'a>, scope: &Scope) -> Result<Required<'a>, Denial> {
-    let prints = ["c", "stdout", "to-stdout", "l", "list", "t", "test"];
-    if name.ends_with("cat") || parsed.has(&prints) {
+    // Of xz and bzip2 the last of these letters counts.
+    let unpacks = parsed.has(&["d", "decompress", "uncompress"]);
+    let prints =
+        parsed.has(&["c", "stdout", "to-stdout"]) || !unpacks && parsed.has(&["l", "list", "t", "test"]);
+    if name.ends_with("cat") || prints {
         return Ok(Vec::new());
     }
     let mut required = Vec::new();

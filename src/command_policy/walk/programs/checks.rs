@@ -1,4 +1,4 @@
-//! What is required of arguments that are not settled: no value becomes an option, and none a path that may not be written.
+//! What is required of arguments when they are filled in: no value becomes an option, and nothing is written through a link that leads elsewhere.
 
 use crate::denial::Denial;
 use crate::scope::Scope;
@@ -13,7 +13,13 @@ pub(super) fn of(
 ) -> Result<Vec<Check>, Denial> {
     let mut checks = Vec::new();
     for (index, argument) in arguments.iter().enumerate() {
+        let found = required.iter().find(|(one, _)| std::ptr::eq(*one, argument));
         if !scope.is_unknown(argument) {
+            // Its form is judged; where a link on the way leads to is looked at before the program starts.
+            checks.extend(found.map(|(_, requirement)| Check {
+                argument: index,
+                is: *requirement,
+            }));
             continue;
         }
         if argument.begins_with_output() {
@@ -21,7 +27,6 @@ pub(super) fn of(
                 "what $(...) prints could be an option of {program}: write NAME=$(...) before, and \"$NAME\" here"
             )));
         }
-        let found = required.iter().find(|(one, _)| std::ptr::eq(*one, argument));
         checks.push(Check {
             argument: index,
             is: found.map_or(Requirement::Operand, |(_, requirement)| *requirement),

@@ -71,7 +71,8 @@ impl Walk<'_> {
             }
         }
         // A file of the workspace, and no program that is installed.
-        let file = parsed.operands.first().map(|file| (*file, Requirement::Below));
+        let file = parsed.operands.first().filter(|file| file.text().is_none());
+        let file = file.map(|file| (*file, Requirement::Below));
         checks::of(call.name, own, file.as_slice(), scope)
     }
 
@@ -126,7 +127,8 @@ fn check_inner(module: &str, arguments: &[Argument], scope: &Scope) -> Result<()
     for argument in before_file {
         let (beginning, is_whole) = argument.beginning();
         let is_attached = beginning.starts_with("-m") || beginning.starts_with("--module=");
-        if scope.is_unknown(argument) || !is_whole && (is_module || is_attached) {
+        let is_process = matches!(argument, Argument::Parts(parts) if parts.iter().any(|part| matches!(part, Part::Process(_))));
+        if is_process || scope.is_unknown(argument) || !is_whole && (is_module || is_attached) {
             return Err(not_literal());
         }
         is_module = matches!(beginning, "-m" | "--module");
