@@ -458,6 +458,9 @@ fn what_is_unpacked_lies_below_the_folder_whatever_the_archive_says() {
                 tar('upwards.tar', ('../outside/secret.txt', None))\n\
                 tar('link.tar', ('link', outside), ('link/secret.txt', None))\n\
                 tar('far.tar', ('link', '../outside'), ('link/secret.txt', None))\n\
+                for name, to in (('one.tar', outside), ('one-far.tar', '../outside')):\n\
+                \x20   tar(name, ('link', to))\n\
+                tar('two.tar', ('link/secret.txt', None))\n\
                 with zipfile.ZipFile('upwards.zip', 'w') as archive:\n\
                 \x20   archive.writestr('../outside/secret.txt', 'x')\n\
                 with zipfile.ZipFile('link.zip', 'w') as archive:\n\
@@ -476,6 +479,23 @@ fn what_is_unpacked_lies_below_the_folder_whatever_the_archive_says() {
             (archive, "kept\n")
         );
         fs::remove_file(machine.path("workspace/link")).ok();
+    }
+    // A link of one archive, and what another writes through it.
+    for text in [
+        "tar xf one.tar; tar xf two.tar",
+        "tar xf one-far.tar; tar xf two.tar",
+        "tar xf one.tar && tee link/secret.txt < a.txt",
+        "unzip -qo link.zip; tee link/secret.txt < a.txt",
+        "unzip -qo link.zip; tar xf two.tar",
+    ] {
+        fs::write(&secret, "kept\n").unwrap();
+        machine.executed(&script(text), 10.0);
+        assert_eq!(
+            (text, fs::read_to_string(&secret).unwrap().as_str()),
+            (text, "kept\n")
+        );
+        fs::remove_file(machine.path("workspace/link")).ok();
+        fs::remove_dir_all(machine.path("workspace/link")).ok();
     }
     for archive in ["upwards.zip", "link.zip"] {
         fs::write(&secret, "kept\n").unwrap();
