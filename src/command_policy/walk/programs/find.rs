@@ -194,11 +194,14 @@ fn expression(arguments: &[Argument]) -> Result<(&[Argument], Vec<&str>), Denial
             continue;
         }
         if !is_whole || !VALUED.contains(&beginning) {
+            let instead = if beginning == "-exec" {
+                "it stands last, once, before a program that only reads, as in -exec head -2 {} \\;; for others write find ... | while read -r f; do ... \"$f\"; done"
+            } else {
+                "print the names, as in find ... | xargs grep -n WORD, or use a small Python file"
+            };
             return Err(Denial::new(
                 "find",
-                format!(
-                    "find is not run with {beginning}: print the names, as in find ... | xargs grep -n WORD, or use a small Python file"
-                ),
+                format!("find is not run with {beginning} here: {instead}"),
             ));
         }
         if rest.next().is_none_or(Argument::is_pattern) {
