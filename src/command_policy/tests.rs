@@ -9,6 +9,7 @@ use crate::{Class, Outline, Rules, RulesError, Script, judge};
 
 mod corpora;
 mod execution;
+mod machine;
 
 use corpora::rules;
 
