@@ -79,6 +79,9 @@ impl<'a> PooledModel<'a> {
 impl Model for PooledModel<'_> {
     /// What is missing is said by the step that prepares the call, and a place that others have is waited for there.
     async fn get_ready(&self, seconds_left: f64) -> bool {
+        if self.prepared.initialized() {
+            return true;
+        }
         let Ok(model) = self.model(seconds_left).await else {
             return false;
         };

@@ -1,15 +1,18 @@
 //! An agent's turn: its commands in a sandbox, its tests, and what the next request is made of.
 
+use futures::future::join;
+
 use crate::ledger::{Created, Ledger, Store};
 use crate::model::Model;
 use crate::pipeline::accept::AcceptedWorkspace;
+use crate::pipeline::active::seconds_left;
 use crate::pipeline::agent::{
     Command, CommandRun, EarlyEnd, Judged, Next, Pending, SOLUTION, Session, Step, ToolCounts,
 };
 use crate::pipeline::call::{CallKind, Reply};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::failed_check::limit_name;
-use crate::pipeline::machine::{AgentMoved, AgentSources, Outcome};
+use crate::pipeline::machine::{AgentMoved, AgentSources, Decision, NextCall, Outcome};
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::prompts::Material;
 use crate::pipeline::sandbox::{CommandsPhase, Job, Phase, PhaseEnd, Report};
@@ -33,6 +36,18 @@ struct Turn {
     step: Step,
     /// Number of the turn's call, where it begins.
     began: Option<u32>,
+    /// Whether the call of the next turn may follow at once.
+    may_call: bool,
+}
+
+/// The steps of a turn that are recorded now.
+#[derive(Clone, Copy)]
+struct Recording {
+    /// Number of the turn's call, where it begins.
+    began: Option<u32>,
+    /// How many.
+    steps: u32,
+    next_call: NextCall,
 }
 
 impl Turn {
@@ -42,6 +57,7 @@ impl Turn {
             recorded: session.clone(),
             session,
             began: None,
+            may_call: false,
         }
     }
 }
@@ -154,6 +170,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let turn = Turn {
             session,
             step,
+            may_call: (self.may_follow)(&Decision::Call(CallKind::Turn)),
             ..Turn::of(material.session.clone())
         };
         Ok(Performed::Done(self.moved(progress, &material, turn).await?))
@@ -197,16 +214,35 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             mut session,
             step,
             began,
+            may_call,
         } = turn;
-        let moved = self.drive(progress, material, &mut session, step);
-        if moved.step.is_empty() {
-            return self.outcome(progress, &moved, &session, began, 0).await;
-        }
-        let number = progress.agent.as_ref().map_or(0, |agent| agent.next_step);
-        let Some(step) = self.record_step(number, &moved.step).await? else {
-            return self.outcome(progress, &moved, &session, began, 1).await;
+        let mut moved = self.drive(progress, material, &mut session, step);
+        let mut recording = Recording {
+            began,
+            steps: 0,
+            next_call: NextCall::Unrecorded,
         };
-        self.take_recorded_step(progress, recorded, step, began).await
+        if moved.step.is_empty() {
+            return self.outcome(progress, &moved, &session, recording).await;
+        }
+        recording.steps = 1;
+        moved.step.next_call_follows = may_call && moved.next == Next::Ask;
+        let number = progress.agent.as_ref().map_or(0, |agent| agent.next_step);
+        let recorded_before = if moved.step.next_call_follows {
+            recording.next_call = NextCall::Due;
+            let ready = self
+                .model
+                .get_ready(seconds_left(self.task, progress, (self.clock)()));
+            join(self.record_step(number, &moved.step), Box::pin(ready))
+                .await
+                .0?
+        } else {
+            self.record_step(number, &moved.step).await?
+        };
+        match recorded_before {
+            Some(step) => self.take_recorded_step(progress, recorded, step, began).await,
+            None => self.outcome(progress, &moved, &session, recording).await,
+        }
     }
 
     /// Goes on with a step that was recorded before a kill: what it says is so, whatever it would be now.
@@ -218,8 +254,18 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         began: Option<u32>,
     ) -> Result<Outcome, EngineError> {
         session.take(&step);
-        let moved = Move::to(step, Next::Continue);
-        self.outcome(progress, &moved, &session, began, 1).await
+        let (next, next_call) = if step.next_call_follows {
+            (Next::Ask, NextCall::MayBeMade)
+        } else {
+            (Next::Continue, NextCall::Unrecorded)
+        };
+        let recording = Recording {
+            began,
+            steps: 1,
+            next_call,
+        };
+        let moved = Move::to(step, next);
+        self.outcome(progress, &moved, &session, recording).await
     }
 
     /// Records a step; the one that is recorded already, where there is one.
@@ -238,9 +284,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         progress: &Progress,
         moved: &Move,
         session: &Session,
-        began: Option<u32>,
-        steps: u32,
+        recording: Recording,
     ) -> Result<Outcome, EngineError> {
+        let Recording {
+            began,
+            steps,
+            next_call,
+        } = recording;
         let sources = match &moved.sources {
             Some(sources) => {
                 let step = progress.agent.as_ref().map_or(0, |agent| agent.next_step) + steps;
@@ -265,6 +315,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             sources,
             doubtful_cases: moved.doubtful_cases.clone(),
             stuck: session.stuck(),
+            next_call,
         }))
     }
 

@@ -147,7 +147,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     ) -> Result<(Progress, Performed), EngineError> {
         let call = async {
             self.in_call.send_replace(true);
-            let called = self.call(progress.clone(), kind).await;
+            let called = self.call(progress.clone(), kind, None).await;
             self.in_call.send_replace(false);
             called
         };

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
+use futures::future::join;
 use jiff::Timestamp;
 
 use crate::api::status::CaseEvidence;
@@ -14,7 +15,7 @@ use crate::pipeline::budget;
 use crate::pipeline::call::{CallKind, Reply, Request, request_hash};
 use crate::pipeline::cases::CaseSet;
 use crate::pipeline::diagnosis::{Diagnosis, of_acceptance};
-use crate::pipeline::machine::{Decision, Diagnosed, NewSource, Outcome, decide};
+use crate::pipeline::machine::{Decision, Diagnosed, NewSource, NextCall, Outcome, decide};
 use crate::pipeline::progress::{Document, Intent, Progress};
 use crate::pipeline::prompts::{self, Material};
 use crate::pipeline::stage::Category;
@@ -22,22 +23,25 @@ use crate::sandbox::Sandbox;
 
 use super::data::DataReader;
 use super::event::Event;
+use super::record::Advanced;
 use super::{Engine, EngineError, damaged};
 
 /// Seconds after which a call that another holder started is taken for lost.
 const CALL_DEADLINE_SECONDS: i64 = 120;
 
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
-    /// Asks the model (or takes the reply that is recorded) and says what the reply comes to.
+    /// Asks the model (or takes the reply that is recorded) and says what the reply comes to. `unwritten` is a state with the intent of
+    /// this call that is written beside it.
     pub(super) async fn call(
         &self,
         progress: Progress,
         kind: CallKind,
+        unwritten: Option<&Advanced>,
     ) -> Result<(Progress, Outcome), EngineError> {
         // Only reads.
         let material = self.material(&progress).await?;
         let request = prompts::request(self.task, &material, kind)?;
-        let (progress, reply) = match self.answered(progress, &request).await? {
+        let (progress, reply) = match self.answered(progress, &request, unwritten).await? {
             Answered::Reply(progress, reply) => (progress, reply),
             Answered::Otherwise(progress, outcome) => return Ok((progress, *outcome)),
         };
@@ -46,7 +50,12 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     /// Records the intent of the call that comes next with the step before it, and so saves a write.
-    pub(super) async fn announce(&self, progress: Progress, now: Timestamp) -> Result<Progress, EngineError> {
+    pub(super) async fn announce(
+        &self,
+        progress: Progress,
+        next_call: NextCall,
+        now: Timestamp,
+    ) -> Result<Progress, EngineError> {
         let (Decision::Call(kind) | Decision::CallBesideBuild(kind)) = decide(self.task, &progress, now)
         else {
             return Ok(progress);
@@ -60,8 +69,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let Ok(limit) = budget::allow_call(self.task, &progress, request_tokens(&request)) else {
             return Ok(progress);
         };
-        // In memory alone: another process must take the call for lost.
-        self.announced.store(progress.sequence, Ordering::Relaxed);
+        if next_call != NextCall::MayBeMade {
+            // In memory alone: another process must take the call for lost.
+            self.announced.store(progress.sequence, Ordering::Relaxed);
+        }
         let request = limited(&request, limit);
         let intent = intent(&request, progress.sequence, request_tokens(&request) + limit, now);
         Ok(progress.with_intent(intent))
@@ -85,7 +96,12 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         progress.intent.is_some() && self.announced.load(Ordering::Relaxed) == progress.sequence
     }
 
-    async fn answered(&self, progress: Progress, request: &Request) -> Result<Answered, EngineError> {
+    async fn answered(
+        &self,
+        progress: Progress,
+        request: &Request,
+        unwritten: Option<&Advanced>,
+    ) -> Result<Answered, EngineError> {
         // The record goes before everything: what has a reply is never asked for again.
         if let Some(entry) = Ledger::new(self.store)
             .find(progress.sequence, request.kind)
@@ -104,7 +120,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Ok(limit) => limit,
             Err(stop) => return Ok(Answered::Otherwise(progress, Box::new(Outcome::Stopped(stop)))),
         };
-        self.ask(progress, &limited(request, limit), size + limit).await
+        self.ask(progress, &limited(request, limit), size + limit, unwritten)
+            .await
     }
 
     fn take_recorded(&self, progress: Progress, request: &Request, entry: Entry) -> Answered {
@@ -131,6 +148,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         progress: Progress,
         request: &Request,
         estimate: u64,
+        unwritten: Option<&Advanced>,
     ) -> Result<Answered, EngineError> {
         let (kind, sequence) = (request.kind, progress.sequence);
         let started_at = (self.clock)();
@@ -150,15 +168,23 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             progress
         };
         self.emit(&Event::CallStarted { kind, sequence });
-        let reply = match self.model.call(request).await {
+        let write = async {
+            match unwritten.filter(|_| is_recorded) {
+                Some(advanced) => self.write(advanced).await,
+                None => Ok(()),
+            }
+        };
+        let (reply, written) = join(Box::pin(self.model.call(request)), Box::pin(write)).await;
+        let reply = match reply {
             Ok(reply) => reply,
-            Err(error) => return Ok(self.call_failed(progress, &error)),
+            Err(error) => return written.map(|()| self.call_failed(progress, &error)),
         };
         let finished_at = (self.clock)();
         // Before the state moves, so that a kill from here on costs no second call.
         let entry = Ledger::new(self.store)
             .record(sequence, request, reply, (started_at, finished_at))
             .await?;
+        written?;
         self.emit(&Event::CallFinished {
             kind,
             sequence,

@@ -201,15 +201,17 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         progress: Progress,
         decision: Decision,
     ) -> Result<(Progress, Step), EngineError> {
-        let (mut progress, mut decision) = (progress, decision);
-        loop {
-            // Where an image builds beside the call, `call_beside_build` says it instead.
-            self.in_call.send_replace(matches!(decision, Decision::Call(_)));
-            let performed = Box::pin(self.perform_and_record(progress, decision)).await;
-            self.in_call.send_replace(false);
-            match performed? {
-                (next, Recorded::Stands(step)) => return Ok((next, step)),
-                (next, Recorded::Follows(following)) => (progress, decision) = (next, following),
+        // Where an image builds beside the call, `call_beside_build` says it instead.
+        self.in_call.send_replace(matches!(decision, Decision::Call(_)));
+        let performed = Box::pin(self.perform_and_record(progress, decision)).await;
+        self.in_call.send_replace(false);
+        match performed? {
+            Recorded::Written(progress, step) => Ok((progress, step)),
+            Recorded::BesideCall(advanced) => {
+                self.in_call.send_replace(true);
+                let performed = Box::pin(self.call_next_turn(&advanced)).await;
+                self.in_call.send_replace(false);
+                performed
             }
         }
     }
@@ -218,16 +220,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         &self,
         progress: Progress,
         decision: Decision,
-    ) -> Result<(Progress, Recorded), EngineError> {
-        let started = Began {
-            at: (self.clock)(),
-            instant: Instant::now(),
-        };
+    ) -> Result<Recorded, EngineError> {
+        let started = self.begin();
         let follow = Follow::after(&decision);
         let outcome = match decision {
-            Decision::Finished => return Ok((progress, Recorded::Stands(Step::Finished))),
-            Decision::Wait(until) => return Ok((progress, Recorded::Stands(Step::Waiting(until)))),
-            Decision::AwaitApproval(asked) => return Ok((progress, Recorded::Stands(Step::Gate(asked)))),
+            Decision::Finished => return Ok(Recorded::Written(progress, Step::Finished)),
+            Decision::Wait(until) => return Ok(Recorded::Written(progress, Step::Waiting(until))),
+            Decision::AwaitApproval(asked) => return Ok(Recorded::Written(progress, Step::Gate(asked))),
             Decision::Publish => {
                 let outcome = self.publish(&progress).await?;
                 (progress, Performed::Done(outcome))
@@ -239,7 +238,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 (progress, Performed::Done(outcome))
             }
             Decision::Call(kind) => {
-                let (progress, outcome) = self.call(progress, kind).await?;
+                let (progress, outcome) = self.call(progress, kind, None).await?;
                 (progress, Performed::Done(outcome))
             }
             Decision::CallBesideBuild(kind) => self.call_beside_build(progress, kind).await?,
@@ -265,9 +264,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
         };
         match outcome {
-            (progress, Performed::Pending) => Ok((progress, Recorded::Stands(Step::Pending))),
-            (progress, Performed::Unseen) => Ok((progress, Recorded::Stands(Step::Unseen))),
-            (progress, Performed::Queued(why)) => Ok((progress, Recorded::Stands(Step::Queued(why)))),
+            (progress, Performed::Pending) => Ok(Recorded::Written(progress, Step::Pending)),
+            (progress, Performed::Unseen) => Ok(Recorded::Written(progress, Step::Unseen)),
+            (progress, Performed::Queued(why)) => Ok(Recorded::Written(progress, Step::Queued(why))),
             (progress, Performed::Done(outcome)) => {
                 // The state moves last: documents and replies are stored by now.
                 let advanced = self.advanced(progress, outcome, started).await?;
@@ -284,11 +283,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     /// Records an outcome that comes from outside a step: a person resumed the task, or raised a limit.
     pub async fn apply(&self, progress: Progress, outcome: Outcome) -> Result<Progress, EngineError> {
-        let now = Began {
+        Box::pin(self.record(progress, outcome, self.begin())).await
+    }
+
+    fn begin(&self) -> Began {
+        Began {
             at: (self.clock)(),
             instant: Instant::now(),
-        };
-        Box::pin(self.record(progress, outcome, now)).await
+        }
     }
 
     fn emit(&self, event: &Event) {

@@ -10,7 +10,7 @@ use crate::ledger::{Store, StoreError};
 use crate::model::Model;
 use crate::pipeline::approval;
 use crate::pipeline::diagnosis::name;
-use crate::pipeline::machine::{Outcome, advance};
+use crate::pipeline::machine::{NextCall, Outcome, advance};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::Stage;
 use crate::sandbox::Sandbox;
@@ -22,6 +22,8 @@ pub(super) struct Advanced {
     asked: Option<AwaitedApproval>,
     is_retry: bool,
     ends_iteration: bool,
+    /// Whether the intent of the call that comes next is recorded with what the step came to, and not in the state alone.
+    pub(super) is_call_recorded: bool,
 }
 
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
@@ -47,6 +49,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let now = (self.clock)();
         let ends_iteration = matches!(outcome, Outcome::Tested(_) | Outcome::Diagnosed(_));
         let is_retry = matches!(outcome, Outcome::Retried(_));
+        let next_call = match &outcome {
+            Outcome::AgentMoved(moved) => moved.next_call,
+            _ => NextCall::Unrecorded,
+        };
         if let Outcome::Decided(decision) = &outcome {
             self.emit(&Event::Decided(decision.clone()));
         }
@@ -65,8 +71,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             next.pause_at(now);
         }
         // With the same write, so that the call needs none of its own before it.
-        let next = self.announce(next, now).await?;
+        let next = self.announce(next, next_call, now).await?;
         Ok(Advanced {
+            is_call_recorded: next_call == NextCall::Due && next.intent.is_some(),
             before: progress,
             next,
             asked,
@@ -83,6 +90,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             asked,
             is_retry,
             ends_iteration,
+            is_call_recorded: _,
         } = advanced;
         store_retries(self.store, before, next).await?;
         self.save(next).await?;

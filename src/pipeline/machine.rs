@@ -33,7 +33,7 @@ mod retry;
 
 pub use effects::{MAX_FIX_TRIES, MAX_REJECTIONS};
 pub use outcome::{
-    AgentMoved, AgentSources, Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, NewSource,
+    AgentMoved, AgentSources, Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, NewSource, NextCall,
     SamplesRead, Tested,
 };
 

@@ -1,5 +1,6 @@
 //! Kills a task at every single write, before and after the write takes effect, and goes on with it.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use rstest::rstest;
@@ -96,34 +97,26 @@ async fn with_one_death(gates: &[Gate], fault: Fault) -> (Progress, World, Memor
         matches!(error, EngineError::Store(StoreError::Stopped { .. })),
         "{error}"
     );
-    forget_lost(&world, &store).await;
+    let unanswered = forget_lost(&world, &store);
     let progress = world.live(&store.restarted(None)).await.unwrap();
+    assert!(
+        usize::try_from(progress.spent.lost_calls).unwrap() >= unanswered,
+        "a call that may be billed counts"
+    );
     (progress, world, store)
 }
 
-/// The script counts calls; a call whose reply never reached the ledger is answered the same again.
-pub(super) async fn forget_lost(world: &World, store: &MemoryStore) {
-    let store = store.restarted(None);
-    let Some(bytes) = store.load().await.unwrap() else {
-        return;
-    };
-    let progress: Progress = serde_json::from_slice(&bytes).unwrap();
-    if let Some(intent) = progress.intent {
-        let ending = format!("-{}.json", intent.kind);
-        let recorded = store
-            .names()
-            .iter()
-            .filter(|name| name.ends_with(&ending))
-            .count();
-        let requests = world.script.requests.lock().unwrap();
-        let asked = requests
-            .iter()
-            .filter(|request| request.kind == intent.kind)
-            .count();
-        if asked > recorded {
-            world.script.forget_lost(intent.kind);
-        }
-    }
+/// The script counts calls; a call whose reply never reached the ledger is answered the same again. How many there were.
+pub(super) fn forget_lost(world: &World, store: &MemoryStore) -> usize {
+    let names = store.names();
+    let requests = world.script.requests.lock().unwrap();
+    let kinds: BTreeSet<CallKind> = requests.iter().map(|request| request.kind).collect();
+    let lost = kinds.into_iter().filter(|kind| {
+        let asked = requests.iter().filter(|request| request.kind == *kind).count();
+        let ending = format!("-{kind}.json");
+        asked > names.iter().filter(|name| name.ends_with(&ending)).count()
+    });
+    lost.map(|kind| world.script.forget_lost(kind)).count()
 }
 
 #[rstest]

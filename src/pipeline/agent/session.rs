@@ -226,6 +226,7 @@ impl Session {
             changes: BTreeMap::new(),
             note: String::new(),
             reported_cases: Vec::new(),
+            next_call_follows: false,
         }
     }
 

@@ -24,6 +24,9 @@ pub struct Step {
     /// Cases whose failure the agent is told of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reported_cases: Vec<String>,
+    /// Whether the call of the next turn follows at once: the intent of that call, which may have been made when this is found.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub next_call_follows: bool,
 }
 
 impl Step {

@@ -38,6 +38,7 @@ impl Progress {
             sources,
             doubtful_cases,
             stuck,
+            next_call: _,
         } = moved;
         let agent = self.agent.get_or_insert_default();
         if let Some(sequence) = began {

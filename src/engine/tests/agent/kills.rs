@@ -62,7 +62,7 @@ async fn a_kill_at_any_write_asks_for_no_recorded_turn_again_and_reports_the_sam
                 .live(&store.restarted(Some(Fault { write, moment })))
                 .await
                 .unwrap_err();
-            forget_lost(&world, &store).await;
+            let unanswered = forget_lost(&world, &store);
             let progress = world.live(&store.restarted(None)).await.unwrap();
             assert_eq!(essence(&progress), essence(&expected), "{at}");
             assert_eq!(
@@ -72,6 +72,7 @@ async fn a_kill_at_any_write_asks_for_no_recorded_turn_again_and_reports_the_sam
             );
             let lost = usize::try_from(progress.spent.lost_calls).unwrap();
             assert!(lost <= 1 && world.script.calls() <= calls + lost, "{at}");
+            assert!(lost >= unanswered, "{at}: a call that may be billed counts");
             assert_eq!(conversation(&world), conversation(&undisturbed), "{at}");
             let repeated = world.sandbox.runs.load(Ordering::SeqCst) - runs;
             assert!(repeated <= 1, "{at}: {repeated} sandboxes more");

@@ -127,6 +127,7 @@ impl Random {
                 Vec::new()
             },
             stuck: (self.numbers.u8(..8) == 0).then(|| "nothing changes".to_owned()),
+            next_call: NextCall::Unrecorded,
         })
     }
 
