@@ -85,7 +85,10 @@ impl Walk<'_> {
                 let checks = archives::check(rule, &call, scope)?;
                 archives::confine_links(&mut call, checks)
             }
-            Reading::Options => check_options(rule, &call, scope)?,
+            Reading::Options => {
+                call.arguments = rule.options.with_outputs_apart(call.arguments);
+                check_options(rule, &call, scope)?
+            }
             Reading::Awk => awk::check(rule, &call, scope)?,
             Reading::Builtin => return self.builtin_call(&call, scope),
             Reading::Find => {
