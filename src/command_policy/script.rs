@@ -136,6 +136,8 @@ pub enum Requirement {
     Writable,
     /// Such a path below one of these folders.
     Below,
+    /// A script of sed with line numbers and commands that print or leave out lines, and nothing else.
+    Lines,
 }
 
 /// A program of the table.

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 
 import arithmetic
 import fields
 from confined import Confined, Refused
+
+_LINES = re.compile("[0-9,~+$!; {}pdq=]+")
+"""A script of sed that only prints or leaves out lines by their number."""
 
 
 class Expansion:
@@ -43,6 +47,10 @@ class Expansion:
         if len(values) != 1 and (is_split or not any("pattern" in part for part in parts)):
             raise Refused(f"{' '.join(values)}: is not one word: quote it")
         for value in values:
+            if requirement == "lines":
+                if not _LINES.fullmatch(value):
+                    raise Refused(f"{value}: is no script of line numbers for sed")
+                continue
             # What is written out is judged already.
             if not isinstance(word, str) and (not value or value[0] in "-+(!,)"):
                 raise Refused(f"{value}: is no file, but an option or an expression")
