@@ -6,7 +6,7 @@ use super::image::sha256_hex;
 pub(crate) const FOLDER: &str = "/harness";
 
 /// Its files by name.
-pub(crate) const FILES: [(&str, &str); 26] = [
+pub(crate) const FILES: [(&str, &str); 27] = [
     ("acceptance.py", include_str!("harness/acceptance.py")),
     (
         "acceptance_session.py",
@@ -25,6 +25,7 @@ pub(crate) const FILES: [(&str, &str); 26] = [
     ("lines.py", include_str!("harness/lines.py")),
     ("main.py", include_str!("harness/main.py")),
     ("mutants.py", include_str!("harness/mutants.py")),
+    ("patterns.py", include_str!("harness/patterns.py")),
     ("phases.py", include_str!("harness/phases.py")),
     ("prepared.py", include_str!("harness/prepared.py")),
     ("prepared_session.py", include_str!("harness/prepared_session.py")),

@@ -7,6 +7,7 @@ import re
 
 import arithmetic
 import fields
+import patterns
 from confined import Confined, Refused
 
 _LINES = re.compile("[0-9,~+$!; {}pdq=]+")
@@ -65,7 +66,7 @@ class Expansion:
             return [word]
         arguments = []
         for field in fields.split([self._piece(part) for part in word]):
-            if fields.is_pattern(field):
+            if patterns.has_signs(field):
                 arguments += self._confined.matches(self._folder, field)
             else:
                 arguments.append("".join(text for text, _ in field))
@@ -76,7 +77,7 @@ class Expansion:
         if isinstance(word, str):
             return word == text
         pieces = [self._piece(part) for part in word]
-        return fields.fits([(part, kind != fields.TEXT) for part, kind in pieces], text)
+        return patterns.fits([(part, kind != fields.TEXT) for part, kind in pieces], text)
 
     def _piece(self, part: str | dict) -> tuple[str, str]:
         if isinstance(part, dict) and "pattern" in part:
