@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from time import monotonic
 
 import lines
@@ -119,10 +120,18 @@ class Interpreter(Programs):
             return self._program(body, redirections)
         if kind == "subshell":
             return self._subshell(body, redirections, is_checked)
+        if kind == "assign":
+            # As in bash, variables are set before streams are.
+            status = self._assign(body)
+            return self._redirected(redirections, lambda: status)
+        return self._redirected(redirections, lambda: self._inside(kind, body, is_checked))
+
+    def _redirected(self, redirections: list[dict], run: Callable[[], int]) -> int:
+        """The status of what runs in this process, with streams of its own."""
         saved = [(stream, os.dup(stream)) for stream in (0, 1, 2)] if redirections else []
         try:
             self._redirect(redirections)
-            return self._inside(kind, body, is_checked)
+            return run()
         except Refused as refused:
             complain(str(refused))
             return 1
@@ -149,10 +158,8 @@ class Interpreter(Programs):
             self._while(body, is_checked)
         elif kind == "case":
             self._case(body, is_checked)
-        elif kind == "read":
-            return self._read(body)
         else:
-            return self._assign(body)
+            return self._read(body)
         return self._status
 
     def _for(self, body: dict, is_checked: bool) -> None:
