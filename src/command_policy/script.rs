@@ -84,6 +84,8 @@ pub enum Run {
     Test(Vec<Statement>),
     /// `( ... )`: folder and settings are as before, afterwards.
     Subshell(Vec<Statement>),
+    /// `bash -c`: as a subshell, with settings and variables of its own.
+    Shell(Vec<Statement>),
     /// `if`, with each `elif`.
     If(Conditional),
     /// `for`, over words.

@@ -120,6 +120,8 @@ class Interpreter(Programs):
             return self._program(body, redirections)
         if kind == "subshell":
             return self._subshell(body, redirections, is_checked)
+        if kind == "shell":
+            return self._shell(body, redirections)
         if kind == "assign":
             # As in bash, variables are set before streams are.
             status = self._assign(body)
@@ -245,6 +247,14 @@ class Interpreter(Programs):
         pid = os.fork()
         if not pid:
             self._end_with({"run": {"group": body}, "redirections": redirections}, is_checked)
+        return exit_status(os.waitpid(pid, 0)[1])
+
+    def _shell(self, body: list[dict], redirections: list[dict]) -> int:
+        """A shell of its own: it has no switch and no variable of this one, and whoever looks at its status is outside of it."""
+        pid = os.fork()
+        if not pid:
+            self._switches, self._variables, self._status, self._statuses = set(), {}, 0, [0]
+            self._end_with({"run": {"group": body}, "redirections": redirections}, False)
         return exit_status(os.waitpid(pid, 0)[1])
 
     def _builtin(self, call: dict) -> int:
