@@ -179,7 +179,7 @@ pub enum Builtin {
     Pwd,
     /// Ends a loop, or as many as it says.
     Break,
-    /// Ends a pass of a loop.
+    /// Ends a pass of a loop, and the loops within it that it says.
     Continue,
 }
 

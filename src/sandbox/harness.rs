@@ -6,7 +6,7 @@ use super::image::sha256_hex;
 pub(crate) const FOLDER: &str = "/harness";
 
 /// Its files by name.
-pub(crate) const FILES: [(&str, &str); 27] = [
+pub(crate) const FILES: [(&str, &str); 28] = [
     ("acceptance.py", include_str!("harness/acceptance.py")),
     (
         "acceptance_session.py",
@@ -23,6 +23,7 @@ pub(crate) const FILES: [(&str, &str); 27] = [
     ("files.py", include_str!("harness/files.py")),
     ("interpreter.py", include_str!("harness/interpreter.py")),
     ("lines.py", include_str!("harness/lines.py")),
+    ("loops.py", include_str!("harness/loops.py")),
     ("main.py", include_str!("harness/main.py")),
     ("mutants.py", include_str!("harness/mutants.py")),
     ("patterns.py", include_str!("harness/patterns.py")),

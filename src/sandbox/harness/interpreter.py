@@ -9,7 +9,8 @@ from time import monotonic
 import lines
 from confined import Confined, Refused
 from expansion import exit_status
-from programs import NOT_STARTED, Programs, complain
+from loops import Break, Continue, Loops
+from programs import NOT_STARTED, complain
 from times import print_times
 
 
@@ -19,15 +20,7 @@ class _Exit(Exception):
         self.status = status
 
 
-class _Break(Exception):
-    """The innermost loop ends."""
-
-
-class _Continue(Exception):
-    """The pass of the innermost loop ends."""
-
-
-class Interpreter(Programs):
+class Interpreter(Loops):
     """What bash would do with the script, and nothing else: the state is folder, last status, two switches, and variables."""
 
     def __init__(self, env: dict[str, str], python: str, confined: Confined, folder: str) -> None:
@@ -164,35 +157,6 @@ class Interpreter(Programs):
             return self._read(body)
         return self._status
 
-    def _for(self, body: dict, is_checked: bool) -> None:
-        values = [value for word in body["words"] for value in self._arguments(word)]
-        self._status = 0 if not values else self._status
-        for value in values:
-            self._variables[body["variable"]] = value
-            if not self._pass(body["body"], is_checked):
-                return
-
-    def _while(self, body: dict, is_checked: bool) -> None:
-        status, ends_at = 0, body.get("until", False)
-        while True:
-            try:
-                self._list(body["condition"], True)
-            except _Continue:
-                # It succeeds, which is the end of `until`.
-                if ends_at:
-                    break
-                continue
-            except _Break:
-                status = 0
-                break
-            if (self._status == 0) == ends_at:
-                break
-            is_on = self._pass(body["body"], is_checked)
-            status = self._status
-            if not is_on:
-                break
-        self._status = status
-
     def _case(self, body: dict, is_checked: bool) -> None:
         value = self._text(body["value"])
         for item in body["items"]:
@@ -201,17 +165,6 @@ class Interpreter(Programs):
                 self._list(item["body"], is_checked)
                 return
         self._status = 0
-
-    def _pass(self, body: list[dict], is_checked: bool) -> bool:
-        """Whether the loop goes on after one pass."""
-        try:
-            self._list(body, is_checked)
-        except _Continue:
-            self._status = 0
-        except _Break:
-            self._status = 0
-            return False
-        return True
 
     def _read(self, call: dict) -> int:
         raw = call.get("raw", False)
@@ -265,7 +218,8 @@ class Interpreter(Programs):
         if name == "exit":
             raise _Exit(_status(arguments[0]) if arguments else self._status)
         if name in ("break", "continue"):
-            raise _Break if name == "break" else _Continue
+            loops = int(arguments[0]) if arguments else 1
+            raise (Break if name == "break" else Continue)(loops)
         if name == "set":
             for switch in arguments:
                 (self._switches.add if switch[0] == "-" else self._switches.discard)(switch[1:])
