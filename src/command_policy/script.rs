@@ -181,6 +181,17 @@ pub enum Builtin {
     Break,
     /// Ends a pass of a loop, and the loops within it that it says.
     Continue,
+    /// Prints its arguments.
+    Echo,
+    /// Prints texts and whole numbers by a format.
+    Printf,
+    /// Succeeds where an expression holds.
+    Test,
+    /// The same, with a bracket at its end.
+    #[serde(rename = "[")]
+    Bracket,
+    /// Succeeds where two numbers compare as its second argument says; an empty text is 0.
+    Compare,
 }
 
 /// Conditions and what follows them.

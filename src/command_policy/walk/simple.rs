@@ -8,6 +8,7 @@ use brush_parser::ast::{
 
 use super::Walk;
 use super::folders::Folders;
+use super::programs::built_in;
 use crate::denial::Denial;
 use crate::paths::{HOME, absolute, is_folder_of_ours};
 use crate::scope::{Content, Scope};
@@ -85,7 +86,11 @@ impl Walk<'_> {
             "read" => self.read(&assigned, arguments, scope)?,
             "cd" => self.cd(arguments, scope, &mut folders)?,
             "export" => self.export(arguments, scope)?,
-            _ => self.call(name, arguments.to_vec(), assigned, redirections, scope)?,
+            _ => {
+                let is_alone = assigned.is_empty();
+                let run = self.call(name, arguments.to_vec(), assigned, redirections, scope)?;
+                if is_alone { built_in(name, run)? } else { run }
+            }
         };
         Ok((run, folders))
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from time import monotonic
 
 import lines
+import utilities
 from confined import Confined, Refused
 from expansion import exit_status
 from loops import Break, Continue, Loops
@@ -115,6 +116,8 @@ class Interpreter(Loops):
             return self._subshell(body, redirections, is_checked)
         if kind == "shell":
             return self._shell(body, redirections)
+        if kind == "builtin":
+            return self._builtin(body, redirections)
         if kind == "assign":
             # As in bash, variables are set before streams are.
             status = self._assign(body)
@@ -138,8 +141,6 @@ class Interpreter(Loops):
 
     def _inside(self, kind: str, body: object, is_checked: bool) -> int:
         """What runs in this process."""
-        if kind == "builtin":
-            return self._builtin(body)
         if kind == "group":
             self._status = 0 if not body else self._status
             self._list(body, is_checked)
@@ -210,9 +211,22 @@ class Interpreter(Loops):
             self._end_with({"run": {"group": body}, "redirections": redirections}, False)
         return exit_status(os.waitpid(pid, 0)[1])
 
-    def _builtin(self, call: dict) -> int:
-        arguments = [value for word in call.get("arguments", []) for value in self._arguments(word)]
-        name = call["name"]
+    def _builtin(self, call: dict, redirections: list[dict]) -> int:
+        readers = len(self._readers)
+        try:
+            # Words come before redirections, as those of programs do.
+            arguments = [value for word in call.get("arguments", []) for value in self._arguments(word)]
+            return self._redirected(redirections, lambda: self._run_builtin(call["name"], arguments))
+        except Refused as refused:
+            complain(str(refused))
+            return 1
+        finally:
+            while len(self._readers) > readers:
+                os.close(self._readers.pop())
+
+    def _run_builtin(self, name: str, arguments: list[str]) -> int:
+        if name in utilities.NAMES:
+            return utilities.run(name, arguments)
         if name == "cd":
             return self._cd(arguments[0])
         if name == "exit":
