@@ -78,6 +78,56 @@ impl Options {
         self.writes.iter().any(|written| written == name)
     }
 
+    /// The same arguments, with each path that is written as a word of its own: `-o FILE` for `-oFILE`.
+    pub(crate) fn with_outputs_apart(&self, arguments: Vec<Argument>) -> Vec<Argument> {
+        let mut apart = Vec::new();
+        let mut rest = arguments.into_iter();
+        while let Some(argument) = rest.next() {
+            let (takes_next, written) = match argument.text() {
+                Some("--") => {
+                    apart.push(argument);
+                    break;
+                }
+                Some(text) => self.output_value(text),
+                None => (false, None),
+            };
+            if let Some((option, path)) = written {
+                apart.extend([Argument::Text(option), Argument::Text(path)]);
+            } else {
+                apart.push(argument);
+            }
+            if takes_next {
+                apart.extend(rest.next());
+            }
+        }
+        apart.extend(rest);
+        apart
+    }
+
+    /// Whether the next word is the value of an option, and an option with the path in the same word that it writes.
+    fn output_value(&self, text: &str) -> (bool, Option<(String, String)>) {
+        if let Some(long) = text.strip_prefix("--") {
+            let written = long.split_once('=').filter(|(name, _)| self.writes(name));
+            let written = written.map(|(name, path)| (format!("--{name}"), path.to_owned()));
+            let takes_next = self.long_valued.iter().any(|name| name == long);
+            return (takes_next, written);
+        }
+        let Some(letters) = text.strip_prefix('-') else {
+            return (false, None);
+        };
+        let is_valued = |c: char| self.valued.contains(c) || self.optional.contains(c);
+        let Some((at, letter)) = letters.char_indices().find(|(_, c)| is_valued(*c)) else {
+            return (false, None);
+        };
+        let end = at + letter.len_utf8();
+        if end == letters.len() {
+            return (self.valued.contains(letter), None);
+        }
+        let written = self.writes(letter.encode_utf8(&mut [0; 4]));
+        let apart = (format!("-{}", &letters[..end]), letters[end..].to_owned());
+        (false, written.then_some(apart))
+    }
+
     /// Reads the arguments of a program as it will.
     pub(crate) fn parse<'a>(&self, program: &str, arguments: &'a [Argument]) -> Result<Parsed<'a>, Denial> {
         let mut parsed = Parsed::default();

@@ -39,8 +39,8 @@ pub(crate) struct Scope {
     pub(crate) exported: BTreeMap<String, String>,
     /// The folders that the script may be in.
     pub(crate) folders: BTreeSet<String>,
-    /// Of the innermost loop around what stands here, the folders at its start; `None` where there is none in this process.
-    pub(crate) loop_folders: Option<BTreeSet<String>>,
+    /// Of each loop of this process around what stands here, the innermost last, the folders at its start.
+    pub(crate) loop_folders: Vec<BTreeSet<String>>,
     /// Whether what stands here runs exactly once, whatever came before: what is assigned is so from here on.
     pub(crate) is_unconditional: bool,
     /// How much of [`MOST_UNITS`] is used, in all scopes of the command.
@@ -53,7 +53,7 @@ impl Scope {
             variables: BTreeMap::new(),
             exported: BTreeMap::new(),
             folders: BTreeSet::from([WORKSPACE.to_owned()]),
-            loop_folders: None,
+            loop_folders: Vec::new(),
             is_unconditional: true,
             units: Rc::default(),
         }
@@ -71,7 +71,7 @@ impl Scope {
     /// The scope of a process of its own: what it changes is its own.
     pub(crate) fn subshell(&self) -> Self {
         Self {
-            loop_folders: None,
+            loop_folders: Vec::new(),
             ..self.clone()
         }
     }

@@ -84,6 +84,8 @@ pub enum Run {
     Test(Vec<Statement>),
     /// `( ... )`: folder and settings are as before, afterwards.
     Subshell(Vec<Statement>),
+    /// `bash -c`: as a subshell, with settings and variables of its own.
+    Shell(Vec<Statement>),
     /// `if`, with each `elif`.
     If(Conditional),
     /// `for`, over words.
@@ -136,6 +138,8 @@ pub enum Requirement {
     Writable,
     /// Such a path below one of these folders.
     Below,
+    /// A script of sed with line numbers and commands that print or leave out lines, and nothing else.
+    Lines,
 }
 
 /// A program of the table.
@@ -175,8 +179,19 @@ pub enum Builtin {
     Pwd,
     /// Ends a loop, or as many as it says.
     Break,
-    /// Ends a pass of a loop.
+    /// Ends a pass of a loop, and the loops within it that it says.
     Continue,
+    /// Prints its arguments.
+    Echo,
+    /// Prints texts and whole numbers by a format.
+    Printf,
+    /// Succeeds where an expression holds.
+    Test,
+    /// The same, with a bracket at its end.
+    #[serde(rename = "[")]
+    Bracket,
+    /// Succeeds where two numbers compare as its second argument says; an empty text is 0.
+    Compare,
 }
 
 /// Conditions and what follows them.

@@ -33,9 +33,9 @@ pub(crate) struct Walk<'r> {
     commands: usize,
     /// How many scripts within scripts this is in.
     depth: usize,
-    /// The variables that the loop around what is settled has assigned, and whether it is left before its end.
+    /// The variables that the loop around what is settled has assigned, and how many loops are left before their end.
     assigned: BTreeSet<String>,
-    leaves_loop: bool,
+    loops_left: usize,
 }
 
 impl<'r> Walk<'r> {
@@ -47,7 +47,7 @@ impl<'r> Walk<'r> {
             commands: 0,
             depth: 0,
             assigned: BTreeSet::new(),
-            leaves_loop: false,
+            loops_left: 0,
         }
     }
 

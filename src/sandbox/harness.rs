@@ -6,7 +6,7 @@ use super::image::sha256_hex;
 pub(crate) const FOLDER: &str = "/harness";
 
 /// Its files by name.
-pub(crate) const FILES: [(&str, &str); 26] = [
+pub(crate) const FILES: [(&str, &str); 31] = [
     ("acceptance.py", include_str!("harness/acceptance.py")),
     (
         "acceptance_session.py",
@@ -17,17 +17,21 @@ pub(crate) const FILES: [(&str, &str); 26] = [
     ("command_phase.py", include_str!("harness/command_phase.py")),
     ("command_session.py", include_str!("harness/command_session.py")),
     ("commands.py", include_str!("harness/commands.py")),
+    ("conditions.py", include_str!("harness/conditions.py")),
     ("confined.py", include_str!("harness/confined.py")),
     ("expansion.py", include_str!("harness/expansion.py")),
     ("fields.py", include_str!("harness/fields.py")),
     ("files.py", include_str!("harness/files.py")),
     ("interpreter.py", include_str!("harness/interpreter.py")),
     ("lines.py", include_str!("harness/lines.py")),
+    ("loops.py", include_str!("harness/loops.py")),
     ("main.py", include_str!("harness/main.py")),
     ("mutants.py", include_str!("harness/mutants.py")),
+    ("patterns.py", include_str!("harness/patterns.py")),
     ("phases.py", include_str!("harness/phases.py")),
     ("prepared.py", include_str!("harness/prepared.py")),
     ("prepared_session.py", include_str!("harness/prepared_session.py")),
+    ("printing.py", include_str!("harness/printing.py")),
     ("probe.py", include_str!("harness/probe.py")),
     ("processes.py", include_str!("harness/processes.py")),
     ("programs.py", include_str!("harness/programs.py")),
@@ -35,6 +39,7 @@ pub(crate) const FILES: [(&str, &str); 26] = [
     ("pytest_session.py", include_str!("harness/pytest_session.py")),
     ("session_report.py", include_str!("harness/session_report.py")),
     ("times.py", include_str!("harness/times.py")),
+    ("utilities.py", include_str!("harness/utilities.py")),
     ("watch.py", include_str!("harness/watch.py")),
 ];
 

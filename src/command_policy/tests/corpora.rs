@@ -28,11 +28,14 @@ pub(super) fn lines(list: &'static str) -> impl Iterator<Item = &'static str> {
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// The names of everything that a script starts.
+/// The names of everything that a script starts, and of what prints and tests in its place.
 fn started(judged: &Judgement) -> BTreeSet<String> {
     fn walk(value: &Value, names: &mut BTreeSet<String>) {
         match value {
             Value::Object(fields) => {
+                let builtin = fields.get("builtin").and_then(|call| call["name"].as_str());
+                let prints_or_tests = |name: &&str| ["echo", "printf", "test", "["].contains(name);
+                names.extend(builtin.filter(prints_or_tests).map(str::to_owned));
                 let program = fields.get("program").and_then(|program| program.get("name"));
                 names.extend(program.and_then(Value::as_str).map(str::to_owned));
                 fields.values().for_each(|value| walk(value, names));

@@ -115,6 +115,14 @@ fn a_link_that_a_program_made_leads_nowhere() {
         "tee file < a.txt",
         "tee -a link/secret.txt < a.txt",
         "sort a.txt -o file",
+        "sort a.txt --output=file",
+        "sort a.txt --output=link/secret.txt",
+        "sort -ufofile a.txt",
+        "shuf -ofile a.txt",
+        "iconv -f latin1 -t utf-8 -ofile a.txt",
+        "cp --target-directory=link a.txt",
+        "mv -tlink a.txt",
+        "n=$(echo 1); sed -i \"${n}d\" file",
         "sed -i s/kept/gone/ link/secret.txt",
         "rm link/secret.txt",
         "mv link/secret.txt taken.txt",
@@ -134,6 +142,67 @@ fn a_link_that_a_program_made_leads_nowhere() {
     assert_eq!((found.status, found.output.as_str()), (0, "x\ninner.txt"));
 }
 
+/// Commands with a value that is found out when it would be an option, a path outside or commands.
+const HOSTILE_VALUES: &[&str] = &[
+    "x=$(echo -oscript.py); sort \"$x\" a.txt",
+    "x=$(echo '-o script.py'); sort $x a.txt",
+    "x=$(echo 'b.txt -o script.py'); sort $x",
+    "x=$(echo 2 -o script.py); sort -k $x a.txt",
+    "echo -oscript.py | while read -r x; do sort \"$x\" a.txt || exit; done",
+    "for x in $(echo --output=script.py); do sort $x a.txt; done",
+    "x=$(true); sort \"$x\" -o script.py",
+    "x=$(echo -delete); find \"$x\"",
+    "x=$(echo '('); find $x",
+    "x=$(echo 'x -delete'); find . -name $x",
+    "x=$(echo '1 BEGIN{print}'); awk -v n=$x 1 a.txt",
+    "read -r x < words.txt; y=$(false) && x=\"a$?\"; rm \"$x\"",
+    "x=$(echo -oscript.py); y=$(false) && x=\"a$?\"; sort \"$x\" a.txt",
+    "x=$(printf ' script.py'); rm ./a?txt$x",
+    "read -r x < words.txt; rm \"$x\"",
+    "read -r x < words.txt; rm -f $x",
+    "read -r x < words.txt; sort a.txt -o \"$x\"",
+    "read -r x < words.txt; cp a.txt \"$x\"",
+    "read -r x < words.txt; mv a.txt \"$x\"",
+    "read -r x < words.txt; tee \"$x\" < a.txt",
+    "read -r x < words.txt; sed -i s/kept/gone/ \"$x\"",
+    "read -r x < words.txt; gzip \"$x\"",
+    "read -r x < words.txt; python \"$x\"",
+    "read -r x < words.txt; echo x > \"$x\"",
+    "read -r x < words.txt; cat < \"$x\"",
+    "x=$(echo ../outside/secret.txt); rm \"./$x\"",
+    "x=$(echo ../outside/secret.txt); echo x >> \"./$x\"",
+    "x=$(pwd); rm -rf \"$x\"",
+    "x=$(echo '1e touch made;'); sed \"${x}p\" a.txt",
+    "x=$(echo '1w made'); sed -n \"${x}p\" a.txt",
+    "x=$(printf '1e touch made\\n'); y=$(echo \"$x\"; echo); sed -n \"$y,${x}p\" a.txt",
+    "x=$(echo 's/a/touch made/e;'); sed -n \"${x}p\" a.txt",
+    "x=$(echo -f); sed \"${x}p\" a.txt",
+    "x=$(echo '1p -i'); sed ${x}d script.py",
+    "x=$(echo -i); sed ${x}d script.py",
+    "x=$(echo ..); rm -rf \"$x\"",
+    "x=$(echo ../outside); tar xf old.tar -C \"$x\"",
+    "x=$(echo 'y[$(touch made)]'); echo $((x + 1))",
+    "x=$(echo 1+1); echo $((x + 1))",
+    "x=$(echo y); y=$(echo 1); echo $((x + 1))",
+    "x=$(echo 'y[$(touch made)]'); [[ $x -eq 0 ]]",
+    "x=$(echo 'y[$(touch made)]'); [ \"$x\" -eq 0 ]",
+    // What is known of a variable is not what it was before a loop, a redirection that fails, or a value that there is none of.
+    "x=a.txt; while true; do rm \"$x\" || exit; \"read\" x; done < words.txt",
+    "for x in b.t*; do while true; do rm \"$x\" || exit; \\read x; done < words.txt; done",
+    "x=$(echo -delete); for f in a.t*; do { x=\"$f\"; } > nothing/x; find \"$x\"; done",
+    "x=$(echo -delete); y=$(echo z); for f in a.t*; do n=$((y)) x=\"$f\"; find \"$x\"; done",
+    "x=$(echo -delete); for f in a.t*; do [ -d \"$f\" ] && x=\"$f\"; find \"$x\"; done",
+    "x=$(echo -delete); for f in a.t*; do if false; then x=\"$f\"; fi; find \"$x\"; done",
+    "x=$(echo -delete); for f in a.t*; do (x=\"$f\"); find \"$x\"; done",
+    "x=a.txt; x=$(echo -delete) y=\"$x\"; find \"$y\"",
+    "x=$(echo -delete); for i in 1 2; do for j in 1 2; do break 2; done; x=a.txt; done; find \"$x\"",
+    "x=$(echo -delete); for i in 1 2; do for j in 1 2; do continue 2; done; x=a.txt; done; find \"$x\"",
+    "x=$(echo -delete); for i in a; do while true; do for j in 1; do break 3; done; done; x=a.txt; done; find \"$x\"",
+    "x=$(echo -delete); for f in a.t*; do x=\"$f\" | cat; find \"$x\"; done",
+    "x=$(echo -delete); for f in a.t*; do y=$(x=\"$f\"); find \"$x\"; done",
+    "x=$(echo -delete); for f in a.t*; do for x in \"$f\"*.nothing; do true; done; x=$(echo -delete); find \"$x\"; done",
+];
+
 #[test]
 fn a_value_becomes_no_option_and_no_path_outside() {
     let machine = Machine::new();
@@ -143,53 +212,7 @@ fn a_value_becomes_no_option_and_no_path_outside() {
     let secret = format!("{outside}/secret.txt");
     fs::write(&secret, "kept\n").unwrap();
     fs::write(machine.path("workspace/words.txt"), format!("{secret}\n")).unwrap();
-    for text in [
-        "x=$(echo -oscript.py); sort \"$x\" a.txt",
-        "x=$(echo '-o script.py'); sort $x a.txt",
-        "x=$(echo 'b.txt -o script.py'); sort $x",
-        "x=$(echo 2 -o script.py); sort -k $x a.txt",
-        "echo -oscript.py | while read -r x; do sort \"$x\" a.txt || exit; done",
-        "for x in $(echo --output=script.py); do sort $x a.txt; done",
-        "x=$(true); sort \"$x\" -o script.py",
-        "x=$(echo -delete); find \"$x\"",
-        "x=$(echo '('); find $x",
-        "x=$(echo 'x -delete'); find . -name $x",
-        "x=$(echo '1 BEGIN{print}'); awk -v n=$x 1 a.txt",
-        "read -r x < words.txt; y=$(false) && x=\"a$?\"; rm \"$x\"",
-        "x=$(echo -oscript.py); y=$(false) && x=\"a$?\"; sort \"$x\" a.txt",
-        "x=$(printf ' script.py'); rm ./a?txt$x",
-        "read -r x < words.txt; rm \"$x\"",
-        "read -r x < words.txt; rm -f $x",
-        "read -r x < words.txt; sort a.txt -o \"$x\"",
-        "read -r x < words.txt; cp a.txt \"$x\"",
-        "read -r x < words.txt; mv a.txt \"$x\"",
-        "read -r x < words.txt; tee \"$x\" < a.txt",
-        "read -r x < words.txt; sed -i s/kept/gone/ \"$x\"",
-        "read -r x < words.txt; gzip \"$x\"",
-        "read -r x < words.txt; python \"$x\"",
-        "read -r x < words.txt; echo x > \"$x\"",
-        "read -r x < words.txt; cat < \"$x\"",
-        "x=$(echo ../outside/secret.txt); rm \"./$x\"",
-        "x=$(echo ../outside/secret.txt); echo x >> \"./$x\"",
-        "x=$(pwd); rm -rf \"$x\"",
-        "x=$(echo ..); rm -rf \"$x\"",
-        "x=$(echo ../outside); tar xf old.tar -C \"$x\"",
-        "x=$(echo 'y[$(touch made)]'); echo $((x + 1))",
-        "x=$(echo 1+1); echo $((x + 1))",
-        "x=$(echo y); y=$(echo 1); echo $((x + 1))",
-        // What is known of a variable is not what it was before a loop, a redirection that fails, or a value that there is none of.
-        "x=a.txt; while true; do rm \"$x\" || exit; \"read\" x; done < words.txt",
-        "for x in b.t*; do while true; do rm \"$x\" || exit; \\read x; done < words.txt; done",
-        "x=$(echo -delete); for f in a.t*; do x=\"$f\" > nothing/x; find \"$x\"; done",
-        "x=$(echo -delete); for f in a.t*; do { x=\"$f\"; } > nothing/x; find \"$x\"; done",
-        "x=$(echo -delete); y=$(echo z); for f in a.t*; do n=$((y)) x=\"$f\"; find \"$x\"; done",
-        "x=$(echo -delete); for f in a.t*; do [ -d \"$f\" ] && x=\"$f\"; find \"$x\"; done",
-        "x=$(echo -delete); for f in a.t*; do if false; then x=\"$f\"; fi; find \"$x\"; done",
-        "x=$(echo -delete); for f in a.t*; do (x=\"$f\"); find \"$x\"; done",
-        "x=$(echo -delete); for f in a.t*; do x=\"$f\" | cat; find \"$x\"; done",
-        "x=$(echo -delete); for f in a.t*; do y=$(x=\"$f\"); find \"$x\"; done",
-        "x=$(echo -delete); for f in a.t*; do for x in \"$f\"*.nothing; do true; done; x=$(echo -delete); find \"$x\"; done",
-    ] {
+    for text in HOSTILE_VALUES {
         let found = machine.executed(&script(text), 10.0);
         assert_ne!((text, found.status), (text, 0), "{}", found.output);
         assert!(found.output.contains("bash: "), "{text}: {}", found.output);
@@ -356,6 +379,25 @@ fn of_a_long_output_the_start_and_the_end_stay() {
         usize::try_from(omitted["bytes"].as_u64().unwrap()).unwrap() + head.len() + tail.len(),
         2_688_895
     );
+}
+
+#[test]
+fn a_number_of_thousands_of_digits_is_an_error_of_its_command_alone() {
+    let machine = Machine::new();
+    machine.lay_out();
+    let text = "x=$(seq -s '' 3000); [ \"$x\" -eq 1 ]; echo $?; [[ $x -eq 1 ]]; echo $?; echo \"$((x + 1))\"; echo $?";
+    let found = machine.executed(&script(text), 10.0);
+    let lines: Vec<&str> = found.output.lines().filter(|line| line.len() < 10).collect();
+    assert_eq!(lines, ["2", "1", "1"], "{}", found.output);
+}
+
+#[test]
+fn a_path_that_is_read_from_commands_is_there_for_a_test_in_the_harness() {
+    let machine = Machine::new();
+    machine.lay_out();
+    let text = "for i in $(seq 300); do [ -e <(echo a) ] || echo none; done; echo <(echo a) > /dev/null; cat <(echo b)";
+    let found = machine.executed(&script(text), 60.0);
+    assert_eq!(found.output, "b");
 }
 
 #[test]

@@ -4,12 +4,18 @@ use brush_parser::ast::{self, BinaryPredicate, CompoundCommand, ExtendedTestExpr
 
 use super::Walk;
 use super::folders::Folders;
+use super::programs::built_in;
+use crate::arithmetic;
 use crate::denial::Denial;
 use crate::scope::Scope;
 use crate::script::{
-    After, Argument, Branch, Command, Conditional, Next, Pipeline, Redirection, Run, Statement,
+    After, Argument, Branch, Builtin, Command, Conditional, Expression, Next, Part, Pipeline, Redirection,
+    Run, Statement,
 };
 use crate::words;
+
+/// Comparisons of numbers.
+const NUMBERS: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
 impl Walk<'_> {
     /// Settles a command, and the folders after it.
@@ -113,7 +119,7 @@ impl Walk<'_> {
         Ok(settled)
     }
 
-    /// `[[ ... ]]` by the program `test`.
+    /// `[[ ... ]]` by `test`.
     fn test(&mut self, test: &ExtendedTestExpr, scope: &Scope) -> Result<Pipeline, Denial> {
         match test {
             ExtendedTestExpr::Not(inner) => {
@@ -172,6 +178,16 @@ impl Walk<'_> {
                     "==" => "=".to_owned(),
                     other => other.to_owned(),
                 };
+                if NUMBERS.contains(&operator.as_str()) {
+                    let left = self.number(&left.value, scope)?;
+                    let right = self.number(&right.value, scope)?;
+                    let arguments = vec![left, operator.as_str().into(), right];
+                    let run = self.builtin(Builtin::Compare, arguments)?;
+                    return Ok(single(Command {
+                        run,
+                        redirections: Vec::new(),
+                    }));
+                }
                 let left = words::value(&left.value, scope, self)?;
                 if let sign @ ("=" | "!=") = operator.as_str() {
                     let pattern = words::pattern(&right.value, scope, self)?;
@@ -185,8 +201,27 @@ impl Walk<'_> {
         }
     }
 
+    /// A side of a comparison of numbers, which bash evaluates.
+    fn number(&mut self, word: &str, scope: &Scope) -> Result<Argument, Denial> {
+        let read = arithmetic::parse(word, scope);
+        let expression = if let Ok(expression) = read {
+            expression
+        } else {
+            let value = words::value(word, scope, self)?;
+            match value.text() {
+                Some("") => Expression::Number(0),
+                Some(text) => arithmetic::parse(text, scope)?,
+                None => return Ok(value),
+            }
+        };
+        Ok(match expression {
+            Expression::Number(number) => Argument::Text(number.to_string()),
+            expression => Argument::Parts(vec![Part::Arithmetic(expression)]),
+        })
+    }
+
     fn test_program(&mut self, arguments: Vec<Argument>) -> Result<Pipeline, Denial> {
-        let run = self.listed("test", arguments)?;
+        let run = built_in("test", self.listed("test", arguments)?)?;
         Ok(single(Command {
             run,
             redirections: Vec::new(),

@@ -30,10 +30,10 @@ impl Walk<'_> {
             words.extend(words::arguments(&value.value, scope, self)?);
         }
         if words.iter().all(|word| word.text().is_some()) {
-            let was_left = std::mem::replace(&mut self.leaves_loop, false);
+            let left_outside = std::mem::take(&mut self.loops_left);
             let mut after = scope.clone();
             let settled = self.over_literals(clause, &words, &mut after)?;
-            if !std::mem::replace(&mut self.leaves_loop, was_left) {
+            if std::mem::replace(&mut self.loops_left, left_outside) == 0 {
                 *scope = after;
                 return Ok(settled);
             }
@@ -60,22 +60,21 @@ impl Walk<'_> {
         scope: &mut Scope,
     ) -> Result<(Run, Folders), Denial> {
         let variable = &clause.variable_name;
-        let outer = scope.loop_folders.take();
         let mut passes = Vec::new();
         for literal in literals {
             self.note(variable, scope.content(literal), scope);
-            scope.loop_folders = Some(scope.folders.clone());
+            scope.loop_folders.push(scope.folders.clone());
             let run = Run::For(Loop {
                 variable: variable.clone(),
                 words: vec![literal.clone()],
                 body: self.list(&clause.body.list, scope)?,
             });
+            scope.loop_folders.pop();
             passes.push(alone(single(Command {
                 run,
                 redirections: Vec::new(),
             })));
         }
-        scope.loop_folders = outer;
         Ok((Run::Group(passes), Folders::of(scope)))
     }
 
@@ -109,20 +108,20 @@ impl Walk<'_> {
         scope: &mut Scope,
         mut settle: impl FnMut(&mut Self, &mut Scope) -> Result<T, Denial>,
     ) -> Result<T, Denial> {
-        let was_left = self.leaves_loop;
+        let left_outside = std::mem::take(&mut self.loops_left);
         let outer = std::mem::take(&mut self.assigned);
         for _ in 0..MOST_PASSES {
             let known = self.assigned.clone();
             let mut inner = scope.clone();
             inner.is_unconditional = false;
-            inner.loop_folders = Some(scope.folders.clone());
+            inner.loop_folders.push(scope.folders.clone());
             let settled = settle(self, &mut inner)?;
             let is_same = inner.folders.is_subset(&scope.folders) && self.assigned == known;
             scope.folders.extend(inner.folders);
             scope.forget(&self.assigned);
             if is_same {
                 self.assigned.extend(outer);
-                self.leaves_loop = was_left;
+                self.loops_left = left_outside.max(self.loops_left.saturating_sub(1));
                 return Ok(settled);
             }
         }

@@ -2,6 +2,7 @@
 
 mod archives;
 mod awk;
+mod built_in;
 mod builtins;
 mod checks;
 mod find;
@@ -18,6 +19,7 @@ use crate::paths::{NOWHERE, is_readable, is_root, is_writable};
 use crate::rules::{Found, Outputs, Reading, RefusingRule, SafeRule};
 use crate::scope::Scope;
 use crate::script::{Argument, Check, Program, ProgramCall, Redirection, Requirement, Run};
+pub(super) use built_in::built_in;
 
 /// Options of cp that copy a link as a link.
 const COPIES_LINKS: [&str; 7] = ["a", "d", "P", "r", "R", "archive", "recursive"];
@@ -85,7 +87,10 @@ impl Walk<'_> {
                 let checks = archives::check(rule, &call, scope)?;
                 archives::confine_links(&mut call, checks)
             }
-            Reading::Options => check_options(rule, &call, scope)?,
+            Reading::Options => {
+                call.arguments = rule.options.with_outputs_apart(call.arguments);
+                check_options(rule, &call, scope)?
+            }
             Reading::Awk => awk::check(rule, &call, scope)?,
             Reading::Builtin => return self.builtin_call(&call, scope),
             Reading::Find => {

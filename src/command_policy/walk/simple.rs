@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 
 use brush_parser::ast::{
-    Assignment, AssignmentName, AssignmentValue, CommandPrefixOrSuffixItem as Item, SimpleCommand,
+    Assignment, AssignmentName, AssignmentValue, CommandPrefixOrSuffixItem as Item, IoRedirect, SimpleCommand,
 };
 
 use super::Walk;
 use super::folders::Folders;
+use super::programs::built_in;
 use crate::denial::Denial;
 use crate::paths::{HOME, absolute, is_folder_of_ours};
 use crate::scope::{Content, Scope};
-use crate::script::{Argument, Builtin, BuiltinCall, Command, Run};
+use crate::script::{Argument, Builtin, BuiltinCall, Command, Redirection, Run};
 use crate::words;
 
 impl Walk<'_> {
@@ -20,13 +21,13 @@ impl Walk<'_> {
         simple: &SimpleCommand,
         scope: &mut Scope,
     ) -> Result<(Command, Folders), Denial> {
-        let mut redirected = Vec::new();
-        let mut assigned = Vec::new();
+        let mut redirections = Vec::new();
+        let mut assignments = Vec::new();
         let mut arguments: Vec<Argument> = Vec::new();
         for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
             match item {
-                Item::AssignmentWord(assignment, _) => assigned.push(self.assignment(assignment, scope)?),
-                Item::IoRedirect(redirection) => redirected.extend(self.redirection(redirection, scope)?),
+                Item::AssignmentWord(assignment, _) => assignments.push(assignment),
+                Item::IoRedirect(redirection) => redirections.push(redirection),
                 Item::Word(word) => arguments.extend(words::arguments(&word.value, scope, self)?),
                 Item::ProcessSubstitution(kind, subshell) => {
                     arguments.push(self.process_path(kind, subshell, scope)?);
@@ -41,46 +42,65 @@ impl Walk<'_> {
                 Item::AssignmentWord(_, word) | Item::Word(word) => {
                     arguments.extend(words::arguments(&word.value, scope, self)?);
                 }
-                Item::IoRedirect(redirection) => redirected.extend(self.redirection(redirection, scope)?),
+                Item::IoRedirect(redirection) => redirections.push(redirection),
                 Item::ProcessSubstitution(kind, subshell) => {
                     arguments.push(self.process_path(kind, subshell, scope)?);
                 }
             }
         }
-        let mut folders = Folders::of(scope);
-        let run = match arguments.first() {
+        let (run, redirections, folders) = match arguments.split_first() {
             None => {
-                let before = (!redirected.is_empty()).then(|| scope.clone());
-                let run = self.assign(assigned, scope)?;
-                // Where a redirection fails, nothing is assigned.
-                if let Some(before) = before {
-                    scope.join(before);
-                }
-                run
+                let run = self.assign(&assignments, scope)?;
+                // As in bash, variables are set before streams are.
+                (run, self.all(&redirections, scope)?, Folders::of(scope))
             }
-            Some(name) => {
-                let name = name.text().map(str::to_owned).ok_or_else(|| {
+            Some((name, rest)) => {
+                let redirections = self.all(&redirections, scope)?;
+                let name = name.text().ok_or_else(|| {
                     Denial::syntax("the name of a command is not settled before it runs: write the name")
                 })?;
-                arguments.remove(0);
-                if name != "read" {
-                    for (variable, _) in &assigned {
-                        self.check_variable(variable)?;
-                    }
-                }
-                match name.as_str() {
-                    "read" => self.read(&assigned, &arguments, scope)?,
-                    "cd" => self.cd(&arguments, scope, &mut folders)?,
-                    "export" => self.export(&arguments, scope)?,
-                    _ => self.call(&name, arguments, assigned, &redirected, scope)?,
-                }
+                let assigned = self.environment(&assignments, scope)?;
+                let (run, folders) = self.named(name, rest, assigned, &redirections, scope)?;
+                (run, redirections, folders)
             }
         };
-        let command = Command {
-            run,
-            redirections: redirected,
+        Ok((Command { run, redirections }, folders))
+    }
+
+    /// A command by its name, and the folders after it.
+    fn named(
+        &mut self,
+        name: &str,
+        arguments: &[Argument],
+        assigned: Vec<(String, Argument)>,
+        redirections: &[Redirection],
+        scope: &mut Scope,
+    ) -> Result<(Run, Folders), Denial> {
+        if name != "read" {
+            for (variable, _) in &assigned {
+                self.check_variable(variable)?;
+            }
+        }
+        let mut folders = Folders::of(scope);
+        let run = match name {
+            "read" => self.read(&assigned, arguments, scope)?,
+            "cd" => self.cd(arguments, scope, &mut folders)?,
+            "export" => self.export(arguments, scope)?,
+            _ => {
+                let is_alone = assigned.is_empty();
+                let run = self.call(name, arguments.to_vec(), assigned, redirections, scope)?;
+                if is_alone { built_in(name, run)? } else { run }
+            }
         };
-        Ok((command, folders))
+        Ok((run, folders))
+    }
+
+    fn all(&mut self, redirections: &[&IoRedirect], scope: &Scope) -> Result<Vec<Redirection>, Denial> {
+        let mut settled = Vec::new();
+        for redirection in redirections {
+            settled.extend(self.redirection(redirection, scope)?);
+        }
+        Ok(settled)
     }
 
     fn assignment(&mut self, assignment: &Assignment, scope: &Scope) -> Result<(String, Argument), Denial> {
@@ -94,13 +114,36 @@ impl Walk<'_> {
         }
     }
 
-    /// Variables of the command itself.
-    fn assign(&mut self, assigned: Vec<(String, Argument)>, scope: &mut Scope) -> Result<Run, Denial> {
+    /// Variables of the command itself. Each value may have those before it.
+    fn assign(&mut self, assignments: &[&Assignment], scope: &mut Scope) -> Result<Run, Denial> {
         self.count("builtins")?;
-        for (name, value) in &assigned {
-            self.set(name, value, scope)?;
+        let mut assigned = Vec::new();
+        for assignment in assignments {
+            let (name, value) = self.assignment(assignment, scope)?;
+            self.set(&name, &value, scope)?;
+            assigned.push((name, value));
         }
         Ok(Run::Assign(assigned))
+    }
+
+    /// Variables of the process that a command starts. Each value may have those before it that are settled.
+    fn environment(
+        &mut self,
+        assignments: &[&Assignment],
+        scope: &Scope,
+    ) -> Result<Vec<(String, Argument)>, Denial> {
+        let mut inner = scope.clone();
+        let mut assigned = Vec::new();
+        for assignment in assignments {
+            let (name, value) = self.assignment(assignment, &inner)?;
+            inner.variables.remove(&name);
+            if let Some(text) = value.text() {
+                let content = Content::Text(text.to_owned());
+                inner.variables.insert(name.clone(), content);
+            }
+            assigned.push((name, value));
+        }
+        Ok(assigned)
     }
 
     fn set(&mut self, name: &str, value: &Argument, scope: &mut Scope) -> Result<(), Denial> {

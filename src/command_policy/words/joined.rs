@@ -12,7 +12,8 @@ pub(super) fn argument(units: Vec<Unit>, expansion: Expansion) -> Result<Option<
         Expansion::Single | Expansion::Quoted => false,
     };
     let is_single = matches!(expansion, Expansion::Single | Expansion::Quoted);
-    if is_single && units.iter().any(|unit| matches!(unit, Unit::Bare('*' | '?'))) {
+    let has_signs = units.iter().any(|unit| matches!(unit, Unit::Bare('*' | '?')));
+    if is_single && has_signs || expansion == Expansion::Quoted && matches_files(&units) {
         return Err(Denial::syntax(
             "a pattern here is not settled before the command runs: write the name",
         ));

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from confined import Refused
 
 _NUMBER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
+_MOST_DIGITS = 4000
 _UNARY: dict[str, Callable[[int], int]] = {
     "+": operator.pos,
     "-": operator.neg,
@@ -64,6 +65,8 @@ def number(text: str) -> int:
         raise Refused(f"{text}: arithmetic syntax error: not a whole number")
     sign, digits = found.groups()
     base = 16 if digits[:2] in ("0x", "0X") else 8 if digits[0] == "0" else 10
+    if base == 10 and len(digits) > _MOST_DIGITS:
+        raise Refused(f"{text[:_MOST_DIGITS]}...: arithmetic syntax error: number too large")
     value = int(digits, base)
     return _wrapped(-value if sign == "-" else value)
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import errno
-import fnmatch
 import os
 import re
 import stat
 
-import fields
+import patterns
 
 WRITABLE = ("/sandbox", "/var/outputs", "/tmp")
 READABLE = (*WRITABLE, "/var/inputs")
@@ -153,20 +152,17 @@ class Confined:
 
 def _names(pattern: list[tuple[str, bool]]) -> list[tuple[str, re.Pattern[str] | None]]:
     """The names of a pattern between its slashes: the text, and the expression where it is one."""
-    names: list[tuple[str, str, bool]] = [("", "", False)]
+    names: list[list[tuple[str, bool]]] = [[]]
     for text, is_sign in pattern:
         for c in text:
-            shown, translated, has_sign = names[-1]
             if c == "/":
-                names.append(("", "", False))
-            elif is_sign:
-                names[-1] = (shown + c, translated + fields.signed(c, translated), has_sign or c in "*?[")
+                names.append([])
             else:
-                names[-1] = (shown + c, translated + fields.literal(c), has_sign)
+                names[-1].append((c, is_sign))
     return [
-        (shown, re.compile(fnmatch.translate(translated)) if has_sign else None)
-        for shown, translated, has_sign in names
-        if shown
+        ("".join(c for c, _ in name), patterns.expression(name) if patterns.has_signs(name) else None)
+        for name in names
+        if name
     ]
 
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 
 import arithmetic
 import fields
+import patterns
 from confined import Confined, Refused
+
+_LINES = re.compile("[0-9,~+$!; {}pdq=]+")
+"""A script of sed that only prints or leaves out lines by their number."""
 
 
 class Expansion:
@@ -43,6 +48,10 @@ class Expansion:
         if len(values) != 1 and (is_split or not any("pattern" in part for part in parts)):
             raise Refused(f"{' '.join(values)}: is not one word: quote it")
         for value in values:
+            if requirement == "lines":
+                if not _LINES.fullmatch(value):
+                    raise Refused(f"{value}: is no script of line numbers for sed")
+                continue
             # What is written out is judged already.
             if not isinstance(word, str) and (not value or value[0] in "-+(!,)"):
                 raise Refused(f"{value}: is no file, but an option or an expression")
@@ -57,7 +66,7 @@ class Expansion:
             return [word]
         arguments = []
         for field in fields.split([self._piece(part) for part in word]):
-            if fields.is_pattern(field):
+            if patterns.has_signs(field):
                 arguments += self._confined.matches(self._folder, field)
             else:
                 arguments.append("".join(text for text, _ in field))
@@ -68,7 +77,7 @@ class Expansion:
         if isinstance(word, str):
             return word == text
         pieces = [self._piece(part) for part in word]
-        return fields.fits([(part, kind != fields.TEXT) for part, kind in pieces], text)
+        return patterns.fits([(part, kind != fields.TEXT) for part, kind in pieces], text)
 
     def _piece(self, part: str | dict) -> tuple[str, str]:
         if isinstance(part, dict) and "pattern" in part:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
 
 TEXT, SIGN, SPLIT = "text", "sign", "split"
@@ -32,27 +31,3 @@ def split(parts: list[tuple[str, str]]) -> list[list[tuple[str, bool]]]:
             fields.append(current)
             current = None
     return fields if current is None else [*fields, current]
-
-
-def fits(pattern: list[tuple[str, bool]], text: str) -> bool:
-    """Whether a text as a whole matches a pattern, of texts that stand for themselves and signs."""
-    translated = ""
-    for part, is_sign in pattern:
-        for c in part:
-            translated += signed(c, translated) if is_sign else literal(c)
-    return re.fullmatch(fnmatch.translate(translated), text) is not None
-
-
-def signed(c: str, before: str) -> str:
-    """A sign as the translation has it: of the two that bash has for a set that is excluded, it has one."""
-    return "!" if c == "^" and before.endswith("[") else c
-
-
-def literal(c: str) -> str:
-    """A character that stands for itself, as the translation has it."""
-    return f"[{c}]" if c in "*?[" else c
-
-
-def is_pattern(field: list[tuple[str, bool]]) -> bool:
-    """Whether a field matches files."""
-    return any(may_match and set(text) & set("*?[") for text, may_match in field)

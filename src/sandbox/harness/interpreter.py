@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from time import monotonic
 
 import lines
+import utilities
 from confined import Confined, Refused
 from expansion import exit_status
-from programs import NOT_STARTED, Programs, complain
+from loops import Break, Continue, Loops
+from programs import NOT_STARTED, complain
 from times import print_times
 
 
@@ -18,15 +21,7 @@ class _Exit(Exception):
         self.status = status
 
 
-class _Break(Exception):
-    """The innermost loop ends."""
-
-
-class _Continue(Exception):
-    """The pass of the innermost loop ends."""
-
-
-class Interpreter(Programs):
+class Interpreter(Loops):
     """What bash would do with the script, and nothing else: the state is folder, last status, two switches, and variables."""
 
     def __init__(self, env: dict[str, str], python: str, confined: Confined, folder: str) -> None:
@@ -119,10 +114,22 @@ class Interpreter(Programs):
             return self._program(body, redirections)
         if kind == "subshell":
             return self._subshell(body, redirections, is_checked)
+        if kind == "shell":
+            return self._shell(body, redirections)
+        if kind == "builtin":
+            return self._builtin(body, redirections)
+        if kind == "assign":
+            # As in bash, variables are set before streams are.
+            status = self._assign(body)
+            return self._redirected(redirections, lambda: status)
+        return self._redirected(redirections, lambda: self._inside(kind, body, is_checked))
+
+    def _redirected(self, redirections: list[dict], run: Callable[[], int]) -> int:
+        """The status of what runs in this process, with streams of its own."""
         saved = [(stream, os.dup(stream)) for stream in (0, 1, 2)] if redirections else []
         try:
             self._redirect(redirections)
-            return self._inside(kind, body, is_checked)
+            return run()
         except Refused as refused:
             complain(str(refused))
             return 1
@@ -134,8 +141,6 @@ class Interpreter(Programs):
 
     def _inside(self, kind: str, body: object, is_checked: bool) -> int:
         """What runs in this process."""
-        if kind == "builtin":
-            return self._builtin(body)
         if kind == "group":
             self._status = 0 if not body else self._status
             self._list(body, is_checked)
@@ -149,40 +154,9 @@ class Interpreter(Programs):
             self._while(body, is_checked)
         elif kind == "case":
             self._case(body, is_checked)
-        elif kind == "read":
-            return self._read(body)
         else:
-            return self._assign(body)
+            return self._read(body)
         return self._status
-
-    def _for(self, body: dict, is_checked: bool) -> None:
-        values = [value for word in body["words"] for value in self._arguments(word)]
-        self._status = 0 if not values else self._status
-        for value in values:
-            self._variables[body["variable"]] = value
-            if not self._pass(body["body"], is_checked):
-                return
-
-    def _while(self, body: dict, is_checked: bool) -> None:
-        status, ends_at = 0, body.get("until", False)
-        while True:
-            try:
-                self._list(body["condition"], True)
-            except _Continue:
-                # It succeeds, which is the end of `until`.
-                if ends_at:
-                    break
-                continue
-            except _Break:
-                status = 0
-                break
-            if (self._status == 0) == ends_at:
-                break
-            is_on = self._pass(body["body"], is_checked)
-            status = self._status
-            if not is_on:
-                break
-        self._status = status
 
     def _case(self, body: dict, is_checked: bool) -> None:
         value = self._text(body["value"])
@@ -192,17 +166,6 @@ class Interpreter(Programs):
                 self._list(item["body"], is_checked)
                 return
         self._status = 0
-
-    def _pass(self, body: list[dict], is_checked: bool) -> bool:
-        """Whether the loop goes on after one pass."""
-        try:
-            self._list(body, is_checked)
-        except _Continue:
-            self._status = 0
-        except _Break:
-            self._status = 0
-            return False
-        return True
 
     def _read(self, call: dict) -> int:
         raw = call.get("raw", False)
@@ -240,15 +203,37 @@ class Interpreter(Programs):
             self._end_with({"run": {"group": body}, "redirections": redirections}, is_checked)
         return exit_status(os.waitpid(pid, 0)[1])
 
-    def _builtin(self, call: dict) -> int:
-        arguments = [value for word in call.get("arguments", []) for value in self._arguments(word)]
-        name = call["name"]
+    def _shell(self, body: list[dict], redirections: list[dict]) -> int:
+        """A shell of its own: it has no switch and no variable of this one, and whoever looks at its status is outside of it."""
+        pid = os.fork()
+        if not pid:
+            self._switches, self._variables, self._status, self._statuses = set(), {}, 0, [0]
+            self._end_with({"run": {"group": body}, "redirections": redirections}, False)
+        return exit_status(os.waitpid(pid, 0)[1])
+
+    def _builtin(self, call: dict, redirections: list[dict]) -> int:
+        readers = len(self._readers)
+        try:
+            # Words come before redirections, as those of programs do.
+            arguments = [value for word in call.get("arguments", []) for value in self._arguments(word)]
+            return self._redirected(redirections, lambda: self._run_builtin(call["name"], arguments))
+        except Refused as refused:
+            complain(str(refused))
+            return 1
+        finally:
+            while len(self._readers) > readers:
+                os.close(self._readers.pop())
+
+    def _run_builtin(self, name: str, arguments: list[str]) -> int:
+        if name in utilities.NAMES:
+            return utilities.run(name, arguments)
         if name == "cd":
             return self._cd(arguments[0])
         if name == "exit":
             raise _Exit(_status(arguments[0]) if arguments else self._status)
         if name in ("break", "continue"):
-            raise _Break if name == "break" else _Continue
+            loops = int(arguments[0]) if arguments else 1
+            raise (Break if name == "break" else Continue)(loops)
         if name == "set":
             for switch in arguments:
                 (self._switches.add if switch[0] == "-" else self._switches.discard)(switch[1:])

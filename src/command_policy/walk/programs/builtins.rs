@@ -15,17 +15,16 @@ impl Walk<'_> {
             "true" | ":" => (Builtin::True, filled_in),
             "false" => (Builtin::False, filled_in),
             "break" | "continue" => {
-                check_leaving(&call.arguments, scope)?;
-                self.leaves_loop = true;
+                let loops = loops_left(&call.arguments, scope)?;
+                self.loops_left = self.loops_left.max(loops);
                 let is_break = call.name == "break";
-                (
-                    if is_break {
-                        Builtin::Break
-                    } else {
-                        Builtin::Continue
-                    },
-                    Vec::new(),
-                )
+                let name = if is_break {
+                    Builtin::Break
+                } else {
+                    Builtin::Continue
+                };
+                let count = (loops > 1).then(|| Argument::Text(loops.to_string()));
+                (name, count.into_iter().collect())
             }
             "pwd" => {
                 let has_others = call
@@ -72,21 +71,31 @@ fn is_status(part: &Part) -> bool {
     }
 }
 
-/// A loop is left where it began: afterwards the script is in one of the folders that are followed.
-fn check_leaving(arguments: &[Argument], scope: &Scope) -> Result<(), Denial> {
-    let Some(folders) = &scope.loop_folders else {
-        return Err(Denial::new(
-            "builtins",
-            "break and continue stand in a loop alone, not in a pipe or in parentheses: use if",
-        ));
-    };
-    if !arguments.is_empty() || !scope.folders.is_subset(folders) {
-        return Err(Denial::new(
-            "builtins",
-            "break and continue are run without a number, and not after cd: use if, and (cd FOLDER && COMMAND)",
+/// How many loops are left. They are left where they began: afterwards the script is in one of the folders that are followed.
+fn loops_left(arguments: &[Argument], scope: &Scope) -> Result<usize, Denial> {
+    let refused = |reason: &str| Denial::new("builtins", format!("break and continue {reason}"));
+    let depth = scope.loop_folders.len();
+    if depth == 0 {
+        return Err(refused(
+            "stand in a loop alone, not in a pipe or in parentheses: use if",
         ));
     }
-    Ok(())
+    let count = match arguments {
+        [] => Some(1),
+        [count] => count.text().and_then(|text| text.parse::<u8>().ok()),
+        _ => None,
+    };
+    let count = count.filter(|count| *count > 0).ok_or_else(|| {
+        refused("are run without an argument, or with a number of loops that is written out: write break or break 2")
+    })?;
+    // Where there are fewer loops, bash leaves all.
+    let loops = depth.min(count.into());
+    if !scope.folders.is_subset(&scope.loop_folders[depth - loops]) {
+        return Err(refused(
+            "are not run after cd: use if, and (cd FOLDER && COMMAND)",
+        ));
+    }
+    Ok(loops)
 }
 
 /// `-e`, `-u`, `-o pipefail` and their opposites, as single switches.

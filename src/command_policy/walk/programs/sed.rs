@@ -5,9 +5,10 @@ use std::str::Chars;
 
 use super::{Call, check_target, checks};
 use crate::denial::Denial;
+use crate::options::Value;
 use crate::rules::SafeRule;
 use crate::scope::Scope;
-use crate::script::{Check, Requirement};
+use crate::script::{Argument, Check, Part, Requirement};
 
 pub(super) fn check(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<Vec<Check>, Denial> {
     let parsed = rule.options.parse(call.name, &call.arguments)?;
@@ -18,26 +19,30 @@ pub(super) fn check(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<V
     let mut scripts = Vec::new();
     for given in &parsed.options {
         if matches!(given.name.as_str(), "e" | "expression") {
-            scripts.push(given.value.as_ref().and_then(crate::options::Value::text));
+            scripts.extend(given.value.clone());
         }
     }
     if scripts.is_empty() && !parsed.has(&["version", "help"]) {
-        scripts.push(operands.next().and_then(|operand| operand.text()));
+        let script = operands
+            .next()
+            .ok_or_else(|| refused("is missing: write it in single quotes"))?;
+        scripts.push(Value::Word(script));
     }
-    let scripts: Option<Vec<&str>> = scripts.into_iter().collect();
-    let scripts = scripts.ok_or_else(|| refused("is not written out: write it in single quotes"))?;
-    check_script(&scripts.join("\n"))?;
+    let mut required = Vec::new();
+    if let [Value::Word(script @ Argument::Parts(parts))] = scripts.as_slice()
+        && is_of_lines(parts)
+    {
+        required.push((*script, Requirement::Lines));
+    } else {
+        let scripts: Result<Vec<&str>, Denial> = scripts.iter().map(settled).collect();
+        check_script(&scripts?.join("\n"))?;
+    }
     let in_place = parsed
         .options
         .iter()
         .find(|given| matches!(given.name.as_str(), "i" | "in-place"));
-    let mut required = Vec::new();
     if let Some(given) = in_place {
-        let suffix = given
-            .value
-            .as_ref()
-            .and_then(crate::options::Value::text)
-            .unwrap_or_default();
+        let suffix = given.value.as_ref().and_then(Value::text).unwrap_or_default();
         if suffix.contains(['/', '*']) {
             return Err(refused("is in place with a backup elsewhere: write -i or -i.bak"));
         }
@@ -47,6 +52,48 @@ pub(super) fn check(rule: &SafeRule, call: &Call<'_>, scope: &Scope) -> Result<V
         }
     }
     checks::of(call.name, &call.arguments, &required, scope)
+}
+
+/// Whether a script prints or leaves out lines by numbers that are filled in, and does nothing else. What they are is looked at then.
+fn is_of_lines(parts: &[Part]) -> bool {
+    let ends_with_command =
+        matches!(parts.last(), Some(Part::Text(text)) if text.contains(['p', 'd', 'q', '=']));
+    ends_with_command && parts.iter().all(may_be_of_lines)
+}
+
+fn may_be_of_lines(part: &Part) -> bool {
+    match part {
+        Part::Text(text) => text
+            .chars()
+            .all(|c| c.is_ascii_digit() || ",~+$!; {}pdq=".contains(c)),
+        Part::Fields(part) => may_be_of_lines(part),
+        part => matches!(part, Part::Variable(_) | Part::Output(_) | Part::Arithmetic(_)),
+    }
+}
+
+fn settled<'v>(script: &'v Value<'_>) -> Result<&'v str, Denial> {
+    script.text().ok_or_else(|| {
+        let found = match script {
+            Value::Word(Argument::Parts(parts)) => parts.iter().find_map(unsettled),
+            _ => None,
+        };
+        let found = found.unwrap_or_else(|| "a pattern of files".to_owned());
+        refused(&format!(
+            "has {found}, which is not settled before it runs: write the script out in single quotes, let line numbers alone come from a variable (sed -n \"${{n}}p\"), use python -c 'PROGRAM' \"$NAME\""
+        ))
+    })
+}
+
+fn unsettled(part: &Part) -> Option<String> {
+    match part {
+        Part::Variable(name) => Some(format!("${name}")),
+        Part::Output(_) => Some("$(...)".to_owned()),
+        Part::Arithmetic(_) => Some("$((...))".to_owned()),
+        Part::Status => Some("$?".to_owned()),
+        Part::Folder => Some("$PWD".to_owned()),
+        Part::Fields(part) => unsettled(part),
+        _ => None,
+    }
 }
 
 fn refused(what: &str) -> Denial {

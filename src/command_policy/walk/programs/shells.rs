@@ -8,7 +8,7 @@ use crate::syntax;
 use crate::walk::Walk;
 
 impl Walk<'_> {
-    /// The command of a shell runs as a subshell without variables.
+    /// The command of a shell has nothing of the settings and variables of this one.
     pub(super) fn shell(&mut self, call: &Call<'_>, scope: &Scope) -> Result<Run, Denial> {
         let words: Option<Vec<&str>> = call.arguments.iter().map(|argument| argument.text()).collect();
         let command = match words.as_deref() {
@@ -42,6 +42,6 @@ impl Walk<'_> {
                 .insert(name.clone(), Content::Text(value.to_owned()));
             inner.exported.insert(name.clone(), value.to_owned());
         }
-        Ok(Run::Subshell(self.script(&program, inner)?))
+        Ok(Run::Shell(self.script(&program, inner)?))
     }
 }
