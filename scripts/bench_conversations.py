@@ -30,12 +30,14 @@ from simulated_nodes import has_terminated, is_sandbox
 
 # So many turns of a kind lie between the program and the end of a task.
 TURNS = 20
+# Seconds for a reply: less than any model takes, and enough for what is done beside a call to be done.
+REPLY = 0.3
 KIND = {"apiVersion": "codegen-operator.dev/v1alpha1"}
 
 
 def turns(bench: Bench) -> None:
     """Tasks of an agent with turns that read a file, with turns that run a command, and without either, in turns."""
-    model = ScriptedModel(agent)
+    model = ScriptedModel(agent, delay=REPLY)
     with model:
         bench.origins = [f"http://{model.address}"]
         path = REPOSITORY / "examples/prompt-only-agent/task.yaml"
