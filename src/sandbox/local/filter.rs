@@ -81,6 +81,11 @@ mod linux {
     const MACHINE_TOO: [i64; 3] = [libc::SYS_ioperm, libc::SYS_iopl, libc::SYS_kexec_file_load];
     #[cfg(not(target_arch = "x86_64"))]
     const MACHINE_TOO: [i64; 1] = [294];
+    /// Calls whose first argument is a family of addresses.
+    const SOCKETS: [i64; 2] = [libc::SYS_socket, libc::SYS_socketpair];
+    /// Families that the network namespace keeps apart, and that libraries ask for. Others reach past it (`AF_VSOCK` the machine, its
+    /// hypervisor and every sandbox beside this one), or into parts of the kernel that nobody needs who transforms data.
+    const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
     /// Calls whose first argument holds flags, one of which makes a user namespace, where a program would be root.
     const NAMESPACES: [i64; 2] = [libc::SYS_clone, libc::SYS_unshare];
 
@@ -114,6 +119,11 @@ mod linux {
         for call in NAMESPACES {
             rules.insert(call, vec![SeccompRule::new(vec![has_new_user.clone()])?]);
         }
+        let other_family: Result<Vec<_>, _> = FAMILIES.into_iter().map(differs_from).collect();
+        let other_family = SeccompRule::new(other_family?)?;
+        for call in SOCKETS {
+            rules.insert(call, vec![other_family.clone()]);
+        }
         // A call of another architecture ends the process.
         let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
         SeccompFilter::new(
@@ -125,6 +135,11 @@ mod linux {
             architecture,
         )?
         .try_into()
+    }
+
+    fn differs_from(family: i32) -> Result<SeccompCondition, seccompiler::BackendError> {
+        let family = u64::from(family.cast_unsigned());
+        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family)
     }
 
     /// On `x86_64`, the calls of the x32 ABI are the same ones under numbers of their own: all of them are refused.

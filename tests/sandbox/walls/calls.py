@@ -3,6 +3,7 @@
 import ctypes
 import os
 import platform
+import socket
 import sys
 
 NEW_USER = 0x10000000
@@ -22,6 +23,15 @@ def refused(number: int, *arguments: object) -> bool:
     return libc.syscall(number, *arguments) == -1 and ctypes.get_errno() == NO_SUCH_CALL
 
 
+def gets_socket(family: int) -> bool:
+    """Whether there is such a socket."""
+    try:
+        socket.socket(family, socket.SOCK_STREAM if family == socket.AF_VSOCK else socket.SOCK_SEQPACKET).close()
+    except OSError:
+        return False
+    return True
+
+
 parameters = ctypes.create_string_buffer(256)
 got = [] if refused(NUMBERS["unshare"], NEW_USER) else ["unshare"]
 got += [] if refused(NUMBERS["userfaultfd"], 1) else ["userfaultfd"]
@@ -30,4 +40,5 @@ got += [] if refused(NUMBERS["io_uring_setup"], 4, parameters) else ["io_uring_s
 if platform.machine() == "x86_64":
     # Most kernels are built without it, and refuse it themselves.
     got += [] if refused(NUMBERS["getpid"] | X32) else ["x32"]
+got += [name for name in ("AF_VSOCK", "AF_ALG") if gets_socket(getattr(socket, name))]
 print(sorted(got), os.getpid() > 0, file=sys.stdout)

@@ -6,6 +6,7 @@ import fcntl
 import multiprocessing
 import os
 import pty
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -44,6 +45,10 @@ def main() -> None:
     main_end, other_end = pty.openpty()
     os.write(main_end, b"typed\n")
     assert os.read(other_end, 10) == b"typed\n"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        socket.create_connection(server.getsockname()).close()
+    assert socket.if_nameindex()
+    socket.socket(socket.AF_INET6).close()
     with open("/dev/urandom", "rb") as random, open("/dev/null", "wb") as nothing:
         nothing.write(random.read(4))
     with open("/dev/shm/a", "w") as shared, open("/proc/meminfo") as memory, open("/proc/cpuinfo") as processors:
