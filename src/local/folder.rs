@@ -44,6 +44,12 @@ type Published = BTreeMap<String, BTreeSet<String>>;
 /// An output folder that cannot be used.
 #[derive(Debug, Error)]
 pub enum FolderError {
+    /// A file has the name.
+    #[error("{path} is a file, and a folder is needed there: give another name, or move the file", path = path.display())]
+    IsFile {
+        /// The file.
+        path: PathBuf,
+    },
     /// The operating system refuses.
     #[error("cannot {action} {path}: {source}", path = path.display())]
     Io {
@@ -113,14 +119,15 @@ impl TaskFolder {
         Ok(path)
     }
 
-    /// The revision of a decisive hash, created where it is missing. What was frozen in `staging` moves into it, unless the
-    /// same revision has it already: its name says that the bytes are the same.
+    /// The revision of a decisive hash, created where it is missing. What was frozen in `staging` moves into it, and takes the
+    /// place of what was frozen before: by the hash the same bytes, unless somebody has changed those since.
     pub fn revision(&self, decisive_hash: &str, staging: &Path) -> Result<RevisionFolder, FolderError> {
         let root = self.revision_path(decisive_hash);
         create(&root)?;
         for part in [INPUTS, ACCEPTANCE] {
             let (from, to) = (staging.join(part), root.join(part));
-            if from.is_dir() && !to.exists() {
+            if from.is_dir() {
+                remove_folder(&to)?;
                 fs::rename(&from, &to).map_err(io_error("move", &from))?;
             }
         }
@@ -359,8 +366,14 @@ fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Fold
     move |source| FolderError::Io { action, path, source }
 }
 
-fn create(path: &Path) -> Result<(), FolderError> {
-    fs::create_dir_all(path).map_err(io_error("create", path))
+/// Creates a folder and those that it lies in, where they are missing.
+pub fn create(path: &Path) -> Result<(), FolderError> {
+    fs::create_dir_all(path).map_err(|error| match path.ancestors().find(|part| part.exists()) {
+        Some(part) if !part.is_dir() => FolderError::IsFile {
+            path: part.to_owned(),
+        },
+        _ => io_error("create", path)(error),
+    })
 }
 
 /// A folder of results may be somebody else's: no link in it is followed by a write.

@@ -1,3 +1,5 @@
+use rstest::rstest;
+
 use super::*;
 
 fn results(files: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
@@ -60,6 +62,21 @@ fn an_output_may_change_between_file_and_folder() {
         assert!(aside.is_empty(), "{aside:?}");
         assert_eq!(fs::read(task.root.join(name)).unwrap(), name.as_bytes());
     }
+}
+
+#[rstest]
+#[case::itself("notes.txt")]
+#[case::above_it("notes.txt/deep/out")]
+fn a_file_in_the_place_of_the_folder_is_named(#[case] below: &str) {
+    let parent = tempfile::tempdir().unwrap();
+    let file = parent.path().join("notes.txt");
+    fs::write(&file, "mine").unwrap();
+    let error = create(&parent.path().join(below)).unwrap_err().to_string();
+    assert!(
+        error.starts_with(&format!("{} is a file", file.display())),
+        "{error}"
+    );
+    assert_eq!(fs::read(file).unwrap(), b"mine");
 }
 
 #[test]
@@ -156,16 +173,17 @@ fn a_link_that_is_followed_leads_to_files_of_somebody_else() {
 }
 
 #[test]
-fn the_same_revision_keeps_its_inputs() {
+fn inputs_of_a_revision_that_somebody_has_changed_are_replaced_by_those_frozen_now() {
     let (_folder, task) = open();
-    for text in ["first", "second"] {
+    for _ in 0..2 {
         let staging = task.staging().unwrap();
         fs::create_dir(staging.join(INPUTS)).unwrap();
-        fs::write(staging.join(INPUTS).join("a.csv"), text).unwrap();
+        fs::write(staging.join(INPUTS).join("a.csv"), "first").unwrap();
         let run = task.revision("0123456789abcdef", &staging).unwrap();
         assert!(run.root().ends_with(".runs/0123456789ab"));
         assert_eq!(fs::read(run.input("a.csv")).unwrap(), b"first");
         assert!(!staging.exists());
+        fs::write(run.input("a.csv"), "fir").unwrap();
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::error::LocalRunError;
 use crate::api::values::{Output, ValueType};
-use crate::local::folder::{FolderError, write_whole_with};
+use crate::local::folder::{FolderError, create, write_whole_with};
 use crate::local::on_disk::make_own;
 use crate::pipeline::run::{OutputPlace, Stored, TypedOutput};
 
@@ -26,7 +26,7 @@ pub fn hold(folder: &Path) -> Result<Held, LocalRunError> {
             source,
         }
     };
-    fs::create_dir_all(folder).map_err(failed("create"))?;
+    create(folder)?;
     let file = File::open(folder).map_err(failed("open"))?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(LocalRunError::InUse {
