@@ -65,7 +65,10 @@ impl Endpoint {
             headers,
             model: settings.name.clone(),
             named: options.named,
-            key_source: options.key_source.clone(),
+            key_source: match &options.api_key {
+                Some(_) => options.key_source.clone(),
+                None => format!("none was sent ({})", options.key_source),
+            },
             gate: options.gate.clone(),
         })
     }

@@ -260,6 +260,15 @@ async fn a_rejected_request_is_sent_once() {
 }
 
 #[tokio::test]
+async fn a_refusal_of_a_call_without_a_key_says_that_none_was_sent() {
+    let server = server(ResponseTemplate::new(401), ok()).await;
+    let (http, _) = http_with(&server.uri(), |options| options.api_key = None);
+    let error = send(&http).await.unwrap_err();
+    let why = "check the API key: none was sent (no spec.model.apiKeySecretRef is set; locally OPENAI_API_KEY is read)";
+    assert!(error.to_string().contains(why), "{error}");
+}
+
+#[tokio::test]
 async fn a_refused_key_names_its_source_and_never_the_key() {
     let echo = json!({"error": {"message": format!("Incorrect API key provided: {KEY}; got Bearer {KEY}")}});
     let (error, _) = error_for(ResponseTemplate::new(401).set_body_json(echo)).await;
