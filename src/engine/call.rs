@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use futures::future::join;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::api::status::CaseEvidence;
 use crate::data::context::estimate_tokens;
@@ -16,7 +16,7 @@ use crate::pipeline::call::{CallKind, Reply, Request, request_hash};
 use crate::pipeline::cases::CaseSet;
 use crate::pipeline::diagnosis::{Diagnosis, of_acceptance};
 use crate::pipeline::machine::{Decision, Diagnosed, NewSource, NextCall, Outcome, decide};
-use crate::pipeline::progress::{Document, Intent, Progress};
+use crate::pipeline::progress::{Document, Intent, LONGEST_PAUSE_ASKED, Progress};
 use crate::pipeline::prompts::{self, Material};
 use crate::pipeline::stage::Category;
 use crate::sandbox::Sandbox;
@@ -212,6 +212,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let mut outcome = self.blocked(&progress, error.category(), &format!("{error}{counted}"));
         if let Outcome::Blocked(blocked) = &mut outcome {
             blocked.was_idle = !may_be_billed;
+            blocked.retry_at = blocked.retry_at.max(self.asked_moment(error));
         }
         let progress = if may_be_billed {
             progress.with_call_lost()
@@ -219,6 +220,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             progress.with_call_not_made()
         };
         Answered::Otherwise(progress, Box::new(outcome))
+    }
+
+    /// When a server asks to be called again, this moment where it does not ask.
+    fn asked_moment(&self, error: &ModelError) -> Timestamp {
+        let now = (self.clock)();
+        let asked = error.retry_after().unwrap_or_default();
+        let pause = SignedDuration::try_from(asked).unwrap_or(LONGEST_PAUSE_ASKED);
+        now.checked_add(pause.min(LONGEST_PAUSE_ASKED)).unwrap_or(now)
     }
 
     async fn read_reply(
@@ -416,7 +425,7 @@ fn limited(request: &Request, limit: u64) -> Request {
 
 fn intent(request: &Request, sequence: u32, estimate: u64, now: Timestamp) -> Intent {
     let deadline = now
-        .checked_add(jiff::SignedDuration::from_secs(CALL_DEADLINE_SECONDS))
+        .checked_add(SignedDuration::from_secs(CALL_DEADLINE_SECONDS))
         .unwrap_or(now);
     Intent {
         kind: request.kind,

@@ -244,6 +244,28 @@ async fn an_outage_of_a_day_spends_no_call_no_token_and_no_iteration(#[case] err
     assert_eq!(progress.sequence, 4, "the numbers of calls have no gap");
 }
 
+#[rstest]
+#[case::of_ten_minutes(Duration::from_mins(10), 600)]
+#[case::of_a_year(Duration::from_hours(8_760), 3_600)]
+#[case::without_an_end(Duration::MAX, 3_600)]
+#[tokio::test]
+async fn a_server_that_asks_for_a_pause_is_not_called_before_its_end_or_an_hour_has_passed(
+    #[case] asked: Duration,
+    #[case] seconds: i64,
+) {
+    let mut error = turned_away();
+    if let ModelError::Unavailable { retry_after, .. } = &mut error {
+        *retry_after = Some(asked);
+    }
+    let script = Script::new().with_error(CallKind::Plan, error);
+    let world = World::new(task(), script, splits);
+    let waiting = end(&world).await.waiting.unwrap();
+    assert_eq!(
+        waiting.retry_at.duration_since((world.clock)()).as_secs(),
+        seconds
+    );
+}
+
 #[tokio::test]
 async fn an_endpoint_that_is_down_is_named_with_what_the_task_waits_for() {
     let script = Script::new().with_error(CallKind::Plan, unreachable());
