@@ -53,7 +53,7 @@ pub fn judge(command: &str, rules: &Rules) -> Judgement {
             },
             None => Judgement {
                 class: Class::Safe,
-                rule: walk.used.join(", "),
+                rule: walk.rules_used(),
                 reason: "every part of it is listed, and it writes to files of its own alone".to_owned(),
                 parsed: Some(script),
             },

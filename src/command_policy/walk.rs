@@ -149,6 +149,14 @@ impl<'r> Walk<'r> {
         Ok((settled, folders))
     }
 
+    /// The rules that decided; what runs nothing is the shell's own matter.
+    pub(crate) fn rules_used(&self) -> String {
+        if self.used.is_empty() {
+            return "builtins".to_owned();
+        }
+        self.used.join(", ")
+    }
+
     /// Counts a command and notes the rule under which it runs.
     fn count(&mut self, rule: &str) -> Result<(), Denial> {
         self.commands += 1;

@@ -22,6 +22,7 @@ use crate::controller::telemetry::events::Events;
 use crate::controller::telemetry::metrics::Metrics;
 use crate::data::worker::Client as Worker;
 use crate::egress::EgressGate;
+use crate::model::SharedClient;
 use crate::package_index::PackageIndex;
 use crate::pipeline::agent::CommandPolicy;
 use crate::pipeline::package_policy::Rules;
@@ -66,6 +67,8 @@ pub struct Context {
     pub downloads: Downloads,
     /// Which model endpoints are spoken to.
     pub models: EgressGate,
+    /// The client of calls to models over https.
+    pub model_client: SharedClient,
     /// Which tools of code mode are spoken to.
     pub tools: EgressGate,
     /// Runs programs of code mode, each in a process of its own.
@@ -116,6 +119,7 @@ impl Context {
             client,
             downloads: Downloads::new(gates.samples),
             models: gates.models,
+            model_client: SharedClient::default(),
             tools: gates.tools,
             interpreter: config.code_mode.interpreter(),
             interpreters: Interpreters::new(

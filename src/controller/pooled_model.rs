@@ -72,6 +72,7 @@ impl<'a> PooledModel<'a> {
         options.task_deadline = Duration::try_from_secs_f64(seconds_left)
             .ok()
             .and_then(|left| Instant::now().checked_add(left));
+        options.client = self.context.model_client.clone();
         AnyModel::new(&options).map_err(|error| misconfigured(error.to_string()))
     }
 }

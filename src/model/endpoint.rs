@@ -1,10 +1,12 @@
 //! One address of a model server: how it is reached, how it is named in messages, what its refusals mean.
 
-use reqwest::Url;
 use reqwest::header::HeaderMap;
+use std::time::Instant;
+
+use reqwest::{Client, Url};
 
 use super::options::{ModelOptions, NamedIn};
-use super::{ModelError, Secret};
+use super::{ModelError, Secret, SharedClient};
 use crate::egress::EgressGate;
 use crate::pipeline::redact::Redactor;
 
@@ -25,6 +27,7 @@ pub(super) struct Endpoint {
     redactor: Redactor,
     /// Which addresses are connected to.
     pub gate: Option<EgressGate>,
+    shared: SharedClient,
 }
 
 impl Endpoint {
@@ -70,7 +73,17 @@ impl Endpoint {
                 None => format!("none was sent ({})", options.key_source),
             },
             gate: options.gate.clone(),
+            shared: options.client.clone(),
         })
+    }
+
+    /// The client that speaks to it: `make` makes one where no other call has.
+    pub fn client<E>(&self, make: impl FnOnce() -> Result<Client, E>) -> Result<Client, E> {
+        match self.url.scheme() {
+            "https" => self.shared.get(Instant::now(), make),
+            // Made at once, without certificates.
+            _ => make(),
+        }
     }
 
     /// The beginning of a server's text on one line, without secrets.

@@ -150,15 +150,18 @@ impl Http {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
-        let client = client_to(self.endpoint.gate.as_ref(), &self.endpoint.url)
-            .connector_layer(ObserveConnections)
-            // A connection that the server has closed meanwhile looks like one that ended after the request was sent.
-            .pool_max_idle_per_host(0)
-            .redirect(within_the_origin(&Method::POST, MOST_REDIRECTS))
-            .build()
-            .map_err(|error| ModelError::Client {
-                detail: with_causes(&error),
-            })?;
+        let make = || {
+            client_to(self.endpoint.gate.as_ref(), &self.endpoint.url)
+                .connector_layer(ObserveConnections)
+                // A connection that the server has closed meanwhile looks like one that ended after the request was sent.
+                .pool_max_idle_per_host(0)
+                .redirect(within_the_origin(&Method::POST, MOST_REDIRECTS))
+                .build()
+        };
+        let client = self.endpoint.client(make);
+        let client = client.map_err(|error| ModelError::Client {
+            detail: with_causes(&error),
+        })?;
         Ok(self.client.get_or_init(|| client))
     }
 

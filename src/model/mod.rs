@@ -14,6 +14,7 @@ mod recorded;
 mod reply_server;
 mod retry;
 mod secret;
+mod shared_client;
 #[cfg(test)]
 mod test_support;
 
@@ -28,6 +29,7 @@ pub(crate) use recorded::{Recorded, RecordedReply};
 pub use reply_server::{ReplyServer, ReplyServerError};
 pub(crate) use retry::{RetryPolicy, retry_after};
 pub(crate) use secret::Secret;
+pub(crate) use shared_client::SharedClient;
 
 use crate::api::model::Provider;
 use crate::data::context::estimate_tokens;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::Secret;
+use super::{Secret, SharedClient};
 use crate::egress::EgressGate;
 use crate::pipeline::task::ModelSettings;
 
@@ -30,6 +30,8 @@ pub struct ModelOptions {
     pub gate: Option<EgressGate>,
     /// When the task's time is over; no call outlives it.
     pub task_deadline: Option<Instant>,
+    /// The client of calls over https; one of its own is made where none was made before.
+    pub client: SharedClient,
 }
 
 /// Where address and name of a model are set.
@@ -75,6 +77,7 @@ impl ModelOptions {
             call_deadline: DEFAULT_CALL_DEADLINE,
             task_deadline: None,
             gate: None,
+            client: SharedClient::default(),
         }
     }
 

@@ -150,6 +150,25 @@ fn of_commands_with_everything_that_a_shell_has_no_more_are_denied_than_were() {
 }
 
 #[test]
+fn every_class_has_a_rule_and_a_reason() {
+    let rules = rules();
+    // Nothing of it runs.
+    for text in [
+        "case -x in -*) esac",
+        "case a in a) ;; esac",
+        "ls",
+        "pytest",
+        "curl x",
+    ] {
+        let judged = judge(text, &rules);
+        assert!(
+            !judged.rule.is_empty() && !judged.reason.is_empty(),
+            "{text}: {judged:?}"
+        );
+    }
+}
+
+#[test]
 fn a_denial_says_what_to_write_instead() {
     let rules = rules();
     for line in lines(ATTACKS).filter(|line| line.starts_with("Denied ")) {

@@ -34,7 +34,7 @@ impl Waiting {
     #[must_use]
     pub fn is_over(&self, now: Timestamp) -> bool {
         let longest = match self.category {
-            Category::Infrastructure => LONGEST_PAUSE,
+            Category::Infrastructure => LONGEST_PAUSE_ASKED,
             Category::Configuration => LONGEST_PAUSE_FOR_A_PERSON,
         };
         let left = self.retry_at.duration_since(now);
