@@ -17,7 +17,7 @@ use crate::pipeline::call::{FinishReason, Reply};
 use crate::pipeline::conversation::{Exchange, ToolCall, ToolResult};
 use crate::pipeline::digest::sha256_hex_of_parts;
 
-/// Denials in a row before the task stops.
+/// Turns in a row of which every call was denied before the task stops.
 pub const MAX_DENIALS: u32 = 5;
 /// Times that the same call may come to the same, with nothing changed between, before the task stops.
 pub const MAX_REPEATS: usize = 3;
@@ -262,7 +262,6 @@ impl Session {
             let _ =
                 ToolUse::of(&call).and_then(|tool| self.without_sandbox(&tool).unwrap_or(Ok(String::new())));
         }
-        self.denials = if result.is_denied() { self.denials + 1 } else { 0 };
         self.remember(
             Repeated::Call,
             &[&call.name, &call.input.to_string(), &found, &result.text],
@@ -380,7 +379,10 @@ impl Session {
     #[must_use]
     pub fn stuck(&self) -> Option<String> {
         if self.denials >= MAX_DENIALS {
-            return Some(format!("{} commands in a row were denied", self.denials));
+            return Some(format!(
+                "every call of {} turns in a row was denied",
+                self.denials
+            ));
         }
         let last = self.recent.back()?;
         let times = self.recent.iter().filter(|call| *call == last).count();
@@ -423,6 +425,12 @@ impl Session {
         let Some(turn) = self.open.take_if(|turn| turn.is_over()) else {
             return;
         };
+        // Calls beyond them are not made, whatever they are.
+        let mut made = turn.results.iter().take(MAX_CALLS);
+        if !turn.results.is_empty() {
+            let is_denied = made.all(CallResult::is_denied);
+            self.denials = if is_denied { self.denials + 1 } else { 0 };
+        }
         let results = turn
             .reply
             .calls

@@ -27,7 +27,7 @@ fn endless(turn: impl Fn(u32) -> Vec<(&'static str, Value)>) -> Script {
 
 #[rstest]
 #[case::the_same_call(endless(|_| vec![bash("cat notes.txt")]), "the same call came to the same 3 times")]
-#[case::denials(endless(|turn| vec![bash(&format!("curl https://example.org/{turn}"))]), "5 commands in a row were denied")]
+#[case::denials(endless(|turn| vec![bash(&format!("curl https://example.org/{turn}"))]), "every call of 5 turns in a row was denied")]
 #[case::failures(
     endless(|turn| vec![write("solution.py", source(&code(&format!("return len(text) + 0 * {turn}")))), bash("pytest")]),
     "the same checks fail in the same way after 3 changes"
@@ -107,7 +107,7 @@ async fn another_try_of_a_session_is_not_ended_for_what_was_denied_before_it() {
     let world = world(agent_task(), script);
     let store = MemoryStore::new();
     let stop = world.live(&store).await.unwrap().stop.unwrap();
-    assert!(stop.message.contains("5 commands in a row were denied"), "{stop}");
+    assert!(stop.message.contains("5 turns in a row was denied"), "{stop}");
     assert_eq!(try_again(&world, &store).await.stage, Stage::Succeeded);
 }
 
