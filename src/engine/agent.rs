@@ -166,7 +166,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         for result in &mut run.results {
             result.output = self.surroundings.redactor.redact(&result.output);
         }
-        let step = session.ran(run, commands.len(), ended.as_ref(), began, (self.clock)());
+        let step = session.ran(run, &commands, ended.as_ref(), began, (self.clock)());
         let turn = Turn {
             session,
             step,
@@ -374,7 +374,7 @@ fn image_of(progress: &Progress) -> String {
 
 fn counts(step: &Step) -> ToolCounts {
     let mut counts = ToolCounts::default();
-    for result in &step.results {
+    for result in step.calls() {
         *counts.by_tool.entry(result.tool.clone()).or_default() += 1;
         if result.is_denied() {
             counts.denied += 1;

@@ -94,7 +94,7 @@ pub(super) fn trace(steps: &BTreeMap<u32, Vec<Step>>, entries: &[Entry]) -> Vec<
     for entry in entries.iter().filter(|entry| entry.kind == CallKind::Turn) {
         let of_turn = steps.get(&entry.sequence).map(Vec::as_slice).unwrap_or_default();
         turn = of_turn.first().map_or(turn + 1, |step| step.turn);
-        let mut results = of_turn.iter().flat_map(|step| &step.results);
+        let mut results = of_turn.iter().flat_map(Step::calls);
         for call in &entry.reply.calls {
             let line = TracedCall::new(turn, call, results.next());
             // Plain data with string keys: writing it to memory cannot fail.
@@ -141,8 +141,7 @@ fn answers_of(turn: &Message, step: &Step) -> Vec<Message> {
         ..turn.clone()
     };
     let results = step
-        .results
-        .iter()
+        .calls()
         .map(|result: &CallResult| message(Role::Tool, &result.text));
     let note = (!step.note.is_empty()).then(|| message(Role::User, &step.note));
     results.chain(note).collect()

@@ -19,6 +19,7 @@ use crate::pipeline::status::{StatusContext, status};
 use crate::pipeline::task::Task;
 use crate::pipeline::test_support::task;
 
+mod before_tests;
 mod cases;
 mod ends;
 mod kills;

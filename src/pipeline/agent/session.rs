@@ -38,7 +38,10 @@ pub enum Judged {
     /// It runs in the sandbox, as it was read.
     Safe(Value),
     /// It asks for the task's own tests.
-    Tests,
+    Tests {
+        /// What runs in the sandbox before them; where it fails, they do not run.
+        before: Option<Value>,
+    },
     /// It is turned away, for this reason.
     Denied(String),
 }
@@ -50,6 +53,8 @@ pub struct Command {
     pub script: Value,
     /// Milliseconds that it may take; the sandbox's own limit where there is none.
     pub timeout: Option<f64>,
+    /// Whether the same call asks for the tests after it.
+    pub is_before_tests: bool,
 }
 
 /// What the present turn waits for.
@@ -106,6 +111,8 @@ struct Turn {
     sequence: u32,
     reply: Reply,
     results: Vec<CallResult>,
+    /// What came before the tests that the next call asks for, where it ran.
+    before_tests: Option<CallResult>,
     note: String,
 }
 
@@ -202,6 +209,7 @@ impl Session {
             sequence,
             reply,
             results: Vec::new(),
+            before_tests: None,
             note: String::new(),
         });
     }
@@ -245,6 +253,10 @@ impl Session {
     pub fn answer(&mut self, mut result: CallResult) -> CallResult {
         let whole = u64::try_from(result.text.len()).unwrap_or(u64::MAX);
         result.bytes = result.bytes.max(whole);
+        let before = self.open.as_mut().and_then(|turn| turn.before_tests.take());
+        if let Some(before) = before {
+            result = before.followed_by(result);
+        }
         result.text = cut(&result.text, room(self.recorded));
         self.settle(result)
     }
@@ -256,6 +268,12 @@ impl Session {
         };
         result.what = summary(&call);
         self.recorded += result.text.len();
+        if result.is_partial {
+            self.open
+                .iter_mut()
+                .for_each(|turn| turn.before_tests = Some(result.clone()));
+            return result;
+        }
         let found = self.files.workspace.hash();
         if !result.is_error {
             // What it came to is recorded; only its effect is wanted.
@@ -267,6 +285,7 @@ impl Session {
             &[&call.name, &call.input.to_string(), &found, &result.text],
         );
         if let Some(turn) = &mut self.open {
+            turn.before_tests = None;
             turn.results.push(result.clone());
         }
         self.close();
@@ -313,13 +332,13 @@ impl Session {
                 _ if is_cut => CallResult::at_once(&name, Err(CUT.to_owned()), now),
                 Err(why) => CallResult::at_once(&name, Err(why), now),
                 Ok(ToolUse::Bash(bash)) => match judge(&bash.command) {
-                    Judged::Tests => {
+                    Judged::Tests { before } if before.is_none() || turn.before_tests.is_some() => {
                         return Proceeded {
                             results,
                             pending: Pending::Tests,
                         };
                     }
-                    Judged::Safe(_) => {
+                    Judged::Tests { .. } | Judged::Safe(_) => {
                         let pending = Pending::Commands(self.commands(judge));
                         return Proceeded { results, pending };
                     }
@@ -338,7 +357,7 @@ impl Session {
         }
     }
 
-    /// The commands that the turn's next calls are, up to one that is none.
+    /// The commands that the turn's next calls are, up to one that is none, or that ends with the tests.
     fn commands(&self, judge: &dyn Fn(&str) -> Judged) -> Vec<Command> {
         let Some(turn) = &self.open else {
             return Vec::new();
@@ -348,28 +367,40 @@ impl Session {
             .filter(|(index, _)| !turn.is_cut(*index))
             .map(|(_, call)| call);
         let calls = calls.skip(turn.results.len());
-        let command = |call: &ToolCall| match ToolUse::of(call) {
-            Ok(ToolUse::Bash(Bash { command, timeout })) => match judge(&command) {
-                Judged::Safe(script) => Some(Command { script, timeout }),
-                Judged::Tests | Judged::Denied(_) => None,
-            },
-            _ => None,
-        };
-        calls.map_while(command).collect()
+        let mut commands = Vec::new();
+        for call in calls {
+            let Ok(ToolUse::Bash(Bash { command, timeout })) = ToolUse::of(call) else {
+                break;
+            };
+            let (script, is_before_tests) = match judge(&command) {
+                Judged::Safe(script) => (script, false),
+                Judged::Tests { before: Some(before) } => (before, true),
+                Judged::Tests { before: None } | Judged::Denied(_) => break,
+            };
+            commands.push(Command {
+                script,
+                timeout,
+                is_before_tests,
+            });
+            if is_before_tests {
+                break;
+            }
+        }
+        commands
     }
 
-    /// What `asked` commands came to, as a step; `ended` says why the sandbox ended early.
+    /// What commands came to, as a step; `ended` says why the sandbox ended early.
     pub fn ran(
         &mut self,
         run: CommandRun,
-        asked: usize,
+        commands: &[Command],
         ended: Option<&EarlyEnd>,
         began: Timestamp,
         now: Timestamp,
     ) -> Step {
         let mut step = self.step();
         self.change(&run.changes);
-        let results = command_results(&run, asked, ended, began, now);
+        let results = command_results(&run, commands, ended, began, now);
         step.results = results.into_iter().map(|result| self.answer(result)).collect();
         step.changes = run.changes;
         step

@@ -116,7 +116,7 @@ async fn the_trace_has_every_call_and_the_conversation_every_message_once() {
 }
 
 /// The trace of what this world did.
-async fn traced(world: &World) -> Vec<Value> {
+pub(super) async fn traced(world: &World) -> Vec<Value> {
     let store = MemoryStore::new();
     let progress = world.live(&store).await.unwrap();
     let store = store.restarted(None);
