@@ -132,7 +132,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
 /// What is made of a verdict on the files as they are.
 fn of_verdict(verdict: &Verdict, session: &Session, agent: &AgentProgress) -> Tests {
-    let told = test_result(verdict, &agent.rechecked_cases);
+    let told = test_result(verdict, &agent.rechecked_cases, session.workspace().suite());
     if verdict.passed() {
         return Tests::Passed(told);
     }
