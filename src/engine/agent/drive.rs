@@ -17,6 +17,9 @@ use crate::pipeline::sandbox::Packages;
 use crate::pipeline::verdict::Verdict;
 use crate::sandbox::Sandbox;
 
+/// A file of pytest that the tests do not load.
+const FIXTURES: &str = "conftest.py";
+
 /// What is listed, and what is needed.
 type AcceptedPackages = (Packages, Packages);
 
@@ -141,9 +144,18 @@ fn of_verdict(verdict: &Verdict, session: &Session, agent: &AgentProgress) -> Te
         return Tests::Doubtful(cases);
     }
     Tests::Failed(Failed {
-        told,
+        told: with_notes(told, session),
+        is_refused: false,
         cases: reported_cases(verdict),
     })
+}
+
+/// What was found, and what of the files the tests do not read.
+fn with_notes(told: String, session: &Session) -> String {
+    if session.workspace().get(FIXTURES).is_none() {
+        return told;
+    }
+    format!("({FIXTURES} is not loaded: put its fixtures into the suite, which is one file.)\n{told}")
 }
 
 /// What the tests came to.

@@ -1,5 +1,7 @@
 //! What the files of an agent must keep before its tests run: what a program and a suite of the pipeline must.
 
+use std::collections::BTreeSet;
+
 use super::source::parse_source;
 use super::{Facts, Refusal};
 use crate::pipeline::agent::{PACKAGES, SOLUTION, Workspace};
@@ -7,7 +9,9 @@ use crate::pipeline::package_policy::denial;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::prompts::Material;
 use crate::pipeline::python::Module;
+use crate::pipeline::python::imports::{Guard, imports};
 use crate::pipeline::python::merge::tree_hash;
+use crate::pipeline::python::stdlib;
 use crate::pipeline::sandbox::Packages;
 use crate::pipeline::task::Task;
 
@@ -74,13 +78,41 @@ pub fn workspace_packages(
 }
 
 impl Facts<'_> {
+    /// Program and suite are one file each: no other is there where they run.
+    fn check_imports(
+        &self,
+        file: &str,
+        what: &str,
+        module: &Module,
+        workspace: &Workspace,
+    ) -> Result<(), String> {
+        let own = own_modules(workspace);
+        for import in imports(module) {
+            let top = import.module.split('.').next().unwrap_or_default();
+            let is_there = top == "solution" || stdlib::contains(&self.task.image.python_version, top);
+            if is_there || import.guard != Guard::Required || !own.contains(top) {
+                continue;
+            }
+            let script = format!("{top}.py");
+            let other = if workspace.get(&script).is_some() {
+                script
+            } else {
+                format!("{top}/")
+            };
+            return Err(format!(
+                "{file} imports {other}, and a {what} is one file: put what it needs of it in."
+            ));
+        }
+        Ok(())
+    }
+
     fn packages_of(
         &self,
         workspace: &Workspace,
         modules: &[&Module],
     ) -> Result<(Packages, Packages), String> {
         let declared = listed(workspace)?;
-        let wanted = self.wanted(modules, &declared)?;
+        let wanted = self.wanted_beside(modules, &declared, &own_modules(workspace))?;
         let mut progress = self.progress.clone();
         progress.build.wanted.clone_from(&wanted);
         match denial(self.task, &progress) {
