@@ -179,6 +179,31 @@ fn the_workspace_has_an_end() {
     assert!(!last(&[whole.clone(), whole]).1, "a file takes its own place");
 }
 
+#[rstest]
+#[case::below_a_file("data/a.csv", "data/a.csv was not written: data is a file")]
+#[case::below_a_file_of_a_folder("x/y/z", "x/y/z was not written: x/y is a file")]
+#[case::at_a_folder("x", "x was not written: x is a folder, with x/y in it")]
+#[case::of_a_long_name(&"n".repeat(256), "longer than 255 bytes")]
+fn a_file_that_cannot_lie_beside_the_others_is_refused(#[case] path: &str, #[case] why: &str) {
+    let before = [
+        write("data", "1"),
+        write("x-", "2"),
+        write("x/y", "3"),
+        write("x/y", "4"),
+    ];
+    let calls: Vec<_> = before
+        .into_iter()
+        .map(|call| (call, false))
+        .chain([(write(path, "5"), true)])
+        .collect();
+    let written: Vec<_> = calls.iter().map(|(call, _)| call.clone()).collect();
+    let results = results_of(&written);
+    for ((_, is_refused), (text, is_error)) in calls.iter().zip(&results) {
+        assert_eq!(is_error, is_refused, "{text}");
+    }
+    assert!(results[4].0.contains(why), "{}", results[4].0);
+}
+
 #[test]
 fn commands_in_a_row_are_one_sandbox_and_what_is_turned_away_ends_the_row() {
     let command = |command: &str| ("Bash", json!({"command": command}));
