@@ -306,7 +306,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 step: Box::new(moved.step.clone()),
             });
         }
-        Ok(Outcome::AgentMoved(AgentMoved {
+        Ok(Outcome::AgentMoved(Box::new(AgentMoved {
             began,
             steps,
             counts: counts(&moved.step),
@@ -316,7 +316,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             doubtful_cases: moved.doubtful_cases.clone(),
             stuck: session.stuck(),
             next_call,
-        }))
+        })))
     }
 
     /// Stores what is tested after so many steps. A number names it, so that the list of names in a status does not grow.

@@ -171,6 +171,8 @@ enum Tests {
 /// Why tests did not pass.
 struct Failed {
     told: String,
+    /// Whether nothing ran.
+    is_refused: bool,
     /// Cases that it is told of.
     cases: Vec<String>,
 }
@@ -180,6 +182,7 @@ impl Failed {
     const fn of(why: String) -> Self {
         Self {
             told: why,
+            is_refused: true,
             cases: Vec::new(),
         }
     }
@@ -188,6 +191,11 @@ impl Failed {
 fn report(failed: &Failed, session: &mut Session, step: &mut Step) {
     session.report_cases(&failed.cases);
     step.reported_cases.extend(failed.cases.iter().cloned());
+    step.not_tested = if failed.is_refused {
+        failed.told.clone()
+    } else {
+        String::new()
+    };
 }
 
 /// What is told at once of what was asked for.

@@ -234,6 +234,7 @@ impl Session {
             changes: BTreeMap::new(),
             note: String::new(),
             reported_cases: Vec::new(),
+            not_tested: String::new(),
             next_call_follows: false,
         }
     }

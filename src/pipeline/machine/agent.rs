@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use super::AgentMoved;
 use crate::api::approval::Gate;
 use crate::pipeline::agent::{AgentProgress, LISTED_ATTEMPTS, MAX_SAME_FAILURES, Next, ToolCounts};
-use crate::pipeline::bounds;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::{Stage, Stop, StopReason};
 use crate::pipeline::task::Task;
@@ -40,6 +39,9 @@ impl Progress {
             stuck,
             next_call: _,
         } = moved;
+        if !not_tested.is_empty() {
+            self.last_error = Some(bounds::cut(&not_tested, SHOWN_BYTES));
+        }
         let agent = self.agent.get_or_insert_default();
         if let Some(sequence) = began {
             agent.sequence = sequence;
@@ -62,7 +64,7 @@ impl Progress {
         }
         self.enter(Stage::Working);
         if let Some(why) = stuck {
-            return self.end(self.no_progress(&why), Stage::Working, now);
+            return self.end(self.agent_without_progress(&why), Stage::Working, now);
         }
         if !doubtful_cases.is_empty() {
             self.blamed_cases = doubtful_cases;
@@ -126,10 +128,29 @@ impl Progress {
         let times = agent.same_failures;
         self.enter(Stage::Working);
         if times >= MAX_SAME_FAILURES {
-            let stop = self.no_progress(&format!(
+            let stop = self.agent_without_progress(&format!(
                 "the same checks fail in the same way after {times} changes"
             ));
             self.end(stop, Stage::Working, now);
+        }
+    }
+}
+
+impl Progress {
+    /// The end of a task whose agent gets nowhere: another try may go on with what it has.
+    fn agent_without_progress(&self, why: &str) -> Stop {
+        let turns = self.agent.as_ref().map_or(0, |agent| agent.turns);
+        let last = self.last_error.as_deref();
+        let last = last.map_or_else(String::new, |last| {
+            format!(" Last failure: {}.", last.trim_end_matches('.'))
+        });
+        Stop {
+            reason: StopReason::NoProgress,
+            message: format!(
+                "Stopped in turn {turns}: {why}.{last} Read the agent's trace. Another try goes on with its session (kubectl-codegen \
+                 retry TASK --from Diagnosis; of a task on this machine local --retry --from Diagnosis) or begins a new one (--from Code), \
+                 with --hint TEXT where the task leaves something open, or with another model."
+            ),
         }
     }
 }

@@ -61,6 +61,28 @@ async fn an_agent_that_calls_nothing_again_and_again_is_stopped_for_the_reason(
 }
 
 #[tokio::test]
+async fn an_agent_that_is_stopped_leaves_the_reason_why_its_tests_never_ran_and_what_to_do() {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with_turn(
+            "",
+            &[write("solution.py", source(&code("return len(text.split())")))],
+        )
+        .with_text(CallKind::Turn, "Done.", FinishReason::Complete);
+    let stop = live(&world(agent_task(), script)).await.stop.unwrap();
+    let parts = [
+        "Stopped in turn 4: the agent said 3 times that it is done",
+        "Last failure: test_solution.py does not exist.",
+        "retry TASK --from Diagnosis",
+        "--retry --from Diagnosis",
+    ];
+    for part in parts {
+        assert!(stop.message.contains(part), "{part}: {stop}");
+    }
+    assert!(!stop.message.contains("none"), "{stop}");
+}
+
+#[tokio::test]
 async fn a_sandbox_without_a_report_is_no_command_that_was_not_run() {
     let script = Script::new()
         .with(CallKind::Plan, &plan())
