@@ -315,6 +315,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             sources,
             doubtful_cases: moved.doubtful_cases.clone(),
             stuck: session.stuck(),
+            users_fault: moved.users_fault.clone(),
+            not_tested: moved.step.not_tested.clone(),
             next_call,
         })))
     }

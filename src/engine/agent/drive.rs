@@ -6,7 +6,9 @@ use crate::engine::Engine;
 use crate::engine::data::DataReader;
 use crate::ledger::Store;
 use crate::model::Model;
-use crate::pipeline::accept::{AcceptedWorkspace, accept_workspace, workspace_packages};
+use crate::pipeline::accept::{
+    AcceptedWorkspace, accept_workspace, packages_of_acceptance_tests, workspace_packages,
+};
 use crate::pipeline::agent::{
     AgentProgress, CallResult, Next, Pending, Session, Step, build_failed, doubtful, missing, reported_cases,
     test_result,
@@ -30,6 +32,8 @@ pub(super) struct Move {
     pub sources: Option<AcceptedWorkspace>,
     pub packages: Option<AcceptedPackages>,
     pub doubtful_cases: Vec<String>,
+    /// What nobody but the user can put right.
+    pub users_fault: Option<String>,
 }
 
 impl Move {
@@ -40,6 +44,7 @@ impl Move {
             sources: None,
             packages: None,
             doubtful_cases: Vec::new(),
+            users_fault: None,
         }
     }
 }
@@ -58,6 +63,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         loop {
             let proceeded = session.proceed(&|command| self.class_of(command), now);
             step.results.extend(proceeded.results);
+            if proceeded.pending.needs_packages()
+                && let Some(why) = self.fault_of_acceptance_tests(progress, material, session)
+            {
+                return Move {
+                    users_fault: Some(why),
+                    ..Move::to(step, Next::Continue)
+                };
+            }
             let answer = match proceeded.pending {
                 Pending::Turn => return Move::to(step, Next::Ask),
                 Pending::Unfinished(note) => Answer::Note(note),
@@ -101,6 +114,26 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             let times = tested.take_if(|_| matches!(answer, Answer::Tests(_)));
             answer.take(session, &mut step, times.unwrap_or((now, now)));
         }
+    }
+
+    /// Why nothing can run, where the user's acceptance tests import what cannot be installed.
+    fn fault_of_acceptance_tests(
+        &self,
+        progress: &Progress,
+        material: &Material,
+        session: &Session,
+    ) -> Option<String> {
+        let fault = progress.build.present_fault()?;
+        let workspace = session.workspace();
+        let theirs = packages_of_acceptance_tests(self.task, progress, material, workspace);
+        let is_named = |name: &&String| words(&fault.message).any(|word| word == name.as_str());
+        let name = theirs.iter().find(is_named)?;
+        Some(format!(
+            "spec.acceptanceTests imports a module of the package {name}, and that cannot be installed: {} The acceptance tests are one \
+             file, and no other of yours is beside it: put what they need into it, correct the name of the import, or use an index that has \
+             the package (docs/packages.md).",
+            fault.message
+        ))
     }
 
     /// What commands need, unless it cannot be had.
@@ -224,6 +257,14 @@ impl Answer {
             }
         }
     }
+}
+
+/// The words of a message that may be names of packages.
+fn words(message: &str) -> impl Iterator<Item = &str> {
+    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    message
+        .split(move |c| !is_of_name(c))
+        .map(|word| word.trim_matches('.'))
 }
 
 /// When the tests began and ended that the turn waited for.

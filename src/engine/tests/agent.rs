@@ -14,7 +14,7 @@ use crate::pipeline::agent::{CommandPolicy, CommandResult, CommandRun};
 use crate::pipeline::call::{CallKind, Request};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::sandbox::CommandsPhase;
-use crate::pipeline::stage::Stage;
+use crate::pipeline::stage::{Stage, StopReason};
 use crate::pipeline::status::{StatusContext, status};
 use crate::pipeline::task::Task;
 use crate::pipeline::test_support::task;
@@ -411,6 +411,40 @@ async fn an_agent_learns_that_fixtures_beside_the_suite_are_not_loaded() {
     let told = turns(&world).pop().unwrap().conversation.unwrap().exchanges;
     let text = &told[0].results[3].text;
     assert!(text.starts_with("(conftest.py is not loaded"), "{text}");
+}
+
+#[tokio::test]
+async fn an_import_of_the_acceptance_tests_that_cannot_be_installed_is_reported_to_the_user_alone() {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with_turn(
+            "",
+            &[
+                write("solution.py", source(&code("return len(text.split())"))),
+                write("test_solution.py", source(&tests(2))),
+                bash("pytest"),
+            ],
+        )
+        .with_turn("Done.", &[]);
+    let mut world = world(agent_task(), script);
+    world.surroundings.acceptance_tests =
+        Some("import helper_of_mine\n\n\ndef test_hidden(program):\n    assert program\n".into());
+    world.sandbox.unknown = vec!["helper-of-mine".to_owned()];
+    let progress = live(&world).await;
+    let stop = progress.stop.unwrap();
+    assert_eq!(stop.reason, StopReason::NoProgress);
+    for part in [
+        "spec.acceptanceTests imports",
+        "helper-of-mine",
+        "put what they need into it",
+    ] {
+        assert!(stop.message.contains(part), "{part}: {stop}");
+    }
+    assert_eq!(
+        turns(&world).len(),
+        1,
+        "nobody is asked to put it right who cannot"
+    );
 }
 
 #[rstest]

@@ -77,6 +77,37 @@ pub fn workspace_packages(
     facts.packages_of(workspace, &modules.iter().collect::<Vec<_>>())
 }
 
+/// Packages that nothing but the user's acceptance tests asks for, of which an agent knows nothing.
+#[must_use]
+pub fn packages_of_acceptance_tests(
+    task: &Task,
+    progress: &Progress,
+    material: &Material,
+    workspace: &Workspace,
+) -> Vec<String> {
+    let without = Material {
+        acceptance_tests: String::new(),
+        ..material.clone()
+    };
+    let wanted = |material| workspace_packages(task, progress, material, workspace);
+    let (Ok((_, all)), Ok((_, own))) = (wanted(material), wanted(&without)) else {
+        return Vec::new();
+    };
+    all.pip
+        .into_iter()
+        .filter(|name| !own.pip.contains(name))
+        .collect()
+}
+
+/// The modules that the files are beside the program, by their names, each with the file or folder.
+fn own_modules(workspace: &Workspace) -> BTreeSet<String> {
+    let name = |(path, _): (&str, _)| match path.split_once('/') {
+        Some((folder, _)) => Some(folder.to_owned()),
+        None => path.strip_suffix(".py").map(str::to_owned),
+    };
+    workspace.files().filter_map(name).collect()
+}
+
 impl Facts<'_> {
     /// Program and suite are one file each: no other is there where they run.
     fn check_imports(

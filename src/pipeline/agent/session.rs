@@ -72,6 +72,17 @@ pub enum Pending {
     Unfinished(String),
 }
 
+impl Pending {
+    /// Whether it runs in a sandbox, with packages.
+    #[must_use]
+    pub const fn needs_packages(&self) -> bool {
+        match self {
+            Self::Commands(_) | Self::Tests | Self::Claim => true,
+            Self::Turn | Self::Unfinished(_) => false,
+        }
+    }
+}
+
 /// How far a turn went without a sandbox.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proceeded {

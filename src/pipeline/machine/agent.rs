@@ -37,6 +37,8 @@ impl Progress {
             sources,
             doubtful_cases,
             stuck,
+            not_tested,
+            users_fault,
             next_call: _,
         } = moved;
         if !not_tested.is_empty() {
@@ -63,6 +65,10 @@ impl Progress {
             self.build.wanted = wanted;
         }
         self.enter(Stage::Working);
+        if let Some(message) = users_fault {
+            let reason = StopReason::NoProgress;
+            return self.end(Stop { reason, message }, Stage::Working, now);
+        }
         if let Some(why) = stuck {
             return self.end(self.agent_without_progress(&why), Stage::Working, now);
         }
