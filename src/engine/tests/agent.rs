@@ -448,6 +448,35 @@ async fn an_import_of_the_acceptance_tests_that_cannot_be_installed_is_reported_
 }
 
 #[rstest]
+#[case::builds_are_left(5, &[])]
+#[case::none_is_left(1, &["tabulate"])]
+#[tokio::test]
+async fn a_package_that_is_taken_off_the_list_is_not_in_the_environment_of_what_passes(
+    #[case] builds: u32,
+    #[case] expected: &[&str],
+) {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with_turn("", &[write("packages.txt", "tabulate\n"), bash("ls")])
+        .with_turn(
+            "",
+            &[
+                write("packages.txt", ""),
+                write("solution.py", source(&code("return len(text.split())"))),
+                write("test_solution.py", source(&tests(2))),
+                bash("ls"),
+                bash("pytest"),
+            ],
+        )
+        .with_turn("Done.", &[]);
+    let mut world = world(agent_task(), script);
+    world.task.limits.max_builds = builds;
+    let progress = live(&world).await;
+    assert_eq!((progress.stage, progress.attempt), (Stage::Succeeded, 1));
+    assert_eq!(progress.build.built.unwrap().packages.pip, expected);
+}
+
+#[rstest]
 #[case::rows(Exposure::Rows, true)]
 #[case::statistics(Exposure::Statistics, false)]
 #[tokio::test]

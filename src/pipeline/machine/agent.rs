@@ -9,6 +9,7 @@ use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::{Stage, Stop, StopReason};
 use crate::pipeline::task::Task;
 use crate::pipeline::verdict::Verdict;
+use crate::pipeline::{bounds, budget};
 
 use super::effects::SHOWN_BYTES;
 
@@ -77,6 +78,10 @@ impl Progress {
             return self.enter(Stage::RecheckingCases);
         }
         match next {
+            // What passes is proved with the packages that it names, and no others.
+            Next::Test if self.build.has_surplus() && budget::allow_build(task, self).is_ok() => {
+                self.enter(Stage::AwaitingImage);
+            }
             Next::Run | Next::Test => self.enter_agent_sandbox(),
             Next::Done if task.approvals.contains(&Gate::Result) => self.enter(Stage::Passed),
             Next::Done => self.accept(task, now),
