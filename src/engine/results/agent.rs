@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::engine::agent::step_name;
 use crate::engine::{EngineError, damaged};
 use crate::ledger::{Entry, Message, Role, Store};
-use crate::pipeline::agent::{CallResult, Step};
+use crate::pipeline::agent::{CallResult, Session, Step, Workspace};
 use crate::pipeline::call::CallKind;
 use crate::pipeline::conversation::ToolCall;
 use crate::pipeline::progress::Progress;
@@ -103,6 +103,24 @@ pub(super) fn trace(steps: &BTreeMap<u32, Vec<Step>>, entries: &[Entry]) -> Vec<
         }
     }
     lines
+}
+
+/// The files as the last session left them.
+pub(super) fn workspace(steps: &BTreeMap<u32, Vec<Step>>, entries: &[Entry]) -> Workspace {
+    let mut session = Session::default();
+    for entry in entries {
+        let Some(of_turn) = steps.get(&entry.sequence) else {
+            continue;
+        };
+        if of_turn.first().is_some_and(|step| step.turn == 1) {
+            session = Session::default();
+        }
+        session.begin(entry.sequence, entry.reply.clone());
+        for step in of_turn {
+            session.take(step);
+        }
+    }
+    session.workspace().clone()
 }
 
 /// The messages as they were said: of a turn that follows another, what is new.
