@@ -45,8 +45,13 @@ pub fn accept_workspace(
     };
     let solution = parse_source(SOLUTION, workspace.text(SOLUTION)?)?;
     facts.check_solution(&solution).map_err(reason)?;
-    let suite = workspace.suite();
-    let suite = parse_source(suite, workspace.text(suite)?)?;
+    facts.check_imports(SOLUTION, "program", &solution, workspace)?;
+    let suite_name = workspace.suite();
+    let suite = workspace.text(suite_name);
+    let suite =
+        suite.map_err(|why| format!("{why} The suite is one file of this name, beside {SOLUTION}."))?;
+    let suite = parse_source(suite_name, suite)?;
+    facts.check_imports(suite_name, "suite", &suite, workspace)?;
     Facts::check_suite(&suite).map_err(reason)?;
     let (declared, wanted) = facts.packages_of(workspace, &[&solution, &suite])?;
     Ok(AcceptedWorkspace {

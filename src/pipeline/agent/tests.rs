@@ -157,6 +157,8 @@ fn what_is_no_file_of_the_workspace_is_refused(#[case] path: &str) {
 #[case::unknown("Grep", json!({}), "There is no tool")]
 #[case::no_json("Write", json!("{\"file_path\": "), "cannot be used")]
 #[case::incomplete("Write", json!({"file_path": "a"}), "missing field `content`")]
+#[case::words_for_a_number("Bash", json!({"command": "ls", "timeout": "long"}), "expected a number")]
+#[case::words_for_a_line("Read", json!({"file_path": "a", "offset": "first"}), "expected a whole number")]
 fn a_call_that_cannot_be_understood_says_why(#[case] name: &str, #[case] input: Value, #[case] why: &str) {
     let (text, is_error) = last(&[(name, input)]);
     assert!(is_error && text.contains(why), "{text}");
