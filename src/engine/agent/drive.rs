@@ -129,10 +129,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let is_named = |name: &&String| words(&fault.message).any(|word| word == name.as_str());
         let name = theirs.iter().find(is_named)?;
         Some(format!(
-            "spec.acceptanceTests imports a module of the package {name}, and that cannot be installed: {} The acceptance tests are one \
+            "spec.acceptanceTests imports a module of the package {name}, and that cannot be installed: {}. The acceptance tests are one \
              file, and no other of yours is beside it: put what they need into it, correct the name of the import, or use an index that has \
              the package (docs/packages.md).",
-            fault.message
+            fault.message.trim_end_matches('.')
         ))
     }
 
