@@ -16,7 +16,8 @@ codegen_operator_fuzz::target!(|bytes| {
     assert_eq!(judged.parsed.is_some(), judged.class == Class::Safe);
     assert!(Outline::read(text).is_some() || judged.class == Class::Denied);
     assert!(!judged.rule.is_empty() && !judged.reason.is_empty());
-    let Some(script) = judged.parsed else {
+    assert!(judged.before.is_none() || judged.class == Class::Intercepted);
+    let Some(script) = judged.parsed.or(judged.before) else {
         return;
     };
     let printed = serde_json::to_value(&script).expect("a script is plain data");

@@ -22,6 +22,8 @@ struct Judged<'a> {
     reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     parsed: Option<Parsed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<Script>,
 }
 
 /// What is read of a command.
@@ -46,6 +48,7 @@ impl<'a> Judged<'a> {
             rule: judgement.rule,
             reason: judgement.reason,
             parsed,
+            before: judgement.before,
         }
     }
 }

@@ -127,7 +127,7 @@ fn agent_moved(turn: u32, step: &Step) -> Rendered {
         self::step(mark, &name, &text)
     };
     Rendered {
-        lines: step.results.iter().map(line).collect(),
+        lines: step.calls().map(line).collect(),
         running: None,
     }
 }

@@ -9,6 +9,7 @@
 #![warn(unreachable_pub)]
 
 mod arithmetic;
+mod before;
 mod denial;
 mod examples;
 mod judge;

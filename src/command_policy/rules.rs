@@ -240,6 +240,14 @@ impl Rules {
         (is_listed && !is_python).then(|| name.to_owned())
     }
 
+    /// The rule of a program that runs.
+    pub(crate) fn safe(&self, program: &str) -> Option<&SafeRule> {
+        match self.program(program) {
+            Found::Safe(rule) => Some(rule),
+            Found::Intercepted(_) | Found::Denied(_) | Found::Unlisted => None,
+        }
+    }
+
     /// Whether a table has a program, as the first word of what is executed.
     #[must_use]
     pub fn lists(&self, program: &str) -> bool {

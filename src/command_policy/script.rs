@@ -1,9 +1,11 @@
 //! What is executed: plain data for a program that starts argument vectors, without a shell.
 
+mod commands;
 mod word;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use commands::{commands, commands_within};
 pub use word::{Argument, Expression, Part};
 
 /// A command as it was judged.

@@ -30,6 +30,8 @@ pub(crate) struct Walk<'r> {
     pub(crate) used: Vec<String>,
     /// The rule that takes the command, and its reason.
     pub(crate) intercepted: Option<(String, String)>,
+    /// How many parts ask for the tests.
+    interceptions: usize,
     commands: usize,
     /// How many scripts within scripts this is in.
     depth: usize,
@@ -44,6 +46,7 @@ impl<'r> Walk<'r> {
             rules,
             used: Vec::new(),
             intercepted: None,
+            interceptions: 0,
             commands: 0,
             depth: 0,
             assigned: BTreeSet::new(),
@@ -178,6 +181,7 @@ impl<'r> Walk<'r> {
     }
 
     fn intercept(&mut self, rule: &RefusingRule) {
+        self.interceptions += 1;
         self.intercepted
             .get_or_insert_with(|| (rule.rule.clone(), rule.reason.clone()));
     }

@@ -166,7 +166,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         for result in &mut run.results {
             result.output = self.surroundings.redactor.redact(&result.output);
         }
-        let step = session.ran(run, commands.len(), ended.as_ref(), began, (self.clock)());
+        let step = session.ran(run, &commands, ended.as_ref(), began, (self.clock)());
         let turn = Turn {
             session,
             step,
@@ -306,7 +306,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 step: Box::new(moved.step.clone()),
             });
         }
-        Ok(Outcome::AgentMoved(AgentMoved {
+        Ok(Outcome::AgentMoved(Box::new(AgentMoved {
             began,
             steps,
             counts: counts(&moved.step),
@@ -315,8 +315,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             sources,
             doubtful_cases: moved.doubtful_cases.clone(),
             stuck: session.stuck(),
+            users_fault: moved.users_fault.clone(),
+            not_tested: moved.step.not_tested.clone(),
             next_call,
-        }))
+        })))
     }
 
     /// Stores what is tested after so many steps. A number names it, so that the list of names in a status does not grow.
@@ -374,7 +376,7 @@ fn image_of(progress: &Progress) -> String {
 
 fn counts(step: &Step) -> ToolCounts {
     let mut counts = ToolCounts::default();
-    for result in &step.results {
+    for result in step.calls() {
         *counts.by_tool.entry(result.tool.clone()).or_default() += 1;
         if result.is_denied() {
             counts.denied += 1;

@@ -16,7 +16,7 @@ use crate::data::profile::SampleProfile;
 use crate::data::schema::infer_all;
 use crate::data::schema::pandera::to_pandera;
 use crate::ledger::{Entry, Ledger, Store, export_replies};
-use crate::pipeline::agent::Step;
+use crate::pipeline::agent::{Step, Workspace};
 use crate::pipeline::call::CallKind;
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
@@ -109,6 +109,9 @@ pub async fn collect<S: Store>(
     if has_turns {
         results.add("agent-trace", agent::TRACE, agent::trace(&steps, entries));
     }
+    if progress.documents.solution.is_none() {
+        add_untested(&mut results, &agent::workspace(&steps, entries));
+    }
     results.artifacts.push(samples_artifact(task));
     let files = &mut results.files;
     for output in record.iter().flat_map(AttemptRecord::outputs) {
@@ -172,6 +175,19 @@ async fn add_documents<S: Store>(
         results.add("schemas", "schemas.py", code.into_bytes());
     }
     Ok(lock)
+}
+
+/// Adds what an agent wrote that never asked for its tests.
+fn add_untested(results: &mut Results, workspace: &Workspace) {
+    let files = [
+        ("solution", SOLUTION, SOLUTION),
+        ("tests", workspace.suite(), TESTS),
+    ];
+    for (artifact, file, path) in files {
+        if let Some(bytes) = workspace.get(file) {
+            results.add(artifact, path, bytes.to_vec());
+        }
+    }
 }
 
 /// Whether inputs, outputs, and what tests print, may hold data that no model was to see.

@@ -57,6 +57,17 @@ pub enum Created {
     Existed(Vec<u8>),
 }
 
+/// What to do about a damaged object of which there is no backup. What an agent did is replayed from all of its records.
+fn without_backup(name: &str) -> &'static str {
+    let records = ["documents/step-", "documents/solution-s", "documents/tests-s"];
+    let is_of_agent = name.ends_with("-turn.json") || records.iter().any(|record| name.starts_with(record));
+    if is_of_agent {
+        "begin the task anew, with another output folder or under another name: an agent's session is replayed from all of its records"
+    } else {
+        "remove it alone and run again: what it held is then made anew"
+    }
+}
+
 /// A storage operation that failed.
 #[derive(Debug, Error)]
 pub enum StoreError {
@@ -89,8 +100,8 @@ pub enum StoreError {
     },
     /// An object whose bytes are not those that were written.
     #[error(
-        "`{name}` is damaged: {detail}; restore it from a backup, or remove it alone and run again: \
-         what it held is then made anew"
+        "`{name}` is damaged: {detail}; restore it from a backup, or {}",
+        without_backup(name)
     )]
     Damaged {
         /// Name of the object.

@@ -26,7 +26,7 @@ use super::sandbox::Packages;
 use super::task::Task;
 
 pub use outputs::proposed_outputs;
-pub use workspace::{AcceptedWorkspace, accept_workspace, workspace_packages};
+pub use workspace::{AcceptedWorkspace, accept_workspace, packages_of_acceptance_tests, workspace_packages};
 
 /// What a usable reply says.
 #[derive(Clone, Debug, PartialEq)]

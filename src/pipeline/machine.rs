@@ -62,7 +62,7 @@ pub enum Outcome {
     /// There is a suite.
     TestsWritten(NewSource),
     /// An agent's turn went on.
-    AgentMoved(AgentMoved),
+    AgentMoved(Box<AgentMoved>),
     /// There is an image.
     ImageReady(ImageReady),
     /// The image cannot be built for want of a package.
@@ -423,7 +423,7 @@ pub fn advance(
         Outcome::SamplesRead(read) => next.take_samples(task, read),
         Outcome::ConstraintsRead { checks, constraints } => next.take_constraints(checks, constraints),
         Outcome::Planned { plan, cases } => next.take_plan(task, plan, cases),
-        Outcome::AgentMoved(moved) => next.take_agent_move(task, moved, now),
+        Outcome::AgentMoved(moved) => next.take_agent_move(task, *moved, now),
         Outcome::CodeWritten(source) => next.take_first_solution(task, source, now),
         Outcome::TestsWritten(source) => next.take_suite(source, now),
         Outcome::ImageReady(ready) => next.take_image(ready, now),

@@ -45,7 +45,8 @@ fn started(judged: &Judgement) -> BTreeSet<String> {
         }
     }
     let mut names = BTreeSet::new();
-    walk(&serde_json::to_value(&judged.parsed).unwrap(), &mut names);
+    let executed = judged.parsed.as_ref().or(judged.before.as_ref());
+    walk(&serde_json::to_value(executed).unwrap(), &mut names);
     names
 }
 

@@ -42,6 +42,11 @@ impl Walk<'_> {
         redirections: &[Redirection],
         scope: &Scope,
     ) -> Result<Run, Denial> {
+        if is_script(name) {
+            let file = std::iter::once(Argument::from(name));
+            let arguments = file.chain(arguments).collect();
+            return self.call("python", arguments, environment, redirections, scope);
+        }
         let placed = if name.contains('/') {
             self.rules.at(name).ok_or_else(|| at_a_path(name))?
         } else {
@@ -129,6 +134,14 @@ impl Walk<'_> {
     }
 }
 
+/// Whether a name is the path of a Python file, which needs no right to be executed here.
+fn is_script(name: &str) -> bool {
+    let is_python = std::path::Path::new(name)
+        .extension()
+        .is_some_and(|ending| ending == "py");
+    is_python && name.contains('/') && !name.starts_with('-')
+}
+
 fn refused(name: &str, rule: &RefusingRule) -> Denial {
     Denial::new(&rule.rule, format!("{name} is not run: {}", rule.reason))
 }
@@ -148,16 +161,9 @@ fn unlisted(name: &str) -> Denial {
 }
 
 fn at_a_path(name: &str) -> Denial {
-    let reason = if std::path::Path::new(name)
-        .extension()
-        .is_some_and(|ending| ending == "py")
-    {
-        format!("{name} is not run as a command: write python {name}")
-    } else {
-        format!(
-            "{name} is not run: write the name of a listed command without its path; python runs files of the workspace"
-        )
-    };
+    let reason = format!(
+        "{name} is not run: write the name of a listed command without its path; python runs files of the workspace"
+    );
     Denial::new("unlisted", reason)
 }
 

@@ -9,6 +9,7 @@ use brush_parser::ast::{
 use super::Walk;
 use super::folders::Folders;
 use super::programs::built_in;
+use crate::before;
 use crate::denial::Denial;
 use crate::paths::{HOME, absolute, is_folder_of_ours};
 use crate::scope::{Content, Scope};
@@ -60,7 +61,11 @@ impl Walk<'_> {
                     Denial::syntax("the name of a command is not settled before it runs: write the name")
                 })?;
                 let assigned = self.environment(&assignments, scope)?;
-                let (run, folders) = self.named(name, rest, assigned, &redirections, scope)?;
+                let before = self.interceptions;
+                let (mut run, folders) = self.named(name, rest, assigned, &redirections, scope)?;
+                if self.interceptions > before {
+                    before::mark(&mut run);
+                }
                 (run, redirections, folders)
             }
         };

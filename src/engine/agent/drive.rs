@@ -6,7 +6,9 @@ use crate::engine::Engine;
 use crate::engine::data::DataReader;
 use crate::ledger::Store;
 use crate::model::Model;
-use crate::pipeline::accept::{AcceptedWorkspace, accept_workspace, workspace_packages};
+use crate::pipeline::accept::{
+    AcceptedWorkspace, accept_workspace, packages_of_acceptance_tests, workspace_packages,
+};
 use crate::pipeline::agent::{
     AgentProgress, CallResult, Next, Pending, Session, Step, build_failed, doubtful, missing, reported_cases,
     test_result,
@@ -16,6 +18,9 @@ use crate::pipeline::prompts::Material;
 use crate::pipeline::sandbox::Packages;
 use crate::pipeline::verdict::Verdict;
 use crate::sandbox::Sandbox;
+
+/// A file of pytest that the tests do not load.
+const FIXTURES: &str = "conftest.py";
 
 /// What is listed, and what is needed.
 type AcceptedPackages = (Packages, Packages);
@@ -27,6 +32,8 @@ pub(super) struct Move {
     pub sources: Option<AcceptedWorkspace>,
     pub packages: Option<AcceptedPackages>,
     pub doubtful_cases: Vec<String>,
+    /// What nobody but the user can put right.
+    pub users_fault: Option<String>,
 }
 
 impl Move {
@@ -37,6 +44,7 @@ impl Move {
             sources: None,
             packages: None,
             doubtful_cases: Vec::new(),
+            users_fault: None,
         }
     }
 }
@@ -55,6 +63,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         loop {
             let proceeded = session.proceed(&|command| self.class_of(command), now);
             step.results.extend(proceeded.results);
+            if proceeded.pending.needs_packages()
+                && let Some(why) = self.fault_of_acceptance_tests(progress, material, session)
+            {
+                return Move {
+                    users_fault: Some(why),
+                    ..Move::to(step, Next::Continue)
+                };
+            }
             let answer = match proceeded.pending {
                 Pending::Turn => return Move::to(step, Next::Ask),
                 Pending::Unfinished(note) => Answer::Note(note),
@@ -100,6 +116,26 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
     }
 
+    /// Why nothing can run, where the user's acceptance tests import what cannot be installed.
+    fn fault_of_acceptance_tests(
+        &self,
+        progress: &Progress,
+        material: &Material,
+        session: &Session,
+    ) -> Option<String> {
+        let fault = progress.build.present_fault()?;
+        let workspace = session.workspace();
+        let theirs = packages_of_acceptance_tests(self.task, progress, material, workspace);
+        let is_named = |name: &&String| words(&fault.message).any(|word| word == name.as_str());
+        let name = theirs.iter().find(is_named)?;
+        Some(format!(
+            "spec.acceptanceTests imports a module of the package {name}, and that cannot be installed: {}. The acceptance tests are one \
+             file, and no other of yours is beside it: put what they need into it, correct the name of the import, or use an index that has \
+             the package (docs/packages.md).",
+            fault.message.trim_end_matches('.')
+        ))
+    }
+
     /// What commands need, unless it cannot be had.
     fn packages(
         &self,
@@ -132,7 +168,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
 /// What is made of a verdict on the files as they are.
 fn of_verdict(verdict: &Verdict, session: &Session, agent: &AgentProgress) -> Tests {
-    let told = test_result(verdict, &agent.rechecked_cases);
+    let told = test_result(verdict, &agent.rechecked_cases, session.workspace().suite());
     if verdict.passed() {
         return Tests::Passed(told);
     }
@@ -141,9 +177,18 @@ fn of_verdict(verdict: &Verdict, session: &Session, agent: &AgentProgress) -> Te
         return Tests::Doubtful(cases);
     }
     Tests::Failed(Failed {
-        told,
+        told: with_notes(told, session),
+        is_refused: false,
         cases: reported_cases(verdict),
     })
+}
+
+/// What was found, and what of the files the tests do not read.
+fn with_notes(told: String, session: &Session) -> String {
+    if session.workspace().get(FIXTURES).is_none() {
+        return told;
+    }
+    format!("({FIXTURES} is not loaded: put its fixtures into the suite, which is one file.)\n{told}")
 }
 
 /// What the tests came to.
@@ -159,6 +204,8 @@ enum Tests {
 /// Why tests did not pass.
 struct Failed {
     told: String,
+    /// Whether nothing ran.
+    is_refused: bool,
     /// Cases that it is told of.
     cases: Vec<String>,
 }
@@ -168,6 +215,7 @@ impl Failed {
     const fn of(why: String) -> Self {
         Self {
             told: why,
+            is_refused: true,
             cases: Vec::new(),
         }
     }
@@ -176,6 +224,11 @@ impl Failed {
 fn report(failed: &Failed, session: &mut Session, step: &mut Step) {
     session.report_cases(&failed.cases);
     step.reported_cases.extend(failed.cases.iter().cloned());
+    step.not_tested = if failed.is_refused {
+        failed.told.clone()
+    } else {
+        String::new()
+    };
 }
 
 /// What is told at once of what was asked for.
@@ -204,6 +257,14 @@ impl Answer {
             }
         }
     }
+}
+
+/// The words of a message that may be names of packages.
+fn words(message: &str) -> impl Iterator<Item = &str> {
+    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    message
+        .split(move |c| !is_of_name(c))
+        .map(|word| word.trim_matches('.'))
 }
 
 /// When the tests began and ended that the turn waited for.

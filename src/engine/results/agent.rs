@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::engine::agent::step_name;
 use crate::engine::{EngineError, damaged};
 use crate::ledger::{Entry, Message, Role, Store};
-use crate::pipeline::agent::{CallResult, Step};
+use crate::pipeline::agent::{CallResult, Session, Step, Workspace};
 use crate::pipeline::call::CallKind;
 use crate::pipeline::conversation::ToolCall;
 use crate::pipeline::progress::Progress;
@@ -94,7 +94,7 @@ pub(super) fn trace(steps: &BTreeMap<u32, Vec<Step>>, entries: &[Entry]) -> Vec<
     for entry in entries.iter().filter(|entry| entry.kind == CallKind::Turn) {
         let of_turn = steps.get(&entry.sequence).map(Vec::as_slice).unwrap_or_default();
         turn = of_turn.first().map_or(turn + 1, |step| step.turn);
-        let mut results = of_turn.iter().flat_map(|step| &step.results);
+        let mut results = of_turn.iter().flat_map(Step::calls);
         for call in &entry.reply.calls {
             let line = TracedCall::new(turn, call, results.next());
             // Plain data with string keys: writing it to memory cannot fail.
@@ -103,6 +103,24 @@ pub(super) fn trace(steps: &BTreeMap<u32, Vec<Step>>, entries: &[Entry]) -> Vec<
         }
     }
     lines
+}
+
+/// The files as the last session left them.
+pub(super) fn workspace(steps: &BTreeMap<u32, Vec<Step>>, entries: &[Entry]) -> Workspace {
+    let mut session = Session::default();
+    for entry in entries {
+        let Some(of_turn) = steps.get(&entry.sequence) else {
+            continue;
+        };
+        if of_turn.first().is_some_and(|step| step.turn == 1) {
+            session = Session::default();
+        }
+        session.begin(entry.sequence, entry.reply.clone());
+        for step in of_turn {
+            session.take(step);
+        }
+    }
+    session.workspace().clone()
 }
 
 /// The messages as they were said: of a turn that follows another, what is new.
@@ -141,8 +159,7 @@ fn answers_of(turn: &Message, step: &Step) -> Vec<Message> {
         ..turn.clone()
     };
     let results = step
-        .results
-        .iter()
+        .calls()
         .map(|result: &CallResult| message(Role::Tool, &result.text));
     let note = (!step.note.is_empty()).then(|| message(Role::User, &step.note));
     results.chain(note).collect()

@@ -103,6 +103,19 @@ async fn a_damaged_object_is_reported_by_name() {
         "`calls/0001-plan.json` is damaged: its checksum does not match; restore it from a backup, or remove it alone \
          and run again: what it held is then made anew"
     );
+    for name in [
+        "calls/0003-turn.json",
+        "documents/step-0001.json",
+        "documents/solution-s0002.py",
+    ] {
+        store.create(name, b"{}").await.unwrap();
+        fs::write(store.path(name), b"[]").unwrap();
+        let error = store.read(name).await.unwrap_err().to_string();
+        assert!(
+            error.contains("begin the task anew") && !error.contains("remove it alone"),
+            "{error}"
+        );
+    }
     assert!(store.create("calls/0001-plan.json", b"new").await.is_err());
     assert!(store.read("calls/0002-code.json").await.is_ok());
 }

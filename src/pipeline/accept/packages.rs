@@ -60,15 +60,35 @@ impl Facts<'_> {
     }
 
     pub(super) fn wanted(&self, modules: &[&Module], declared: &Packages) -> Result<Packages, String> {
-        // What the acceptance tests import must be there too; of them no more than the names of packages is used.
-        let hidden = Module::parse(&self.material.acceptance_tests).ok();
-        let modules: Vec<&Module> = modules.iter().copied().chain(&hidden).collect();
-        let detected = detect(&Sources {
-            modules: &modules,
+        self.wanted_beside(modules, declared, &BTreeSet::new())
+    }
+
+    /// What is needed; imports of `own`, modules that lie beside these, ask for no package.
+    pub(super) fn wanted_beside(
+        &self,
+        modules: &[&Module],
+        declared: &Packages,
+        own: &BTreeSet<String>,
+    ) -> Result<Packages, String> {
+        let mut detected = detect(&Sources {
+            modules,
             version: &self.task.image.python_version,
             declared,
             base: &Packages::default(),
+            own,
         });
+        // What the acceptance tests import must be there too; of them no more than the names of packages is used.
+        let hidden = Module::parse(&self.material.acceptance_tests).ok();
+        if let Some(hidden) = &hidden {
+            let with_hidden = detect(&Sources {
+                modules: &[hidden],
+                version: &self.task.image.python_version,
+                declared: &Packages::default(),
+                base: &detected.packages,
+                own: &BTreeSet::new(),
+            });
+            detected.packages = with_hidden.packages;
+        }
         if let Some(rejected) = detected.rejected.first() {
             return Err(format!("Package {}: {}.", rejected.given, rejected.reason));
         }

@@ -1,5 +1,7 @@
 //! What the files of an agent must keep before its tests run: what a program and a suite of the pipeline must.
 
+use std::collections::BTreeSet;
+
 use super::source::parse_source;
 use super::{Facts, Refusal};
 use crate::pipeline::agent::{PACKAGES, SOLUTION, Workspace};
@@ -7,7 +9,9 @@ use crate::pipeline::package_policy::denial;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::prompts::Material;
 use crate::pipeline::python::Module;
+use crate::pipeline::python::imports::{Guard, imports};
 use crate::pipeline::python::merge::tree_hash;
+use crate::pipeline::python::stdlib;
 use crate::pipeline::sandbox::Packages;
 use crate::pipeline::task::Task;
 
@@ -41,8 +45,13 @@ pub fn accept_workspace(
     };
     let solution = parse_source(SOLUTION, workspace.text(SOLUTION)?)?;
     facts.check_solution(&solution).map_err(reason)?;
-    let suite = workspace.suite();
-    let suite = parse_source(suite, workspace.text(suite)?)?;
+    facts.check_imports(SOLUTION, "program", &solution, workspace)?;
+    let suite_name = workspace.suite();
+    let suite = workspace.text(suite_name);
+    let suite =
+        suite.map_err(|why| format!("{why} The suite is one file of this name, beside {SOLUTION}."))?;
+    let suite = parse_source(suite_name, suite)?;
+    facts.check_imports(suite_name, "suite", &suite, workspace)?;
     Facts::check_suite(&suite).map_err(reason)?;
     let (declared, wanted) = facts.packages_of(workspace, &[&solution, &suite])?;
     Ok(AcceptedWorkspace {
@@ -73,14 +82,73 @@ pub fn workspace_packages(
     facts.packages_of(workspace, &modules.iter().collect::<Vec<_>>())
 }
 
+/// Packages that nothing but the user's acceptance tests asks for, of which an agent knows nothing.
+#[must_use]
+pub fn packages_of_acceptance_tests(
+    task: &Task,
+    progress: &Progress,
+    material: &Material,
+    workspace: &Workspace,
+) -> Vec<String> {
+    let without = Material {
+        acceptance_tests: String::new(),
+        ..material.clone()
+    };
+    let wanted = |material| workspace_packages(task, progress, material, workspace);
+    let (Ok((_, all)), Ok((_, own))) = (wanted(material), wanted(&without)) else {
+        return Vec::new();
+    };
+    all.pip
+        .into_iter()
+        .filter(|name| !own.pip.contains(name))
+        .collect()
+}
+
+/// The modules that the files are beside the program, by their names, each with the file or folder.
+fn own_modules(workspace: &Workspace) -> BTreeSet<String> {
+    let name = |(path, _): (&str, _)| match path.split_once('/') {
+        Some((folder, _)) => Some(folder.to_owned()),
+        None => path.strip_suffix(".py").map(str::to_owned),
+    };
+    workspace.files().filter_map(name).collect()
+}
+
 impl Facts<'_> {
+    /// Program and suite are one file each: no other is there where they run.
+    fn check_imports(
+        &self,
+        file: &str,
+        what: &str,
+        module: &Module,
+        workspace: &Workspace,
+    ) -> Result<(), String> {
+        let own = own_modules(workspace);
+        for import in imports(module) {
+            let top = import.module.split('.').next().unwrap_or_default();
+            let is_there = top == "solution" || stdlib::contains(&self.task.image.python_version, top);
+            if is_there || import.guard != Guard::Required || !own.contains(top) {
+                continue;
+            }
+            let script = format!("{top}.py");
+            let other = if workspace.get(&script).is_some() {
+                script
+            } else {
+                format!("{top}/")
+            };
+            return Err(format!(
+                "{file} imports {other}, and a {what} is one file: put what it needs of it in."
+            ));
+        }
+        Ok(())
+    }
+
     fn packages_of(
         &self,
         workspace: &Workspace,
         modules: &[&Module],
     ) -> Result<(Packages, Packages), String> {
         let declared = listed(workspace)?;
-        let wanted = self.wanted(modules, &declared)?;
+        let wanted = self.wanted_beside(modules, &declared, &own_modules(workspace))?;
         let mut progress = self.progress.clone();
         progress.build.wanted.clone_from(&wanted);
         match denial(self.task, &progress) {

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
-use super::step::{CallResult, CommandResult, CommandRun, EarlyEnd};
+use super::session::Command;
+use super::step::{CallResult, CommandResult, CommandRun, EarlyEnd, NO_OUTPUT};
 
 /// Why a command was not run.
 const NOT_BEGUN: &str = "This command was not run: the sandbox ended before it was its turn.";
@@ -16,14 +17,18 @@ const KILLED: i32 = 137;
 const LOST: &str = "The sandbox ended without a report: the limit of memory was met, or something ended all of its processes. What this \
                     command wrote and changed is lost: the files are as they were before.";
 
+/// What is added to what failed before the tests.
+const NOT_TESTED: &str = "\n[the tests were not run: what comes before them failed]";
+
 /// What commands came to, as they are told.
 pub(super) fn command_results(
     run: &CommandRun,
-    asked: usize,
+    commands: &[Command],
     ended: Option<&EarlyEnd>,
     began: Timestamp,
     now: Timestamp,
 ) -> Vec<CallResult> {
+    let asked = commands.len();
     let carrier = ended.and_then(|ended| carrier(run, asked, ended));
     let ended = ended.map(EarlyEnd::words);
     let ended = ended.as_deref();
@@ -43,13 +48,19 @@ pub(super) fn command_results(
                 let _ = write!(text, "\n[not taken into the workspace: {line}]");
             }
         }
+        let is_error = tells || done.is_none_or(CommandResult::has_failed);
+        let is_before_tests = commands[index].is_before_tests;
+        if is_error && is_before_tests {
+            text.push_str(NOT_TESTED);
+        }
         let (started_at, finished_at) = done.and_then(CommandResult::times).unwrap_or((began, now));
         CallResult {
             tool: "Bash".to_owned(),
             what: String::new(),
             class: "Safe".to_owned(),
             text,
-            is_error: tells || done.is_none_or(CommandResult::has_failed),
+            is_error,
+            is_partial: is_before_tests && !is_error,
             exit: done.filter(|done| !done.interrupted).map(|done| done.exit),
             bytes: done.map_or(0, |done| done.bytes),
             started_at,
@@ -85,7 +96,7 @@ fn command_text(done: Option<&CommandResult>, ended: Option<&str>) -> String {
         return text.replace("  ", " ");
     }
     let text = match done.output.trim_end() {
-        "" => "(no output)",
+        "" => NO_OUTPUT,
         output => output,
     };
     if done.timed_out {

@@ -34,9 +34,10 @@ impl CommandPolicy {
             );
         };
         let judgement = judge(command, rules);
+        let before = judgement.before.map(|script| serde_json::json!(script));
         match (judgement.class, judgement.parsed) {
             (Class::Safe, Some(script)) => Judged::Safe(serde_json::json!(script)),
-            (Class::Intercepted, _) => Judged::Tests,
+            (Class::Intercepted, _) => Judged::Tests { before },
             (Class::Safe | Class::Denied, _) => Judged::Denied(judgement.reason),
         }
     }

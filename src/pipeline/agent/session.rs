@@ -17,7 +17,7 @@ use crate::pipeline::call::{FinishReason, Reply};
 use crate::pipeline::conversation::{Exchange, ToolCall, ToolResult};
 use crate::pipeline::digest::sha256_hex_of_parts;
 
-/// Denials in a row before the task stops.
+/// Turns in a row of which every call was denied before the task stops.
 pub const MAX_DENIALS: u32 = 5;
 /// Times that the same call may come to the same, with nothing changed between, before the task stops.
 pub const MAX_REPEATS: usize = 3;
@@ -38,7 +38,10 @@ pub enum Judged {
     /// It runs in the sandbox, as it was read.
     Safe(Value),
     /// It asks for the task's own tests.
-    Tests,
+    Tests {
+        /// What runs in the sandbox before them; where it fails, they do not run.
+        before: Option<Value>,
+    },
     /// It is turned away, for this reason.
     Denied(String),
 }
@@ -50,6 +53,8 @@ pub struct Command {
     pub script: Value,
     /// Milliseconds that it may take; the sandbox's own limit where there is none.
     pub timeout: Option<f64>,
+    /// Whether the same call asks for the tests after it.
+    pub is_before_tests: bool,
 }
 
 /// What the present turn waits for.
@@ -65,6 +70,17 @@ pub enum Pending {
     Claim,
     /// Nothing: the reply ended before it said what is to be done. This is what the agent is told.
     Unfinished(String),
+}
+
+impl Pending {
+    /// Whether it runs in a sandbox, with packages.
+    #[must_use]
+    pub const fn needs_packages(&self) -> bool {
+        match self {
+            Self::Commands(_) | Self::Tests | Self::Claim => true,
+            Self::Turn | Self::Unfinished(_) => false,
+        }
+    }
 }
 
 /// How far a turn went without a sandbox.
@@ -106,6 +122,8 @@ struct Turn {
     sequence: u32,
     reply: Reply,
     results: Vec<CallResult>,
+    /// What came before the tests that the next call asks for, where it ran.
+    before_tests: Option<CallResult>,
     note: String,
 }
 
@@ -202,6 +220,7 @@ impl Session {
             sequence,
             reply,
             results: Vec::new(),
+            before_tests: None,
             note: String::new(),
         });
     }
@@ -226,6 +245,7 @@ impl Session {
             changes: BTreeMap::new(),
             note: String::new(),
             reported_cases: Vec::new(),
+            not_tested: String::new(),
             next_call_follows: false,
         }
     }
@@ -245,6 +265,10 @@ impl Session {
     pub fn answer(&mut self, mut result: CallResult) -> CallResult {
         let whole = u64::try_from(result.text.len()).unwrap_or(u64::MAX);
         result.bytes = result.bytes.max(whole);
+        let before = self.open.as_mut().and_then(|turn| turn.before_tests.take());
+        if let Some(before) = before {
+            result = before.followed_by(result);
+        }
         result.text = cut(&result.text, room(self.recorded));
         self.settle(result)
     }
@@ -256,18 +280,24 @@ impl Session {
         };
         result.what = summary(&call);
         self.recorded += result.text.len();
+        if result.is_partial {
+            self.open
+                .iter_mut()
+                .for_each(|turn| turn.before_tests = Some(result.clone()));
+            return result;
+        }
         let found = self.files.workspace.hash();
         if !result.is_error {
             // What it came to is recorded; only its effect is wanted.
             let _ =
                 ToolUse::of(&call).and_then(|tool| self.without_sandbox(&tool).unwrap_or(Ok(String::new())));
         }
-        self.denials = if result.is_denied() { self.denials + 1 } else { 0 };
         self.remember(
             Repeated::Call,
             &[&call.name, &call.input.to_string(), &found, &result.text],
         );
         if let Some(turn) = &mut self.open {
+            turn.before_tests = None;
             turn.results.push(result.clone());
         }
         self.close();
@@ -314,13 +344,13 @@ impl Session {
                 _ if is_cut => CallResult::at_once(&name, Err(CUT.to_owned()), now),
                 Err(why) => CallResult::at_once(&name, Err(why), now),
                 Ok(ToolUse::Bash(bash)) => match judge(&bash.command) {
-                    Judged::Tests => {
+                    Judged::Tests { before } if before.is_none() || turn.before_tests.is_some() => {
                         return Proceeded {
                             results,
                             pending: Pending::Tests,
                         };
                     }
-                    Judged::Safe(_) => {
+                    Judged::Tests { .. } | Judged::Safe(_) => {
                         let pending = Pending::Commands(self.commands(judge));
                         return Proceeded { results, pending };
                     }
@@ -339,7 +369,7 @@ impl Session {
         }
     }
 
-    /// The commands that the turn's next calls are, up to one that is none.
+    /// The commands that the turn's next calls are, up to one that is none, or that ends with the tests.
     fn commands(&self, judge: &dyn Fn(&str) -> Judged) -> Vec<Command> {
         let Some(turn) = &self.open else {
             return Vec::new();
@@ -349,28 +379,40 @@ impl Session {
             .filter(|(index, _)| !turn.is_cut(*index))
             .map(|(_, call)| call);
         let calls = calls.skip(turn.results.len());
-        let command = |call: &ToolCall| match ToolUse::of(call) {
-            Ok(ToolUse::Bash(Bash { command, timeout })) => match judge(&command) {
-                Judged::Safe(script) => Some(Command { script, timeout }),
-                Judged::Tests | Judged::Denied(_) => None,
-            },
-            _ => None,
-        };
-        calls.map_while(command).collect()
+        let mut commands = Vec::new();
+        for call in calls {
+            let Ok(ToolUse::Bash(Bash { command, timeout })) = ToolUse::of(call) else {
+                break;
+            };
+            let (script, is_before_tests) = match judge(&command) {
+                Judged::Safe(script) => (script, false),
+                Judged::Tests { before: Some(before) } => (before, true),
+                Judged::Tests { before: None } | Judged::Denied(_) => break,
+            };
+            commands.push(Command {
+                script,
+                timeout,
+                is_before_tests,
+            });
+            if is_before_tests {
+                break;
+            }
+        }
+        commands
     }
 
-    /// What `asked` commands came to, as a step; `ended` says why the sandbox ended early.
+    /// What commands came to, as a step; `ended` says why the sandbox ended early.
     pub fn ran(
         &mut self,
         run: CommandRun,
-        asked: usize,
+        commands: &[Command],
         ended: Option<&EarlyEnd>,
         began: Timestamp,
         now: Timestamp,
     ) -> Step {
         let mut step = self.step();
         self.change(&run.changes);
-        let results = command_results(&run, asked, ended, began, now);
+        let results = command_results(&run, commands, ended, began, now);
         step.results = results.into_iter().map(|result| self.answer(result)).collect();
         step.changes = run.changes;
         step
@@ -380,7 +422,10 @@ impl Session {
     #[must_use]
     pub fn stuck(&self) -> Option<String> {
         if self.denials >= MAX_DENIALS {
-            return Some(format!("{} commands in a row were denied", self.denials));
+            return Some(format!(
+                "every call of {} turns in a row was denied",
+                self.denials
+            ));
         }
         let last = self.recent.back()?;
         let times = self.recent.iter().filter(|call| *call == last).count();
@@ -423,6 +468,12 @@ impl Session {
         let Some(turn) = self.open.take_if(|turn| turn.is_over()) else {
             return;
         };
+        // Calls beyond them are not made, whatever they are.
+        let mut made = turn.results.iter().take(MAX_CALLS);
+        if !turn.results.is_empty() {
+            let is_denied = made.all(CallResult::is_denied);
+            self.denials = if is_denied { self.denials + 1 } else { 0 };
+        }
         let results = turn
             .reply
             .calls

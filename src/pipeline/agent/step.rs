@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+/// What is said of a command that printed nothing.
+pub(super) const NO_OUTPUT: &str = "(no output)";
+
 /// What one step of a turn came to.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
@@ -24,12 +27,20 @@ pub struct Step {
     /// Cases whose failure the agent is told of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reported_cases: Vec<String>,
+    /// Why the tests that were asked for last were not run; empty where they were.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub not_tested: String,
     /// Whether the call of the next turn follows at once: the intent of that call, which may have been made when this is found.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub next_call_follows: bool,
 }
 
 impl Step {
+    /// What calls came to that are over.
+    pub fn calls(&self) -> impl Iterator<Item = &CallResult> {
+        self.results.iter().filter(|result| !result.is_partial)
+    }
+
     /// Whether there is nothing to record.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -54,6 +65,9 @@ pub struct CallResult {
     /// Whether the call failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
+    /// Whether it is what came before the tests that the same call asks for: the call itself has another result.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_partial: bool,
     /// Exit code of a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
@@ -77,10 +91,27 @@ impl CallResult {
             class: String::new(),
             text: result.unwrap_or_else(|why| why),
             is_error,
+            is_partial: false,
             exit: None,
             bytes: 0,
             started_at: now,
             finished_at: now,
+        }
+    }
+
+    /// What came before tests, followed by what they came to.
+    #[must_use]
+    pub(super) fn followed_by(self, tests: Self) -> Self {
+        let text = if self.text == NO_OUTPUT {
+            tests.text
+        } else {
+            format!("{}\n{}", self.text, tests.text)
+        };
+        Self {
+            text,
+            bytes: self.bytes.saturating_add(tests.bytes),
+            started_at: self.started_at,
+            ..tests
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use super::workspace::TESTS;
 use crate::api::status::RehearsalResult;
 use crate::pipeline::failed_check::{CheckSource, FailedCheck, tail};
 use crate::pipeline::verdict::Verdict;
@@ -14,9 +15,9 @@ const SHOWN_FAILURES: usize = 8;
 /// What is added to the failure of a case that was worked out again.
 const STANDS: &str = "(This case was worked out a second time from the task alone, and it stands: the program must give its result.)";
 
-/// The result of a test run; `rechecked` names cases that were worked out again.
+/// The result of a test run of the suite of this name; `rechecked` names cases that were worked out again.
 #[must_use]
-pub fn test_result(verdict: &Verdict, rechecked: &BTreeSet<String>) -> String {
+pub fn test_result(verdict: &Verdict, rechecked: &BTreeSet<String>, suite: &str) -> String {
     let mut told = String::new();
     let shown: Vec<&FailedCheck> = reported(verdict).collect();
     for check in shown.iter().take(SHOWN_FAILURES) {
@@ -40,7 +41,8 @@ pub fn test_result(verdict: &Verdict, rechecked: &BTreeSet<String>) -> String {
         let _ = writeln!(told, "FAILED {}", check.headline());
     }
     told.push_str(&counts(verdict));
-    told
+    // Where it runs it has the usual name.
+    told.replace(TESTS, suite)
 }
 
 /// Cases whose failure is told with its text, by name.
@@ -55,13 +57,16 @@ fn reported(verdict: &Verdict) -> impl Iterator<Item = &FailedCheck> {
     verdict.failed.iter().filter(|check| !check.source.is_hidden())
 }
 
+/// What failed: pytest's own text, which has the reason in it, or the reason and what was said beside it.
 fn text(check: &FailedCheck) -> String {
-    let detail = if check.detail.text.trim().is_empty() {
-        check.headline()
-    } else {
-        check.detail.text.trim_end().to_owned()
-    };
-    tail(&detail, FAILURE_BYTES)
+    let detail = tail(check.detail.text.trim_end(), FAILURE_BYTES);
+    let message = check.detail.message.trim_end();
+    match (check.source, detail.trim().is_empty()) {
+        (_, true) => tail(&check.headline(), FAILURE_BYTES),
+        (CheckSource::Test | CheckSource::Collection, false) => detail,
+        _ if message.is_empty() || detail.contains(message) => detail,
+        _ => format!("{}\n{detail}", tail(message, FAILURE_BYTES)),
+    }
 }
 
 /// One line for each thing that decides.
@@ -69,7 +74,7 @@ fn counts(verdict: &Verdict) -> String {
     let mut lines = Vec::new();
     if let Some(tests) = verdict.tests {
         lines.push(format!(
-            "test_solution.py: {} passed, {} failed",
+            "{TESTS}: {} passed, {} failed",
             tests.passed, tests.failed
         ));
     }
@@ -118,4 +123,86 @@ pub fn build_failed(message: &str) -> String {
     format!(
         "The packages cannot be installed, so that nothing was run: {message}\nChange packages.txt (or the imports) and try again."
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::pipeline::sandbox::TestFailure;
+    use crate::pipeline::test_support::verdict;
+
+    fn check(source: CheckSource, message: &str, text: &str) -> FailedCheck {
+        FailedCheck {
+            source,
+            detail: TestFailure {
+                id: "what failed".to_owned(),
+                message: message.to_owned(),
+                text: text.to_owned(),
+                ..TestFailure::default()
+            },
+        }
+    }
+
+    #[rstest]
+    #[case::a_case(
+        CheckSource::Case,
+        "total: expected 8, got 7",
+        "sales:\nz,1",
+        "total: expected 8, got 7\nsales:\nz,1"
+    )]
+    #[case::a_settled_case(
+        CheckSource::SettledCase,
+        "expected 8",
+        "sales: z",
+        "expected 8\nsales: z\n(This case was"
+    )]
+    #[case::the_samples(
+        CheckSource::Rehearsal,
+        "output total: 1.5 is no Int",
+        "INFO read 3",
+        "output total: 1.5 is no Int\nINFO read 3"
+    )]
+    #[case::a_traceback(
+        CheckSource::Rehearsal,
+        "'b'",
+        "Traceback:\nKeyError: 'b'",
+        "____\nTraceback:\nKeyError: 'b'\n"
+    )]
+    #[case::a_test(
+        CheckSource::Test,
+        "assert 1 == 2",
+        "E  assert (1) == 2",
+        "____\nE  assert (1) == 2\n"
+    )]
+    #[case::without_text(
+        CheckSource::Rehearsal,
+        "signal 9 ended it",
+        "",
+        "what failed: signal 9 ended it"
+    )]
+    fn a_failure_gives_its_reason_whatever_was_said_beside_it(
+        #[case] source: CheckSource,
+        #[case] message: &str,
+        #[case] text: &str,
+        #[case] expected: &str,
+    ) {
+        let result = test_result(
+            &verdict(vec![check(source, message, text)]),
+            &BTreeSet::new(),
+            TESTS,
+        );
+        assert!(result.contains(expected), "{result}");
+    }
+
+    #[test]
+    fn the_reason_stands_before_a_long_text_and_acceptance_tests_have_none() {
+        let long = check(CheckSource::Case, "expected 8", &"x".repeat(9_000));
+        let hidden = check(CheckSource::Acceptance, "expected 13", "secret");
+        let result = test_result(&verdict(vec![long, hidden]), &BTreeSet::new(), "tests.py");
+        assert!(result.contains("____\nexpected 8\n[...]xxx"), "{result}");
+        assert!(!result.contains("test_solution.py"), "{result}");
+        assert!(!result.contains("13") && !result.contains("secret"), "{result}");
+    }
 }

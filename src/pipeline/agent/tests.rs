@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::conversation::{conversation, cut};
 use super::session::{Command, Judged, Pending, Session};
-use super::step::Step;
+use super::step::{CallResult, Step};
 use super::workspace::{MAX_BYTES, MAX_FILES, Workspace};
 use crate::pipeline::call::{FinishReason, Reply};
 use crate::pipeline::conversation::{Exchange, ToolCall, ToolResult};
@@ -17,10 +17,23 @@ use crate::pipeline::sandbox::CommandsPhase;
 /// A policy of two commands.
 fn judge(command: &str) -> Judged {
     match command {
-        "pytest" => Judged::Tests,
+        "pytest" => Judged::Tests { before: None },
+        "make && pytest" => Judged::Tests {
+            before: Some("make".into()),
+        },
         "curl" => Judged::Denied("There is no network.".to_owned()),
         command => Judged::Safe(command.into()),
     }
+}
+
+/// So many commands.
+fn asked(count: usize) -> Vec<Command> {
+    let command = Command {
+        script: "ls".into(),
+        timeout: None,
+        is_before_tests: false,
+    };
+    vec![command; count]
 }
 
 fn reply(calls: &[(&str, Value)]) -> Reply {
@@ -111,7 +124,7 @@ fn a_file_that_a_command_has_changed_is_read_again_before_it_is_edited() {
         matches!(session.proceed(&judge, Timestamp::UNIX_EPOCH).pending, Pending::Commands(commands) if commands.len() == 1)
     );
     let run = serde_json::from_value(json!({"results": [{"exit": 0}], "changes": {"a.py": "eQ=="}})).unwrap();
-    session.ran(run, 1, None, Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
+    session.ran(run, &asked(1), None, Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
     let told = session.proceed(&judge, Timestamp::UNIX_EPOCH).results;
     assert!(
         told[0].is_error && told[0].text.contains("read it again"),
@@ -144,6 +157,8 @@ fn what_is_no_file_of_the_workspace_is_refused(#[case] path: &str) {
 #[case::unknown("Grep", json!({}), "There is no tool")]
 #[case::no_json("Write", json!("{\"file_path\": "), "cannot be used")]
 #[case::incomplete("Write", json!({"file_path": "a"}), "missing field `content`")]
+#[case::words_for_a_number("Bash", json!({"command": "ls", "timeout": "long"}), "expected a number")]
+#[case::words_for_a_line("Read", json!({"file_path": "a", "offset": "first"}), "expected a whole number")]
 fn a_call_that_cannot_be_understood_says_why(#[case] name: &str, #[case] input: Value, #[case] why: &str) {
     let (text, is_error) = last(&[(name, input)]);
     assert!(is_error && text.contains(why), "{text}");
@@ -164,6 +179,31 @@ fn the_workspace_has_an_end() {
     );
     let whole = write("big", &"x".repeat(MAX_BYTES));
     assert!(!last(&[whole.clone(), whole]).1, "a file takes its own place");
+}
+
+#[rstest]
+#[case::below_a_file("data/a.csv", "data/a.csv was not written: data is a file")]
+#[case::below_a_file_of_a_folder("x/y/z", "x/y/z was not written: x/y is a file")]
+#[case::at_a_folder("x", "x was not written: x is a folder, with x/y in it")]
+#[case::of_a_long_name(&"n".repeat(256), "longer than 255 bytes")]
+fn a_file_that_cannot_lie_beside_the_others_is_refused(#[case] path: &str, #[case] why: &str) {
+    let before = [
+        write("data", "1"),
+        write("x-", "2"),
+        write("x/y", "3"),
+        write("x/y", "4"),
+    ];
+    let calls: Vec<_> = before
+        .into_iter()
+        .map(|call| (call, false))
+        .chain([(write(path, "5"), true)])
+        .collect();
+    let written: Vec<_> = calls.iter().map(|(call, _)| call.clone()).collect();
+    let results = results_of(&written);
+    for ((_, is_refused), (text, is_error)) in calls.iter().zip(&results) {
+        assert_eq!(is_error, is_refused, "{text}");
+    }
+    assert!(results[4].0.contains(why), "{}", results[4].0);
 }
 
 #[test]
@@ -188,17 +228,81 @@ fn commands_in_a_row_are_one_sandbox_and_what_is_turned_away_ends_the_row() {
     assert_eq!(count(&proceeded.pending), 2);
     let run =
         || serde_json::from_value(json!({"results": [{"exit": 0}, {"exit": 2, "output": "no a"}]})).unwrap();
-    let step = session.ran(run(), 2, None, Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
+    let step = session.ran(
+        run(),
+        &asked(2),
+        None,
+        Timestamp::UNIX_EPOCH,
+        Timestamp::UNIX_EPOCH,
+    );
     let texts: Vec<&str> = step.results.iter().map(|result| result.text.as_str()).collect();
     assert_eq!(texts, ["(no output)", "no a\n[exit code 2]"]);
     proceeded = session.proceed(&judge, Timestamp::UNIX_EPOCH);
     assert!(proceeded.results[0].is_denied());
     assert_eq!(count(&proceeded.pending), 1);
-    session.ran(run(), 1, None, Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
+    session.ran(
+        run(),
+        &asked(1),
+        None,
+        Timestamp::UNIX_EPOCH,
+        Timestamp::UNIX_EPOCH,
+    );
     assert_eq!(
         session.proceed(&judge, Timestamp::UNIX_EPOCH).pending,
         Pending::Tests
     );
+}
+
+#[test]
+fn a_row_of_commands_ends_with_what_comes_before_the_tests_and_the_call_stays_open_for_them() {
+    let command = |command: &str| ("Bash", json!({"command": command}));
+    let calls = [command("ls"), command("make && pytest"), command("ls")];
+    let (mut session, mut replayed) = (Session::default(), Session::default());
+    session.begin(2, reply(&calls));
+    replayed.begin(2, reply(&calls));
+    let Pending::Commands(commands) = session.proceed(&judge, Timestamp::UNIX_EPOCH).pending else {
+        panic!("commands come first")
+    };
+    let ends: Vec<bool> = commands.iter().map(|command| command.is_before_tests).collect();
+    assert_eq!(ends, [false, true]);
+    let run = json!({"results": [{"exit": 0}, {"exit": 0, "output": "made"}]});
+    let run = serde_json::from_value(run).unwrap();
+    let step = session.ran(run, &commands, None, Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
+    assert_eq!((step.results.len(), step.calls().count()), (2, 1));
+    let recorded: Step = serde_json::from_value(json!(step)).unwrap();
+    replayed.take(&recorded);
+    for session in [&mut session, &mut replayed] {
+        assert_eq!(
+            session.proceed(&judge, Timestamp::UNIX_EPOCH).pending,
+            Pending::Tests
+        );
+        let tests = CallResult::at_once("Bash", Ok("2 passed".to_owned()), Timestamp::UNIX_EPOCH);
+        let result = session.answer(tests);
+        assert_eq!(
+            (result.text.as_str(), result.bytes, result.is_partial),
+            ("made\n2 passed", 12, false)
+        );
+        let pending = session.proceed(&judge, Timestamp::UNIX_EPOCH).pending;
+        assert!(matches!(pending, Pending::Commands(commands) if commands.len() == 1));
+    }
+}
+
+#[test]
+fn denials_count_by_turn_and_a_turn_with_another_call_begins_anew() {
+    let denied = |count: usize| vec![("Bash", json!({"command": "curl"})); count];
+    let mut session = Session::default();
+    let mut turn = |sequence: u32, calls: &[(&str, Value)]| {
+        session.begin(sequence, reply(calls));
+        session.proceed(&judge, Timestamp::UNIX_EPOCH);
+        session.stuck().unwrap_or_default()
+    };
+    assert!(!turn(2, &denied(2)).contains("denied"));
+    let mixed = [denied(1), vec![write("a", "x")]].concat();
+    assert!(!turn(3, &mixed).contains("denied"));
+    for sequence in 4..8 {
+        assert!(!turn(sequence, &denied(1)).contains("denied"), "{sequence}");
+    }
+    assert!(turn(8, &denied(1)).contains("every call of 5 turns in a row was denied"));
 }
 
 fn exchange(bytes: usize) -> Exchange {
@@ -420,6 +524,7 @@ fn a_command_has_a_second_at_least_and_its_report_comes_with_its_pod(
     let command = Command {
         script: "ls".into(),
         timeout: Some(asked),
+        is_before_tests: false,
     };
     let phase = json!(CommandsPhase::new(&Workspace::default(), &[command]));
     assert_eq!(

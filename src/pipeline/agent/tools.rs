@@ -119,7 +119,12 @@ impl ToolUse {
                 ));
             }
             T::deserialize(&call.input)
-                .map_err(|error| format!("The input of {} cannot be used: {error}.", call.name))
+                .map_err(|error| format!("The input of {} cannot be used: {}.", call.name, in_words(&error)))
+        }
+        fn in_words(error: &serde_json::Error) -> String {
+            let text = error.to_string();
+            let text = text.replace("expected f64", "expected a number");
+            text.replace("expected usize", "expected a whole number")
         }
         match call.name.as_str() {
             "Bash" => input(call).map(Self::Bash),

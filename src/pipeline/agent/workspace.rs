@@ -24,6 +24,8 @@ pub const MAX_FILES: usize = 64;
 pub const MAX_BYTES: usize = 1 << 20;
 /// Longest path, bytes.
 const LONGEST_PATH: usize = 256;
+/// Longest name of a file or a folder, bytes.
+const LONGEST_NAME: usize = 255;
 
 /// The files of an agent by their path below [`WORKSPACE`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,6 +82,9 @@ impl Workspace {
                 "{path} was not written: the workspace has {MAX_FILES} files, and no more are taken. Remove some."
             ));
         }
+        if let Some(why) = self.obstacle(path) {
+            return Err(format!("{path} was not written: {why}. Choose another name."));
+        }
         if self.bytes() - before + content.len() > MAX_BYTES {
             return Err(format!(
                 "{path} was not written: with its {} bytes the workspace would have more than {MAX_BYTES}. Remove what is not needed.",
@@ -103,6 +108,18 @@ impl Workspace {
                 self.files.extend(before.remove_entry(&path));
             }
         }
+    }
+
+    /// Why there can be no file at a path beside those that are there.
+    fn obstacle(&self, path: &str) -> Option<String> {
+        let mut folders = path.match_indices('/').map(|(end, _)| &path[..end]);
+        if let Some(file) = folders.find(|folder| self.files.contains_key(*folder)) {
+            return Some(format!("{file} is a file, and no folder"));
+        }
+        let folder = format!("{path}/");
+        let first = self.files.range(folder.clone()..).next();
+        let (other, _) = first.filter(|(other, _)| other.starts_with(&folder))?;
+        Some(format!("{path} is a folder, with {other} in it"))
     }
 
     fn bytes(&self) -> usize {
@@ -158,6 +175,9 @@ pub fn relative(named: &str) -> Result<String, String> {
     }
     if parts.is_empty() || path.ends_with('/') {
         return outside("it names a folder");
+    }
+    if parts.iter().any(|part| part.len() > LONGEST_NAME) {
+        return outside("a name in it is longer than 255 bytes");
     }
     let path = parts.join("/");
     if path.len() > LONGEST_PATH || path.chars().any(char::is_control) {

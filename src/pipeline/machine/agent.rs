@@ -5,11 +5,11 @@ use jiff::Timestamp;
 use super::AgentMoved;
 use crate::api::approval::Gate;
 use crate::pipeline::agent::{AgentProgress, LISTED_ATTEMPTS, MAX_SAME_FAILURES, Next, ToolCounts};
-use crate::pipeline::bounds;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::{Stage, Stop, StopReason};
 use crate::pipeline::task::Task;
 use crate::pipeline::verdict::Verdict;
+use crate::pipeline::{bounds, budget};
 
 use super::effects::SHOWN_BYTES;
 
@@ -38,8 +38,13 @@ impl Progress {
             sources,
             doubtful_cases,
             stuck,
+            not_tested,
+            users_fault,
             next_call: _,
         } = moved;
+        if !not_tested.is_empty() {
+            self.last_error = Some(bounds::cut(&not_tested, SHOWN_BYTES));
+        }
         let agent = self.agent.get_or_insert_default();
         if let Some(sequence) = began {
             agent.sequence = sequence;
@@ -61,14 +66,22 @@ impl Progress {
             self.build.wanted = wanted;
         }
         self.enter(Stage::Working);
+        if let Some(message) = users_fault {
+            let reason = StopReason::NoProgress;
+            return self.end(Stop { reason, message }, Stage::Working, now);
+        }
         if let Some(why) = stuck {
-            return self.end(self.no_progress(&why), Stage::Working, now);
+            return self.end(self.agent_without_progress(&why), Stage::Working, now);
         }
         if !doubtful_cases.is_empty() {
             self.blamed_cases = doubtful_cases;
             return self.enter(Stage::RecheckingCases);
         }
         match next {
+            // What passes is proved with the packages that it names, and no others.
+            Next::Test if self.build.has_surplus() && budget::allow_build(task, self).is_ok() => {
+                self.enter(Stage::AwaitingImage);
+            }
             Next::Run | Next::Test => self.enter_agent_sandbox(),
             Next::Done if task.approvals.contains(&Gate::Result) => self.enter(Stage::Passed),
             Next::Done => self.accept(task, now),
@@ -126,10 +139,29 @@ impl Progress {
         let times = agent.same_failures;
         self.enter(Stage::Working);
         if times >= MAX_SAME_FAILURES {
-            let stop = self.no_progress(&format!(
+            let stop = self.agent_without_progress(&format!(
                 "the same checks fail in the same way after {times} changes"
             ));
             self.end(stop, Stage::Working, now);
+        }
+    }
+}
+
+impl Progress {
+    /// The end of a task whose agent gets nowhere: another try may go on with what it has.
+    fn agent_without_progress(&self, why: &str) -> Stop {
+        let turns = self.agent.as_ref().map_or(0, |agent| agent.turns);
+        let last = self.last_error.as_deref();
+        let last = last.map_or_else(String::new, |last| {
+            format!(" Last failure: {}.", last.trim_end_matches('.'))
+        });
+        Stop {
+            reason: StopReason::NoProgress,
+            message: format!(
+                "Stopped in turn {turns}: {why}.{last} Read the agent's trace. Another try goes on with its session (kubectl-codegen \
+                 retry TASK --from Diagnosis; of a task on this machine local --retry --from Diagnosis) or begins a new one (--from Code), \
+                 with --hint TEXT where the task leaves something open, or with another model."
+            ),
         }
     }
 }

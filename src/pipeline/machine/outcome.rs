@@ -53,6 +53,10 @@ pub struct AgentMoved {
     pub doubtful_cases: Vec<String>,
     /// Why going on would repeat itself.
     pub stuck: Option<String>,
+    /// What keeps everything from running that nobody but the user can put right.
+    pub users_fault: Option<String>,
+    /// Why the tests that were asked for last were not run; empty where they were.
+    pub not_tested: String,
     /// What is recorded of the call of the next turn with the last of the steps.
     pub next_call: NextCall,
 }

@@ -74,6 +74,13 @@ impl Build {
             .filter(|built| covers(&built.packages, &self.wanted))
     }
 
+    /// Whether the image has everything that is wanted, and packages that are not wanted any more.
+    #[must_use]
+    pub fn has_surplus(&self) -> bool {
+        let built = self.ready();
+        built.is_some_and(|built| !covers(&self.wanted, &built.packages))
+    }
+
     /// The fault, when it is about what is wanted now.
     #[must_use]
     pub fn present_fault(&self) -> Option<&BuildFault> {

@@ -24,6 +24,8 @@ pub struct Sources<'a> {
     pub declared: &'a Packages,
     /// What is always installed.
     pub base: &'a Packages,
+    /// Modules that lie beside these, and are no packages.
+    pub own: &'a BTreeSet<String>,
 }
 
 /// Packages to install, and declared ones that are refused.
@@ -164,6 +166,7 @@ impl Collector<'_> {
         let top = top(&import.module);
         self.is_standard(top)
             // They lie beside the suite or come with pytest.
+            || self.sources.own.contains(top)
             || matches!(top, "solution" | "conftest" | "pytest" | "_pytest")
             || top.starts_with("test_")
     }

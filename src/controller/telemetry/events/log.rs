@@ -109,7 +109,7 @@ fn detail(event: &Event) -> String {
 
 /// What an agent did, in one line. Whoever may see Events need not be one who may see the samples.
 pub(super) fn turn_line(turn: u32, step: &Step) -> String {
-    let calls: Vec<String> = step.results.iter().map(CallResult::outcome).collect();
+    let calls: Vec<String> = step.calls().map(CallResult::outcome).collect();
     match calls.as_slice() {
         [] => format!("turn {turn}"),
         calls => format!("turn {turn}: {}", calls.join("; ")),

@@ -72,7 +72,7 @@ pub(super) fn note(event: &Event) -> Option<Note> {
             category, message, ..
         } => waiting_for(*category, message),
         // A step without a result begins a turn; what it comes to is told.
-        Event::AgentMoved { step, .. } if step.results.is_empty() => return None,
+        Event::AgentMoved { step, .. } if step.calls().next().is_none() => return None,
         Event::AgentMoved { turn, step } => Note::normal("AgentTurn", "Work", turn_line(*turn, step)),
         Event::Resumed { .. }
         | Event::StageEntered { .. }

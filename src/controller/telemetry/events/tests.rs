@@ -219,6 +219,7 @@ fn events_and_log_repeat_nothing_that_an_agent_wrote() {
         changes: std::collections::BTreeMap::new(),
         note: String::new(),
         reported_cases: Vec::new(),
+        not_tested: String::new(),
         next_call_follows: false,
     };
     let event = Event::AgentMoved {

@@ -27,7 +27,7 @@ fn endless(turn: impl Fn(u32) -> Vec<(&'static str, Value)>) -> Script {
 
 #[rstest]
 #[case::the_same_call(endless(|_| vec![bash("cat notes.txt")]), "the same call came to the same 3 times")]
-#[case::denials(endless(|turn| vec![bash(&format!("curl https://example.org/{turn}"))]), "5 commands in a row were denied")]
+#[case::denials(endless(|turn| vec![bash(&format!("curl https://example.org/{turn}"))]), "every call of 5 turns in a row was denied")]
 #[case::failures(
     endless(|turn| vec![write("solution.py", source(&code(&format!("return len(text) + 0 * {turn}")))), bash("pytest")]),
     "the same checks fail in the same way after 3 changes"
@@ -58,6 +58,28 @@ async fn an_agent_that_calls_nothing_again_and_again_is_stopped_for_the_reason(
     let stop = progress.stop.unwrap();
     assert_eq!(stop.reason, StopReason::NoProgress);
     assert!(stop.message.contains(why), "{stop}");
+}
+
+#[tokio::test]
+async fn an_agent_that_is_stopped_leaves_the_reason_why_its_tests_never_ran_and_what_to_do() {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with_turn(
+            "",
+            &[write("solution.py", source(&code("return len(text.split())")))],
+        )
+        .with_text(CallKind::Turn, "Done.", FinishReason::Complete);
+    let stop = live(&world(agent_task(), script)).await.stop.unwrap();
+    let parts = [
+        "Stopped in turn 4: the agent said 3 times that it is done",
+        "Last failure: test_solution.py does not exist.",
+        "retry TASK --from Diagnosis",
+        "--retry --from Diagnosis",
+    ];
+    for part in parts {
+        assert!(stop.message.contains(part), "{part}: {stop}");
+    }
+    assert!(!stop.message.contains("none"), "{stop}");
 }
 
 #[tokio::test]
@@ -107,7 +129,7 @@ async fn another_try_of_a_session_is_not_ended_for_what_was_denied_before_it() {
     let world = world(agent_task(), script);
     let store = MemoryStore::new();
     let stop = world.live(&store).await.unwrap().stop.unwrap();
-    assert!(stop.message.contains("5 commands in a row were denied"), "{stop}");
+    assert!(stop.message.contains("5 turns in a row was denied"), "{stop}");
     assert_eq!(try_again(&world, &store).await.stage, Stage::Succeeded);
 }
 

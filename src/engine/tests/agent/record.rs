@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{agent_task, bash, live, script, turns, world};
+use super::{agent_task, bash, live, script, turns, world, write};
 use crate::engine::event::Event;
 use crate::engine::results::collect;
 use crate::engine::tests::world::{Script, World, plan};
@@ -115,8 +115,33 @@ async fn the_trace_has_every_call_and_the_conversation_every_message_once() {
     );
 }
 
+#[tokio::test]
+async fn what_an_agent_wrote_that_never_asked_for_its_tests_is_left() {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with_turn("", &[write("solution.py", "x = 1"), write("tests.py", "y = 2")]);
+    let mut world = world(agent_task(), script);
+    world.task.limits.agent_max_turns = 1;
+    let store = MemoryStore::new();
+    let progress = world.live(&store).await.unwrap();
+    let store = store.restarted(None);
+    let entries = Ledger::new(&store).entries(progress.sequence - 1).await.unwrap();
+    let results = collect(&world.task, &progress, &store, &entries).await.unwrap();
+    assert_eq!(results.files["solution.py"], b"x = 1");
+    assert_eq!(results.files["test_solution.py"], b"y = 2");
+    let named: Vec<&str> = results
+        .artifacts
+        .iter()
+        .map(|artifact| artifact.name.as_str())
+        .collect();
+    assert!(
+        named.contains(&"solution") && named.contains(&"tests"),
+        "{named:?}"
+    );
+}
+
 /// The trace of what this world did.
-async fn traced(world: &World) -> Vec<Value> {
+pub(super) async fn traced(world: &World) -> Vec<Value> {
     let store = MemoryStore::new();
     let progress = world.live(&store).await.unwrap();
     let store = store.restarted(None);

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::reply;
+use super::{asked, reply};
 use crate::pipeline::agent::session::Session;
 use crate::pipeline::agent::step::{CallResult, EarlyEnd};
 
@@ -14,7 +14,7 @@ fn ran(run: Value, ended: Option<&EarlyEnd>) -> Vec<CallResult> {
     session.begin(2, reply(&[command("first"), command("second")]));
     let run = serde_json::from_value(run).unwrap();
     let now = Timestamp::from_second(1_000).unwrap();
-    session.ran(run, 2, ended, now, now).results
+    session.ran(run, &asked(2), ended, now, now).results
 }
 
 #[test]

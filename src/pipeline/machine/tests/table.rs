@@ -114,7 +114,7 @@ impl Random {
     fn agent_moved(&mut self) -> Outcome {
         let all = [Next::Ask, Next::Run, Next::Test, Next::Done, Next::Continue];
         let packages = pip(self.one_of(&PACKAGES));
-        Outcome::AgentMoved(AgentMoved {
+        Outcome::AgentMoved(Box::new(AgentMoved {
             began: self.numbers.bool().then_some(1),
             steps: 1,
             counts: ToolCounts::default(),
@@ -126,9 +126,11 @@ impl Random {
             } else {
                 Vec::new()
             },
+            not_tested: String::new(),
+            users_fault: None,
             stuck: (self.numbers.u8(..8) == 0).then(|| "nothing changes".to_owned()),
             next_call: NextCall::Unrecorded,
-        })
+        }))
     }
 
     fn verdict(&mut self) -> Verdict {

@@ -14,6 +14,7 @@ fn detected(source: &str, version: &str, declared: &[&str], base: &[&str]) -> De
         version,
         declared: &list(declared),
         base: &list(base),
+        own: &BTreeSet::from(["helpers".to_owned()]),
     })
 }
 
@@ -30,6 +31,7 @@ fn detected(source: &str, version: &str, declared: &[&str], base: &[&str]) -> De
 #[case("import mysql.connector", &["mysql-connector-python"])]
 #[case("import psycopg", &["psycopg[binary]"])]
 #[case("import tomllib", &[])]
+#[case("import helpers.parse\nfrom helpers import x\ntry:\n    import helpers\nexcept ImportError:\n    helpers = None", &[])]
 #[case("import distutils.version", &["setuptools"])]
 #[case("import cgi", &[])]
 #[case("import pytest\nimport solution\nfrom solution import main", &[])]
@@ -129,6 +131,7 @@ fn declared_system_packages_are_checked() {
         version: "3.12",
         declared: &declared,
         base: &Packages::default(),
+        own: &BTreeSet::new(),
     });
     assert_eq!(detection.packages.apt, ["libpq5"]);
     assert_eq!(detection.rejected.len(), 1);
