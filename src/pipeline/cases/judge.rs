@@ -13,6 +13,7 @@ use crate::pipeline::sandbox::{OutputContent, OutputReport, PhaseEnd, PhaseRepor
 use crate::pipeline::task::Task;
 
 use super::compare::{Mismatch, compare};
+use super::shown::visible;
 use super::{CaseExecution, MOST_OUTPUT_BYTES, Origin, check, form, output_of, reference, statement};
 
 /// Bytes of one input in a message.
@@ -163,8 +164,8 @@ fn faults(task: &Task, run: &CaseExecution, phase: Option<&PhaseReport>) -> Vec<
             let mismatch = compared(task, expectation, phase).err()?;
             let message = format!(
                 "expected {}, got {}",
-                statement_of(expectation, &mismatch),
-                mismatch.actual
+                visible(&statement_of(expectation, &mismatch)),
+                visible(&mismatch.actual)
             );
             Some(Fault {
                 output: output_of(expectation).to_owned(),

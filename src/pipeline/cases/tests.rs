@@ -401,3 +401,10 @@ fn a_file_that_is_packed_and_outputs_of_a_refusal_are_not_read_by_their_type() {
     let packed = wrote(&[("out", "BZh91AY&SY")]);
     assert_eq!(judged(&writing("File", Some("CSV")), silent, &packed).failed, []);
 }
+
+#[test]
+fn a_difference_that_nobody_sees_is_shown() {
+    let case = case(json!({"about": "a", "expect": [{"output": "out", "value": "x"}]}));
+    let judged = judged(&writing("String", None), case, &wrote(&[("out", "\u{feff}x")]));
+    assert_eq!(judged.failed[0].detail.message, "expected out = x, got <U+FEFF>x");
+}
