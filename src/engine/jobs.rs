@@ -243,7 +243,10 @@ impl Jobs {
 
     /// What the plan's cases that failed came to, by their names: the others are compared and forgotten.
     pub fn failed_cases(&self, main: &Report, verdict: &Verdict) -> BTreeMap<String, PhaseReport> {
-        let is_failed = |id: &String| verdict.failed.iter().any(|check| check.detail.id == *id);
+        let is_failed = |id: &String| {
+            let mut failed = verdict.failed.iter().chain(&verdict.reported);
+            failed.any(|check| check.detail.id == *id)
+        };
         self.cases
             .iter()
             .filter(|run| run.origin != Origin::Example)

@@ -41,7 +41,7 @@ pub(super) fn findings(redactor: &Redactor, findings: &mut RehearsalFindings) {
 
 /// What the verdict rests on.
 pub(super) fn verdict(redactor: &Redactor, verdict: &mut Verdict) {
-    for check in &mut verdict.failed {
+    for check in verdict.failed.iter_mut().chain(&mut verdict.reported) {
         failure(redactor, &mut check.detail);
     }
     if let Some(message) = &mut verdict.rehearsal.message {

@@ -165,6 +165,7 @@ pub fn verdict(failed: Vec<FailedCheck>) -> Verdict {
         },
         exit_code: Some(0),
         failed,
+        reported: Vec::new(),
         too_large: Vec::new(),
         is_on_disk: false,
     }

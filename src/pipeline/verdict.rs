@@ -49,6 +49,9 @@ pub struct Verdict {
     pub failed: Vec<FailedCheck>,
     /// Outputs that could not be checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Cases that failed and only report.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reported: Vec<FailedCheck>,
     pub too_large: Vec<TooLarge>,
     /// Whether the rehearsal wrote to a disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -141,7 +144,11 @@ impl Verdict {
                 RehearsalResult::Passed => "the rehearsal on the samples passed",
                 RehearsalResult::Failed | RehearsalResult::Skipped => "no rehearsal",
             };
-            return format!("{tests}, {rehearsal}{}", self.acceptance_words());
+            return format!(
+                "{tests}, {rehearsal}{}{}",
+                self.acceptance_words(),
+                self.reported_words()
+            );
         }
         let more = if self.failed.len() > 1 {
             format!(" (and {} more)", self.failed.len() - 1)
@@ -156,6 +163,18 @@ impl Verdict {
 
     /// What the acceptance tests are worth.
     fn acceptance_words(&self) -> String {
+    /// What the cases that only report found.
+    fn reported_words(&self) -> String {
+        let Some(first) = self.reported.first() else {
+            return String::new();
+        };
+        let more = match self.reported.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        format!("; reported, and deciding nothing: {}{more}", first.headline())
+    }
+
         let Some(acceptance) = self.acceptance else {
             return String::new();
         };
@@ -302,6 +321,7 @@ pub fn judge(
         failed,
         too_large,
         is_on_disk: false,
+        reported: cases.reported,
     }
 }
 

@@ -103,6 +103,7 @@ pub(super) fn checks(attempt: &AttemptRecord) -> Vec<Check> {
         verdict
             .failed
             .iter()
+            .chain(&verdict.reported)
             .filter_map(|failed| further(attempt, failed)),
     );
     let counted = [

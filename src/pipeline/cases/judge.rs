@@ -34,6 +34,8 @@ pub struct CasesJudged {
     pub examples: Option<CaseCounts>,
     /// The cases that failed; of the examples their count alone.
     pub failed: Vec<FailedCheck>,
+    /// The cases that failed where they only report.
+    pub reported: Vec<FailedCheck>,
 }
 
 /// Judges the cases of one attempt; `phases` are the reports of their runs in order, `None` where the sandbox ended before.
@@ -56,11 +58,14 @@ pub fn judge<'a>(
         let counts = counts.get_or_insert_with(CaseCounts::default);
         counts.total += 1;
         counts.passed += i32::from(faults.is_empty());
-        // Where cases only report, a failure is counted and changes nothing.
-        let decides = task.cases == CaseMode::Require && !faults.is_empty();
-        if decides && run.origin != Origin::Example {
-            judged.failed.push(failed(run, &faults));
+        if faults.is_empty() || run.origin == Origin::Example {
+            continue;
         }
+        let found = match task.cases {
+            CaseMode::Require => &mut judged.failed,
+            CaseMode::Report | CaseMode::Off => &mut judged.reported,
+        };
+        found.push(failed(run, &faults));
     }
     // As one failure with a count: a model learns no more of examples.
     judged.failed.extend(judged.examples.and_then(examples_failed));

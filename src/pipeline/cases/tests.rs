@@ -408,3 +408,21 @@ fn a_difference_that_nobody_sees_is_shown() {
     let judged = judged(&writing("String", None), case, &wrote(&[("out", "\u{feff}x")]));
     assert_eq!(judged.failed[0].detail.message, "expected out = x, got <U+FEFF>x");
 }
+
+#[test]
+fn cases_that_only_report_say_which_of_them_failed_and_why() {
+    let task = Task {
+        cases: CaseMode::Report,
+        ..sales()
+    };
+    let judged = judged(
+        &task,
+        ties(),
+        &wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,1\n")]),
+    );
+    assert_eq!(judged.failed, []);
+    let [check] = judged.reported.as_slice() else {
+        panic!("{judged:?}");
+    };
+    assert_eq!(check.headline(), "case 1 (ties): expected total = 2, got 3");
+}
