@@ -188,6 +188,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             max_output_bytes: MAX_OUTPUT_BYTES,
             disk_bytes: None,
             in_message: false,
+            hash_seed: None,
         }
     }
 

@@ -231,6 +231,7 @@ pub fn program() -> Phase {
         max_output_bytes: 1,
         disk_bytes: None,
         in_message: false,
+        hash_seed: None,
     })
 }
 

@@ -78,7 +78,7 @@ fn dockerfile(task: &Task, built: &BuiltImage, lock: Option<&Lock>) -> String {
         );
     }
     text.push_str(
-        "COPY solution.py .\nRUN mkdir -p /var/inputs /var/outputs\nENTRYPOINT [\"python\", \"/program/solution.py\"]\n",
+        "# As in the tests: sets have the same order each time.\nENV PYTHONHASHSEED=0\nCOPY solution.py .\nRUN mkdir -p /var/inputs /var/outputs\nENTRYPOINT [\"python\", \"/program/solution.py\"]\n",
     );
     text
 }
@@ -181,6 +181,8 @@ if [ ! -e "$here/.venv/complete" ]; then
   "$here/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$here/{REQUIREMENTS}"
   touch "$here/.venv/complete"
 fi
+# As in the tests: sets have the same order each time.
+export PYTHONHASHSEED=0
 exec "$here/.venv/bin/python" -c '
 {launcher}' "$here/solution.py" "$@"
 "#,

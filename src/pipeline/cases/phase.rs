@@ -5,6 +5,7 @@ use base64::prelude::BASE64_STANDARD;
 
 use crate::api::case::Case;
 use crate::api::values::{Input, Output, ValueType};
+use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::mounts::arguments;
 use crate::pipeline::sandbox::{PHASE_INPUTS, Phase, PhaseFile, PhaseName, ProgramPhase};
 use crate::pipeline::task::Task;
@@ -95,6 +96,7 @@ impl CaseExecution {
             max_output_bytes: MOST_OUTPUT_BYTES,
             disk_bytes: None,
             in_message: false,
+            hash_seed: Some(self.hash_seed()),
         })
     }
 
@@ -119,6 +121,19 @@ impl CaseExecution {
             }
         }
         outputs
+    }
+
+    /// The seed of its sets, another one for each case and the same at each repetition: a program that depends on their order fails
+    /// some case.
+    fn hash_seed(&self) -> u32 {
+        let inputs = self.case.inputs.iter();
+        let parts: Vec<&str> = inputs
+            .flat_map(|input| [input.name.as_str(), input.value.as_str()])
+            .chain([self.case.about.as_str()])
+            .collect();
+        let digest = sha256_hex_of_parts(&parts);
+        // Eight digits of a digest are a number.
+        u32::from_str_radix(&digest[..8], 16).unwrap_or_default()
     }
 }
 

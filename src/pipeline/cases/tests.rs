@@ -426,3 +426,23 @@ fn cases_that_only_report_say_which_of_them_failed_and_why() {
     };
     assert_eq!(check.headline(), "case 1 (ties): expected total = 2, got 3");
 }
+
+#[test]
+fn each_case_has_a_seed_of_its_own_which_is_the_same_each_time() {
+    let seed = |units: &str| {
+        let case = case(json!({
+            "about": "a", "inputs": [{"name": "sales", "value": units}], "expect": [{"output": "total", "value": "1"}],
+        }));
+        let run = CaseExecution {
+            origin: Origin::Plan(1),
+            case,
+            is_settled: false,
+        };
+        match run.phase(&sales(), &Forms::new(), "pass") {
+            Phase::Program(phase) => phase.hash_seed.unwrap(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(seed("item,units\na,1\n"), seed("item,units\na,1\n"));
+    assert_ne!(seed("item,units\na,1\n"), seed("item,units\nb,1\n"));
+}
