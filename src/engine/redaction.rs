@@ -49,7 +49,7 @@ pub(super) fn verdict(redactor: &Redactor, verdict: &mut Verdict) {
     }
 }
 
-fn failure(redactor: &Redactor, detail: &mut TestFailure) {
+pub(super) fn failure(redactor: &Redactor, detail: &mut TestFailure) {
     clean(redactor, &mut detail.message);
     clean(redactor, &mut detail.text);
 }

@@ -290,6 +290,15 @@ pub(crate) fn test_output(record: &AttemptRecord) -> String {
             detail.text.trim_end()
         );
     }
+    for detail in &record.failed_acceptance {
+        let _ = writeln!(
+            text,
+            "\n== acceptance {} failed: {}\n{}",
+            detail.id,
+            detail.message,
+            detail.text.trim_end()
+        );
+    }
     text
 }
 

@@ -18,6 +18,8 @@ use super::sandbox::{
 use rehearsal::{judge_program, rehearsal_status};
 use session::{doubt, judge_session};
 
+/// Acceptance tests of which it is recorded why they failed.
+const MOST_ACCEPTANCE_FAILURES: usize = 20;
 /// Digits of a digest that people are shown.
 const SHOWN_DIGITS: usize = 12;
 
@@ -47,11 +49,11 @@ pub struct Verdict {
     pub exit_code: Option<i32>,
     /// Everything that must be fixed.
     pub failed: Vec<FailedCheck>,
-    /// Outputs that could not be checked.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     /// Cases that failed and only report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reported: Vec<FailedCheck>,
+    /// Outputs that could not be checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub too_large: Vec<TooLarge>,
     /// Whether the rehearsal wrote to a disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -161,8 +163,6 @@ impl Verdict {
         format!("{first}{more}")
     }
 
-    /// What the acceptance tests are worth.
-    fn acceptance_words(&self) -> String {
     /// What the cases that only report found.
     fn reported_words(&self) -> String {
         let Some(first) = self.reported.first() else {
@@ -175,6 +175,8 @@ impl Verdict {
         format!("; reported, and deciding nothing: {}{more}", first.headline())
     }
 
+    /// What the acceptance tests are worth.
+    fn acceptance_words(&self) -> String {
         let Some(acceptance) = self.acceptance else {
             return String::new();
         };
@@ -319,9 +321,9 @@ pub fn judge(
         rehearsal,
         exit_code,
         failed,
+        reported: cases.reported,
         too_large,
         is_on_disk: false,
-        reported: cases.reported,
     }
 }
 
@@ -384,6 +386,17 @@ impl PhasesJudged {
             }
         }
     }
+}
+
+/// Why acceptance tests failed, which no model learns.
+#[must_use]
+pub fn acceptance_failures((sentinels, report): (&Sentinels, &Report)) -> Vec<TestFailure> {
+    let (_, found) = judge_session(sentinels, report.phases.first());
+    found
+        .into_iter()
+        .take(MOST_ACCEPTANCE_FAILURES)
+        .map(|check| check.detail)
+        .collect()
 }
 
 fn acceptance_failure(counts: TestCounts) -> FailedCheck {
