@@ -495,7 +495,7 @@ fn a_second_answer_is_a_value(#[case] value: &str, #[case] refusal: bool, #[case
     json!({"about": "a", "refused": true, "expect": [{"output": "stderr", "check": "Contains", "value": "row 2"}]}),
     json!({"refused": false, "values": []}),
 )]
-fn an_answer_that_turns_a_refusal_around_needs_no_values(#[case] first: Value, #[case] second: Value) {
+fn an_answer_that_reverses_a_refusal_needs_no_values(#[case] first: Value, #[case] second: Value) {
     let case = serde_json::from_value(first).unwrap();
     let run = CaseExecution {
         origin: Origin::Plan(1),
