@@ -182,6 +182,7 @@ async fn prepare(
         credentials: ModelCredentials::default(),
         secret_variables,
         set_aside,
+        replaced: None,
         is_suspended: false,
     })
 }

@@ -13,10 +13,12 @@ use crate::pipeline::machine::{Outcome, Tested};
 use crate::pipeline::private_samples::visible_report;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::python::sentinels;
-use crate::pipeline::sandbox::{Job, OutputReport, PhaseEnd, PhaseName, PhaseReport, Report};
+use crate::pipeline::sandbox::{
+    Job, OutputReport, PhaseEnd, PhaseName, PhaseReport, Report, Sentinels, TestFailure,
+};
 use crate::pipeline::stage::Category;
 use crate::pipeline::stored_outputs::{RunOnDisk, join_findings};
-use crate::pipeline::verdict::{RehearsalFindings, Verdict, judge};
+use crate::pipeline::verdict::{RehearsalFindings, Verdict, acceptance_failures, judge};
 use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
 use super::data::DataReader;
@@ -34,13 +36,16 @@ pub struct AttemptRecord {
     pub attempt: u32,
     /// When it started.
     pub started_at: Timestamp,
-    /// What the sandbox reported, secrets taken out. Never holds anything of the acceptance tests but their count.
+    /// What the sandbox reported, secrets taken out. Never holds anything of the acceptance tests.
     pub report: Report,
     /// What was found in the rehearsal's outputs.
     pub findings: RehearsalFindings,
     /// What the cases that failed came to, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed_cases: BTreeMap<String, PhaseReport>,
+    /// Why acceptance tests failed, for their owner: no prompt is made of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_acceptance: Vec<TestFailure>,
     /// The verdict.
     pub verdict: Verdict,
     /// The program that was tested.
@@ -329,6 +334,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let mut failed_cases = jobs.failed_cases(&main, &verdict);
         redaction::phases(redactor, failed_cases.values_mut());
         verdict.acceptance_imports = jobs.acceptance_imports;
+        let failed_acceptance = self.failed_acceptance(acceptance);
         let on_disk = on_disk.map(|(_, done)| done.report);
         let mut report = joined(joined(main, hidden), on_disk);
         // Cases that passed are compared and forgotten; those that failed are in `failed_cases`.
@@ -344,10 +350,20 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             report,
             findings,
             failed_cases,
+            failed_acceptance,
             verdict,
             solution: progress.documents.solution.clone(),
             tests: progress.documents.tests.clone(),
         }))
+    }
+
+    /// Why acceptance tests failed, as it is stored.
+    fn failed_acceptance(&self, acceptance: Option<(&Sentinels, &Report)>) -> Vec<TestFailure> {
+        let mut failed = acceptance.map_or_else(Vec::new, acceptance_failures);
+        for detail in &mut failed {
+            redaction::failure(&self.surroundings.redactor, detail);
+        }
+        failed
     }
 
     /// What is wrong with the outputs of the program on the samples; nothing where it has failed. The inner error is that they cannot

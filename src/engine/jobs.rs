@@ -188,6 +188,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             max_output_bytes: MAX_OUTPUT_BYTES,
             disk_bytes: None,
             in_message: false,
+            hash_seed: None,
         }
     }
 
@@ -243,7 +244,10 @@ impl Jobs {
 
     /// What the plan's cases that failed came to, by their names: the others are compared and forgotten.
     pub fn failed_cases(&self, main: &Report, verdict: &Verdict) -> BTreeMap<String, PhaseReport> {
-        let is_failed = |id: &String| verdict.failed.iter().any(|check| check.detail.id == *id);
+        let is_failed = |id: &String| {
+            let mut failed = verdict.failed.iter().chain(&verdict.reported);
+            failed.any(|check| check.detail.id == *id)
+        };
         self.cases
             .iter()
             .filter(|run| run.origin != Origin::Example)

@@ -41,7 +41,7 @@ pub(super) fn findings(redactor: &Redactor, findings: &mut RehearsalFindings) {
 
 /// What the verdict rests on.
 pub(super) fn verdict(redactor: &Redactor, verdict: &mut Verdict) {
-    for check in &mut verdict.failed {
+    for check in verdict.failed.iter_mut().chain(&mut verdict.reported) {
         failure(redactor, &mut check.detail);
     }
     if let Some(message) = &mut verdict.rehearsal.message {
@@ -49,7 +49,7 @@ pub(super) fn verdict(redactor: &Redactor, verdict: &mut Verdict) {
     }
 }
 
-fn failure(redactor: &Redactor, detail: &mut TestFailure) {
+pub(super) fn failure(redactor: &Redactor, detail: &mut TestFailure) {
     clean(redactor, &mut detail.message);
     clean(redactor, &mut detail.text);
 }

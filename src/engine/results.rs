@@ -23,6 +23,7 @@ use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::sandbox::{OutputContent, OutputReport, PhaseReport};
 use crate::pipeline::task::Task;
+use crate::pipeline::verdict::FailedCheck;
 
 mod agent;
 mod attempts;
@@ -287,6 +288,32 @@ pub(crate) fn test_output(record: &AttemptRecord) -> String {
             phase.name, phase.end, phase.seconds
         );
         write_phase(&mut text, phase);
+    }
+    let verdict = &record.verdict;
+    let cases = verdict.failed.iter().filter(|check| check.source.is_case());
+    let decided = cases.map(|check| (check, "failed"));
+    let reported = verdict
+        .reported
+        .iter()
+        .map(|check| (check, "failed, and only reported"));
+    for (check, how) in decided.chain(reported) {
+        let FailedCheck { detail, .. } = check;
+        let _ = writeln!(
+            text,
+            "\n== {} {how}: {}\n{}",
+            detail.id,
+            detail.message,
+            detail.text.trim_end()
+        );
+    }
+    for detail in &record.failed_acceptance {
+        let _ = writeln!(
+            text,
+            "\n== acceptance {} failed: {}\n{}",
+            detail.id,
+            detail.message,
+            detail.text.trim_end()
+        );
     }
     text
 }

@@ -36,6 +36,8 @@ pub struct Prepared {
     pub secret_variables: BTreeMap<String, Secret>,
     /// Where the earlier run lies now, with `fresh`.
     pub set_aside: Option<PathBuf>,
+    /// Another task whose results lie in the folder until these replace them.
+    pub replaced: Option<String>,
     /// Whether somebody paused the task.
     pub is_suspended: bool,
 }
@@ -80,6 +82,7 @@ pub async fn prepare(
     } else {
         None
     };
+    let replaced = other_task(&folder, &task)?;
     let run = folder.revision(&hash, &staging)?;
     // Plain data with string keys: writing it to memory cannot fail.
     run.write(TASK, &serde_json::to_vec(&task).unwrap_or_default())?;
@@ -90,8 +93,20 @@ pub async fn prepare(
         credentials,
         secret_variables,
         set_aside,
+        replaced,
         is_suspended: object.spec.suspend == Some(true),
     })
+}
+
+/// The name of another task that the folder was last used for.
+fn other_task(folder: &TaskFolder, task: &Task) -> Result<Option<String>, TaskError> {
+    let Some(latest) = RevisionFolder::latest(folder.root())? else {
+        return Ok(None);
+    };
+    let recorded = latest
+        .read(TASK)?
+        .and_then(|bytes| serde_json::from_slice::<Task>(&bytes).ok());
+    Ok(recorded.map(|other| other.name).filter(|name| *name != task.name))
 }
 
 /// Whether an earlier command brought the revision to its end, so that no call is left. A record that cannot be read is the
@@ -241,6 +256,20 @@ mod tests {
             .unwrap();
         assert!(prepared.set_aside.unwrap().join("inputs/a.csv").exists());
         assert!(prepared.run.input("a.csv").exists());
+    }
+
+    #[tokio::test]
+    async fn a_folder_with_the_results_of_another_task_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut replaced = Vec::new();
+        for text in [TASK, TASK, &TASK.replace("name: sum", "name: mean")] {
+            let objects = objects(text);
+            let prepared = prepare(&objects.tasks[0], &objects, &replaying(), folder.path())
+                .await
+                .unwrap();
+            replaced.push(prepared.replaced.clone());
+        }
+        assert_eq!(replaced, [None, None, Some("sum".to_owned())]);
     }
 
     #[tokio::test]

@@ -100,6 +100,13 @@ pub async fn run_task(
         .set_aside
         .iter()
         .map(|path| format!("the earlier run is now {}", path.display()));
+    let predecessor = prepared.replaced.iter().map(|other| {
+        format!(
+            "{} held the results of the task {other}, which these replace: give each task a folder of its own with --output; the same \
+             command for {other} brings its results back without a call",
+            output.display()
+        )
+    });
     let edited = moved
         .iter()
         .map(|path| format!("your edited file is now {}", path.display()));
@@ -107,6 +114,7 @@ pub async fn run_task(
         "this is the end of an earlier run: nothing was called or run now; --retry tries again, --fresh starts over".to_owned()
     });
     let notices = earlier
+        .chain(predecessor)
         .chain(edited)
         .chain(had_ended)
         .chain(executed.notices)

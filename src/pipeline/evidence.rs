@@ -12,7 +12,7 @@ const NOTHING: &str =
     "no case, example or acceptance test checked it: give spec.examples or spec.acceptanceTests";
 /// Why where there are cases or examples.
 const VACUOUS: &str = "its cases and examples also hold for a program that does the same whatever it is given (corrected ones do not \
-                       count): give spec.examples that state results, or spec.acceptanceTests";
+                       count): give two spec.examples with different results, or spec.acceptanceTests";
 
 /// The evidence of the last attempt; `None` before the first one.
 #[must_use]

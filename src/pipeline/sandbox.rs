@@ -256,6 +256,9 @@ pub struct ProgramPhase {
     /// the program is given a secret, which it might print.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_message: bool,
+    /// The program's `PYTHONHASHSEED`, which the order of its sets follows; 0 without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash_seed: Option<u32>,
 }
 
 /// An input file of one phase.

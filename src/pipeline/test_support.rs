@@ -165,6 +165,7 @@ pub fn verdict(failed: Vec<FailedCheck>) -> Verdict {
         },
         exit_code: Some(0),
         failed,
+        reported: Vec::new(),
         too_large: Vec::new(),
         is_on_disk: false,
     }
@@ -230,6 +231,7 @@ pub fn program() -> Phase {
         max_output_bytes: 1,
         disk_bytes: None,
         in_message: false,
+        hash_seed: None,
     })
 }
 

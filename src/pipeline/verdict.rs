@@ -18,6 +18,8 @@ use super::sandbox::{
 use rehearsal::{judge_program, rehearsal_status};
 use session::{doubt, judge_session};
 
+/// Acceptance tests of which it is recorded why they failed.
+const MOST_ACCEPTANCE_FAILURES: usize = 20;
 /// Digits of a digest that people are shown.
 const SHOWN_DIGITS: usize = 12;
 
@@ -47,6 +49,9 @@ pub struct Verdict {
     pub exit_code: Option<i32>,
     /// Everything that must be fixed.
     pub failed: Vec<FailedCheck>,
+    /// Cases that failed and only report.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reported: Vec<FailedCheck>,
     /// Outputs that could not be checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub too_large: Vec<TooLarge>,
@@ -141,7 +146,11 @@ impl Verdict {
                 RehearsalResult::Passed => "the rehearsal on the samples passed",
                 RehearsalResult::Failed | RehearsalResult::Skipped => "no rehearsal",
             };
-            return format!("{tests}, {rehearsal}{}", self.acceptance_words());
+            return format!(
+                "{tests}, {rehearsal}{}{}",
+                self.acceptance_words(),
+                self.reported_words()
+            );
         }
         let more = if self.failed.len() > 1 {
             format!(" (and {} more)", self.failed.len() - 1)
@@ -152,6 +161,18 @@ impl Verdict {
         let first = self.failed.first().map(FailedCheck::headline);
         let first = first.or_else(|| explain(&self.too_large)).unwrap_or_default();
         format!("{first}{more}")
+    }
+
+    /// What the cases that only report found.
+    fn reported_words(&self) -> String {
+        let Some(first) = self.reported.first() else {
+            return String::new();
+        };
+        let more = match self.reported.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        format!("; reported, and deciding nothing: {}{more}", first.headline())
     }
 
     /// What the acceptance tests are worth.
@@ -300,6 +321,7 @@ pub fn judge(
         rehearsal,
         exit_code,
         failed,
+        reported: cases.reported,
         too_large,
         is_on_disk: false,
     }
@@ -364,6 +386,17 @@ impl PhasesJudged {
             }
         }
     }
+}
+
+/// Why acceptance tests failed, which no model learns.
+#[must_use]
+pub fn acceptance_failures((sentinels, report): (&Sentinels, &Report)) -> Vec<TestFailure> {
+    let (_, found) = judge_session(sentinels, report.phases.first());
+    found
+        .into_iter()
+        .take(MOST_ACCEPTANCE_FAILURES)
+        .map(|check| check.detail)
+        .collect()
 }
 
 fn acceptance_failure(counts: TestCounts) -> FailedCheck {

@@ -236,6 +236,7 @@ fn with_files(paths: &[&str]) -> Phase {
         max_output_bytes: 1 << 10,
         disk_bytes: None,
         in_message: false,
+        hash_seed: None,
     })
 }
 

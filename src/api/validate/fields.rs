@@ -7,7 +7,7 @@ use super::Fault;
 /// Fields that the schema does not have, each with the nearest one that it has.
 pub(super) fn unknown(schema: &Value, object: &Value) -> Vec<Fault> {
     let mut faults = Vec::new();
-    walk(schema, object, "", &mut faults);
+    walk(schema, object, "", &Value::Null, &mut faults);
     faults
 }
 
@@ -35,7 +35,8 @@ pub(super) fn drop_nulls(schema: &Value, value: &mut Value) {
     }
 }
 
-fn walk(schema: &Value, value: &Value, path: &str, faults: &mut Vec<Fault>) {
+/// `above` is the schema of the object that holds this one.
+fn walk(schema: &Value, value: &Value, path: &str, above: &Value, faults: &mut Vec<Fault>) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
@@ -45,10 +46,11 @@ fn walk(schema: &Value, value: &Value, path: &str, faults: &mut Vec<Fault>) {
                     format!("{path}.{name}")
                 };
                 match member(schema, name) {
-                    Some(member) => walk(member, field, &here, faults),
+                    Some(member) => walk(member, field, &here, schema, faults),
                     None if is_free_form(schema) || !schema["properties"].is_object() => {}
                     None => {
                         let advice = file_of_this_machine(path, fields, name)
+                            .or_else(|| one_level_higher(above, path, name))
                             .unwrap_or_else(|| advice(schema, name, path.is_empty()));
                         faults.push(Fault::new(here, advice));
                     }
@@ -57,7 +59,7 @@ fn walk(schema: &Value, value: &Value, path: &str, faults: &mut Vec<Fault>) {
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                walk(&schema["items"], item, &format!("{path}[{index}]"), faults);
+                walk(&schema["items"], item, &format!("{path}[{index}]"), above, faults);
             }
         }
         _ => {}
@@ -104,6 +106,17 @@ pub(super) fn is_file_of(fault: &Fault, path: &str) -> bool {
         .strip_prefix(path)
         .and_then(|rest| rest.strip_prefix('.'));
     field.is_some_and(|field| FILE_FIELDS.contains(&field.to_lowercase().as_str()))
+}
+
+/// What is said of a field that belongs to the object around this one.
+fn one_level_higher(above: &Value, path: &str, name: &str) -> Option<String> {
+    above["properties"].get(name)?;
+    let place = path
+        .rsplit_once('.')
+        .map_or(name.to_owned(), |(outer, _)| format!("{outer}.{name}"));
+    Some(format!(
+        "unknown field {name:?}: write it one level higher, as {place}"
+    ))
 }
 
 fn advice(schema: &Value, name: &str, at_root: bool) -> String {

@@ -104,6 +104,10 @@ fn wrong_type(instance: &Value, expected: &str, advice: Option<String>) -> Strin
     };
     let cure = match (expected, instance) {
         // The value is not repeated: 3.10 is the number 3.1 by now, and yes is true.
+        // `n` is a name to whoever writes it.
+        ("string", Value::Bool(_)) if advice.is_some() => {
+            ": write it in quotes, as it stands in the file: without them y, n, yes, no, on and off are true or false".to_owned()
+        }
         ("string", Value::Bool(_) | Value::Number(_)) => {
             let advice = advice.unwrap_or_else(|| "write it in quotes, as it stands in the file".to_owned());
             format!(": {advice}")

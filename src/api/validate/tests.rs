@@ -159,6 +159,14 @@ language: Python
     "spec.testing.enabled: unknown field \"enabled\": the fields here are cases, mode"
 )]
 #[case(
+    "testing: {exposure: Rows}",
+    "spec.testing.exposure: unknown field \"exposure\": write it one level higher, as spec.exposure"
+)]
+#[case(
+    "samples: [{name: a, inline: x, limits: {}}]",
+    "spec.samples[0].limits: unknown field \"limits\": write it one level higher, as spec.limits"
+)]
+#[case(
     "maxSampleRows: many",
     "spec.maxSampleRows: Invalid value: \"string\": must be of type integer"
 )]
@@ -185,6 +193,10 @@ language: Python
 #[case(
     "image: {pythonVersion: '3.9'}",
     "spec.image.pythonVersion: Invalid value: \"3.9\": write a version from 3.10 to 3.14 in quotes, like \"3.12\""
+)]
+#[case(
+    "outputs: [{name: false, type: Int}]",
+    "spec.outputs[0].name: Invalid value: \"boolean\": must be of type string: write it in quotes, as it stands in the file: without them y, n, yes, no, on and off are true or false"
 )]
 #[case(
     "inputs: [{name: decimals, type: Int, default: 1}]",

@@ -188,6 +188,7 @@ fn attempt(number: u32, second: i64, results: Vec<TestResult>, failed: Vec<Faile
         report: report(vec![suite]),
         findings: RehearsalFindings::default(),
         failed_cases: BTreeMap::new(),
+        failed_acceptance: Vec::new(),
         verdict: judged,
         solution: None,
         tests: None,

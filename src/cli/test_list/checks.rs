@@ -103,8 +103,10 @@ pub(super) fn checks(attempt: &AttemptRecord) -> Vec<Check> {
         verdict
             .failed
             .iter()
+            .chain(&verdict.reported)
             .filter_map(|failed| further(attempt, failed)),
     );
+    all.extend(attempt.failed_acceptance.iter().map(acceptance));
     let counted = [
         ("cases", verdict.cases.map(of_cases)),
         ("examples", verdict.examples.map(of_cases)),
@@ -144,6 +146,17 @@ fn test(result: &TestResult) -> Check {
         message: failure.map(headline),
         traceback: failure.map(|failure| failure.text.clone()).unwrap_or_default(),
         stdout: result.stdout.clone(),
+    }
+}
+
+fn acceptance(failure: &TestFailure) -> Check {
+    Check {
+        kind: "acceptance",
+        name: failure.id.clone(),
+        outcome: Outcome::Failed,
+        message: Some(headline(failure)),
+        traceback: failure.text.clone(),
+        stdout: String::new(),
     }
 }
 

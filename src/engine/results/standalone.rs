@@ -78,7 +78,7 @@ fn dockerfile(task: &Task, built: &BuiltImage, lock: Option<&Lock>) -> String {
         );
     }
     text.push_str(
-        "COPY solution.py .\nRUN mkdir -p /var/inputs /var/outputs\nENTRYPOINT [\"python\", \"/program/solution.py\"]\n",
+        "# As in the tests: sets have the same order each time.\nENV PYTHONHASHSEED=0\nCOPY solution.py .\nRUN mkdir -p /var/inputs /var/outputs\nENTRYPOINT [\"python\", \"/program/solution.py\"]\n",
     );
     text
 }
@@ -168,6 +168,9 @@ fn script(task: &Task, built: &BuiltImage) -> String {
 #
 #   sh run.sh OUTPUT-FOLDER {options}
 #
+# What the program writes to /var/outputs goes to OUTPUT-FOLDER: this runs a copy of it with the one path in the place of the other. A
+# program that puts the path together from parts, such as Path("/var") / "outputs", still writes to /var/outputs.
+#
 # Needs Python {python} (another one with PYTHON=...){needs}. The first run makes a virtual environment beside this script.
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
@@ -181,6 +184,8 @@ if [ ! -e "$here/.venv/complete" ]; then
   "$here/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$here/{REQUIREMENTS}"
   touch "$here/.venv/complete"
 fi
+# As in the tests: sets have the same order each time.
+export PYTHONHASHSEED=0
 exec "$here/.venv/bin/python" -c '
 {launcher}' "$here/solution.py" "$@"
 "#,
@@ -276,5 +281,49 @@ mod tests {
         }
         // Neither a folder named like an option nor an environment was made.
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    /// The folder of a task with this program, and its script run with `out` as the output folder.
+    fn ran(program: &str, options: &[&str]) -> (tempfile::TempDir, std::process::Output) {
+        let folder = tempfile::tempdir().unwrap();
+        let bin = folder.path().join(".venv/bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        std::fs::create_dir(folder.path().join("tmp")).unwrap();
+        std::fs::write(folder.path().join(".venv/complete"), "").unwrap();
+        std::fs::write(bin.join("python"), "#!/bin/sh\nexec python3 \"$@\"\n").unwrap();
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(bin.join("python"), executable).unwrap();
+        std::fs::write(folder.path().join("solution.py"), program).unwrap();
+        let script = folder.path().join("run.sh");
+        std::fs::write(&script, super::script(&task(), &image(&[]))).unwrap();
+        let done = std::process::Command::new("sh")
+            .arg(&script)
+            .arg("out")
+            .args(options)
+            .current_dir(folder.path())
+            .env("TMPDIR", folder.path().join("tmp"))
+            .env_remove("PYTHONHASHSEED")
+            .output()
+            .unwrap();
+        (folder, done)
+    }
+
+    const POOL: &str = "import argparse\nimport multiprocessing\nimport os\nimport sys\n\n\ndef double(x):\n    return 2 * x\n\n\n\
+         if __name__ == \"__main__\":\n    parser = argparse.ArgumentParser()\n    parser.add_argument(\"--start\")\n    \
+         start = parser.parse_args().start\n    with multiprocessing.get_context(start).Pool(2) as pool:\n        \
+         total = sum(pool.map(double, [1, 2, 3]))\n    with open(\"/var/outputs/total\", \"w\") as file:\n        \
+         file.write(f\"{total} {os.environ['PYTHONHASHSEED']}\")\n    sys.exit(total)\n";
+
+    #[test]
+    fn the_script_runs_a_program_that_starts_processes_with_its_own_functions() {
+        for start in ["fork", "spawn", "forkserver"] {
+            let (folder, done) = ran(POOL, &["--start", start]);
+            let stderr = String::from_utf8_lossy(&done.stderr);
+            assert_eq!(done.status.code(), Some(12), "{start}: {stderr}");
+            let total = std::fs::read_to_string(folder.path().join("out/total")).unwrap();
+            assert_eq!(total, "12 0", "{start}");
+            // The copy that it ran is gone.
+            assert_eq!(std::fs::read_dir(folder.path().join("tmp")).unwrap().count(), 0);
+        }
     }
 }

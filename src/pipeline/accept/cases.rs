@@ -1,44 +1,62 @@
 //! What second answers to cases must keep.
 
 use super::{Accepted, Facts, Refusal};
+use crate::api::case::Case;
 use crate::pipeline::cases::{Access, reference, usable};
-use crate::pipeline::reply::CasesReply;
+use crate::pipeline::reply::{CaseAnswer, CasesReply};
 
 impl Facts<'_> {
     pub(super) fn cases(&self, reply: &CasesReply) -> Result<Accepted, Refusal> {
         let mut answers = Vec::with_capacity(self.material.blamed.len());
         for (index, blamed) in self.material.blamed.iter().enumerate() {
             let number = index + 1;
-            let mut case = blamed.run.case.clone();
             let answer = reply
                 .cases
                 .iter()
                 // By number and not by place: models leave out cases and change their order.
                 .find(|answer| answer.case == number)
-                // An answer with fewer lines cannot be held against the case line by line.
-                .filter(|answer| answer.values.len() == case.expect.len())
+                .filter(|answer| is_whole(&blamed.run.case, answer))
                 .ok_or_else(|| {
                     Refusal::Reply(format!(
                         "Case {number} has {} lines: answer each of them.",
-                        case.expect.len()
+                        blamed.run.case.expect.len()
                     ))
                 })?;
-            case.refused = answer.refused;
-            for (expectation, value) in case.expect.iter_mut().zip(&answer.values) {
-                // A reference would make the case hold whatever the program writes.
-                if *value != expectation.value && reference(self.task, value).is_some() {
-                    return Err(Refusal::Reply(format!(
-                        "Case {number} is answered with {value}, which is whatever the program writes: work the value out."
-                    )));
-                }
-                expectation.value.clone_from(value);
-            }
-            // Of inputs that must be refused nothing else is worked out.
-            if let Some(why) = usable(self.task, &case, &[], Access::Exposed).filter(|_| !case.refused) {
-                return Err(Refusal::Reply(format!("Case {number} cannot be used: {why}.")));
-            }
+            let case = self.answered(&blamed.run.case, answer)?;
             answers.push(case);
         }
         Ok(Accepted::Cases(answers))
     }
+
+    /// The case with the second answer in place of the first.
+    fn answered(&self, case: &Case, answer: &CaseAnswer) -> Result<Case, Refusal> {
+        let number = answer.case;
+        let mut case = case.clone();
+        if answer.values.is_empty() || answer.refused && !case.refused {
+            // Of inputs that must be refused no result is worked out, and the lines of a refusal say nothing of a result.
+            case.expect.clear();
+        }
+        case.refused = answer.refused;
+        for (expectation, value) in case.expect.iter_mut().zip(&answer.values) {
+            // A reference would make the case hold whatever the program writes.
+            if *value != expectation.value && reference(self.task, value).is_some() {
+                return Err(Refusal::Reply(format!(
+                    "Case {number} is answered with {value}, which is whatever the program writes: work the value out."
+                )));
+            }
+            expectation.value.clone_from(value);
+        }
+        let states_a_result = !case.refused && !case.expect.is_empty();
+        match usable(self.task, &case, &[], Access::Exposed).filter(|_| states_a_result) {
+            Some(why) => Err(Refusal::Reply(format!("Case {number} cannot be used: {why}."))),
+            None => Ok(case),
+        }
+    }
+}
+
+/// Whether an answer has a value for each line of its case, or needs none: it says that the inputs must be refused, or that they must
+/// not be and the case was wrong about that.
+fn is_whole(case: &Case, answer: &CaseAnswer) -> bool {
+    answer.values.len() == case.expect.len()
+        || answer.values.is_empty() && (answer.refused || answer.refused != case.refused)
 }

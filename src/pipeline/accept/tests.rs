@@ -480,3 +480,39 @@ fn a_second_answer_is_a_value(#[case] value: &str, #[case] refusal: bool, #[case
         }
     }
 }
+
+#[rstest]
+#[case::nothing_expected_and_no_refusal_after_all(json!({"about": "a", "refused": true}), json!({"refused": false, "values": []}))]
+#[case::a_refusal_in_place_of_values(
+    json!({"about": "a", "expect": [{"output": "stdout", "value": "2"}]}),
+    json!({"refused": true, "values": []}),
+)]
+#[case::a_refusal_with_empty_values(
+    json!({"about": "a", "expect": [{"output": "stdout", "value": "2"}]}),
+    json!({"refused": true, "values": [""]}),
+)]
+#[case::no_refusal_and_so_none_of_its_words(
+    json!({"about": "a", "refused": true, "expect": [{"output": "stderr", "check": "Contains", "value": "row 2"}]}),
+    json!({"refused": false, "values": []}),
+)]
+fn an_answer_that_reverses_a_refusal_needs_no_values(#[case] first: Value, #[case] second: Value) {
+    let case = serde_json::from_value(first).unwrap();
+    let run = CaseExecution {
+        origin: Origin::Plan(1),
+        case,
+        is_settled: false,
+    };
+    let material = Material {
+        blamed: vec![Blamed { run, phase: None }],
+        ..material()
+    };
+    let mut answer = second.clone();
+    answer["case"] = json!(1);
+    let answer = json!({"cases": [answer]});
+    let taken = accept(&task(), &start(), &material, CallKind::Cases, &reply(&answer)).unwrap();
+    let Accepted::Cases(cases) = taken else {
+        panic!("{taken:?}");
+    };
+    assert_eq!(json!(cases[0].refused), second["refused"]);
+    assert_eq!(cases[0].expect, []);
+}

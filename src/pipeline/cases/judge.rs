@@ -5,13 +5,16 @@ use base64::prelude::BASE64_STANDARD;
 
 use crate::api::case::{CaseMode, Check, Expectation};
 use crate::api::status::CaseCounts;
+use crate::api::values::ValueType;
+use crate::data::outputs::{Declared, parse};
 use crate::pipeline::bounds::cut;
 use crate::pipeline::failed_check::{CheckSource, FailedCheck, last_exception, limit_name, tail};
-use crate::pipeline::sandbox::{OutputContent, PhaseEnd, PhaseReport, Stream, TestFailure};
+use crate::pipeline::sandbox::{OutputContent, OutputReport, PhaseEnd, PhaseReport, Stream, TestFailure};
 use crate::pipeline::task::Task;
 
 use super::compare::{Mismatch, compare};
-use super::{CaseExecution, MOST_OUTPUT_BYTES, Origin, check, form, reference, statement};
+use super::shown::visible;
+use super::{CaseExecution, MOST_OUTPUT_BYTES, Origin, check, form, output_of, reference, statement};
 
 /// Bytes of one input in a message.
 const INPUT: usize = 600;
@@ -31,6 +34,8 @@ pub struct CasesJudged {
     pub examples: Option<CaseCounts>,
     /// The cases that failed; of the examples their count alone.
     pub failed: Vec<FailedCheck>,
+    /// The cases that failed where they only report.
+    pub reported: Vec<FailedCheck>,
 }
 
 /// Judges the cases of one attempt; `phases` are the reports of their runs in order, `None` where the sandbox ended before.
@@ -43,7 +48,9 @@ pub fn judge<'a>(
     let mut judged = CasesJudged::default();
     let mut phases = phases.fuse();
     for run in runs {
-        let faults = faults(task, run, phases.next().flatten());
+        let phase = phases.next().flatten();
+        let mut faults = faults(task, run, phase);
+        faults.extend(phase.map_or_else(Vec::new, |phase| of_other_types(task, run, phase, &faults)));
         let counts = match run.origin {
             Origin::Example => &mut judged.examples,
             Origin::Plan(_) | Origin::Derived(..) => &mut judged.cases,
@@ -51,11 +58,14 @@ pub fn judge<'a>(
         let counts = counts.get_or_insert_with(CaseCounts::default);
         counts.total += 1;
         counts.passed += i32::from(faults.is_empty());
-        // Where cases only report, a failure is counted and changes nothing.
-        let decides = task.cases == CaseMode::Require && !faults.is_empty();
-        if decides && run.origin != Origin::Example {
-            judged.failed.push(failed(run, &faults));
+        if faults.is_empty() || run.origin == Origin::Example {
+            continue;
         }
+        let found = match task.cases {
+            CaseMode::Require => &mut judged.failed,
+            CaseMode::Report | CaseMode::Off => &mut judged.reported,
+        };
+        found.push(failed(run, &faults));
     }
     // As one failure with a count: a model learns no more of examples.
     judged.failed.extend(judged.examples.and_then(examples_failed));
@@ -81,6 +91,8 @@ fn examples_failed(counts: CaseCounts) -> Option<FailedCheck> {
 
 /// What did not hold: in words, and how the program said it.
 struct Fault {
+    /// The output that it is about, where it is about one.
+    output: String,
     exception: String,
     message: String,
     said: String,
@@ -89,6 +101,7 @@ struct Fault {
 impl Fault {
     fn plain(message: String) -> Self {
         Self {
+            output: String::new(),
             exception: String::new(),
             message,
             said: String::new(),
@@ -154,13 +167,60 @@ fn faults(task: &Task, run: &CaseExecution, phase: Option<&PhaseReport>) -> Vec<
         .iter()
         .filter_map(|expectation| {
             let mismatch = compared(task, expectation, phase).err()?;
-            Some(Fault::plain(format!(
+            let message = format!(
                 "expected {}, got {}",
-                statement_of(expectation, &mismatch),
-                mismatch.actual
-            )))
+                visible(&statement_of(expectation, &mismatch)),
+                visible(&mismatch.actual)
+            );
+            Some(Fault {
+                output: output_of(expectation).to_owned(),
+                ..Fault::plain(message)
+            })
         })
         .collect()
+}
+
+/// Outputs that a run would not take, whether or not something is expected of them; not those that are at fault already.
+fn of_other_types(task: &Task, run: &CaseExecution, phase: &PhaseReport, faults: &[Fault]) -> Vec<Fault> {
+    if run.case.refused || phase.end != PhaseEnd::Exited(0) {
+        return Vec::new();
+    }
+    let is_at_fault = |name: &str| faults.iter().any(|fault| fault.output == name);
+    phase
+        .outputs
+        .iter()
+        .filter(|report| !is_at_fault(&report.name))
+        .filter_map(|report| type_fault(task, report))
+        .collect()
+}
+
+fn type_fault(task: &Task, report: &OutputReport) -> Option<Fault> {
+    let output = task.outputs.iter().find(|output| output.name == report.name)?;
+    // What is missing, too large or no text is the rehearsal's to judge.
+    let is_read = match &report.content {
+        OutputContent::File(encoded) => output.type_ != ValueType::File || is_plain_text(encoded),
+        OutputContent::Dir(_) => true,
+        OutputContent::Missing | OutputContent::TooLarge(_) | OutputContent::NotAFile(_) => false,
+    };
+    let declared = Declared {
+        name: output.name.clone(),
+        type_: output.type_,
+        format: output.format,
+    };
+    let fault = is_read.then(|| parse(&declared, &report.content).err())??;
+    Some(Fault {
+        output: output.name.clone(),
+        ..Fault::plain(fault.to_string())
+    })
+}
+
+/// Whether a file is text as it stands: what is packed would be unpacked where nothing limits how long that takes.
+fn is_plain_text(encoded: &str) -> bool {
+    let bytes = BASE64_STANDARD.decode(encoded).unwrap_or_default();
+    let is_packed = [b"PK".as_slice(), b"BZh"]
+        .iter()
+        .any(|magic| bytes.starts_with(magic));
+    !is_packed && std::str::from_utf8(&bytes).is_ok()
 }
 
 /// The expectation, with what was compared where that is but a part of it.
@@ -192,6 +252,7 @@ fn ended_otherwise(is_refused: bool, phase: &PhaseReport) -> Option<Fault> {
         PhaseEnd::Exited(code) => {
             let (exception, message) = last_exception(&phase.stderr);
             return Some(Fault {
+                output: String::new(),
                 message: if message.is_empty() {
                     format!("the program ended with exit code {code}")
                 } else {
@@ -209,9 +270,8 @@ fn ended_otherwise(is_refused: bool, phase: &PhaseReport) -> Option<Fault> {
         ),
     };
     Some(Fault {
-        exception: String::new(),
-        message,
         said,
+        ..Fault::plain(message)
     })
 }
 

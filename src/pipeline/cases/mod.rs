@@ -124,9 +124,11 @@ impl CaseSet {
         let is_planned =
             |planned: &&PlannedCase| matches!(planned.revision, None | Some(Revision::Confirmed));
         let planned = self.cases.iter().filter(|_| decide).filter(is_planned);
-        let has_any = !task.examples.is_empty() || decide && self.deciding().next().is_some();
-        let cases = task.examples.iter().chain(planned.map(|planned| &planned.case));
-        has_any && probe::are_vacuous(task, cases)
+        let proving = task.examples.iter().chain(planned.map(|planned| &planned.case));
+        // What was corrected shows nothing of a result, and shows as much as others that it is not the same each time.
+        let decides = self.deciding().filter(|_| decide).map(|(_, case)| case);
+        let mut deciding = task.examples.iter().chain(decides).peekable();
+        deciding.peek().is_some() && probe::are_vacuous(task, proving, deciding)
     }
 
     /// Why the plan is asked for again, as a sentence for the model: a task whose results are to be proved by cases should have
@@ -225,7 +227,7 @@ pub fn planned(
 /// it is given.
 #[must_use]
 pub fn examples_are_vacuous(task: &Task) -> bool {
-    probe::are_vacuous(task, task.examples.iter())
+    probe::are_vacuous(task, task.examples.iter(), task.examples.iter())
 }
 
 /// Why no case at all can be run; `None` where some can.

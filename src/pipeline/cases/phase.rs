@@ -4,11 +4,13 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
 use crate::api::case::Case;
-use crate::api::values::{Input, ValueType};
+use crate::api::values::{Input, Output, ValueType};
+use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::mounts::arguments;
 use crate::pipeline::sandbox::{PHASE_INPUTS, Phase, PhaseFile, PhaseName, ProgramPhase};
 use crate::pipeline::task::Task;
 
+use super::compare::Shape;
 use super::form::{CaseFile, Forms, split};
 use super::shown::shown;
 use super::{CaseSet, Invariant, MOST_OUTPUT_BYTES, derive, output_of};
@@ -85,30 +87,59 @@ impl CaseExecution {
     #[must_use]
     pub fn phase(&self, task: &Task, forms: &Forms, solution: &str) -> Phase {
         let (args, files) = call(task, forms, &self.case);
-        let mut outputs: Vec<String> = Vec::new();
-        for name in self
-            .case
-            .expect
-            .iter()
-            .map(output_of)
-            .chain(references(&self.case))
-        {
-            let is_output = task.outputs.iter().any(|output| output.name == name);
-            if is_output && !outputs.iter().any(|known| known == name) {
-                outputs.push(name.to_owned());
-            }
-        }
         Phase::Program(ProgramPhase {
             name: PhaseName::Case,
             solution: solution.to_owned(),
             args,
             files,
-            outputs,
+            outputs: self.outputs(task),
             max_output_bytes: MOST_OUTPUT_BYTES,
             disk_bytes: None,
             in_message: false,
+            hash_seed: Some(self.hash_seed()),
         })
     }
+
+    /// Outputs that are compared, then those of which only the type counts: there is a bound for all together.
+    fn outputs(&self, task: &Task) -> Vec<String> {
+        let stated = self
+            .case
+            .expect
+            .iter()
+            .map(output_of)
+            .chain(references(&self.case));
+        let typed = task
+            .outputs
+            .iter()
+            .filter(|output| !self.case.refused && has_typed_text(output))
+            .map(|output| output.name.as_str());
+        let mut outputs: Vec<String> = Vec::new();
+        for name in stated.chain(typed) {
+            let is_output = task.outputs.iter().any(|output| output.name == name);
+            if is_output && !outputs.iter().any(|listed| listed == name) {
+                outputs.push(name.to_owned());
+            }
+        }
+        outputs
+    }
+
+    /// The seed of its sets, another one for each case and the same at each repetition: a program that depends on their order fails
+    /// some case.
+    fn hash_seed(&self) -> u32 {
+        let inputs = self.case.inputs.iter();
+        let parts: Vec<&str> = inputs
+            .flat_map(|input| [input.name.as_str(), input.value.as_str()])
+            .chain([self.case.about.as_str()])
+            .collect();
+        let digest = sha256_hex_of_parts(&parts);
+        // Eight digits of a digest are a number.
+        u32::from_str_radix(&digest[..8], 16).unwrap_or_default()
+    }
+}
+
+/// Whether an output is a value, or a file whose format is one of text.
+fn has_typed_text(output: &Output) -> bool {
+    Shape::declared(output.type_, output.format).is_some_and(|shape| shape != Shape::Bytes)
 }
 
 /// Outputs that values of expectations refer to.

@@ -15,7 +15,7 @@ use super::compare::table::{Table, delimiter};
 use super::compare::{Separator, Shape};
 use super::judge::holds;
 use super::names::named;
-use super::{CaseExecution, Origin, check, form};
+use super::{CaseExecution, Origin, check, form, reference};
 
 /// A number that no task asks for.
 // Prime and negative: no result of a task is this by chance.
@@ -31,8 +31,8 @@ const COMPLAINT: &str = "usage: solution.py [-h]\nTraceback (most recent call la
 struct Probe {
     exit_code: i32,
     writes: Writes,
-    stdout: &'static str,
-    stderr: &'static str,
+    stdout: String,
+    stderr: String,
 }
 
 /// What it leaves behind as each of its outputs.
@@ -40,7 +40,12 @@ struct Probe {
 enum Writes {
     Nothing,
     Empty,
-    Nonsense { truth: bool, document: Document },
+    Nonsense {
+        truth: bool,
+        document: Document,
+    },
+    /// What a case states of it.
+    Stated,
 }
 
 /// What it takes for a document.
@@ -53,6 +58,7 @@ enum Document {
 }
 
 /// An output, or a file in a folder, of which something is expected.
+#[derive(Clone)]
 struct Place {
     /// Its name, with a slash and the file's name where it is one of a folder.
     output: String,
@@ -63,21 +69,102 @@ struct Place {
     whole: Option<String>,
 }
 
-/// Whether some program that does the same whatever it is given passes all of these cases; without any case each of them does.
-pub(super) fn are_vacuous<'a>(task: &Task, cases: impl Iterator<Item = &'a Case>) -> bool {
-    let runs: Vec<CaseExecution> = cases
+/// Whether some program that does the same whatever it is given passes these cases: all of `proving` with nonsense, or all of
+/// `deciding` with what one of them states. Without any case each such program does.
+pub(super) fn are_vacuous<'a>(
+    task: &Task,
+    proving: impl Iterator<Item = &'a Case>,
+    deciding: impl Iterator<Item = &'a Case>,
+) -> bool {
+    let (proving, deciding) = (runs(proving), runs(deciding));
+    // A program may know what it must refuse, and write the same whenever it does not.
+    [true, false].into_iter().all(|refused| {
+        passes_nonsense(task, &those(&proving, refused)) || passes_constants(task, &those(&deciding, refused))
+    })
+}
+
+fn runs<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<CaseExecution> {
+    cases
         .map(|case| CaseExecution {
             origin: Origin::Example,
             case: case.clone(),
             is_settled: true,
         })
-        .collect();
-    let places = places(task, &runs);
+        .collect()
+}
+
+/// The cases whose inputs must be refused, or the others.
+fn those(runs: &[CaseExecution], refused: bool) -> Vec<CaseExecution> {
+    let is_one = |run: &&CaseExecution| run.case.refused == refused;
+    runs.iter().filter(is_one).cloned().collect()
+}
+
+fn passes_nonsense(task: &Task, runs: &[CaseExecution]) -> bool {
+    let places = places(task, runs);
     // One such program that passes is enough: whoever writes nothing sensible would pass as well.
-    probes().any(|probe| {
-        let phase = probe.run(task, &places);
-        runs.iter().all(|run| holds(task, run, Some(&phase)))
-    })
+    probes().any(|probe| passes(task, runs, &probe.run(task, &places)))
+}
+
+/// Whether a program passes that always does what one of the cases states.
+fn passes_constants(task: &Task, runs: &[CaseExecution]) -> bool {
+    // Without inputs there is none to ignore: a right program writes the same each time.
+    if task.inputs.is_empty() {
+        return false;
+    }
+    let states_the_same = |run: &CaseExecution| runs.iter().all(|other| other.case.expect == run.case.expect);
+    // Whatever a single case states, there are constants that it holds for.
+    if runs.first().is_none_or(states_the_same) {
+        return true;
+    }
+    let places = places(task, runs);
+    runs.iter()
+        .any(|run| passes(task, runs, &constant(task, &places, &run.case)))
+}
+
+fn passes(task: &Task, runs: &[CaseExecution], phase: &PhaseReport) -> bool {
+    runs.iter().all(|run| holds(task, run, Some(phase)))
+}
+
+/// What a program comes to that always writes what this case states, and of other outputs what another one does.
+fn constant(task: &Task, places: &[Place], case: &Case) -> PhaseReport {
+    let stated_places: Vec<Place> = places
+        .iter()
+        .map(|place| Place {
+            whole: stated(task, case, &place.output).or_else(|| place.whole.clone()),
+            ..place.clone()
+        })
+        .collect();
+    let stream = |name| stated(task, case, name).unwrap_or_default();
+    Probe {
+        exit_code: i32::from(case.refused),
+        writes: Writes::Stated,
+        stdout: stream("stdout"),
+        stderr: stream("stderr"),
+    }
+    .run(task, &stated_places)
+}
+
+/// A text of an output for which this case holds, as far as it states any.
+fn stated(task: &Task, case: &Case, output: &str) -> Option<String> {
+    let is_about = |line: &&Expectation| {
+        line.output == output && line.at.is_empty() && reference(task, &line.value).is_none()
+    };
+    let lines: Vec<&Expectation> = case.expect.iter().filter(is_about).collect();
+    let of = |check: Check| {
+        lines
+            .iter()
+            .filter(move |line| line.check == check)
+            .map(|line| line.value.as_str())
+    };
+    let whole = of(Check::Equals).chain(of(Check::SameRows)).next();
+    let lowest = of(Check::Between)
+        .next()
+        .and_then(|range| Some(range.split_once(',')?.0.trim()));
+    let found: Vec<&str> = of(Check::Contains).collect();
+    whole
+        .or(lowest)
+        .map(str::to_owned)
+        .or_else(|| (!found.is_empty()).then(|| found.join("\n")))
 }
 
 fn probes() -> impl Iterator<Item = Probe> {
@@ -93,16 +180,16 @@ fn probes() -> impl Iterator<Item = Probe> {
             ["", TEXT].map(|stdout| Probe {
                 exit_code: 0,
                 writes,
-                stdout,
-                stderr: "",
+                stdout: stdout.to_owned(),
+                stderr: String::new(),
             })
         });
     // Programs that refuse everything pass cases whose inputs must be refused.
     let ending_badly = ["", COMPLAINT].into_iter().map(|stderr| Probe {
         exit_code: 1,
         writes: Writes::Nothing,
-        stdout: "",
-        stderr,
+        stdout: String::new(),
+        stderr: stderr.to_owned(),
     });
     ending_well.chain(ending_badly)
 }
@@ -114,8 +201,8 @@ impl Probe {
             name: PhaseName::Case,
             end: PhaseEnd::Exited(self.exit_code),
             seconds: 0.0,
-            stdout: self.stdout.to_owned(),
-            stderr: self.stderr.to_owned(),
+            stdout: self.stdout.clone(),
+            stderr: self.stderr.clone(),
             cut: Vec::new(),
             tests: None,
             outputs: task
@@ -141,6 +228,10 @@ impl Writes {
                 Self::Nothing => return OutputContent::Missing,
                 Self::Empty => String::new(),
                 Self::Nonsense { truth, document } => place.nonsense(truth, document),
+                Self::Stated => place
+                    .whole
+                    .clone()
+                    .unwrap_or_else(|| place.nonsense(true, Document::Stated)),
             };
             let encoded = BASE64_STANDARD.encode(text);
             match form::split(&place.output) {

@@ -84,12 +84,18 @@ fn judge(task: &Task, blamed: &Blamed, answer: &Case) -> Revision {
     if is_same(task, &blamed.run.case, answer) {
         return Revision::Confirmed;
     }
+    let states_nothing = answer.expect.is_empty() && !answer.refused;
     let corrected = CaseExecution {
         case: answer.clone(),
         ..blamed.run.clone()
     };
-    if holds(task, &corrected, blamed.phase.as_ref()) {
+    if states_nothing {
+        Revision::Dropped
+    } else if holds(task, &corrected, blamed.phase.as_ref()) {
         Revision::Corrected
+    } else if answer.refused && blamed.run.case.refused && answer.expect.is_empty() {
+        // Both answers refuse the inputs, and the program does not.
+        Revision::Confirmed
     } else {
         Revision::Dropped
     }

@@ -19,6 +19,28 @@ pub(super) fn shown(text: &str) -> String {
     line
 }
 
+/// A text with its lines, in which what nobody sees stands as escapes: two texts that differ look different.
+pub(super) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_invisible(character) {
+            escape(&mut shown, character);
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+fn is_invisible(character: char) -> bool {
+    let is_layout = matches!(character, '\n' | '\t' | '\r');
+    let has_no_shape = matches!(
+        character,
+        '\u{a0}' | '\u{ad}' | '\u{61c}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{2060}'..='\u{206f}' | '\u{3000}' | '\u{feff}'
+    );
+    has_no_shape || character.is_control() && !is_layout
+}
+
 fn escape(line: &mut String, character: char) {
     // Writing to memory cannot fail.
     let _ = write!(line, "<U+{:04X}>", u32::from(character));
@@ -26,7 +48,16 @@ fn escape(line: &mut String, character: char) {
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use super::{shown, visible};
+
+    #[test]
+    fn what_nobody_sees_of_a_text_is_escaped_and_its_lines_stay() {
+        assert_eq!(
+            visible("\u{feff}3\na\u{a0}b\tc\u{200b}\0"),
+            "<U+FEFF>3\na<U+00A0>b\tc<U+200B><U+0000>"
+        );
+        assert_eq!(visible("Zürich, שלום, 東京"), "Zürich, שלום, 東京");
+    }
 
     #[test]
     fn what_turns_or_hides_a_line_is_escaped_and_words_of_any_script_stay() {

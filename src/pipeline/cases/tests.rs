@@ -111,7 +111,7 @@ fn a_case_is_an_execution_of_the_program_alone_with_its_own_files() {
     );
     let files: Vec<&str> = phase.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(files, ["sales.csv", "months/may.csv"]);
-    assert_eq!(phase.outputs, ["parts", "total"]);
+    assert_eq!(phase.outputs, ["parts", "total", "summary"]);
     assert!(!serde_json::to_string(&phase).unwrap().contains("ties"));
 }
 
@@ -349,3 +349,100 @@ fn a_case_reads_well_in_one_line() {
 mod inputs;
 mod plans;
 mod revisions;
+
+/// A task with one output for each of these types and formats, named `out`.
+fn writing(type_: &str, format: Option<&str>) -> Task {
+    let mut declared = json!({"name": "out", "type": type_});
+    if let Some(format) = format {
+        declared["format"] = json!(format);
+    }
+    Task {
+        outputs: vec![serde_json::from_value(declared).unwrap()],
+        ..sales()
+    }
+}
+
+#[rstest]
+#[case::a_fraction("Int", None, "3", "3.0", "output out: expected")]
+#[case::an_exponent("Int", None, "1000", "1e3", "output out: expected")]
+#[case::beyond_64_bits(
+    "Int",
+    None,
+    "123456789012345678901",
+    "123456789012345678901",
+    "output out: expected"
+)]
+#[case::a_short_line("File", Some("CSV"), "a,b\n1,\n3,4\n", "a,b\n1\n3,4\n", "not valid CSV")]
+#[case::a_mark_of_order("File", Some("JSON"), "{\"a\": 1}", "\u{feff}{\"a\": 1}", "not valid JSON")]
+fn what_a_run_would_refuse_fails_a_case_whatever_it_states(
+    #[case] type_: &str,
+    #[case] format: Option<&str>,
+    #[case] value: &str,
+    #[case] text: &str,
+    #[case] message: &str,
+) {
+    let stated = json!([{"output": "out", "value": value}]);
+    let silent = json!([{"output": "stdout", "value": ""}]);
+    for expect in [stated, silent] {
+        let case = case(json!({"about": "a", "expect": expect}));
+        let judged = judged(&writing(type_, format), case, &wrote(&[("out", text)]));
+        assert_eq!(judged.failed.len(), 1, "{judged:?}");
+        assert!(judged.failed[0].detail.message.contains(message), "{judged:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_packed_and_outputs_of_a_refusal_are_not_read_by_their_type() {
+    let refused = case(json!({"about": "a", "refused": true}));
+    let mut report = wrote(&[("out", "half")]);
+    report.end = PhaseEnd::Exited(1);
+    assert_eq!(judged(&writing("Int", None), refused, &report).failed, []);
+    let silent = case(json!({"about": "a", "expect": [{"output": "stdout", "value": ""}]}));
+    let packed = wrote(&[("out", "BZh91AY&SY")]);
+    assert_eq!(judged(&writing("File", Some("CSV")), silent, &packed).failed, []);
+}
+
+#[test]
+fn a_difference_that_nobody_sees_is_shown() {
+    let case = case(json!({"about": "a", "expect": [{"output": "out", "value": "x"}]}));
+    let judged = judged(&writing("String", None), case, &wrote(&[("out", "\u{feff}x")]));
+    assert_eq!(judged.failed[0].detail.message, "expected out = x, got <U+FEFF>x");
+}
+
+#[test]
+fn cases_that_only_report_say_which_of_them_failed_and_why() {
+    let task = Task {
+        cases: CaseMode::Report,
+        ..sales()
+    };
+    let judged = judged(
+        &task,
+        ties(),
+        &wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,1\n")]),
+    );
+    assert_eq!(judged.failed, []);
+    let [check] = judged.reported.as_slice() else {
+        panic!("{judged:?}");
+    };
+    assert_eq!(check.headline(), "case 1 (ties): expected total = 2, got 3");
+}
+
+#[test]
+fn each_case_has_a_seed_of_its_own_which_is_the_same_each_time() {
+    let seed = |units: &str| {
+        let case = case(json!({
+            "about": "a", "inputs": [{"name": "sales", "value": units}], "expect": [{"output": "total", "value": "1"}],
+        }));
+        let run = CaseExecution {
+            origin: Origin::Plan(1),
+            case,
+            is_settled: false,
+        };
+        match run.phase(&sales(), &Forms::new(), "pass") {
+            Phase::Program(phase) => phase.hash_seed.unwrap(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(seed("item,units\na,1\n"), seed("item,units\na,1\n"));
+    assert_ne!(seed("item,units\na,1\n"), seed("item,units\nb,1\n"));
+}

@@ -246,6 +246,7 @@ impl ResolvedRun {
                 disk_bytes: self.claim.is_some().then_some(MAX_DISK_BYTES),
                 // The termination message is in the Pod's status, for everybody who may see Pods.
                 in_message: secret_env.is_empty(),
+                hash_seed: None,
             })],
             inputs: self.mounts(source),
             env,

@@ -17,7 +17,6 @@ _MOST_MESSAGE_BYTES = 32 * 1024 * 1024
 _DEFAULTS = {
     "HOME": "/tmp",
     "LANG": "C.UTF-8",
-    "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 # A job's own variables may replace the defaults, but not steer the test runner.
@@ -75,7 +74,7 @@ def run_program(
         report, _ = _not_started(phase, why=f"the sandbox could not lay out the inputs of this run: {error}\n")
         return report, True
     argv = [python, "solution.py", *phase["args"]]
-    ended = run(argv, WORK, environment(python, env), limits, disk_bytes=on_disk)
+    ended = run(argv, WORK, environment(python, env, phase.get("hashSeed", 0)), limits, disk_bytes=on_disk)
     if on_disk is not None:
         # It outlives the sandbox: what nobody takes shall not lie there, and others shall be able to read the rest.
         if ended.end != {"exited": 0}:
@@ -85,10 +84,11 @@ def run_program(
     return report_of(phase, ended, outputs=outputs), may_go_on(ended)
 
 
-def environment(python: str, env: dict[str, str]) -> dict[str, str]:
+def environment(python: str, env: dict[str, str], hash_seed: int = 0) -> dict[str, str]:
     """The variables of a program: they say nothing of tests."""
     path = f"{os.path.dirname(python)}:/usr/local/bin:/usr/bin:/bin"
-    return {name: value for name, value in {"PATH": path, **_DEFAULTS, **env}.items() if name not in _RUNNER}
+    variables = {"PATH": path, **_DEFAULTS, "PYTHONHASHSEED": str(hash_seed), **env}
+    return {name: value for name, value in variables.items() if name not in _RUNNER}
 
 
 def test_environment(python: str, env: dict[str, str]) -> dict[str, str]:

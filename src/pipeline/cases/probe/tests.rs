@@ -45,6 +45,15 @@ fn are_vacuous(expectations: &Value) -> bool {
     set(cases(expectations), None).evidence(&shop()).vacuous
 }
 
+/// Whether nonsense passes: of a task without inputs no constants are tried.
+fn pass_nonsense(expectations: &Value) -> bool {
+    let task = Task {
+        inputs: Vec::new(),
+        ..shop()
+    };
+    set(cases(expectations), None).evidence(&task).vacuous
+}
+
 #[rstest]
 #[case::contains_nothing(json!([[{"output": "summary", "check": "Contains", "value": ""}]]))]
 #[case::between_anything(json!([[{"output": "total", "check": "Between", "value": "-1e308,1e308"}]]))]
@@ -79,7 +88,7 @@ fn are_vacuous(expectations: &Value) -> bool {
     [{"output": "stdout", "value": ""}],
 ]))]
 fn cases_that_a_program_passes_without_reading_its_input_prove_nothing(#[case] expectations: Value) {
-    assert!(are_vacuous(&expectations));
+    assert!(pass_nonsense(&expectations) && are_vacuous(&expectations));
 }
 
 #[rstest]
@@ -106,13 +115,58 @@ fn cases_that_a_program_passes_without_reading_its_input_prove_nothing(#[case] e
     [{"output": "summary", "check": "Rows", "value": "0"}, {"output": "total", "value": "0"}],
     [{"output": "summary", "check": "Lacks", "at": "item", "value": "b"}, {"output": "total", "value": "5"}],
 ]))]
+fn a_case_that_states_a_result_rejects_nonsense(#[case] expectations: Value) {
+    assert!(!pass_nonsense(&expectations));
+}
+
+#[rstest]
+#[case::one_case(json!([[{"output": "total", "value": "2"}, {"output": "summary", "value": "item,units\na,2\n"}]]))]
+#[case::one_case_of_parts(json!([[{"output": "summary", "at": "1/units", "value": "5"}, {"output": "summary", "check": "Rows", "value": "3"}]]))]
+#[case::the_same_result_twice(json!([[{"output": "total", "value": "0"}], [{"output": "total", "value": "0"}]]))]
+#[case::results_that_go_together(json!([
+    [{"output": "total", "value": "5"}, {"output": "summary", "check": "Columns", "value": "item,units"}],
+    [{"output": "summary", "value": "item,units\na,5\n"}, {"output": "total", "check": "Between", "value": "0,9"}],
+]))]
+#[case::a_word_and_a_whole_text(json!([
+    [{"output": "stdout", "check": "Contains", "value": "done"}],
+    [{"output": "stdout", "check": "Contains", "value": "done"}, {"output": "total", "value": "3"}],
+]))]
+#[case::one_refusal_beside_one_result(json!([[], [{"output": "total", "value": "3"}]]))]
+#[case::a_refusal_in_its_words_beside_one_result(json!([
+    [{"output": "stderr", "check": "Contains", "value": "row 2"}],
+    [{"output": "total", "value": "3"}],
+]))]
+fn cases_that_the_constants_of_one_of_them_pass_prove_nothing(#[case] expectations: Value) {
+    assert!(are_vacuous(&expectations));
+}
+
+#[rstest]
+#[case::two_results(json!([[{"output": "total", "value": "2"}], [{"output": "total", "value": "3"}]]))]
+#[case::two_cells(json!([
+    [{"output": "summary", "at": "1/units", "value": "5"}],
+    [{"output": "summary", "at": "1/units", "value": "6"}],
+]))]
+#[case::a_result_and_a_range_beside_it(json!([
+    [{"output": "total", "value": "5"}],
+    [{"output": "total", "check": "Between", "value": "6,9"}],
+]))]
+#[case::two_refusals_in_different_words(json!([
+    [{"output": "stderr", "check": "Contains", "value": "row 2"}],
+    [{"output": "stderr", "value": "row 3"}],
+]))]
+#[case::both_truths(json!([[{"output": "is_empty", "value": "false"}], [{"output": "is_empty", "value": "true"}]]))]
+#[case::two_results_beside_a_refusal(json!([[], [{"output": "total", "value": "2"}], [{"output": "total", "value": "3"}]]))]
+#[case::nothing_to_do_beside_a_result(json!([
+    [{"output": "summary", "check": "Rows", "value": "0"}, {"output": "total", "value": "0"}],
+    [{"output": "summary", "check": "Lacks", "at": "item", "value": "b"}, {"output": "total", "value": "5"}],
+]))]
 fn cases_that_state_a_result_reject_a_program_that_ignores_its_input(#[case] expectations: Value) {
     assert!(!are_vacuous(&expectations));
 }
 
 #[test]
 fn a_case_that_was_corrected_proves_nothing_and_one_that_was_confirmed_does() {
-    let right = json!([[{"output": "total", "value": "2"}]]);
+    let right = json!([[{"output": "total", "value": "2"}], [{"output": "total", "value": "3"}]]);
     let vacuous = |revision| set(cases(&right), revision).evidence(&shop()).vacuous;
     assert!(vacuous(Some(Revision::Corrected)));
     assert!(!vacuous(Some(Revision::Confirmed)));
@@ -121,11 +175,19 @@ fn a_case_that_was_corrected_proves_nothing_and_one_that_was_confirmed_does() {
     let mut beside = set(cases(&right), Some(Revision::Corrected));
     beside.cases.extend(set(cases(&right), None).cases);
     assert!(!beside.evidence(&shop()).vacuous);
+    let mut one_each = set(
+        cases(&json!([[{"output": "total", "value": "2"}]])),
+        Some(Revision::Corrected),
+    );
+    let other = cases(&json!([[{"output": "total", "value": "3"}]]));
+    one_each.cases.extend(set(other, None).cases);
+    // The corrected one shows that the program does not always write the same.
+    assert!(!one_each.evidence(&shop()).vacuous);
 }
 
 #[test]
 fn examples_and_cases_are_held_against_constants_together() {
-    let strong = cases(&json!([[{"output": "total", "value": "2"}]]));
+    let strong = cases(&json!([[{"output": "total", "value": "2"}], [{"output": "total", "value": "3"}]]));
     let weak = || cases(&json!([[{"output": "stdout", "value": ""}]]));
     let vacuous = |examples: &[Case], mode, planned| {
         let task = Task {

@@ -126,3 +126,41 @@ fn a_case_that_a_person_approved_of_is_never_replaced(
     let value = &revised.set.cases[0].case.expect[0].value;
     assert_eq!(value == "2", are_approved);
 }
+
+#[rstest]
+#[case::no_refusal_and_nothing_else_states_nothing(true, 0, false, Revision::Dropped)]
+#[case::the_program_refuses_what_must_be_refused(false, 1, true, Revision::Corrected)]
+#[case::the_program_takes_what_must_be_refused(false, 0, true, Revision::Dropped)]
+#[case::both_refuse_and_the_program_does_not(true, 0, true, Revision::Confirmed)]
+fn a_second_answer_may_be_about_the_refusal_alone(
+    #[case] first: bool,
+    #[case] exit_code: i32,
+    #[case] second: bool,
+    #[case] expected: Revision,
+) {
+    let refused = |refused, expect: Value| case(json!({"about": "a", "refused": refused, "expect": expect}));
+    let output = if first { "stderr" } else { "total" };
+    let planned = refused(
+        first,
+        json!([{"output": output, "check": "Contains", "value": "2"}]),
+    );
+    let run = CaseExecution {
+        origin: Origin::Plan(1),
+        case: planned.clone(),
+        is_settled: false,
+    };
+    let program = phase(PhaseName::Case, exit_code);
+    let blamed = [Blamed {
+        run,
+        phase: Some(program),
+    }];
+    let set = CaseSet {
+        cases: vec![PlannedCase {
+            case: planned,
+            revision: None,
+        }],
+        ..CaseSet::default()
+    };
+    let revised = revise(&sales(), &set, &blamed, &[refused(second, json!([]))], false);
+    assert_eq!(revised.set.cases[0].revision, Some(expected));
+}

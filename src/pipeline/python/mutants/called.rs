@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{Expr, ExprContext, Stmt};
+use ruff_python_ast::{Alias, Expr, ExprContext, Parameter, Stmt};
 
 use super::{Module, once, qualname};
 use crate::pipeline::python::functions::definitions;
@@ -66,6 +66,7 @@ pub(super) fn by(suite: &Module, program: &Module) -> BTreeSet<String> {
         paths: BTreeSet::new(),
         attributes: BTreeSet::new(),
         replaced: BTreeSet::new(),
+        bound: stars(suite).then(|| bound(suite)),
     };
     seen.modules = modules(suite, &seen.aliases);
     seen.visit_body(suite.body());
@@ -100,6 +101,62 @@ fn modules(suite: &Module, aliases: &Aliases) -> BTreeSet<String> {
         }
     }
     found.names
+}
+
+/// Whether the suite has every name of the program without naming any.
+fn stars(suite: &Module) -> bool {
+    suite
+        .body()
+        .iter()
+        .filter_map(Stmt::as_import_from_stmt)
+        .any(|import| {
+            import.module.as_deref() == Some(PROGRAM)
+                && import.names.iter().any(|alias| alias.name.as_str() == "*")
+        })
+}
+
+/// Names that the suite binds itself: functions and classes, parameters, variables, what else it imports.
+fn bound(suite: &Module) -> BTreeSet<String> {
+    let mut own = Own::default();
+    own.visit_body(suite.body());
+    own.0
+}
+
+#[derive(Default)]
+struct Own(BTreeSet<String>);
+
+impl<'a> Visitor<'a> for Own {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::FunctionDef(function) => {
+                self.0.insert(function.name.to_string());
+            }
+            Stmt::ClassDef(class) => {
+                self.0.insert(class.name.to_string());
+            }
+            _ => {}
+        }
+        visitor::walk_stmt(self, stmt);
+    }
+
+    fn visit_alias(&mut self, alias: &'a Alias) {
+        self.0
+            .insert(alias.asname.as_ref().unwrap_or(&alias.name).to_string());
+    }
+
+    fn visit_parameter(&mut self, parameter: &'a Parameter) {
+        self.0.insert(parameter.name.to_string());
+        visitor::walk_parameter(self, parameter);
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Name(name) = expr
+            && name.ctx == ExprContext::Store
+        {
+            self.0.insert(name.id.to_string());
+        }
+        visitor::walk_expr(self, expr);
+    }
 }
 
 struct Bound<'a> {
@@ -138,6 +195,8 @@ struct Seen {
     attributes: BTreeSet<String>,
     /// Names that it replaces in the program, so that what is called is not the program's.
     replaced: BTreeSet<String>,
+    /// Names of its own, where every other one may be the program's.
+    bound: Option<BTreeSet<String>>,
 }
 
 impl Seen {
@@ -167,8 +226,12 @@ impl Seen {
 
     fn path(&self, expr: &Expr) -> Option<String> {
         let path = self.aliases.path(expr)?;
-        let (first, rest) = path.split_once('.')?;
-        (first == PROGRAM || self.modules.contains(first)).then(|| rest.to_owned())
+        let (first, rest) = path.split_once('.').unwrap_or((&path, ""));
+        if !rest.is_empty() && (first == PROGRAM || self.modules.contains(first)) {
+            return Some(rest.to_owned());
+        }
+        let bound = self.bound.as_ref()?;
+        (!bound.contains(first)).then_some(path)
     }
 
     /// `monkeypatch.setattr(solution, "fetch", ...)`, `mock.patch("solution.fetch")`.

@@ -61,6 +61,7 @@ fn case(solution: &str, args: &[&str], input: &str) -> Phase {
         max_output_bytes: 1 << 20,
         disk_bytes: None,
         in_message: false,
+        hash_seed: None,
     })
 }
 
