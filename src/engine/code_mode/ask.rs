@@ -5,6 +5,7 @@ use futures::future::join;
 
 use super::program;
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
+use crate::code_mode::ending::never_awaited;
 use crate::code_mode::reply::program_of;
 use crate::ledger::{Ledger, Store};
 use crate::model::{Model, ModelError};
@@ -162,14 +163,17 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 program_of(&reply.text).map_err(|error| unusable(error.to_string()))
             }
         }?;
-        match self
+        let checked = self
             .interpreter
             .check(program.clone(), declarations.to_owned())
-            .await
-        {
-            Ok(faults) if !faults.is_empty() => Err(ill_typed(program, &faults)),
-            // A check that cannot be made refuses no program: running shows what is wrong with it.
-            Ok(_) | Err(_) => Ok(program),
+            .await;
+        // A check that cannot be made refuses no program: running shows what is wrong with it.
+        let mut faults = checked.unwrap_or_default();
+        faults.extend(forgotten(&program));
+        if faults.is_empty() {
+            Ok(program)
+        } else {
+            Err(ill_typed(program, &faults))
         }
     }
 
@@ -212,6 +216,16 @@ fn unusable(error: String) -> Evidence {
         error,
         ..Evidence::default()
     }
+}
+
+/// Coroutines of the program's own that nothing awaits, of which the interpreter says nothing.
+fn forgotten(program: &str) -> impl Iterator<Item = Diagnostic> {
+    never_awaited(program).into_iter().map(|call| Diagnostic {
+        line: call.line,
+        column: 1,
+        rule: "never-awaited".to_owned(),
+        message: call.to_string(),
+    })
 }
 
 fn ill_typed(program: String, faults: &[Diagnostic]) -> Evidence {

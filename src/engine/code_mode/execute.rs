@@ -14,6 +14,7 @@ use super::program;
 use super::pulse::Pulse;
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
 use crate::code_mode::arguments::bind;
+use crate::code_mode::ending::lacks_answer;
 use crate::code_mode::journal::{Call, Earlier, Journal, Lookup, Outcome as CallOutcome};
 use crate::code_mode::signature::Toolbox;
 use crate::ledger::Store;
@@ -140,6 +141,17 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                     }
                 }
                 Event::Finished(finished) => {
+                    let is_none = finished.value == Some(Value::Null);
+                    if let Some(lacks) = is_none.then(|| lacks_answer(&code, &finished.printed)).flatten() {
+                        let evidence = Evidence {
+                            program: code,
+                            kind: "No answer".to_owned(),
+                            error: lacks.to_owned(),
+                            printed: finished.printed,
+                            ..Evidence::default()
+                        };
+                        return self.failed(progress, run, evidence).await;
+                    }
                     let answer = Answer {
                         value: finished.value,
                         text: finished.text,

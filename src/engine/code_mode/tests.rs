@@ -79,6 +79,61 @@ async fn what_is_wrong_with_a_program_costs_no_call_and_is_evidence_for_the_next
     assert_eq!(requests[0].prefix, requests[1].prefix);
 }
 
+#[rstest]
+#[case::printed("v = await rate(2)\nprint(f'it is {v}')", "> it is 4")]
+#[case::assigned("x = await rate(2)", "put the answer in an expression on the last line")]
+#[case::nothing_but_a_comment("# nothing", "it ends without a value")]
+#[case::branches(
+    "if await rate(2) > 1:\n    'big'\nelse:\n    'small'",
+    "it ends without a value"
+)]
+#[case::a_main(
+    "async def main():\n    print(await rate(2))\nif __name__ == '__main__':\n    await main()",
+    "what is printed is no answer"
+)]
+#[tokio::test]
+async fn a_program_that_ends_without_a_value_is_asked_for_again(#[case] first: &str, #[case] words: &str) {
+    let world = world(&[first, "await rate(4)"]);
+    let store = MemoryStore::new();
+    let progress = world.go_on(&store).await.unwrap();
+    assert_eq!(answer(&store, &progress).await.value, Some(json!(8)));
+    let requests = world.script.requests.lock().unwrap();
+    assert_eq!(requests.len(), 2);
+    assert!(
+        requests[1].instruction.contains(words),
+        "{}",
+        requests[1].instruction
+    );
+}
+
+#[tokio::test]
+async fn a_program_without_a_value_whose_call_must_not_be_made_twice_makes_it_once() {
+    let world = world(&["x = await refund(7)", "await refund(7)"]);
+    let store = MemoryStore::new();
+    let progress = world.go_on(&store).await.unwrap();
+    assert_eq!(answer(&store, &progress).await.value, Some(json!(14)));
+    assert_eq!(world.made().len(), 1);
+}
+
+#[tokio::test]
+async fn a_program_whose_last_expression_is_none_has_none_as_its_answer() {
+    let world = world(&["best = None\nbest"]);
+    let store = MemoryStore::new();
+    let progress = world.go_on(&store).await.unwrap();
+    assert_eq!(answer(&store, &progress).await.value, Some(json!(null)));
+}
+
+#[tokio::test]
+async fn a_coroutine_of_its_own_that_nothing_awaits_costs_no_call_and_is_asked_for_again() {
+    let first = "async def pay():\n    await refund(7)\nt = pay()\nawait rate(1)\n'done'";
+    let world = world(&[first, "await rate(4)"]);
+    let progress = world.go_on(&MemoryStore::new()).await.unwrap();
+    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    assert_eq!(world.made(), ["rate {\"id\":4}"]);
+    let error = &progress.failed[0].error;
+    assert!(error.contains("call of pay is never awaited"), "{error}");
+}
+
 #[tokio::test]
 async fn programs_that_keep_failing_end_the_run_with_the_last_fault() {
     let world = world(&["1 / 0"]);

@@ -35,7 +35,7 @@ async fn a_question_that_is_held_makes_no_further_batch_and_repeats_none_of_the_
 
 #[tokio::test]
 async fn a_loop_of_single_calls_is_held_between_two_of_them() {
-    let mut world = world(&["for id in range(40):\n    await refund(id)"]);
+    let mut world = world(&["for id in range(40):\n    await refund(id)\n'done'"]);
     world.is_stopped = |world| world.made().len() == 3;
     let store = MemoryStore::new();
     assert_eq!(world.go_on(&store).await.unwrap().stage, Stage::Running);
