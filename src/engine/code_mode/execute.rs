@@ -1,14 +1,12 @@
 //! Runs a program: what it calls is answered from the journal, or made and recorded.
 
-use std::collections::BTreeMap;
-
 use codegen_interpreter as interpreter;
 use codegen_interpreter::{Call as Request, Error, Event, Program};
 use serde_json::Value;
 
 use super::ask::{evidence_name, line, no_tools};
 use super::journal::OpenJournal;
-use super::outcomes::{raised, to_interpreter, unknown};
+use super::outcomes::{INTERRUPTED, raised, to_interpreter, unknown_outcomes};
 use super::permit::Permit;
 use super::program;
 use super::pulse::Pulse;
@@ -52,8 +50,15 @@ pub(super) struct Run<'a, S> {
     pub(super) journal: OpenJournal<'a, S>,
     earlier: Earlier,
     pub(super) attempt: u32,
-    calls: BTreeMap<String, u32>,
     pub(super) pulse: Pulse,
+}
+
+impl<S: Store> Run<'_, S> {
+    /// Has the state say how many calls were made.
+    pub(super) fn count_calls(&mut self) {
+        let made = self.journal.journal().made().count();
+        self.pulse.calls = u32::try_from(made).unwrap_or(u32::MAX);
+    }
 }
 
 impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
@@ -77,8 +82,8 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             journal: OpenJournal::open(self.store, progress.attempt).await?,
             toolbox,
             attempt: progress.attempt,
-            calls: BTreeMap::new(),
         };
+        run.count_calls();
         // Those that this program got before a kill are used up.
         for ended in run.journal.journal().ended().filter(|ended| ended.is_copy) {
             run.earlier.take(&ended.call);
@@ -98,7 +103,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             Err(Halt::Error(error)) => return Err(error),
         };
         run.journal.flush().await?;
-        let calls = run.calls;
+        let calls = run.journal.journal().made_by_tool();
         Ok((run.pulse.progress, Some(Outcome::Ran { ran, calls })))
     }
 
@@ -261,8 +266,6 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         request: Request,
     ) -> Result<Course, Halt> {
         let number = request.id.saturating_add(1);
-        *run.calls.entry(request.name.clone()).or_default() += 1;
-        run.pulse.calls += 1;
         let call = match self.recorded(run, request, number)? {
             Settled::Outcome(outcome) => return Ok(Course::Answered(outcome)),
             Settled::Begin(call) => call,
@@ -315,7 +318,11 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         match found {
             Lookup::Ended(outcome) => Ok(Settled::Outcome(outcome.clone())),
             Lookup::InFlight if !self.question.is_repeatable(&call.tool) => {
-                Err(Halt::Stop(unknown(&call, "the operator ended")))
+                let in_flight = run.journal.journal().in_flight();
+                let calls: Vec<_> = in_flight
+                    .map(|call| (call.clone(), INTERRUPTED.to_owned()))
+                    .collect();
+                Err(Halt::Stop(unknown_outcomes(&calls)))
             }
             Lookup::InFlight | Lookup::New => Ok(Settled::Begin(call)),
         }

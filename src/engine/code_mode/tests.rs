@@ -113,6 +113,7 @@ async fn a_program_without_a_value_whose_call_must_not_be_made_twice_makes_it_on
     let progress = world.go_on(&store).await.unwrap();
     assert_eq!(answer(&store, &progress).await.value, Some(json!(14)));
     assert_eq!(world.made().len(), 1);
+    assert_eq!(progress.tool_calls, BTreeMap::from([("refund".into(), 1)]));
 }
 
 #[tokio::test]
@@ -154,6 +155,7 @@ async fn a_call_that_must_not_be_made_twice_is_not_made_again_by_the_next_progra
     let store = MemoryStore::new();
     let progress = world.go_on(&store).await.unwrap();
     assert_eq!(answer(&store, &progress).await.value, Some(json!(28)));
+    assert_eq!(progress.tool_calls["refund"], 2);
     assert_eq!(
         world.made().len(),
         2,
@@ -239,8 +241,16 @@ async fn more_calls_than_the_limit_are_an_exception() {
     let mut world = world(&["for id in range(60):\n    await rate(id)"]);
     world.question.limits.max_retries = 0;
     let progress = world.go_on(&MemoryStore::new()).await.unwrap();
-    assert!(progress.stop.unwrap().message.contains("limits.maxToolCalls"));
+    assert!(
+        progress
+            .stop
+            .as_ref()
+            .unwrap()
+            .message
+            .contains("limits.maxToolCalls")
+    );
     assert_eq!(world.made().len(), 50);
+    assert_eq!(progress.tool_calls["rate"], 50, "the one beyond was not made");
 }
 
 #[tokio::test]

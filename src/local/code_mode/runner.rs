@@ -1,5 +1,6 @@
 //! One question on this machine, start to end: freeze, follow, publish.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -128,6 +129,10 @@ pub(crate) async fn ask(
     let answer = record.answer.as_ref();
     let said = answer.map(|answer| conversation_file(&conversation(question, answer)));
     let status = status_of(&progress, &record, said.as_deref());
+    let mut unknown = BTreeMap::new();
+    for (_, call) in &record.in_flight {
+        *unknown.entry(call.tool.clone()).or_default() += 1;
+    }
     let files = files(&record, said.as_deref(), &status, &store).await?;
     let edited = begun.folder.publish_with(&files, &runs.files()?)?;
     notices.extend(
@@ -144,6 +149,7 @@ pub(crate) async fn ask(
         answer: record.answer,
         conversation: said,
         code: record.program,
+        unknown,
         stopped: why,
     })
 }
@@ -420,5 +426,11 @@ fn status_of(progress: &Progress, record: &Record, conversation: Option<&[u8]>) 
         code: record.program.as_deref(),
         ..StatusContext::default()
     };
-    status(progress, &[], &around, Timestamp::now())
+    let mut status = status(progress, &[], &around, Timestamp::now());
+    // The state counts those of programs that have ended.
+    let made = record.made.iter();
+    let made = made.map(|(tool, times)| (tool.clone(), i32::try_from(*times).unwrap_or(i32::MAX)));
+    status.tool_calls = made.collect();
+    status.tool_call_count = status.tool_calls.values().sum();
+    status
 }
