@@ -33,7 +33,7 @@ async fn a_command_is_a_server_and_gets_no_keys_of_this_process() {
         tools.iter().map(|tool| tool.read_only).collect::<Vec<_>>(),
         [true, false]
     );
-    assert_eq!(add(&client, LONG).await, Called::Returned(json!(5)));
+    assert_eq!(add(&client, LONG).await, Called::Returned(json!("5")));
     let Called::Returned(names) = client.call(&tools[1], Map::new(), None, LONG).await else {
         panic!("the environment was not returned");
     };
@@ -81,7 +81,7 @@ async fn a_command_that_asks_without_an_end_is_left_and_one_that_waits_for_its_a
         (raised.kind, raised.was_sent),
         (RaisedKind::RuntimeError, Sent::Perhaps)
     );
-    assert_eq!(add(&command("ping"), LONG).await, Called::Returned(json!(5)));
+    assert_eq!(add(&command("ping"), LONG).await, Called::Returned(json!("5")));
 }
 
 #[tokio::test]
