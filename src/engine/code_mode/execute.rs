@@ -1,7 +1,7 @@
 //! Runs a program: what it calls is answered from the journal, or made and recorded.
 
 use codegen_interpreter as interpreter;
-use codegen_interpreter::{Call as Request, Error, Event, Program};
+use codegen_interpreter::{Call as Request, Error, Event, Finished, Program};
 use serde_json::Value;
 
 use super::ask::{evidence_name, line, no_tools};
@@ -157,11 +157,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                         };
                         return self.failed(progress, run, evidence).await;
                     }
-                    let answer = Answer {
-                        value: finished.value,
-                        text: finished.text,
-                        printed: finished.printed,
-                    };
+                    let answer = answered(finished);
                     run.journal.flush_before_end().await?;
                     let name = format!("documents/answer-{:04}.json", progress.attempt);
                     return Ok(Ran::Answered(self.defer(name, &answer).await?));
@@ -326,6 +322,32 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             }
             Lookup::InFlight | Lookup::New => Ok(Settled::Begin(call)),
         }
+    }
+}
+
+/// The answer of a program, with what is missing of it.
+fn answered(finished: Finished) -> Answer {
+    // A text that JSON has is whole in the value.
+    let cut = finished
+        .cut
+        .filter(|_| !matches!(finished.value, Some(Value::String(_))));
+    let cut = cut.map(|cut| {
+        let whole = match cut.whole_bytes {
+            Some(bytes) => format!("it has {bytes} bytes"),
+            None => "it is longer".to_owned(),
+        };
+        let rest = match &finished.value {
+            Some(_) => "the whole value is in answer.json, and in the document of -o json",
+            None => "the rest is lost: ask for less",
+        };
+        let shown = finished.text.len();
+        format!("the text of the answer is cut to {shown} bytes, for {whole}; {rest}")
+    });
+    Answer {
+        value: finished.value,
+        text: finished.text,
+        printed: finished.printed,
+        cut,
     }
 }
 

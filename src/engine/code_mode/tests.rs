@@ -136,6 +136,26 @@ async fn a_coroutine_of_its_own_that_nothing_awaits_costs_no_call_and_is_asked_f
 }
 
 #[tokio::test]
+async fn a_long_text_is_whole_where_json_has_it_and_what_is_missing_of_another_is_named() {
+    let cut = async |program: &str| {
+        let store = MemoryStore::new();
+        let progress = world(&[program]).go_on(&store).await.unwrap();
+        answer(&store, &progress).await.cut
+    };
+    assert_eq!(cut("'x' * 100_000").await, None);
+    let listed = cut("[1] * 100_000").await.unwrap();
+    assert!(
+        listed.contains("cut to 65539 bytes") && listed.contains("answer.json"),
+        "{listed}"
+    );
+    let text = cut("'x' * 9_000_000").await.unwrap();
+    assert!(
+        text.contains("it has 9000000 bytes") && text.contains("the rest is lost"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
 async fn programs_that_keep_failing_end_the_run_with_the_last_fault() {
     let world = world(&["1 / 0"]);
     let progress = world.go_on(&MemoryStore::new()).await.unwrap();

@@ -128,6 +128,7 @@ pub(crate) async fn ask(
     let record = record(&store, &progress).await?;
     let answer = record.answer.as_ref();
     let said = answer.map(|answer| conversation_file(&conversation(question, answer)));
+    notices.extend(answer.and_then(|answer| answer.cut.clone()));
     let status = status_of(&progress, &record, said.as_deref());
     let mut unknown = BTreeMap::new();
     for (_, call) in &record.in_flight {
