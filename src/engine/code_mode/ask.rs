@@ -14,6 +14,7 @@ use crate::pipeline::code_mode::{
     Evidence, Outcome, Progress, Stop, StopReason, allow_call, limited, request, request_tokens,
 };
 use crate::pipeline::progress::Intent;
+use crate::pipeline::reply::words_of_refusal;
 
 /// Seconds after which a call that another holder started is taken for lost.
 const CALL_DEADLINE_SECONDS: i64 = 120;
@@ -156,9 +157,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             FinishReason::Length => Err(unusable(
                 "the reply was cut at its length; answer with a shorter program".to_owned(),
             )),
-            FinishReason::Refused => Err(unusable(
-                "the reply was a refusal; answer with a program".to_owned(),
-            )),
+            FinishReason::Refused => Err(unusable(refused(&reply.text))),
             FinishReason::Complete | FinishReason::Other(_) => {
                 program_of(&reply.text).map_err(|error| unusable(error.to_string()))
             }
@@ -226,6 +225,15 @@ fn forgotten(program: &str) -> impl Iterator<Item = Diagnostic> {
         rule: "never-awaited".to_owned(),
         message: call.to_string(),
     })
+}
+
+/// The first line is for people, who read no other one.
+fn refused(text: &str) -> String {
+    let words = words_of_refusal(text).map(|words| format!(": {words}"));
+    format!(
+        "the reply was a refusal{}\nAnswer with a program.",
+        words.unwrap_or_default()
+    )
 }
 
 fn ill_typed(program: String, faults: &[Diagnostic]) -> Evidence {

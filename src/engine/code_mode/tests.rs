@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use self::world::{World, world};
 use super::{CodeModeError, Made};
 use crate::ledger::{Fault, FaultMoment, MemoryStore, Store as _, StoreError};
-use crate::pipeline::call::CallKind;
+use crate::pipeline::call::{CallKind, FinishReason};
 use crate::pipeline::code_mode::{Answer, Progress, Stage, StopReason};
 
 async fn answer(store: &MemoryStore, progress: &Progress) -> Answer {
@@ -133,6 +133,29 @@ async fn a_coroutine_of_its_own_that_nothing_awaits_costs_no_call_and_is_asked_f
     assert_eq!(world.made(), ["rate {\"id\":4}"]);
     let error = &progress.failed[0].error;
     assert!(error.contains("call of pay is never awaited"), "{error}");
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_model_is_shown_in_its_own_words() {
+    let mut world = world(&[]);
+    world.question.limits.max_retries = 0;
+    world.script = world.script.with_text(
+        CallKind::Program,
+        "I cannot help with that.",
+        FinishReason::Refused,
+    );
+    let stop = world.go_on(&MemoryStore::new()).await.unwrap().stop.unwrap();
+    assert!(
+        stop.message
+            .contains("the reply was a refusal: \"I cannot help with that\"."),
+        "{}",
+        stop.message
+    );
+    assert!(
+        !stop.message.contains("Answer with a program"),
+        "{}",
+        stop.message
+    );
 }
 
 #[tokio::test]
