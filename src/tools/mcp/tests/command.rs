@@ -93,6 +93,30 @@ async fn a_command_that_says_nothing_is_left_in_time() {
     );
 }
 
+#[rstest]
+#[case::another_protocol("other_protocol", &["1999-01-01"])]
+#[case::another_number("other_id", &["9999"])]
+#[case::a_tool_that_is_none("no_tool", &["lists a tool that cannot be read, `odd`", "expected a map"])]
+#[tokio::test]
+async fn a_command_that_answers_otherwise_than_the_protocol_says_is_named_with_its_answer(
+    #[case] behaviour: &str,
+    #[case] words: &[&str],
+) {
+    let error = list(&command(behaviour), &[]).await.unwrap_err().to_string();
+    for words in words {
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_command_sends_that_is_no_json_is_quoted_when_its_time_is_over() {
+    let client = command("garbage");
+    let deadline = Instant::now() + Duration::from_secs(3);
+    let error = client.list_tools(&[], deadline).await.unwrap_err().to_string();
+    assert!(error.contains("did not list its tools in time"), "{error}");
+    assert!(error.contains("{no json [redacted:TOKEN]"), "{error}");
+}
+
 #[tokio::test]
 async fn a_command_that_does_not_start_is_named() {
     let error = list(&command("broken"), &[]).await.unwrap_err();
