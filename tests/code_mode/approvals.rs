@@ -52,9 +52,16 @@ fn without_a_terminal_a_question_ends_before_the_call_and_goes_on_with_a_decisio
     let other = with(&case, &["--approve", &"0".repeat(64)]);
     expect_code(&other, 1);
     assert_eq!(case.shop.count(REFUND), 0);
+    let unused = format!("no call of this question waited with the hash {}", "0".repeat(64));
+    assert!(stderr(&other).contains(&unused), "{}", stderr(&other));
     let done = with(&case, &["--approve", hash]);
     expect_code(&done, 0);
     assert_eq!(document(&done)["value"], json!([1.5, true]));
+    assert!(
+        !stderr(&done).contains("no call of this question"),
+        "{}",
+        stderr(&done)
+    );
     let counts = ["model", "rate USD", REFUND].map(|had| case.shop.count(had));
     assert_eq!(counts, [1, 1, 1]);
     let status = &document(&done)["status"];

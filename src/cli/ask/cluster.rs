@@ -87,7 +87,7 @@ async fn ask(args: &AskArgs, progress: &Progress, made: &OnceLock<String>) -> Re
     if let Some(cut) = answer.as_ref().and_then(|answer| answer.cut.as_ref()) {
         progress.lines(&warning(cut));
     }
-    let printed = show(args.format, &name, &status, answer.as_ref());
+    let printed = show(args.format.into(), &name, &status, answer.as_ref());
     printed.map_err(|error| Stopped(format!("cannot write to stdout: {error}"), TASK_FAILED))?;
     if answer.is_some() {
         return match &args.save_history {

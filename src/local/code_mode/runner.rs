@@ -1,6 +1,6 @@
 //! One question on this machine, start to end: freeze, follow, publish.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use super::results::files;
 use super::runs::Runs;
 use crate::api::approval::{AwaitedApproval, QuestionGate};
 use crate::api::code_mode::CodeModeRunStatus;
-use crate::code_mode::journal::Call;
+use crate::code_mode::journal::{Call, Ended as EndedCall};
 use crate::engine::code_mode::clients::{Servers, ToolClients};
 use crate::engine::code_mode::record::{Record, record};
 use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, PULSE, Step};
@@ -39,7 +39,8 @@ use crate::model::AnyModel;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::code_mode::{
-    Progress, Question, StatusContext, conversation, conversation_document, conversation_file, status,
+    Progress, Question, StatusContext, call_hash, conversation, conversation_document, conversation_file,
+    status,
 };
 use crate::pipeline::stage::Category;
 
@@ -129,6 +130,7 @@ pub(crate) async fn ask(
     let answer = record.answer.as_ref();
     let said = answer.map(|answer| conversation_file(&conversation(question, answer)));
     notices.extend(answer.and_then(|answer| answer.cut.clone()));
+    notices.extend(unused(&options.approvals, &progress, &record, &begun.frozen.name));
     let status = status_of(&progress, &record, said.as_deref());
     let mut unknown = BTreeMap::new();
     for (_, call) in &record.in_flight {
@@ -411,6 +413,24 @@ async fn asked_to_stop(mut stop: Stop, mut calling: watch::Receiver<bool>) {
     stop.requested().await;
     // An error means that the engine is gone, and no call with it.
     let _ = calling.wait_for(|calling| !*calling).await;
+}
+
+/// Hashes that were given and that no call of the question has, recorded or waiting.
+fn unused(approvals: &Approvals, progress: &Progress, record: &Record, uid: &str) -> Vec<String> {
+    let ended = record.calls.iter().flat_map(|(attempt, calls)| {
+        let hash = move |ended: &EndedCall| call_hash(uid, *attempt, &ended.call);
+        calls.iter().map(hash)
+    });
+    let in_flight = record.in_flight.iter();
+    let in_flight = in_flight.map(|(attempt, call)| call_hash(uid, *attempt, call));
+    let decided = progress.approvals.iter().map(|decision| decision.hash.clone());
+    let used: BTreeSet<String> = ended.chain(in_flight).chain(decided).collect();
+    let unused = approvals.calls.keys().filter(|hash| !used.contains(*hash));
+    unused
+        .map(|hash| {
+            format!("no call of this question waited with the hash {hash}: that decision was not used")
+        })
+        .collect()
 }
 
 fn status_of(progress: &Progress, record: &Record, conversation: Option<&[u8]>) -> CodeModeRunStatus {
