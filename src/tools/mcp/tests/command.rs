@@ -94,7 +94,6 @@ async fn a_command_that_says_nothing_is_left_in_time() {
 }
 
 #[rstest]
-#[case::another_protocol("other_protocol", &["1999-01-01"])]
 #[case::another_number("other_id", &["9999"])]
 #[case::a_tool_that_is_none("no_tool", &["lists a tool that cannot be read, `odd`", "expected a map"])]
 #[tokio::test]

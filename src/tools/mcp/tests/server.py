@@ -48,8 +48,6 @@ def answer(request):
     method = request["method"]
     if method == "initialize":
         version = request["params"]["protocolVersion"]
-        if BEHAVIOUR == "other_protocol":
-            version = "1999-01-01"
         return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "tiny", "version": "1"}}
     if method == "tools/list":
         if BEHAVIOUR == "no_tool":
