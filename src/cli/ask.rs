@@ -160,7 +160,7 @@ async fn follow(
         code = code.max(fail(progress, &message, TASK_FAILED));
     }
     progress.lines(&end(&ended));
-    match print(args.format, &ended) {
+    match print(args.format.into(), &ended) {
         Ok(()) => code,
         Err(error) => fail(
             progress,

@@ -61,6 +61,9 @@ pub struct Ended {
     /// Whether an earlier program of the same run made it, and this one got what that got.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_copy: bool,
+    /// Whether a person refused it, so that it was not made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_refused: bool,
     /// When it was made, RFC 3339.
     pub started_at: String,
     /// When its outcome was there, RFC 3339.
@@ -185,6 +188,33 @@ impl Journal {
             Recorded::Ended(ended) => Some(ended),
             Recorded::Begun(_) => None,
         })
+    }
+
+    /// The calls that were begun and have no outcome, in their order.
+    pub fn in_flight(&self) -> impl Iterator<Item = &Call> {
+        self.calls.values().filter_map(|recorded| match recorded {
+            Recorded::Begun(call) => Some(call),
+            Recorded::Ended(_) => None,
+        })
+    }
+
+    /// The calls that were made: neither those that persons refused, nor those that an earlier program made.
+    pub fn made(&self) -> impl Iterator<Item = &Call> {
+        let is_made = |recorded: &&Recorded| match recorded {
+            Recorded::Begun(_) => true,
+            Recorded::Ended(ended) => !ended.is_copy && !ended.is_refused,
+        };
+        self.calls.values().filter(is_made).map(Recorded::call)
+    }
+
+    /// How often each tool was called.
+    #[must_use]
+    pub fn made_by_tool(&self) -> BTreeMap<String, u32> {
+        let mut made = BTreeMap::new();
+        for call in self.made() {
+            *made.entry(call.tool.clone()).or_default() += 1;
+        }
+        made
     }
 
     /// Calls that were begun or have ended.

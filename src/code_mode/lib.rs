@@ -4,6 +4,7 @@
 //! and what its program is checked against; the arguments of a call become JSON again. Nothing here does I/O.
 
 pub mod arguments;
+pub mod ending;
 pub mod faults;
 pub mod journal;
 mod lines;

@@ -103,7 +103,9 @@ pub enum ToolboxError {
     #[error("{0}")]
     Name(String),
     /// Two of one name.
-    #[error("two tools are called `{0}`: give one of them another `name`")]
+    #[error(
+        "two tools are called `{0}`: of two sources give one another `name`, or a server `prefix: true`; of one server choose one by `toolNames`"
+    )]
     SameName(String),
     /// One whose schema nobody can check anything against.
     #[error(

@@ -139,8 +139,18 @@ pub struct Finished<V = Value> {
     pub value: Option<V>,
     /// The value as `str()` gives it, cut where it is long.
     pub text: String,
+    /// What is missing of the text; nothing where it is whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
     /// What the program printed, cut where it is long.
     pub printed: String,
+}
+
+/// A text that was cut.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Bytes of the whole text; nothing where it was not written out to its end.
+    pub whole_bytes: Option<u64>,
 }
 
 /// An exception that nothing in the program caught, or that its source could not be compiled.
@@ -201,6 +211,7 @@ mod tests {
     fn a_null_that_the_program_returned_differs_from_a_value_that_json_has_not() {
         for value in [Some(Value::Null), None, Some(json!([1]))] {
             let finished = Finished {
+                cut: None,
                 value,
                 text: String::new(),
                 printed: String::new(),

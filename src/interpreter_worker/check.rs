@@ -9,6 +9,7 @@ use monty_type_checking::{SourceFile, TypeChecker};
 use monty_types::{CompileOptions, ExcType, TypeCheckingConfig, TypeCheckingFormat};
 use serde::Deserialize;
 
+use crate::decisive::Stubs;
 use crate::link::{self, Received};
 use crate::memory;
 use crate::refusal::DERIVED;
@@ -86,6 +87,7 @@ fn types(checker: &mut TypeChecker, code: &str, stubs: &str) -> Result<Vec<Diagn
         color: false,
     };
     let program = SourceFile::new(code, PROGRAM);
+    let declared = Stubs::new(stubs);
     let stubs = with_undeclared(stubs);
     let stubs = SourceFile::new(&stubs, STUBS);
     let Some(found) = checker.run(&program, Some(&stubs), config)? else {
@@ -96,6 +98,7 @@ fn types(checker: &mut TypeChecker, code: &str, stubs: &str) -> Result<Vec<Diagn
         .into_iter()
         .filter(|found| !runs(found))
         .map(diagnostic)
+        .filter(|found| declared.decides(&found.rule, &found.message))
         .collect())
 }
 

@@ -14,7 +14,7 @@ use crate::calls::{Batch, Calls, Resumption};
 use crate::link::{self, Received};
 use crate::printed::Printed;
 use crate::source::{RAISE, RECORD, Source, WAIT};
-use crate::values::{Decoded, Encoded, NO_ROOM, encodable, str_of};
+use crate::values::{Decoded, Encoded, NO_ROOM, cut_of, encodable, str_of};
 use crate::{fault, memory, refusal};
 
 /// The longest message that starts a program.
@@ -169,8 +169,14 @@ impl Execution {
 
 fn finished(value: MontyObject, printed: String, most_bytes: u64) -> Finished<Encoded> {
     let text = str_of(&value);
+    let cut = cut_of(&value, &text);
     let value = encodable(value, most_bytes).ok().map(|(value, _)| value);
-    Finished { value, text, printed }
+    Finished {
+        value,
+        text,
+        cut,
+        printed,
+    }
 }
 
 /// The name of the program's own `async def` whose coroutine is the last value.

@@ -7,6 +7,7 @@ mod calls;
 mod check;
 mod confine;
 mod confine_probe;
+mod decisive;
 mod execution;
 mod fault;
 mod link;

@@ -7,4 +7,4 @@ mod text;
 
 pub(crate) use decode::{Decoded, NO_ROOM};
 pub(crate) use encode::{Encoded, Refused, encodable};
-pub(crate) use text::{cut, str_of};
+pub(crate) use text::{cut, cut_of, str_of};

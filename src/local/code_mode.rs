@@ -4,7 +4,7 @@ pub(crate) mod answer;
 mod caller;
 mod clients;
 pub(crate) mod error;
-mod folder;
+pub(crate) mod folder;
 mod headers;
 pub(crate) mod pick;
 mod programs;

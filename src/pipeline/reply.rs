@@ -12,6 +12,7 @@ use crate::api::status::ErrorType;
 use crate::api::type_name::TypeName;
 use crate::api::values::Output;
 
+use super::bounds::cut;
 use super::call::{CallKind, FinishReason, Reply};
 use super::cases::Invariant;
 
@@ -223,6 +224,26 @@ pub enum PackageManager {
 #[error("{0}")]
 pub struct ReplyFault(pub String);
 
+/// Bytes of a refusal that are quoted.
+const REFUSAL_BYTES: usize = 200;
+/// How the fault of a refusal begins.
+pub const REFUSAL: &str = "The answer was a refusal";
+
+/// The fault of a refusal, in the model's own words.
+fn refused(text: &str) -> String {
+    match words_of_refusal(text) {
+        Some(words) => format!("{REFUSAL}: {words}"),
+        None => format!("{REFUSAL}."),
+    }
+}
+
+/// The words of a refusal as a quotation of one line; none where there are none.
+#[must_use]
+pub fn words_of_refusal(text: &str) -> Option<String> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    (!line.is_empty()).then(|| format!("\"{}\".", cut(line.trim_end_matches('.'), REFUSAL_BYTES)))
+}
+
 /// Reads a reply as its kind's shape.
 pub fn parse<T: DeserializeOwned>(reply: &Reply) -> Result<T, ReplyFault> {
     match &reply.finish {
@@ -234,9 +255,7 @@ pub fn parse<T: DeserializeOwned>(reply: &Reply) -> Result<T, ReplyFault> {
             ));
         }
         FinishReason::Refused => {
-            return Err(ReplyFault(
-                "The answer was a refusal. The task is ordinary data processing.".into(),
-            ));
+            return Err(ReplyFault(refused(&reply.text)));
         }
     }
     serde_json::from_str(reply.text.trim())
@@ -380,7 +399,12 @@ mod tests {
     #[case::cut_unsaid("{\"description\":\"d", FinishReason::Complete, "not JSON of the schema: EOF")]
     #[case::fenced("```json\n{}\n```", FinishReason::Complete, "not JSON of the schema")]
     #[case::other_shape("{\"steps\":[]}", FinishReason::Complete, "unknown field `steps`")]
-    #[case::refused("I cannot", FinishReason::Refused, "refusal")]
+    #[case::refused(
+        "I cannot\ndo that.",
+        FinishReason::Refused,
+        "The answer was a refusal: \"I cannot do that\"."
+    )]
+    #[case::refused_without_words(" ", FinishReason::Refused, "The answer was a refusal.")]
     fn a_faulty_reply_says_what_is_wrong(
         #[case] text: &str,
         #[case] finish: FinishReason,

@@ -103,10 +103,13 @@ impl McpClient {
         let given = deadline.saturating_duration_since(Instant::now());
         let listed = timeout_at(deadline, listing).await;
         listed.unwrap_or_else(|_| {
+            let unread = self.connector.unread();
+            let unread = unread.map(|unread| format!(", and sent what is no message that can be read ({unread})"));
             let why = format!(
-                "did not list its tools in time ({} s): check that it speaks MCP there; where it lists very \
+                "did not list its tools in time ({} s){}: check that it speaks MCP there; where it lists very \
                  many, name those to use in `toolNames`, after which no further page is asked for",
-                given.as_secs_f64().ceil()
+                given.as_secs_f64().ceil(),
+                unread.unwrap_or_default()
             );
             Err(failed(why, true))
         })

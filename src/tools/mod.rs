@@ -7,6 +7,7 @@
 mod call;
 mod error;
 mod http;
+mod json;
 mod mcp;
 mod result_schema;
 mod status;

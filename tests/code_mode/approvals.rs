@@ -42,14 +42,26 @@ fn without_a_terminal_a_question_ends_before_the_call_and_goes_on_with_a_decisio
     let hash = status["approval"]["hash"].as_str().unwrap();
     let told = stderr(&first);
     assert!(told.contains(&format!("with --approve {hash}")), "{told}");
+    assert_eq!(
+        document(&first)["toolCalls"],
+        json!({"rate": 1}),
+        "it waits after one call"
+    );
     assert!(told.contains("tool: refund (HTTP)"), "{told}");
 
     let other = with(&case, &["--approve", &"0".repeat(64)]);
     expect_code(&other, 1);
     assert_eq!(case.shop.count(REFUND), 0);
+    let unused = format!("no call of this question waited with the hash {}", "0".repeat(64));
+    assert!(stderr(&other).contains(&unused), "{}", stderr(&other));
     let done = with(&case, &["--approve", hash]);
     expect_code(&done, 0);
     assert_eq!(document(&done)["value"], json!([1.5, true]));
+    assert!(
+        !stderr(&done).contains("no call of this question"),
+        "{}",
+        stderr(&done)
+    );
     let counts = ["model", "rate USD", REFUND].map(|had| case.shop.count(had));
     assert_eq!(counts, [1, 1, 1]);
     let status = &document(&done)["status"];
@@ -69,6 +81,7 @@ fn a_rejected_call_is_not_made_and_a_rejection_counts_where_both_are_said() {
         "{said}"
     );
     assert_eq!(case.shop.count(REFUND), 0);
+    assert_eq!(document(&done)["toolCalls"], json!({"rate": 1}));
     let journal = case.read("journal.jsonl");
     assert!(journal.contains("PermissionError"), "{journal}");
 }

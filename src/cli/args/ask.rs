@@ -127,13 +127,34 @@ pub struct AskArgs {
         default_value = "text",
         help_heading = "Results"
     )]
-    pub format: Format,
+    pub format: AnswerFormat,
     /// Show more: -v what is decided, -vv everything.
     #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Results")]
     pub verbose: u8,
     /// Colours on stderr. `auto`: on a terminal, unless `NO_COLOR` is set.
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Results")]
     pub color: Color,
+}
+
+/// What goes to stdout.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerFormat {
+    /// The answer alone.
+    Text,
+    /// The answer with its value, program, calls, tokens and status as one JSON document.
+    Json,
+    /// The same as one YAML document.
+    Yaml,
+}
+
+impl From<AnswerFormat> for Format {
+    fn from(format: AnswerFormat) -> Self {
+        match format {
+            AnswerFormat::Text => Self::Text,
+            AnswerFormat::Json => Self::Json,
+            AnswerFormat::Yaml => Self::Yaml,
+        }
+    }
 }
 
 /// What becomes of the answer of a run that asked the same.

@@ -84,7 +84,10 @@ async fn ask(args: &AskArgs, progress: &Progress, made: &OnceLock<String>) -> Re
     let status = run.status.clone().unwrap_or_default();
     progress.lines(&spent(&name, &status));
     let answer = whole(&cluster, &run, &status).await;
-    let printed = show(args.format, &name, &status, answer.as_ref());
+    if let Some(cut) = answer.as_ref().and_then(|answer| answer.cut.as_ref()) {
+        progress.lines(&warning(cut));
+    }
+    let printed = show(args.format.into(), &name, &status, answer.as_ref());
     printed.map_err(|error| Stopped(format!("cannot write to stdout: {error}"), TASK_FAILED))?;
     if answer.is_some() {
         return match &args.save_history {
@@ -241,6 +244,7 @@ async fn whole(cluster: &Cluster, run: &CodeModeRun, status: &CodeModeRunStatus)
                 .and_then(|json| serde_json::from_str(json).ok()),
             text: shown.text.clone(),
             printed: String::new(),
+            cut: None,
         }
     }))
 }

@@ -113,15 +113,22 @@ pub(super) fn end(ended: &Ended) -> Vec<Line> {
         count(number(status.model_calls.into()), "program"),
         thousands(number(tokens))
     );
-    vec![
+    let mut lines = vec![
         step(mark, "spent", &spent),
         step(Mark::Detail, "calls", &calls_by_tool(&status.tool_calls)),
-        step(Mark::Detail, "files", &shell_word(&ended.folder)),
-    ]
+    ];
+    if !ended.unknown.is_empty() {
+        let unknown = format!("{}: nobody knows what came of it", calls_by_tool(&ended.unknown));
+        lines.push(step(Mark::Warning, "unknown", &unknown));
+    }
+    lines.push(step(Mark::Detail, "files", &shell_word(&ended.folder)));
+    lines
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::api::code_mode::CodeModeRunStatus;
     use crate::cli::paint::paint;
@@ -167,6 +174,7 @@ mod tests {
             code: None,
             folder: "out".into(),
             notices: Vec::new(),
+            unknown: BTreeMap::new(),
             recording: String::new(),
             stopped: None,
         };

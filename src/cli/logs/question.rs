@@ -62,6 +62,10 @@ fn text(program: &AnsweringProgram) -> String {
     for call in &program.calls {
         let _ = writeln!(text, "{}", line(call));
     }
+    for call in &program.in_flight {
+        let made = cut(&call.to_string(), CALL_COLUMNS);
+        let _ = writeln!(text, "call {}: {made}: nobody knows what it came to", call.number);
+    }
     text.push_str(&with_line_end(&program.printed));
     text
 }
@@ -74,6 +78,7 @@ fn line(ended: &Ended) -> String {
     };
     let took = match took(ended) {
         _ if ended.is_copy => " (from an earlier program)".to_owned(),
+        _ if ended.is_refused => " (was not made)".to_owned(),
         Some(took) => format!(" ({})", seconds(took)),
         None => String::new(),
     };

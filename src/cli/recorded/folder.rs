@@ -8,11 +8,15 @@ use super::task::{Place, RecordedTask};
 use crate::cli::command::USAGE;
 use crate::cli::ended::Absent;
 use crate::ledger::{FolderStore, Store as _};
+use crate::local::code_mode::folder::QUESTION;
 use crate::local::folder::{RevisionFolder, TASK};
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::status::{StatusContext, status};
 use crate::pipeline::task::Task;
+
+/// What is said of a folder of `ask`.
+const OF_A_QUESTION: &str = "it is of a question that kubectl-codegen ask was asked, and of no task: program.py, answer.txt, journal.jsonl and status.yaml in it say what came of it, and the same kubectl-codegen ask goes on with it; a question in a cluster is codemoderun/NAME";
 
 /// Whether a folder holds the result of a task.
 pub(in crate::cli) fn is_result(folder: &Path) -> bool {
@@ -32,6 +36,9 @@ pub(in crate::cli) async fn from_folder(folder: &Path) -> Result<RecordedTask, A
             USAGE,
         )
     })?;
+    if revision.read(QUESTION).is_ok_and(|question| question.is_some()) {
+        return Err(wrong(&OF_A_QUESTION));
+    }
     let task = revision.read(TASK).map_err(|error| wrong(&error))?;
     let task: Task = task
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())

@@ -9,7 +9,7 @@ use crate::api::code_mode::{CodeModeRun, CodeModeRunStatus};
 use crate::cli::cluster::{Cluster, is_forbidden, refusal, unreadable};
 use crate::cli::command::{TASK_FAILED, USAGE};
 use crate::cli::ended::Absent;
-use crate::code_mode::journal::Ended;
+use crate::code_mode::journal::{Call, Ended};
 use crate::controller::record::records::{CODE_MODE, QUESTION, Records};
 use crate::controller::record::unpack::unpack_of;
 use crate::engine::code_mode::record::{Record, documents, record};
@@ -46,6 +46,8 @@ pub(in crate::cli) struct AnsweringProgram {
     pub printed: String,
     /// The calls of tools that have ended.
     pub calls: Vec<Ended>,
+    /// Those that were begun, and nobody knows what they came to.
+    pub in_flight: Vec<Call>,
     /// Whether it gave the answer.
     pub has_answered: bool,
 }
@@ -250,6 +252,7 @@ impl RecordedQuestion {
                 error: Some(failed.error.clone()),
                 printed: evidence.printed,
                 calls: evidence.calls,
+                in_flight: Vec::new(),
                 has_answered: false,
             });
         }
@@ -258,7 +261,10 @@ impl RecordedQuestion {
                 .calls
                 .into_iter()
                 .find(|(number, _)| *number == progress.attempt);
+            let in_flight = record.in_flight.into_iter();
+            let in_flight = in_flight.filter(|(number, _)| *number == progress.attempt);
             let program = AnsweringProgram {
+                in_flight: in_flight.map(|(_, call)| call).collect(),
                 number: progress.attempt,
                 code,
                 error: progress.stop.as_ref().map(|stop| stop.message.clone()),

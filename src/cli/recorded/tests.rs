@@ -108,6 +108,23 @@ async fn a_folder_without_a_result_says_what_to_name() {
 }
 
 #[tokio::test]
+async fn a_folder_of_a_question_is_named_as_one_with_what_to_read_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join(".runs");
+    std::fs::create_dir_all(state.join("0a1b")).unwrap();
+    std::fs::write(state.join("latest"), "0a1b").unwrap();
+    std::fs::write(state.join("0a1b/question.json"), "{}").unwrap();
+    let absent = from_folder(folder.path()).await.unwrap_err();
+    assert_eq!(absent.code, 2);
+    assert!(
+        absent.message.contains("it is of a question"),
+        "{}",
+        absent.message
+    );
+    assert!(absent.message.contains("journal.jsonl"), "{}", absent.message);
+}
+
+#[tokio::test]
 async fn attempts_have_the_sources_that_were_the_newest_when_they_began() {
     let task = fixture::recorded();
     let sources = async |number| {

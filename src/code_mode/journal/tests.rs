@@ -14,6 +14,7 @@ fn call(number: u32, tool: &str, id: u32) -> Call {
 
 fn ended(call: Call, value: Value) -> Entry {
     Entry::Ended(Ended {
+        is_refused: false,
         call,
         outcome: Outcome::Returned(value),
         is_copy: false,
@@ -33,6 +34,28 @@ fn a_call_that_has_ended_is_answered_and_one_in_flight_is_said_to_be() {
     assert_eq!(journal.find(&call(1, "refund", 7)), Ok(Lookup::Ended(&outcome)));
     assert_eq!(journal.find(&call(2, "refund", 8)), Ok(Lookup::InFlight));
     assert_eq!(journal.find(&call(3, "refund", 8)), Ok(Lookup::New));
+}
+
+#[test]
+fn calls_that_a_person_refused_and_copies_are_not_made_and_those_in_flight_are() {
+    let with = |change: fn(&mut Ended), number| match ended(call(number, "refund", number), json!(1)) {
+        Entry::Ended(mut ended) => {
+            change(&mut ended);
+            Entry::Ended(ended)
+        }
+        other => other,
+    };
+    let journal = Journal::new([
+        with(|_| {}, 1),
+        with(|ended| ended.is_copy = true, 2),
+        with(|ended| ended.is_refused = true, 3),
+        Entry::Begun(call(4, "pay", 4)),
+        Entry::Begun(call(5, "refund", 5)),
+    ]);
+    let expected = BTreeMap::from([("pay".to_owned(), 1), ("refund".to_owned(), 2)]);
+    assert_eq!(journal.made_by_tool(), expected);
+    let in_flight: Vec<u32> = journal.in_flight().map(|call| call.number).collect();
+    assert_eq!(in_flight, [4, 5]);
 }
 
 #[test]

@@ -77,6 +77,7 @@ fn lines(text: &str) -> Vec<&str> {
 
 fn prompt_after(message: &str, value: &Value) -> String {
     let ended = |outcome: Outcome| Ended {
+        is_refused: false,
         call: Call {
             number: 1,
             tool: "t".to_owned(),

@@ -5,6 +5,7 @@ use futures::future::join;
 
 use super::program;
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
+use crate::code_mode::ending::never_awaited;
 use crate::code_mode::reply::program_of;
 use crate::ledger::{Ledger, Store};
 use crate::model::{Model, ModelError};
@@ -13,6 +14,7 @@ use crate::pipeline::code_mode::{
     Evidence, Outcome, Progress, Stop, StopReason, allow_call, limited, request, request_tokens,
 };
 use crate::pipeline::progress::Intent;
+use crate::pipeline::reply::words_of_refusal;
 
 /// Seconds after which a call that another holder started is taken for lost.
 const CALL_DEADLINE_SECONDS: i64 = 120;
@@ -155,21 +157,22 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             FinishReason::Length => Err(unusable(
                 "the reply was cut at its length; answer with a shorter program".to_owned(),
             )),
-            FinishReason::Refused => Err(unusable(
-                "the reply was a refusal; answer with a program".to_owned(),
-            )),
+            FinishReason::Refused => Err(unusable(refused(&reply.text))),
             FinishReason::Complete | FinishReason::Other(_) => {
                 program_of(&reply.text).map_err(|error| unusable(error.to_string()))
             }
         }?;
-        match self
+        let checked = self
             .interpreter
             .check(program.clone(), declarations.to_owned())
-            .await
-        {
-            Ok(faults) if !faults.is_empty() => Err(ill_typed(program, &faults)),
-            // A check that cannot be made refuses no program: running shows what is wrong with it.
-            Ok(_) | Err(_) => Ok(program),
+            .await;
+        // A check that cannot be made refuses no program: running shows what is wrong with it.
+        let mut faults = checked.unwrap_or_default();
+        faults.extend(forgotten(&program));
+        if faults.is_empty() {
+            Ok(program)
+        } else {
+            Err(ill_typed(program, &faults))
         }
     }
 
@@ -212,6 +215,25 @@ fn unusable(error: String) -> Evidence {
         error,
         ..Evidence::default()
     }
+}
+
+/// Coroutines of the program's own that nothing awaits, of which the interpreter says nothing.
+fn forgotten(program: &str) -> impl Iterator<Item = Diagnostic> {
+    never_awaited(program).into_iter().map(|call| Diagnostic {
+        line: call.line,
+        column: 1,
+        rule: "never-awaited".to_owned(),
+        message: call.to_string(),
+    })
+}
+
+/// The first line is for people, who read no other one.
+fn refused(text: &str) -> String {
+    let words = words_of_refusal(text).map(|words| format!(": {words}"));
+    format!(
+        "the reply was a refusal{}\nAnswer with a program.",
+        words.unwrap_or_default()
+    )
 }
 
 fn ill_typed(program: String, faults: &[Diagnostic]) -> Evidence {

@@ -1,19 +1,18 @@
 //! Runs a program: what it calls is answered from the journal, or made and recorded.
 
-use std::collections::BTreeMap;
-
 use codegen_interpreter as interpreter;
-use codegen_interpreter::{Call as Request, Error, Event, Program};
+use codegen_interpreter::{Call as Request, Error, Event, Finished, Program};
 use serde_json::Value;
 
 use super::ask::{evidence_name, line, no_tools};
 use super::journal::OpenJournal;
-use super::outcomes::{raised, to_interpreter, unknown};
+use super::outcomes::{INTERRUPTED, raised, to_interpreter, unknown_outcomes};
 use super::permit::Permit;
 use super::program;
 use super::pulse::Pulse;
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
 use crate::code_mode::arguments::bind;
+use crate::code_mode::ending::lacks_answer;
 use crate::code_mode::journal::{Call, Earlier, Journal, Lookup, Outcome as CallOutcome};
 use crate::code_mode::signature::Toolbox;
 use crate::ledger::Store;
@@ -51,8 +50,15 @@ pub(super) struct Run<'a, S> {
     pub(super) journal: OpenJournal<'a, S>,
     earlier: Earlier,
     pub(super) attempt: u32,
-    calls: BTreeMap<String, u32>,
     pub(super) pulse: Pulse,
+}
+
+impl<S: Store> Run<'_, S> {
+    /// Has the state say how many calls were made.
+    pub(super) fn count_calls(&mut self) {
+        let made = self.journal.journal().made().count();
+        self.pulse.calls = u32::try_from(made).unwrap_or(u32::MAX);
+    }
 }
 
 impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
@@ -76,8 +82,8 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             journal: OpenJournal::open(self.store, progress.attempt).await?,
             toolbox,
             attempt: progress.attempt,
-            calls: BTreeMap::new(),
         };
+        run.count_calls();
         // Those that this program got before a kill are used up.
         for ended in run.journal.journal().ended().filter(|ended| ended.is_copy) {
             run.earlier.take(&ended.call);
@@ -97,7 +103,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             Err(Halt::Error(error)) => return Err(error),
         };
         run.journal.flush().await?;
-        let calls = run.calls;
+        let calls = run.journal.journal().made_by_tool();
         Ok((run.pulse.progress, Some(Outcome::Ran { ran, calls })))
     }
 
@@ -140,11 +146,18 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                     }
                 }
                 Event::Finished(finished) => {
-                    let answer = Answer {
-                        value: finished.value,
-                        text: finished.text,
-                        printed: finished.printed,
-                    };
+                    let is_none = finished.value == Some(Value::Null);
+                    if let Some(lacks) = is_none.then(|| lacks_answer(&code, &finished.printed)).flatten() {
+                        let evidence = Evidence {
+                            program: code,
+                            kind: "No answer".to_owned(),
+                            error: lacks.to_owned(),
+                            printed: finished.printed,
+                            ..Evidence::default()
+                        };
+                        return self.failed(progress, run, evidence).await;
+                    }
+                    let answer = answered(finished);
                     run.journal.flush_before_end().await?;
                     let name = format!("documents/answer-{:04}.json", progress.attempt);
                     return Ok(Ran::Answered(self.defer(name, &answer).await?));
@@ -249,8 +262,6 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         request: Request,
     ) -> Result<Course, Halt> {
         let number = request.id.saturating_add(1);
-        *run.calls.entry(request.name.clone()).or_default() += 1;
-        run.pulse.calls += 1;
         let call = match self.recorded(run, request, number)? {
             Settled::Outcome(outcome) => return Ok(Course::Answered(outcome)),
             Settled::Begin(call) => call,
@@ -303,10 +314,40 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         match found {
             Lookup::Ended(outcome) => Ok(Settled::Outcome(outcome.clone())),
             Lookup::InFlight if !self.question.is_repeatable(&call.tool) => {
-                Err(Halt::Stop(unknown(&call, "the operator ended")))
+                let in_flight = run.journal.journal().in_flight();
+                let calls: Vec<_> = in_flight
+                    .map(|call| (call.clone(), INTERRUPTED.to_owned()))
+                    .collect();
+                Err(Halt::Stop(unknown_outcomes(&calls)))
             }
             Lookup::InFlight | Lookup::New => Ok(Settled::Begin(call)),
         }
+    }
+}
+
+/// The answer of a program, with what is missing of it.
+fn answered(finished: Finished) -> Answer {
+    // A text that JSON has is whole in the value.
+    let cut = finished
+        .cut
+        .filter(|_| !matches!(finished.value, Some(Value::String(_))));
+    let cut = cut.map(|cut| {
+        let whole = match cut.whole_bytes {
+            Some(bytes) => format!("it has {bytes} bytes"),
+            None => "it is longer".to_owned(),
+        };
+        let rest = match &finished.value {
+            Some(_) => "the whole value is in answer.json, and in the document of -o json",
+            None => "the rest is lost: ask for less",
+        };
+        let shown = finished.text.len();
+        format!("the text of the answer is cut to {shown} bytes, for {whole}; {rest}")
+    });
+    Answer {
+        value: finished.value,
+        text: finished.text,
+        printed: finished.printed,
+        cut,
     }
 }
 

@@ -1,24 +1,65 @@
 //! Makes the calls of a program, some at a time, and records what they came to.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
-use futures::future::join_all;
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use serde_json::Value;
 
 use super::execute::{Halt, Run, Wish};
-use super::outcomes::{Finished, no_room, raised, unknown};
+use super::outcomes::{Finished, no_room, raised, unknown_outcomes};
 use super::tools::{CallKey, Made};
-use super::{CodeModeEngine, Happened, ToolCaller};
+use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
 use crate::api::code_mode::PendingCall;
 use crate::code_mode::journal::{Call, Ended, Entry, Outcome as CallOutcome};
 use crate::code_mode::signature::{Effect, READ_TEXT};
 use crate::ledger::Store;
 use crate::model::Model;
-use crate::pipeline::code_mode::{Progress, in_time};
+use crate::pipeline::code_mode::{Outcome, Progress, in_time};
 use crate::pipeline::stage::Category;
 
 /// Calls that are made at once, and runs of durable ones that are under way at once.
 const AT_ONCE: usize = 16;
+
+/// What a call came to.
+enum Came {
+    Ended(CallOutcome),
+    Pending(PendingCall),
+    /// Nobody knows, and why.
+    Unknown(Call, String),
+    Blocked(Box<Outcome>),
+}
+
+/// What calls that were made together came to, by their numbers.
+#[derive(Default)]
+struct Together {
+    outcomes: BTreeMap<u32, CallOutcome>,
+    pending: BTreeMap<u32, PendingCall>,
+    unknown: BTreeMap<u32, (Call, String)>,
+    blocked: BTreeMap<u32, Box<Outcome>>,
+}
+
+impl Together {
+    fn add(&mut self, number: u32, came: Came) {
+        match came {
+            Came::Ended(outcome) => drop(self.outcomes.insert(number, outcome)),
+            Came::Pending(call) => drop(self.pending.insert(number, call)),
+            Came::Unknown(call, why) => drop(self.unknown.insert(number, (call, why))),
+            Came::Blocked(outcome) => drop(self.blocked.insert(number, outcome)),
+        }
+    }
+
+    /// Why the program goes no further. What nobody knows goes first, for a person must be told of it.
+    fn halt(&mut self) -> Option<Halt> {
+        let unknown: Vec<_> = std::mem::take(&mut self.unknown).into_values().collect();
+        if !unknown.is_empty() {
+            return Some(Halt::Stop(unknown_outcomes(&unknown)));
+        }
+        let (_, blocked) = self.blocked.pop_first()?;
+        Some(Halt::Blocked(blocked))
+    }
+}
 
 impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// Makes calls, some at a time, and records what they came to: the outcomes, and the calls that wait for other objects. The limits are
@@ -29,7 +70,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         run: &mut Run<'_, S>,
         wishes: Vec<Wish>,
     ) -> Result<(Vec<CallOutcome>, Vec<PendingCall>), Halt> {
-        let mut outcomes = Vec::with_capacity(wishes.len());
+        let mut outcomes: Vec<CallOutcome> = Vec::with_capacity(wishes.len());
         let mut pending = Vec::new();
         let mut wishes = wishes.into_iter();
         loop {
@@ -45,26 +86,9 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 run.journal.flush().await?;
                 return Err(halt);
             }
-            let must_last = |wish: &Wish| !self.question.is_repeatable(&wish.call.tool);
-            let must_last = batch.iter().any(must_last);
-            let mut halt = None;
-            for (call, finished) in self.make_together(run, batch).await? {
-                // Each is recorded, also where one of them ends the run: it was made.
-                match self.settle(progress, run, call, finished).await {
-                    Ok(Ok(outcome)) => outcomes.push(outcome),
-                    Ok(Err(call)) => pending.push(call),
-                    Err(Halt::Error(error)) => return Err(Halt::Error(error)),
-                    Err(other) => {
-                        halt.get_or_insert(other);
-                    }
-                }
-            }
-            if must_last || halt.is_some() {
-                run.journal.flush().await?;
-            }
-            if let Some(halt) = halt {
-                return Err(halt);
-            }
+            let made = self.make_together(progress, run, batch).await?;
+            outcomes.extend(made.outcomes.into_values());
+            pending.extend(made.pending.into_values());
         }
     }
 
@@ -91,24 +115,31 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         in_time(self.question, &run.pulse.progress, (self.clock)()).map_err(Halt::Stop)
     }
 
-    /// Makes these calls at once.
-    async fn make_together(
-        &self,
-        run: &mut Run<'_, S>,
-        batch: Vec<Wish>,
-    ) -> Result<Vec<(Call, Finished)>, Halt> {
+    /// Records which of these calls must not be made twice, before any is made.
+    async fn begin(&self, run: &mut Run<'_, S>, batch: &[Wish]) -> Result<(), CodeModeError> {
         let is_once = |wish: &&Wish| wish.copy.is_none() && !self.question.is_repeatable(&wish.call.tool);
         let begun: Vec<Entry> = batch
             .iter()
             .filter(is_once)
             .map(|wish| Entry::Begun(wish.call.clone()))
             .collect();
-        if !begun.is_empty() {
-            for entry in begun {
-                run.journal.buffer(entry).await?;
-            }
-            run.journal.flush().await?;
+        if begun.is_empty() {
+            return Ok(());
         }
+        for entry in begun {
+            run.journal.buffer(entry).await?;
+        }
+        run.journal.flush().await
+    }
+
+    /// Makes these calls at once, and records each when it has ended, also where another one ends the run: it was made.
+    async fn make_together(
+        &self,
+        progress: &Progress,
+        run: &mut Run<'_, S>,
+        batch: Vec<Wish>,
+    ) -> Result<Together, Halt> {
+        self.begin(run, &batch).await?;
         let attempt = run.attempt;
         let fresh = batch.into_iter().map(|Wish { call, copy }| async move {
             let finished = match copy {
@@ -117,7 +148,28 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             };
             (call, finished)
         });
-        Ok(self.watched(&mut run.pulse, join_all(fresh)).await)
+        // Those that end at the same moment are written together.
+        let mut ended = fresh.collect::<FuturesUnordered<_>>().ready_chunks(AT_ONCE);
+        let mut together = Together::default();
+        while let Some(calls) = self.watched(&mut run.pulse, ended.next()).await {
+            let must_last = calls
+                .iter()
+                .any(|(call, _)| !self.question.is_repeatable(&call.tool));
+            for (call, finished) in calls {
+                let number = call.number;
+                let came = self.settle(progress, run, call, finished).await?;
+                together.add(number, came);
+            }
+            if must_last {
+                run.journal.flush().await?;
+            }
+            run.count_calls();
+        }
+        let halt = together.halt();
+        if halt.is_some() {
+            run.journal.flush().await?;
+        }
+        halt.map_or(Ok(together), Err)
     }
 
     /// Records what a call came to, in the journal's buffer.
@@ -127,7 +179,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         run: &mut Run<'_, S>,
         call: Call,
         finished: Finished,
-    ) -> Result<Result<CallOutcome, PendingCall>, Halt> {
+    ) -> Result<Came, CodeModeError> {
         match finished.made {
             Made::Ended(outcome) => {
                 let raised = match &outcome {
@@ -145,18 +197,19 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                     call,
                     outcome: outcome.clone(),
                     is_copy: finished.is_copy,
+                    is_refused: false,
                     started_at: finished.started_at,
                     ended_at: (self.clock)().to_string(),
                 });
                 run.journal.buffer(entry).await?;
-                Ok(Ok(outcome))
+                Ok(Came::Ended(outcome))
             }
-            Made::Pending(name) => Ok(Err(PendingCall {
+            Made::Pending(name) => Ok(Came::Pending(PendingCall {
                 number: i32::try_from(call.number).unwrap_or(i32::MAX),
                 tool: call.tool,
                 run: name,
             })),
-            Made::Unknown(why) => Err(Halt::Stop(unknown(&call, &why))),
+            Made::Unknown(why) => Ok(Came::Unknown(call, why)),
             Made::Blocked {
                 message,
                 needs_person,
@@ -171,7 +224,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                     run.journal.buffer(Entry::Withdrawn(call)).await?;
                 }
                 let outcome = self.blocked(progress, category, message);
-                Err(Halt::Blocked(Box::new(outcome)))
+                Ok(Came::Blocked(Box::new(outcome)))
             }
         }
     }

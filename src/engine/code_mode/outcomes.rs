@@ -5,6 +5,7 @@ use codegen_interpreter as interpreter;
 use super::journal::MOST_MEBIBYTES;
 use super::tools::Made;
 use crate::code_mode::journal::{Call, Outcome as CallOutcome};
+use crate::pipeline::bounds::cut;
 use crate::pipeline::code_mode::{Stop, StopReason};
 
 /// A call that was made.
@@ -47,16 +48,42 @@ pub(super) fn no_room() -> CallOutcome {
     raised("RuntimeError", message)
 }
 
-/// How a call ends the run whose outcome nobody knows.
-pub(super) fn unknown(call: &Call, why: &str) -> Stop {
+/// Why nobody knows what the calls came to that were in flight when their program was left.
+pub(super) const INTERRUPTED: &str = "what ran the program ended before their outcomes were recorded";
+/// Bytes of a message for the calls whose outcomes nobody knows, so that each has its place in it.
+const UNKNOWN_BYTES: usize = 700;
+
+/// How calls end the run whose outcomes nobody knows, each with why.
+pub(super) fn unknown_outcomes(calls: &[(Call, String)]) -> Stop {
+    let listed = listed(calls);
+    let message = match calls {
+        [(_, why)] => format!(
+            "{listed} was sent and nobody knows what it came to: {why}. Look at the tool's own records. It is not made twice; a tool that \
+             bears it says so with onUnknownOutcome: Retry."
+        ),
+        several => {
+            let mut reasons: Vec<&str> = several.iter().map(|(_, why)| why.as_str()).collect();
+            reasons.dedup();
+            let why = cut(&reasons.join("; "), UNKNOWN_BYTES / 4);
+            format!(
+                "{} calls were sent and nobody knows what they came to: {listed} ({why}). Look at the tools' own records. They are not made \
+                 twice; a tool that bears it says so with onUnknownOutcome: Retry.",
+                several.len()
+            )
+        }
+    };
     Stop {
         reason: StopReason::UnknownOutcome,
-        message: format!(
-            "call {}, {call}, was sent and nobody knows what it came to: {why}. Look at the tool's own records. It is not made twice; a tool that \
-             bears it says so with onUnknownOutcome: Retry.",
-            call.number
-        ),
+        message,
     }
+}
+
+fn listed(calls: &[(Call, String)]) -> String {
+    let bytes = UNKNOWN_BYTES / calls.len().max(1);
+    let calls = calls
+        .iter()
+        .map(|(call, _)| cut(&format!("call {}, {call}", call.number), bytes));
+    calls.collect::<Vec<_>>().join("; ")
 }
 
 /// An outcome as the interpreter takes it.

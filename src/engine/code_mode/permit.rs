@@ -52,6 +52,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             call: call.clone(),
             outcome: outcome.clone(),
             is_copy: false,
+            is_refused: true,
             started_at: now.clone(),
             ended_at: now,
         };

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use super::journal::{self, OpenJournal};
 use super::program::program;
 use super::{CodeModeError, damaged};
-use crate::code_mode::journal::Ended;
+use crate::code_mode::journal::{Call, Ended};
 use crate::ledger::{Entry, Ledger, Prefix, Store, StoreError};
 use crate::pipeline::call::CallKind;
 use crate::pipeline::code_mode::{Answer, Progress, Stage};
@@ -22,6 +22,10 @@ pub(crate) struct Record {
     pub answer: Option<Answer>,
     /// Calls of tools that have ended, by the number of the program.
     pub calls: Vec<(u32, Vec<Ended>)>,
+    /// Calls that were begun and whose outcome nobody has recorded, with the number of the program.
+    pub in_flight: Vec<(u32, Call)>,
+    /// How often the programs have called each tool, also one that has not ended.
+    pub made: BTreeMap<String, u32>,
     /// Calls of the model.
     pub entries: Vec<Entry>,
 }
@@ -37,9 +41,13 @@ pub(crate) async fn record<S: Store>(store: &S, progress: &Progress) -> Result<R
     }
     for attempt in 1..=progress.attempt {
         let journal = OpenJournal::open(store, attempt).await?;
-        record
-            .calls
-            .push((attempt, journal.journal().ended().cloned().collect()));
+        let journal = journal.journal();
+        record.calls.push((attempt, journal.ended().cloned().collect()));
+        let in_flight = journal.in_flight().map(|call| (attempt, call.clone()));
+        record.in_flight.extend(in_flight);
+        for (tool, times) in journal.made_by_tool() {
+            *record.made.entry(tool).or_default() += times;
+        }
     }
     record.entries = Ledger::new(store)
         .entries_of(&[CallKind::Program], progress.sequence)
@@ -68,11 +76,6 @@ pub(crate) async fn documents<S: Store>(
     }
     calls(store, progress, &mut all).await?;
     for attempt in 1..=progress.attempt {
-        // A program that called nothing has no journal.
-        let mut failed = progress.failed.iter();
-        if failed.any(|failed| failed.attempt == attempt && failed.calls == 0) {
-            continue;
-        }
         for segment in 1.. {
             let name = journal::name(attempt, segment);
             let Some(bytes) = store.read(&name).await? else {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use self::world::{World, world};
 use super::{CodeModeError, Made};
 use crate::ledger::{Fault, FaultMoment, MemoryStore, Store as _, StoreError};
-use crate::pipeline::call::CallKind;
+use crate::pipeline::call::{CallKind, FinishReason};
 use crate::pipeline::code_mode::{Answer, Progress, Stage, StopReason};
 
 async fn answer(store: &MemoryStore, progress: &Progress) -> Answer {
@@ -79,6 +79,106 @@ async fn what_is_wrong_with_a_program_costs_no_call_and_is_evidence_for_the_next
     assert_eq!(requests[0].prefix, requests[1].prefix);
 }
 
+#[rstest]
+#[case::printed("v = await rate(2)\nprint(f'it is {v}')", "> it is 4")]
+#[case::assigned("x = await rate(2)", "put the answer in an expression on the last line")]
+#[case::nothing_but_a_comment("# nothing", "it ends without a value")]
+#[case::branches(
+    "if await rate(2) > 1:\n    'big'\nelse:\n    'small'",
+    "it ends without a value"
+)]
+#[case::a_main(
+    "async def main():\n    print(await rate(2))\nif __name__ == '__main__':\n    await main()",
+    "what is printed is no answer"
+)]
+#[tokio::test]
+async fn a_program_that_ends_without_a_value_is_asked_for_again(#[case] first: &str, #[case] words: &str) {
+    let world = world(&[first, "await rate(4)"]);
+    let store = MemoryStore::new();
+    let progress = world.go_on(&store).await.unwrap();
+    assert_eq!(answer(&store, &progress).await.value, Some(json!(8)));
+    let requests = world.script.requests.lock().unwrap();
+    assert_eq!(requests.len(), 2);
+    assert!(
+        requests[1].instruction.contains(words),
+        "{}",
+        requests[1].instruction
+    );
+}
+
+#[tokio::test]
+async fn a_program_without_a_value_whose_call_must_not_be_made_twice_makes_it_once() {
+    let world = world(&["x = await refund(7)", "await refund(7)"]);
+    let store = MemoryStore::new();
+    let progress = world.go_on(&store).await.unwrap();
+    assert_eq!(answer(&store, &progress).await.value, Some(json!(14)));
+    assert_eq!(world.made().len(), 1);
+    assert_eq!(progress.tool_calls, BTreeMap::from([("refund".into(), 1)]));
+}
+
+#[tokio::test]
+async fn a_program_whose_last_expression_is_none_has_none_as_its_answer() {
+    let world = world(&["best = None\nbest"]);
+    let store = MemoryStore::new();
+    let progress = world.go_on(&store).await.unwrap();
+    assert_eq!(answer(&store, &progress).await.text, "None");
+    assert_eq!(world.script.calls(), 1);
+}
+
+#[tokio::test]
+async fn a_coroutine_of_its_own_that_nothing_awaits_costs_no_call_and_is_asked_for_again() {
+    let first = "async def pay():\n    await refund(7)\nt = pay()\nawait rate(1)\n'done'";
+    let world = world(&[first, "await rate(4)"]);
+    let progress = world.go_on(&MemoryStore::new()).await.unwrap();
+    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    assert_eq!(world.made(), ["rate {\"id\":4}"]);
+    let error = &progress.failed[0].error;
+    assert!(error.contains("call of pay is never awaited"), "{error}");
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_model_is_shown_in_its_own_words() {
+    let mut world = world(&[]);
+    world.question.limits.max_retries = 0;
+    world.script = world.script.with_text(
+        CallKind::Program,
+        "I cannot help with that.",
+        FinishReason::Refused,
+    );
+    let stop = world.go_on(&MemoryStore::new()).await.unwrap().stop.unwrap();
+    assert!(
+        stop.message
+            .contains("the reply was a refusal: \"I cannot help with that\"."),
+        "{}",
+        stop.message
+    );
+    assert!(
+        !stop.message.contains("Answer with a program"),
+        "{}",
+        stop.message
+    );
+}
+
+#[tokio::test]
+async fn a_long_text_is_whole_where_json_has_it_and_what_is_missing_of_another_is_named() {
+    let cut = async |program: &str| {
+        let store = MemoryStore::new();
+        let progress = world(&[program]).go_on(&store).await.unwrap();
+        answer(&store, &progress).await.cut
+    };
+    assert_eq!(cut("'x' * 100_000").await, None);
+    let listed = cut("[1] * 100_000").await.unwrap();
+    assert!(
+        listed.contains("cut to 65539 bytes") && listed.contains("answer.json"),
+        "{listed}"
+    );
+    let text = cut("'x' * 9_000_000").await.unwrap();
+    assert!(
+        text.contains("it has 9000000 bytes") && text.contains("the rest is lost"),
+        "{text}"
+    );
+}
+
 #[tokio::test]
 async fn programs_that_keep_failing_end_the_run_with_the_last_fault() {
     let world = world(&["1 / 0"]);
@@ -99,6 +199,7 @@ async fn a_call_that_must_not_be_made_twice_is_not_made_again_by_the_next_progra
     let store = MemoryStore::new();
     let progress = world.go_on(&store).await.unwrap();
     assert_eq!(answer(&store, &progress).await.value, Some(json!(28)));
+    assert_eq!(progress.tool_calls["refund"], 2);
     assert_eq!(
         world.made().len(),
         2,
@@ -184,8 +285,16 @@ async fn more_calls_than_the_limit_are_an_exception() {
     let mut world = world(&["for id in range(60):\n    await rate(id)"]);
     world.question.limits.max_retries = 0;
     let progress = world.go_on(&MemoryStore::new()).await.unwrap();
-    assert!(progress.stop.unwrap().message.contains("limits.maxToolCalls"));
+    assert!(
+        progress
+            .stop
+            .as_ref()
+            .unwrap()
+            .message
+            .contains("limits.maxToolCalls")
+    );
     assert_eq!(world.made().len(), 50);
+    assert_eq!(progress.tool_calls["rate"], 50, "the one beyond was not made");
 }
 
 #[tokio::test]

@@ -44,6 +44,7 @@ async fn a_fault_of_the_source_names_its_line(#[case] code: &str, #[case] kind: 
     "import re\nre.sub('a', lambda found: 'b', 'a')",
     "callable replacement is not yet supported"
 )]
+#[case::an_order_of_sets("{1} <= {1, 2}", "'<=' not supported between instances of 'set' and 'set'")]
 #[case::groupby("import itertools\nitertools.groupby([])", "has no attribute 'groupby'")]
 #[case::field("from dataclasses import field", "cannot import name 'field'")]
 #[case::a_tool_in_map(
@@ -57,6 +58,15 @@ async fn what_the_prompt_says_that_the_interpreter_has_not_it_has_not(
 ) {
     let raised = run(code).await.raised();
     assert!(raised.message.contains(words), "{raised:#?}");
+}
+
+#[tokio::test]
+async fn what_the_prompt_says_that_the_interpreter_does_otherwise_it_does_otherwise() {
+    let code = "[round(2.675, 2), f'{2.675:.2f}', hasattr('', 'upper'), {1}.issubset({1, 2})]";
+    assert_eq!(
+        run(code).await.value(),
+        serde_json::json!([2.68, "2.67", false, true])
+    );
 }
 
 #[tokio::test]

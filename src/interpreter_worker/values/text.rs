@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
+use codegen_interpreter::protocol::Cut;
 use monty_types::MontyObject;
 
 use super::iso;
@@ -29,6 +30,17 @@ pub(crate) fn str_of(value: &MontyObject) -> String {
             let is_whole = write!(text, "{value}").is_ok();
             if is_whole { text.0 } else { with_mark(text.0) }
         }
+    }
+}
+
+/// What is missing of that text of the value.
+pub(crate) fn cut_of(value: &MontyObject, text: &str) -> Option<Cut> {
+    match value {
+        MontyObject::String(whole) => (whole.len() > MOST).then(|| Cut {
+            whole_bytes: u64::try_from(whole.len()).ok(),
+        }),
+        // The mark of a text that is cut has three bytes, and a character of four may not have had room before it.
+        _ => (text.len() >= MOST && text.ends_with("...")).then_some(Cut { whole_bytes: None }),
     }
 }
 
@@ -81,5 +93,19 @@ mod tests {
         let text = str_of(&MontyObject::List(vec![MontyObject::Int(7); 1_000_000]));
         assert!(text.starts_with("[7, 7,") && text.ends_with("..."));
         assert_eq!(text.len(), MOST + 3);
+    }
+
+    #[test]
+    fn of_a_text_that_is_cut_it_is_said_how_long_it_was() {
+        let cut = |value: &MontyObject| cut_of(value, &str_of(value));
+        let whole_bytes = Some(100_000);
+        assert_eq!(
+            cut(&MontyObject::String("x".repeat(100_000))),
+            Some(Cut { whole_bytes })
+        );
+        assert_eq!(cut(&MontyObject::String("x".repeat(MOST - 3) + "...")), None);
+        let list = MontyObject::List(vec![MontyObject::Int(7); 1_000_000]);
+        assert_eq!(cut(&list), Some(Cut { whole_bytes: None }));
+        assert_eq!(cut(&MontyObject::Int(7)), None);
     }
 }

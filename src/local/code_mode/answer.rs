@@ -1,5 +1,6 @@
 //! What came of a question.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -27,6 +28,8 @@ pub(crate) struct Ended {
     pub notices: Vec<String>,
     /// Every reply so far, as `--replay` reads them.
     pub recording: String,
+    /// How often each tool was called without that anybody knows what the calls came to.
+    pub unknown: BTreeMap<String, i32>,
     /// Why it stopped before its end; none where it ended, or waits for something.
     pub stopped: Option<AskError>,
 }

@@ -9,7 +9,7 @@ use crate::local::folder::{RevisionFolder, TaskFolder};
 use crate::pipeline::code_mode::Question;
 
 /// The frozen question in the folder of its state.
-const QUESTION: &str = "question.json";
+pub(crate) const QUESTION: &str = "question.json";
 
 /// A question as it was when it was asked.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::error::{AskError, stopped};
 use crate::api::code_mode::CodeModeRunStatus;
-use crate::code_mode::journal::Ended;
+use crate::code_mode::journal::{Call, Ended};
 use crate::engine::code_mode::record::Record;
 use crate::ledger::{Ledger, Store, export_replies};
 
@@ -16,6 +16,15 @@ struct Line<'a> {
     program: u32,
     #[serde(flatten)]
     ended: &'a Ended,
+}
+
+/// A call that was begun, in the place of what it came to.
+#[derive(Serialize)]
+struct InFlight<'a> {
+    program: u32,
+    #[serde(flatten)]
+    call: &'a Call,
+    outcome: &'static str,
 }
 
 /// The files of a question by name.
@@ -47,7 +56,12 @@ pub(crate) async fn files(
         let program = *program;
         calls.iter().map(move |ended| Line { program, ended })
     });
-    add("journal.jsonl", lines(calls)?);
+    let in_flight = record.in_flight.iter().map(|(program, call)| InFlight {
+        program: *program,
+        call,
+        outcome: "unknown",
+    });
+    add("journal.jsonl", lines(calls)? + &lines(in_flight)?);
     add("replies.jsonl", export_replies(&record.entries));
     add(
         "status.yaml",

@@ -1,5 +1,6 @@
 //! One question on this machine, start to end: freeze, follow, publish.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use super::results::files;
 use super::runs::Runs;
 use crate::api::approval::{AwaitedApproval, QuestionGate};
 use crate::api::code_mode::CodeModeRunStatus;
-use crate::code_mode::journal::Call;
+use crate::code_mode::journal::{Call, Ended as EndedCall};
 use crate::engine::code_mode::clients::{Servers, ToolClients};
 use crate::engine::code_mode::record::{Record, record};
 use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, PULSE, Step};
@@ -38,7 +39,8 @@ use crate::model::AnyModel;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::code_mode::{
-    Progress, Question, StatusContext, conversation, conversation_document, conversation_file, status,
+    Progress, Question, StatusContext, call_hash, conversation, conversation_document, conversation_file,
+    status,
 };
 use crate::pipeline::stage::Category;
 
@@ -127,7 +129,13 @@ pub(crate) async fn ask(
     let record = record(&store, &progress).await?;
     let answer = record.answer.as_ref();
     let said = answer.map(|answer| conversation_file(&conversation(question, answer)));
+    notices.extend(answer.and_then(|answer| answer.cut.clone()));
+    notices.extend(unused(&options.approvals, &progress, &record, &begun.frozen.name));
     let status = status_of(&progress, &record, said.as_deref());
+    let mut unknown = BTreeMap::new();
+    for (_, call) in &record.in_flight {
+        *unknown.entry(call.tool.clone()).or_default() += 1;
+    }
     let files = files(&record, said.as_deref(), &status, &store).await?;
     let edited = begun.folder.publish_with(&files, &runs.files()?)?;
     notices.extend(
@@ -144,6 +152,7 @@ pub(crate) async fn ask(
         answer: record.answer,
         conversation: said,
         code: record.program,
+        unknown,
         stopped: why,
     })
 }
@@ -406,6 +415,24 @@ async fn asked_to_stop(mut stop: Stop, mut calling: watch::Receiver<bool>) {
     let _ = calling.wait_for(|calling| !*calling).await;
 }
 
+/// Hashes that were given and that no call of the question has, recorded or waiting.
+fn unused(approvals: &Approvals, progress: &Progress, record: &Record, uid: &str) -> Vec<String> {
+    let ended = record.calls.iter().flat_map(|(attempt, calls)| {
+        let hash = move |ended: &EndedCall| call_hash(uid, *attempt, &ended.call);
+        calls.iter().map(hash)
+    });
+    let in_flight = record.in_flight.iter();
+    let in_flight = in_flight.map(|(attempt, call)| call_hash(uid, *attempt, call));
+    let decided = progress.approvals.iter().map(|decision| decision.hash.clone());
+    let used: BTreeSet<String> = ended.chain(in_flight).chain(decided).collect();
+    let unused = approvals.calls.keys().filter(|hash| !used.contains(*hash));
+    unused
+        .map(|hash| {
+            format!("no call of this question waited with the hash {hash}: that decision was not used")
+        })
+        .collect()
+}
+
 fn status_of(progress: &Progress, record: &Record, conversation: Option<&[u8]>) -> CodeModeRunStatus {
     let said = conversation.map(conversation_document);
     let awaited = progress.waits.approval.as_ref();
@@ -420,5 +447,11 @@ fn status_of(progress: &Progress, record: &Record, conversation: Option<&[u8]>) 
         code: record.program.as_deref(),
         ..StatusContext::default()
     };
-    status(progress, &[], &around, Timestamp::now())
+    let mut status = status(progress, &[], &around, Timestamp::now());
+    // The state counts those of programs that have ended.
+    let made = record.made.iter();
+    let made = made.map(|(tool, times)| (tool.clone(), i32::try_from(*times).unwrap_or(i32::MAX)));
+    status.tool_calls = made.collect();
+    status.tool_call_count = status.tool_calls.values().sum();
+    status
 }

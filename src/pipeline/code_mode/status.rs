@@ -37,6 +37,9 @@ pub struct Answer {
     pub text: String,
     /// What it printed on the way.
     pub printed: String,
+    /// What is missing of the text; nothing where it is whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<String>,
 }
 
 impl Answer {
@@ -193,12 +196,12 @@ fn said(progress: &Progress, around: &StatusContext<'_>) -> (Kind, String, Strin
             ),
         },
         Stage::Succeeded => {
-            let text = around.answer.map_or("", Answer::text);
-            (
-                Kind::Succeeded,
-                code_mode_reason::ANSWERED.to_owned(),
-                summary(text),
-            )
+            let text = summary(around.answer.map_or("", Answer::text));
+            let message = match around.answer.and_then(|answer| answer.cut.as_ref()) {
+                Some(cut) => format!("{text} ({cut})"),
+                None => text,
+            };
+            (Kind::Succeeded, code_mode_reason::ANSWERED.to_owned(), message)
         }
         Stage::Failed => {
             let (reason, message) = progress

@@ -86,7 +86,8 @@ pub fn request(task: &Task, material: &Material, kind: CallKind) -> Result<Reque
     let mut instruction = instruction(task, material, kind)?;
     if let Some(reason) = material.rejections.last() {
         let tries = material.rejections.len();
-        instruction.push_str(&render("again", context! { tries, reason })?);
+        let is_refusal = reason.starts_with(reply::REFUSAL);
+        instruction.push_str(&render("again", context! { tries, reason, is_refusal })?);
     }
     Ok(Request {
         kind,

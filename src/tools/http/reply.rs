@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
+use crate::tools::json;
 use crate::tools::result_schema::ResultSchema;
 
-/// The value of a successful reply's body: JSON, else text, or null where it is empty. What continues the name of the tool where
-/// it is neither, or not what the schema says.
+/// The value of a successful reply's body: JSON where the server or the schema says so, or where it is an object or a list; else text, or null
+/// where it is empty. What continues the name of the tool where it is neither, or not what the schema says.
 pub(super) fn value(
     content_type: Option<&str>,
     body: &[u8],
@@ -22,14 +23,17 @@ pub(super) fn value(
         )
     })?;
     let as_text = || checked(Value::String(text.to_owned()), schema);
-    match serde_json::from_str(text) {
+    match json::parse(text) {
         Err(error) if is_json(content_type) => {
             Err(format!("replied with what it calls JSON and is none: {error}"))
         }
         Err(_) => as_text(),
-        // `7` may be meant as text: the schema decides.
         Ok(value) if is_json(content_type) => checked(value, schema),
-        Ok(value) => checked(value, schema).or_else(|fault| as_text().map_err(|_| fault)),
+        Ok(value) if value.is_object() || value.is_array() => {
+            checked(value, schema).or_else(|fault| as_text().map_err(|_| fault))
+        }
+        // `7`, `1E5` and `null` are text where nobody says that they are JSON.
+        Ok(value) => as_text().or_else(|_| checked(value, schema)),
     }
 }
 
@@ -61,6 +65,14 @@ mod tests {
     #[case(None, r#"{"a": 1}"#, json!({"a": 1}))]
     #[case(Some("text/plain"), "seven", json!("seven"))]
     #[case(Some("application/json"), "", json!(null))]
+    #[case(Some("application/json"), "7", json!(7))]
+    #[case(Some("application/json"), "null", json!(null))]
+    #[case(Some("text/plain"), "[1]", json!([1]))]
+    #[case(Some("text/plain"), "7", json!("7"))]
+    #[case(None, "12345678901234567890123", json!("12345678901234567890123"))]
+    #[case(Some("application/json"), "{\"id\": 12345678901234567890123}", json!({"id": "12345678901234567890123"}))]
+    #[case(Some("text/plain"), "1.10", json!("1.10"))]
+    #[case(Some("text/plain"), "null", json!("null"))]
     fn a_reply_is_json_or_text_or_null(
         #[case] content_type: Option<&str>,
         #[case] body: &str,
@@ -73,6 +85,8 @@ mod tests {
     fn a_number_in_plain_text_is_text_where_the_schema_says_so() {
         let schema = ResultSchema::new(&json!({"type": "string"})).unwrap();
         assert_eq!(value(Some("text/plain"), b"7", Some(&schema)), Ok(json!("7")));
+        let number = ResultSchema::new(&json!({"type": "number"})).unwrap();
+        assert_eq!(value(Some("text/plain"), b"7.5", Some(&number)), Ok(json!(7.5)));
         let fault = value(Some("application/json"), b"7", Some(&schema)).unwrap_err();
         assert!(
             fault.contains("result schema does not allow: at the top"),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::watch;
@@ -25,6 +26,8 @@ const PASSED_ON: [&str; 8] = [
 ];
 /// Bytes of the end of its standard error that are held; of them the last line is shown, which says in a traceback what was wrong.
 const LONGEST_WORDS: usize = 400;
+/// Bytes of the beginning of a line that is no JSON that are held, of which less is shown.
+const UNREAD_BYTES: usize = 4_096;
 /// Time for what a process said last to arrive.
 const WORDS_DEADLINE: Duration = Duration::from_millis(500);
 
@@ -77,7 +80,11 @@ pub(super) struct Command {
     args: Vec<String>,
     env: Vec<(String, Secret)>,
     redactor: Redactor,
+    unread: Unread,
 }
+
+/// The last line of a process that is no JSON, with why.
+type Unread = Arc<SyncMutex<Option<String>>>;
 
 impl Command {
     pub fn new(name: &str, command: AllowedCommand, env: Vec<(String, Secret)>) -> Result<Self, ToolError> {
@@ -101,7 +108,15 @@ impl Command {
             args: argv.collect(),
             redactor: Redactor::new(values),
             env,
+            unread: Unread::default(),
         })
+    }
+
+    /// The last line that it sent and that is no JSON, with why.
+    pub fn unread(&self) -> Option<String> {
+        let unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
+        let excerpt = |unread: &String| self.redactor.excerpt(unread, LONGEST_WORDS);
+        unread.as_ref().map(excerpt)
     }
 
     pub fn redactor(&self) -> &Redactor {
@@ -137,7 +152,8 @@ impl Command {
         let output = BoundedLines {
             inner: stdout,
             limit: max_bytes,
-            line: 0,
+            line: Vec::new(),
+            unread: Arc::clone(&self.unread),
             exceeded: Arc::clone(&sent_too_much),
         };
         let (group, status) = Group::watch(child).map_err(|error| self.not_started(&error))?;
@@ -294,8 +310,9 @@ impl Words {
 pub(super) struct BoundedLines {
     inner: ChildStdout,
     limit: usize,
-    /// Bytes of the line that is not at its end.
-    line: usize,
+    /// The line that is not at its end.
+    line: Vec<u8>,
+    unread: Unread,
     exceeded: Arc<AtomicBool>,
 }
 
@@ -311,14 +328,36 @@ impl AsyncRead for BoundedLines {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
         let read = &buffer.filled()[before..];
-        let mut lines = read.split(|byte| *byte == b'\n').map(<[u8]>::len);
-        let first = self.line + lines.next().unwrap_or_default();
-        let (longest, last) = lines.fold((first, first), |(longest, _), line| (longest.max(line), line));
-        self.line = last;
-        if longest > self.limit {
-            self.exceeded.store(true, Ordering::Relaxed);
-            buffer.set_filled(before);
+        for part in read.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(part);
+            let is_whole = part.ends_with(b"\n");
+            if self.line.len() - usize::from(is_whole) > self.limit {
+                self.line = Vec::new();
+                self.exceeded.store(true, Ordering::Relaxed);
+                buffer.set_filled(before);
+                break;
+            }
+            if is_whole {
+                let line = std::mem::take(&mut self.line);
+                self.note(&line);
+            }
         }
         Poll::Ready(Ok(()))
+    }
+}
+
+impl BoundedLines {
+    /// Holds a line that is no JSON: the protocol passes over it, and whoever waits in vain is shown it.
+    fn note(&self, line: &[u8]) {
+        let line = line.trim_ascii();
+        let Err(error) = serde_json::from_slice::<Value>(line) else {
+            return;
+        };
+        if line.is_empty() {
+            return;
+        }
+        let start = String::from_utf8_lossy(&line[..line.len().min(UNREAD_BYTES)]);
+        let mut unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
+        *unread = Some(format!("{error}: {start}"));
     }
 }

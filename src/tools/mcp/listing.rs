@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use rmcp::model::{PaginatedRequestParams, Tool};
+use rmcp::model::{
+    ClientRequest, Extensions, ListToolsRequest, ListToolsRequestMethod, PaginatedRequestParams,
+    ServerResult, Tool,
+};
 use rmcp::service::ServiceError;
 use rmcp::{Peer, RoleClient};
 use serde_json::Value;
 
+use super::LONGEST_TEXT;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::redact::Redactor;
 use crate::tools::{ListBound, ToolError};
@@ -116,7 +120,10 @@ pub(super) async fn read(
     let mut seen = BTreeSet::new();
     for _ in 0..MOST_PAGES {
         let page = PaginatedRequestParams::default().with_cursor(cursor);
-        let page = peer.list_tools(Some(page)).await.map_err(Failed::Service)?;
+        let page = match peer.list_tools(Some(page.clone())).await {
+            Ok(page) => page,
+            Err(error) => return Err(unreadable(server, peer, redactor, page, error).await),
+        };
         found.add(page.tools).map_err(Failed::Tools)?;
         let Some(next) = page.next_cursor.filter(|_| !found.is_complete()) else {
             return Ok(found.tools);
@@ -127,6 +134,52 @@ pub(super) async fn read(
         cursor = Some(next);
     }
     Err(Failed::Tools(found.too_long(ListBound::Pages(MOST_PAGES))))
+}
+
+/// Why a list cannot be used. One with a tool that is none is a result of another kind, which is asked for again to say which tool it is.
+async fn unreadable(
+    server: &str,
+    peer: &Peer<RoleClient>,
+    redactor: &Redactor,
+    page: PaginatedRequestParams,
+    error: ServiceError,
+) -> Failed {
+    if !matches!(error, ServiceError::UnexpectedResponse) {
+        return Failed::Service(error);
+    }
+    let request = ListToolsRequest {
+        method: ListToolsRequestMethod,
+        params: Some(page),
+        extensions: Extensions::default(),
+    };
+    let again = peer.send_request(ClientRequest::ListToolsRequest(request)).await;
+    let fault = match &again {
+        Ok(ServerResult::CustomResult(result)) => unreadable_tool(&result.0),
+        _ => None,
+    };
+    let Some(fault) = fault else {
+        return Failed::Service(error);
+    };
+    Failed::Tools(ToolError::Server {
+        server: server.to_owned(),
+        why: format!(
+            "lists a tool that cannot be read, {}: have the server fixed",
+            redactor.excerpt(&fault, LONGEST_TEXT)
+        ),
+        is_transient: false,
+    })
+}
+
+/// The first tool of a list that is none, and why.
+fn unreadable_tool(list: &Value) -> Option<String> {
+    let mut tools = list["tools"].as_array()?.iter().enumerate();
+    tools.find_map(|(place, tool)| {
+        let error = serde_json::from_value::<Tool>(tool.clone()).err()?;
+        Some(match tool["name"].as_str() {
+            Some(name) => format!("`{name}`: {error}"),
+            None => format!("number {}, which has no name: {error}", place + 1),
+        })
+    })
 }
 
 struct Found<'a> {

@@ -3,9 +3,10 @@
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
 use serde_json::Value;
 
+use crate::tools::json::object_or_list;
 use crate::tools::result_schema::ResultSchema;
 
-/// The value, or what continues the name of the tool where there is none.
+/// The value, which of text alone is text unless it is a JSON object or list; or what continues the name of the tool where there is none.
 pub(super) fn value(response: CallToolResponse, schema: Option<&ResultSchema>) -> Result<Value, String> {
     let result = match response {
         CallToolResponse::Complete(result) => result,
@@ -40,7 +41,7 @@ pub(super) fn value(response: CallToolResponse, schema: Option<&ResultSchema>) -
         return Ok(Value::Null);
     }
     let text = texts.join("\n");
-    Ok(serde_json::from_str(&text).unwrap_or(Value::String(text)))
+    Ok(object_or_list(&text).unwrap_or(Value::String(text)))
 }
 
 fn error_text(result: &CallToolResult) -> String {

@@ -82,6 +82,14 @@ impl Connector {
         }
     }
 
+    /// The last line of a server's process that is no JSON, with why.
+    pub fn unread(&self) -> Option<String> {
+        match &self.endpoint {
+            Endpoint::Http(_) => None,
+            Endpoint::Command(command) => command.unread(),
+        }
+    }
+
     async fn connect_over_http(&self, target: &Arc<Target>) -> Result<Session, NoSession> {
         let client = target.client().map_err(NoSession::Client)?.clone();
         // A request of the handshake would wait for its answer as long as the server likes.
@@ -124,7 +132,12 @@ impl Connector {
                 if let Some(fault) = left.fault() {
                     return Err(NoSession::Fault(fault));
                 }
-                let why = process.last_words().await.unwrap_or_else(|| with_causes(&error));
+                let why = if is_of_the_connection(&error) {
+                    process.last_words().await
+                } else {
+                    None
+                };
+                let why = why.unwrap_or_else(|| with_causes(&error));
                 Err(NoSession::Handshake(
                     command.redactor().excerpt(&why, LONGEST_TEXT),
                 ))
@@ -148,6 +161,15 @@ where
     };
     let transport = Counted::new(transport.into_transport(), left.clone());
     serve_client_with_lifecycle(Client, transport, lifecycle).await
+}
+
+/// Whether the handshake ended with its connection, and not by what the server answered.
+fn is_of_the_connection(error: &ClientInitializeError) -> bool {
+    match error {
+        ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. } => true,
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => is_of_the_connection(fallback),
+        _ => false,
+    }
 }
 
 /// The fault of the transport that ended a handshake.

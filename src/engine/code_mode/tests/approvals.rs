@@ -111,6 +111,11 @@ said";
     let expected = "the call refund(id=7) was refused by ada: not now";
     assert_eq!(answer(&store, &progress).await.value, Some(json!(expected)));
     assert_eq!(world.decided.lock().unwrap().len(), 1);
+    assert_eq!(
+        progress.tool_calls.keys().collect::<Vec<_>>(),
+        ["report"],
+        "refused is not made"
+    );
     assert!(!world.made().iter().any(|call| call.starts_with("refund")));
 }
 

@@ -151,13 +151,23 @@ impl World {
         store: &MemoryStore,
         says: impl Fn(&AwaitedCall) -> Option<ApprovalDecision>,
     ) -> Result<Progress, CodeModeError> {
+        self.go_on_through(store, self, says).await
+    }
+
+    /// The same with other tools.
+    pub async fn go_on_through(
+        &self,
+        store: &MemoryStore,
+        tools: &impl ToolCaller,
+        says: impl Fn(&AwaitedCall) -> Option<ApprovalDecision>,
+    ) -> Result<Progress, CodeModeError> {
         let engine = CodeModeEngine {
             question: &self.question,
             uid: UID,
             model: &self.script,
             store,
             interpreter: &self.pool.clone().unwrap_or_else(|| POOL.with(Pool::clone)),
-            tools: self,
+            tools,
             clock: self.clock,
             in_call: &watch::Sender::new(false),
             is_stopped: &|| (self.is_stopped)(self),

@@ -33,7 +33,7 @@ async fn a_command_is_a_server_and_gets_no_keys_of_this_process() {
         tools.iter().map(|tool| tool.read_only).collect::<Vec<_>>(),
         [true, false]
     );
-    assert_eq!(add(&client, LONG).await, Called::Returned(json!(5)));
+    assert_eq!(add(&client, LONG).await, Called::Returned(json!("5")));
     let Called::Returned(names) = client.call(&tools[1], Map::new(), None, LONG).await else {
         panic!("the environment was not returned");
     };
@@ -81,7 +81,7 @@ async fn a_command_that_asks_without_an_end_is_left_and_one_that_waits_for_its_a
         (raised.kind, raised.was_sent),
         (RaisedKind::RuntimeError, Sent::Perhaps)
     );
-    assert_eq!(add(&command("ping"), LONG).await, Called::Returned(json!(5)));
+    assert_eq!(add(&command("ping"), LONG).await, Called::Returned(json!("5")));
 }
 
 #[tokio::test]
@@ -91,6 +91,29 @@ async fn a_command_that_says_nothing_is_left_in_time() {
         (raised.kind, raised.was_sent),
         (RaisedKind::TimeoutError, Sent::Perhaps)
     );
+}
+
+#[rstest]
+#[case::another_number("other_id", &["9999"])]
+#[case::a_tool_that_is_none("no_tool", &["lists a tool that cannot be read, `odd`", "expected a map"])]
+#[tokio::test]
+async fn a_command_that_answers_otherwise_than_the_protocol_says_is_named_with_its_answer(
+    #[case] behaviour: &str,
+    #[case] words: &[&str],
+) {
+    let error = list(&command(behaviour), &[]).await.unwrap_err().to_string();
+    for words in words {
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_command_sends_that_is_no_json_is_quoted_when_its_time_is_over() {
+    let client = command("garbage");
+    let deadline = Instant::now() + Duration::from_secs(3);
+    let error = client.list_tools(&[], deadline).await.unwrap_err().to_string();
+    assert!(error.contains("did not list its tools in time"), "{error}");
+    assert!(error.contains("{no json [redacted:TOKEN]"), "{error}");
 }
 
 #[tokio::test]

@@ -50,6 +50,8 @@ def answer(request):
         version = request["params"]["protocolVersion"]
         return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "tiny", "version": "1"}}
     if method == "tools/list":
+        if BEHAVIOUR == "no_tool":
+            return {"tools": TOOLS + [{"name": "odd", "inputSchema": ["list"]}]}
         return {"tools": TOOLS}
     if method == "tools/call":
         return call(request["params"])
@@ -62,7 +64,12 @@ for line in sys.stdin:
     request = json.loads(line)
     if "id" not in request:
         continue
+    if BEHAVIOUR == "garbage":
+        print("{no json", os.environ["TOKEN"], flush=True)
+        continue
     reply = {"jsonrpc": "2.0", "id": request["id"]}
+    if BEHAVIOUR == "other_id":
+        reply["id"] = 9999
     result = answer(request)
     if result is None:
         reply["error"] = {"code": -32601, "message": "method not found"}

@@ -1,0 +1,3 @@
+# line: 3
+first = (await orders())[0]
+first.total

@@ -1,0 +1,3 @@
+# line: 3
+ids = [1, 2]
+await order(ids)

@@ -1,0 +1,3 @@
+# line: 3
+from datetime import date
+await orders(limit="ten")

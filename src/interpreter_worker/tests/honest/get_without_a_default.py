@@ -1,0 +1,3 @@
+# value: 11
+d = await stock()
+d.get("a") + 1
