@@ -22,6 +22,7 @@ fn phase(files: &[(&str, &str)], commands: &[&str]) -> Phase {
         Judged::Safe(script) => Command {
             script,
             timeout: None,
+            is_before_tests: false,
         },
         other => panic!("{text}: {other:?}"),
     };
