@@ -8,7 +8,7 @@ use crate::pipeline::stage::Category;
 /// Longest pause before infrastructure that failed is tried again.
 pub const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
 /// Longest pause that a server is granted which asks for one.
-pub const LONGEST_PAUSE_ASKED: SignedDuration = SignedDuration::from_hours(1);
+pub const LONGEST_PAUSE_ASKED: SignedDuration = SignedDuration::from_mins(10);
 /// Longest pause before it is checked again whether a person has acted.
 pub const LONGEST_PAUSE_FOR_A_PERSON: SignedDuration = SignedDuration::from_hours(1);
 
