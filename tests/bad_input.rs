@@ -428,7 +428,7 @@ fn a_folder_that_cannot_be_written_is_named() {
     );
     fs::write(folder.path().join("file"), "").unwrap();
     let ended = replay(&folder.path().join("file")).output().unwrap();
-    expect_refusal(&ended, "file/.runs: Not a directory");
+    expect_refusal(&ended, "file is a file, and a folder is needed there");
 }
 
 #[test]
