@@ -4,6 +4,7 @@
 //! replayed from these ([`Session`]), so that a restart knows as much as the process before it.
 
 mod cases;
+mod command;
 mod command_results;
 mod conversation;
 mod policy;
@@ -19,9 +20,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 pub use cases::doubtful;
+pub use command::{Command, Judged};
 pub use conversation::conversation;
 pub use policy::CommandPolicy;
-pub use session::{Command, Judged, MAX_DENIALS, MAX_REPEATS, Pending, Proceeded, Session};
+pub use session::{MAX_DENIALS, MAX_REPEATS, Pending, Proceeded, Session};
 pub use step::{CallResult, CommandResult, CommandRun, EarlyEnd, Step};
 pub use test_result::{build_failed, missing, reported_cases, test_result};
 pub use tools::TOOLS;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
-use super::session::Command;
+use super::command::Command;
 use super::step::{CallResult, CommandResult, CommandRun, EarlyEnd, NO_OUTPUT};
 
 /// Why a command was not run.

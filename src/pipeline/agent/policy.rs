@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::session::Judged;
+use super::command::Judged;
 use crate::command_policy::{Class, Rules, judge};
 
 /// The rules that come with the operator; a test loads them.

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::command::{Command, Judged};
 use super::command_results::command_results;
 use super::conversation::cut;
 use super::room::room;
@@ -31,31 +32,6 @@ const MAX_CALLS: usize = 20;
 /// What is said of the last call of a reply that met its limit.
 const CUT: &str = "Not done: your reply met the limit of output tokens, and this call may lack its end. Call it again with less at a time: \
                    write the first part of a long file, then add the rest with Edit.";
-
-/// What is said of a command line, and what a sandbox is to run for it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Judged {
-    /// It runs in the sandbox, as it was read.
-    Safe(Value),
-    /// It asks for the task's own tests.
-    Tests {
-        /// What runs in the sandbox before them; where it fails, they do not run.
-        before: Option<Value>,
-    },
-    /// It is turned away, for this reason.
-    Denied(String),
-}
-
-/// A command for the sandbox.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Command {
-    /// As the policy read it.
-    pub script: Value,
-    /// Milliseconds that it may take; the sandbox's own limit where there is none.
-    pub timeout: Option<f64>,
-    /// Whether the same call asks for the tests after it.
-    pub is_before_tests: bool,
-}
 
 /// What the present turn waits for.
 #[derive(Clone, Debug, PartialEq)]

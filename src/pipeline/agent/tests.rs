@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::{Value, json};
 
+use super::command::{Command, Judged};
 use super::conversation::{conversation, cut};
-use super::session::{Command, Judged, Pending, Session};
+use super::session::{Pending, Session};
 use super::step::{CallResult, Step};
 use super::workspace::{MAX_BYTES, MAX_FILES, Workspace};
 use crate::pipeline::call::{FinishReason, Reply};
