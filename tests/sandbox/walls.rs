@@ -60,6 +60,8 @@ async fn calls_that_lead_deep_into_the_kernel_do_not_exist() {
     let got = printed(include_str!("walls/calls.py")).await;
     if is_without("filter") {
         assert!(got.contains("unshare"), "{got}");
+        let of_the_kernel = std::fs::read_to_string("/proc/net/protocols").unwrap();
+        assert_eq!(got.contains("AF_VSOCK"), of_the_kernel.contains("VSOCK"), "{got}");
     } else {
         assert_eq!(got, "[] True\n");
     }

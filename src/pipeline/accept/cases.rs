@@ -57,6 +57,5 @@ impl Facts<'_> {
 /// Whether an answer has a value for each line of its case, or needs none: it says that the inputs must be refused, or that they must
 /// not be and the case was wrong about that.
 fn is_whole(case: &Case, answer: &CaseAnswer) -> bool {
-    answer.values.len() == case.expect.len()
-        || answer.values.is_empty() && (answer.refused || answer.refused != case.refused)
+    answer.values.len() == case.expect.len() || answer.values.is_empty() && (answer.refused || case.refused)
 }
