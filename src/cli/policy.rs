@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::args::{PolicyArgs, PolicyFormat};
 use super::command::{TASK_FAILED, USAGE};
 use super::{print, print_as_it_is};
-use crate::command_policy::{Class, Judgement, Outline, Rules, Script, judge};
+use crate::command_policy::{AfterTests, Class, Judgement, Outline, Rules, Script, judge};
 use crate::data::escape;
 
 /// Most bytes of commands that are read at once.
@@ -24,6 +24,8 @@ struct Judged<'a> {
     parsed: Option<Parsed>,
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<Script>,
+    #[serde(skip_serializing_if = "AfterTests::is_empty")]
+    after: AfterTests,
 }
 
 /// What is read of a command.
@@ -49,6 +51,7 @@ impl<'a> Judged<'a> {
             reason: judgement.reason,
             parsed,
             before: judgement.before,
+            after: judgement.after,
         }
     }
 }

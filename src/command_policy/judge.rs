@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::after::{AfterTests, take_after_tests};
 use crate::before::before_tests;
 use crate::denial::Denial;
 use crate::rules::Rules;
@@ -35,45 +36,45 @@ pub struct Judgement {
     /// What is executed before the tests that a command asks for; where it fails, they are not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Script>,
+    /// What is executed after them.
+    #[serde(default, skip_serializing_if = "AfterTests::is_empty")]
+    pub after: AfterTests,
 }
 
 /// Judges a command, and reads it into what is executed.
 #[must_use]
 pub fn judge(command: &str, rules: &Rules) -> Judgement {
-    let judgement = |class, rule, reason, parsed, before| Judgement {
-        class,
+    settled(command, rules).unwrap_or_else(|Denial { rule, reason }| Judgement {
+        class: Class::Denied,
         rule,
         reason,
-        parsed,
-        before,
-    };
-    match settled(command, rules) {
-        Err(Denial { rule, reason }) => judgement(Class::Denied, rule, reason, None, None),
-        Ok(Settled::Tests(rule, reason, before)) => judgement(Class::Intercepted, rule, reason, None, before),
-        Ok(Settled::Safe(rules, script)) => {
-            let reason = "every part of it is listed, and it writes to files of its own alone".to_owned();
-            judgement(Class::Safe, rules, reason, Some(script), None)
-        }
-    }
+        parsed: None,
+        before: None,
+        after: AfterTests::default(),
+    })
 }
 
-/// A command that is not denied.
-enum Settled {
-    /// The rules of its parts, and what is executed.
-    Safe(String, Script),
-    /// The rule that takes it, the reason, and what is executed before the tests.
-    Tests(String, String, Option<Script>),
-}
-
-fn settled(command: &str, rules: &Rules) -> Result<Settled, Denial> {
+fn settled(command: &str, rules: &Rules) -> Result<Judgement, Denial> {
     let mut walk = Walk::new(rules);
-    let script = walk.program(&syntax::parse(command)?)?;
-    match walk.intercepted.take() {
-        Some((rule, reason)) => {
-            let before = before_tests(script.statements, rules)?;
-            let before = before.map(|statements| Script { statements });
-            Ok(Settled::Tests(rule, reason, before))
-        }
-        None => Ok(Settled::Safe(walk.rules_used(), script)),
-    }
+    let Script { mut statements } = walk.program(&syntax::parse(command)?)?;
+    let Some((rule, reason)) = walk.intercepted.take() else {
+        return Ok(Judgement {
+            class: Class::Safe,
+            rule: walk.rules_used(),
+            reason: "every part of it is listed, and it writes to files of its own alone".to_owned(),
+            parsed: Some(Script { statements }),
+            before: None,
+            after: AfterTests::default(),
+        });
+    };
+    let after = take_after_tests(&mut statements);
+    let before = before_tests(statements, rules)?;
+    Ok(Judgement {
+        class: Class::Intercepted,
+        rule,
+        reason,
+        parsed: None,
+        before: before.map(|statements| Script { statements }),
+        after,
+    })
 }

@@ -8,9 +8,11 @@
 
 #![warn(unreachable_pub)]
 
+mod after;
 mod arithmetic;
 mod before;
 mod denial;
+mod effects;
 mod examples;
 mod judge;
 mod options;
@@ -28,6 +30,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use after::AfterTests;
 pub use judge::{Class, Judgement, judge};
 pub use outline::Outline;
 pub use rules::{Rules, RulesError};

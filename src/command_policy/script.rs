@@ -5,7 +5,7 @@ mod word;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use commands::{commands, commands_within};
+pub(crate) use commands::{commands, commands_of, commands_within};
 pub use word::{Argument, Expression, Part};
 
 /// A command as it was judged.
@@ -23,6 +23,14 @@ pub struct Statement {
     /// Those after it, which bind to the left.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rest: Vec<Next>,
+}
+
+impl Statement {
+    /// Its pipelines, in order.
+    pub(crate) fn pipelines(&self) -> impl Iterator<Item = &Pipeline> {
+        let rest = self.rest.iter().map(|next| &next.pipeline);
+        std::iter::once(&self.first).chain(rest)
+    }
 }
 
 /// A pipeline that runs depending on the status so far.
@@ -55,6 +63,24 @@ pub struct Pipeline {
     pub timed: bool,
     /// The commands, at least one.
     pub commands: Vec<Command>,
+}
+
+impl Pipeline {
+    /// `true` or `false`.
+    pub(crate) fn constant(succeeds: bool) -> Self {
+        let call = BuiltinCall {
+            name: if succeeds { Builtin::True } else { Builtin::False },
+            arguments: Vec::new(),
+        };
+        Self {
+            negated: false,
+            timed: false,
+            commands: vec![Command {
+                run: Run::Builtin(call),
+                redirections: Vec::new(),
+            }],
+        }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

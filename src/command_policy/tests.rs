@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::script::{After, Argument, Pipeline, Run, Statement};
 use crate::{Class, Outline, Rules, RulesError, Script, judge};
 
+mod beside_tests;
 mod corpora;
 mod execution;
 mod machine;
@@ -99,96 +99,6 @@ fn a_script_is_plain_data() {
     }]});
     assert_eq!(printed, expected);
     assert_eq!(serde_json::from_value::<Script>(printed).unwrap(), script);
-}
-
-/// What is executed before the tests, as bash would write it with the names of programs alone.
-#[rstest]
-#[case::edit("sed -i 's/a/b/' solution.py && pytest", "sed -i s/a/b/ solution.py")]
-#[case::lines("cat > solution.py <<'EOF'\nx = 1\nEOF\npython -m pytest -q", "cat; true")]
-#[case::list("echo numpy > packages.txt; pytest -q 2>&1 | tail -3", "echo numpy; true")]
-#[case::run(
-    "cd /sandbox && python solution.py --a 1; cat /var/outputs/x; pytest",
-    "cd /sandbox && python solution.py --a 1; cat /var/outputs/x; true"
-)]
-#[case::bound_to_all_before("ls; rm a || mkdir b && pytest && echo ok", "ls; rm a || mkdir b")]
-#[case::condition("[ -f solution.py ] && pytest", "[ -f solution.py ]")]
-#[case::shell("cd /sandbox && bash -c 'rm a; pytest' | tail", "cd /sandbox && (rm a; true)")]
-#[case::group("{ rm a && pytest -q; } 2>&1 | tail -1", "(rm a)")]
-fn what_comes_before_the_tests_is_executed_before_them(#[case] text: &str, #[case] expected: &str) {
-    let judged = judge(text, &RULES);
-    assert_eq!(
-        (judged.class, judged.parsed),
-        (Class::Intercepted, None),
-        "{}",
-        judged.reason
-    );
-    assert_eq!(as_text(&judged.before.unwrap().statements), expected);
-}
-
-fn as_text(statements: &[Statement]) -> String {
-    let pipeline = |pipeline: &Pipeline| {
-        let texts = |call: &[Argument]| {
-            call.iter()
-                .map(|text| text.text().unwrap().to_owned())
-                .collect::<Vec<_>>()
-        };
-        match &pipeline.commands[0].run {
-            Run::Program(call) => [vec![call.program.name.clone()], texts(&call.arguments)]
-                .concat()
-                .join(" "),
-            Run::Builtin(call) => {
-                let name = json!(call.name).as_str().unwrap().to_owned();
-                [vec![name], texts(&call.arguments)].concat().join(" ")
-            }
-            Run::Group(body) | Run::Subshell(body) | Run::Shell(body) => format!("({})", as_text(body)),
-            other => panic!("{other:?}"),
-        }
-    };
-    let statement = |statement: &Statement| {
-        let rest = statement.rest.iter().map(|next| {
-            let sign = if next.after == After::Success { "&&" } else { "||" };
-            format!(" {sign} {}", pipeline(&next.pipeline))
-        });
-        pipeline(&statement.first) + &rest.collect::<String>()
-    };
-    statements.iter().map(statement).collect::<Vec<_>>().join("; ")
-}
-
-#[rstest]
-#[case("pytest")]
-#[case("cd /sandbox && PYTHONPATH=. pytest -q 2>&1 | tee log.txt | tail -5; echo \"exit: $?\"")]
-#[case("echo testing; true && (cd /sandbox; pytest) > log.txt 2>&1; cat log.txt")]
-#[case("x=$(pytest 2>/dev/null); echo \"$x\" | grep FAILED || true")]
-#[case("cd /sandbox || pytest")]
-#[case("pytest | sort | uniq -c | sed -n 1,3p")]
-fn nothing_is_executed_before_the_tests_that_nobody_would_miss(#[case] text: &str) {
-    let judged = judge(text, &RULES);
-    assert_eq!(
-        (judged.class, judged.before),
-        (Class::Intercepted, None),
-        "{}",
-        judged.reason
-    );
-}
-
-#[rstest]
-#[case("pytest && python solution.py", "after the tests")]
-#[case("pytest; sed -i s/a/b/ solution.py", "after the tests")]
-#[case("pytest; echo numpy > packages.txt", "after the tests")]
-#[case("(pytest && rm a)", "after the tests")]
-#[case("pytest | python read.py", "only filters")]
-#[case("rm a | pytest", "only filters")]
-#[case("if pytest; then rm a; fi", "by themselves")]
-#[case("for i in 1 2; do sed -i s/1/2/ a; pytest; done", "after the tests")]
-#[case("while read -r line; do sed -i s/1/2/ a; pytest; done < a", "by themselves")]
-#[case("echo \"$(rm a; pytest)\"", "by themselves")]
-#[case("python solution.py || pytest", "||")]
-#[case("cd /sandbox || (rm a && pytest)", "||")]
-#[case("sed -i s/a/b/ /etc/passwd && pytest", "/etc/passwd")]
-fn what_would_not_run_beside_the_tests_is_denied(#[case] text: &str, #[case] why: &str) {
-    let judged = judge(text, &RULES);
-    assert_eq!((judged.class, judged.before), (Class::Denied, None));
-    assert!(judged.reason.contains(why), "{}", judged.reason);
 }
 
 #[rstest]
@@ -344,6 +254,6 @@ proptest! {
         prop_assert!(outline.is_some() || judged.class == Class::Denied);
         prop_assert!(!judged.reason.is_empty());
         prop_assert_eq!(judged.parsed.is_some(), judged.class == Class::Safe);
-        prop_assert!(judged.before.is_none() || judged.class == Class::Intercepted);
+        prop_assert!(judged.before.is_none() && judged.after.is_empty() || judged.class == Class::Intercepted);
     }
 }

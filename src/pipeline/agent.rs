@@ -20,11 +20,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 pub use cases::doubtful;
-pub use command::{Command, Judged};
+pub use command::{AroundTests, Command, Judged, Then};
 pub use conversation::conversation;
 pub use policy::CommandPolicy;
 pub use session::{MAX_DENIALS, MAX_REPEATS, Pending, Proceeded, Session};
-pub use step::{CallResult, CommandResult, CommandRun, EarlyEnd, Step};
+pub use step::{CallResult, CommandResult, CommandRun, EarlyEnd, INTERCEPTED, Step};
 pub use test_result::{build_failed, missing, reported_cases, test_result};
 pub use tools::TOOLS;
 pub use workspace::{MAX_BYTES, MAX_FILES, PACKAGES, SOLUTION, TESTS, WORKSPACE, Workspace};

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use codegen_operator::pipeline::agent::{Command, CommandPolicy, CommandRun, Judged, Workspace};
+use codegen_operator::pipeline::agent::{Command, CommandPolicy, CommandRun, Judged, Then, Workspace};
 use codegen_operator::pipeline::sandbox::{CommandsPhase, LimitKind, Phase, PhaseEnd, PhaseReport};
 
 use crate::support::{job, run, run_one};
@@ -22,7 +22,7 @@ fn phase(files: &[(&str, &str)], commands: &[&str]) -> Phase {
         Judged::Safe(script) => Command {
             script,
             timeout: None,
-            is_before_tests: false,
+            then: Then::Nothing,
         },
         other => panic!("{text}: {other:?}"),
     };

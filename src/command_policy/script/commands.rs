@@ -1,11 +1,18 @@
 //! Every command of a script, those within others included.
 
-use super::{Argument, Command, Part, Run, Statement, Target};
+use super::{Argument, Command, Part, Pipeline, Run, Statement, Target};
 
 /// The commands of these statements, each before those within it.
 pub(crate) fn commands(statements: &[Statement]) -> Vec<&Command> {
     let mut found = Vec::new();
     of_statements(statements, &mut found);
+    found
+}
+
+/// The commands of a pipeline, each before those within it.
+pub(crate) fn commands_of(pipeline: &Pipeline) -> Vec<&Command> {
+    let mut found = Vec::new();
+    of_pipeline(pipeline, &mut found);
     found
 }
 
@@ -17,13 +24,14 @@ pub(crate) fn commands_within(command: &Command) -> Vec<&Command> {
 }
 
 fn of_statements<'s>(statements: &'s [Statement], found: &mut Vec<&'s Command>) {
-    for statement in statements {
-        let rest = statement.rest.iter().map(|next| &next.pipeline);
-        for pipeline in std::iter::once(&statement.first).chain(rest) {
-            for command in &pipeline.commands {
-                of_command(command, found);
-            }
-        }
+    for pipeline in statements.iter().flat_map(Statement::pipelines) {
+        of_pipeline(pipeline, found);
+    }
+}
+
+fn of_pipeline<'s>(pipeline: &'s Pipeline, found: &mut Vec<&'s Command>) {
+    for command in &pipeline.commands {
+        of_command(command, found);
     }
 }
 

@@ -45,7 +45,12 @@ fn started(judged: &Judgement) -> BTreeSet<String> {
         }
     }
     let mut names = BTreeSet::new();
-    let executed = judged.parsed.as_ref().or(judged.before.as_ref());
+    let executed = [
+        &judged.parsed,
+        &judged.before,
+        &judged.after.passed,
+        &judged.after.failed,
+    ];
     walk(&serde_json::to_value(executed).unwrap(), &mut names);
     names
 }

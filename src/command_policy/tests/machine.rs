@@ -14,7 +14,7 @@ pub(super) struct Machine {
 }
 
 /// How a command ended, and what it wrote and left.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Outcome {
     pub(super) status: i64,
     pub(super) output: String,
@@ -111,7 +111,7 @@ impl Machine {
     }
 
     /// Files below a folder, with their text.
-    fn files(&self) -> Vec<(String, String)> {
+    pub(super) fn files(&self) -> Vec<(String, String)> {
         fn walk(folder: &Path, top: &Path, found: &mut Vec<(String, String)>) {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();

@@ -9,8 +9,8 @@ use brush_parser::ast::{
 use super::Walk;
 use super::folders::Folders;
 use super::programs::built_in;
-use crate::before;
 use crate::denial::Denial;
+use crate::effects;
 use crate::paths::{HOME, absolute, is_folder_of_ours};
 use crate::scope::{Content, Scope};
 use crate::script::{Argument, Builtin, BuiltinCall, Command, Redirection, Run};
@@ -64,7 +64,7 @@ impl Walk<'_> {
                 let before = self.interceptions;
                 let (mut run, folders) = self.named(name, rest, assigned, &redirections, scope)?;
                 if self.interceptions > before {
-                    before::mark(&mut run);
+                    effects::mark(&mut run);
                 }
                 (run, redirections, folders)
             }

@@ -10,8 +10,8 @@ use crate::pipeline::accept::{
     AcceptedWorkspace, accept_workspace, packages_of_acceptance_tests, workspace_packages,
 };
 use crate::pipeline::agent::{
-    AgentProgress, CallResult, Next, Pending, Session, Step, build_failed, doubtful, missing, reported_cases,
-    test_result,
+    AgentProgress, CallResult, Judged, Next, Pending, Session, Step, build_failed, doubtful, missing,
+    reported_cases, test_result,
 };
 use crate::pipeline::progress::Progress;
 use crate::pipeline::prompts::Material;
@@ -112,7 +112,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 }
             };
             let times = tested.take_if(|_| matches!(answer, Answer::Tests(_)));
-            answer.take(session, &mut step, times.unwrap_or((now, now)));
+            let judge = |command: &str| self.class_of(command);
+            answer.take(session, &mut step, &judge, times.unwrap_or((now, now)));
         }
     }
 
@@ -239,18 +240,28 @@ enum Answer {
 }
 
 impl Answer {
-    fn take(self, session: &mut Session, step: &mut Step, (began, ended): (Timestamp, Timestamp)) {
-        let mut answer = |class: &str, result| {
-            let result = CallResult {
-                class: class.to_owned(),
-                started_at: began,
-                ..CallResult::at_once("Bash", result, ended)
-            };
-            step.results.push(session.answer(result));
+    fn take(
+        self,
+        session: &mut Session,
+        step: &mut Step,
+        judge: &dyn Fn(&str) -> Judged,
+        (began, ended): (Timestamp, Timestamp),
+    ) {
+        let result = |result| CallResult {
+            started_at: began,
+            ..CallResult::at_once("Bash", result, ended)
         };
         match self {
-            Self::Commands(count, why) => (0..count).for_each(|_| answer("Safe", Err(why.clone()))),
-            Self::Tests(result) => answer("Intercepted", result),
+            Self::Commands(count, why) => {
+                for _ in 0..count {
+                    let result = CallResult {
+                        class: "Safe".to_owned(),
+                        ..result(Err(why.clone()))
+                    };
+                    step.results.push(session.answer(result));
+                }
+            }
+            Self::Tests(tests) => step.results.push(session.answer_tests(result(tests), judge)),
             Self::Note(note) => {
                 session.say(&note);
                 step.note = note;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::engine::agent::step_name;
 use crate::engine::{EngineError, damaged};
 use crate::ledger::{Entry, Message, Role, Store};
-use crate::pipeline::agent::{CallResult, Session, Step, Workspace};
+use crate::pipeline::agent::{CallResult, INTERCEPTED, Session, Step, Workspace};
 use crate::pipeline::call::CallKind;
 use crate::pipeline::conversation::ToolCall;
 use crate::pipeline::progress::Progress;
@@ -79,7 +79,7 @@ fn failure(result: &CallResult) -> Option<&'static str> {
     match (result.is_error, result.class.as_str(), result.exit) {
         (false, ..) => None,
         (true, "Denied", _) => Some("Denied"),
-        (true, "Intercepted", _) => Some("TestsFailed"),
+        (true, INTERCEPTED, None) => Some("TestsFailed"),
         (true, "Safe", None) => Some("NotRun"),
         (true, _, Some(0)) => Some("LimitHit"),
         (true, _, Some(_)) => Some("ExitCode"),

@@ -19,7 +19,7 @@ use crate::pipeline::status::{StatusContext, status};
 use crate::pipeline::task::Task;
 use crate::pipeline::test_support::task;
 
-mod before_tests;
+mod beside_tests;
 mod cases;
 mod ends;
 mod kills;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
-use super::command::Command;
+use super::command::{Command, Then};
 use super::step::{CallResult, CommandResult, CommandRun, EarlyEnd, NO_OUTPUT};
 
 /// Why a command was not run.
@@ -49,10 +49,11 @@ pub(super) fn command_results(
             }
         }
         let is_error = tells || done.is_none_or(CommandResult::has_failed);
-        let is_before_tests = commands[index].is_before_tests;
-        if is_error && is_before_tests {
+        let then = commands[index].then;
+        if is_error && then != Then::Nothing {
             text.push_str(NOT_TESTED);
         }
+        let ended_itself = !tells && done.is_some_and(CommandResult::ended_itself);
         let (started_at, finished_at) = done.and_then(CommandResult::times).unwrap_or((began, now));
         CallResult {
             tool: "Bash".to_owned(),
@@ -60,7 +61,11 @@ pub(super) fn command_results(
             class: "Safe".to_owned(),
             text,
             is_error,
-            is_partial: is_before_tests && !is_error,
+            is_partial: match then {
+                Then::Nothing => false,
+                Then::Tests => !is_error,
+                Then::TestsOrCommand => ended_itself,
+            },
             exit: done.filter(|done| !done.interrupted).map(|done| done.exit),
             bytes: done.map_or(0, |done| done.bytes),
             started_at,

@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::command::Judged;
-use crate::command_policy::{Class, Rules, judge};
+use serde_json::json;
+
+use super::command::{AroundTests, Judged};
+use crate::command_policy::{Class, Rules, Script, judge};
 
 /// The rules that come with the operator; a test loads them.
 static RULES: LazyLock<Option<Rules>> = LazyLock::new(|| Rules::shipped().ok());
@@ -34,10 +36,14 @@ impl CommandPolicy {
             );
         };
         let judgement = judge(command, rules);
-        let before = judgement.before.map(|script| serde_json::json!(script));
+        let value = |script: Script| json!(script);
         match (judgement.class, judgement.parsed) {
-            (Class::Safe, Some(script)) => Judged::Safe(serde_json::json!(script)),
-            (Class::Intercepted, _) => Judged::Tests { before },
+            (Class::Safe, Some(script)) => Judged::Safe(value(script)),
+            (Class::Intercepted, _) => Judged::Tests(AroundTests {
+                before: judgement.before.map(value),
+                passed: judgement.after.passed.map(value),
+                failed: judgement.after.failed.map(value),
+            }),
             (Class::Safe | Class::Denied, _) => Judged::Denied(judgement.reason),
         }
     }

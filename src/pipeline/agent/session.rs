@@ -7,11 +7,11 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::command::{Command, Judged};
+use super::command::{Command, Judged, Part, Then};
 use super::command_results::command_results;
 use super::conversation::cut;
 use super::room::room;
-use super::step::{CallResult, CommandRun, EarlyEnd, Step};
+use super::step::{CallResult, CommandRun, EarlyEnd, INTERCEPTED, NO_OUTPUT, Step};
 use super::tools::{Bash, Files, ToolUse};
 use super::workspace::{PACKAGES, SOLUTION, Workspace};
 use crate::pipeline::call::{FinishReason, Reply};
@@ -98,8 +98,8 @@ struct Turn {
     sequence: u32,
     reply: Reply,
     results: Vec<CallResult>,
-    /// What came before the tests that the next call asks for, where it ran.
-    before_tests: Option<CallResult>,
+    /// What the parts of the next call that are over came to together, where it asks for tests.
+    earlier: Option<CallResult>,
     note: String,
 }
 
@@ -196,7 +196,7 @@ impl Session {
             sequence,
             reply,
             results: Vec::new(),
-            before_tests: None,
+            earlier: None,
             note: String::new(),
         });
     }
@@ -241,12 +241,24 @@ impl Session {
     pub fn answer(&mut self, mut result: CallResult) -> CallResult {
         let whole = u64::try_from(result.text.len()).unwrap_or(u64::MAX);
         result.bytes = result.bytes.max(whole);
-        let before = self.open.as_mut().and_then(|turn| turn.before_tests.take());
-        if let Some(before) = before {
-            result = before.followed_by(result);
+        let earlier = self.open.as_mut().and_then(|turn| turn.earlier.take());
+        if let Some(earlier) = earlier {
+            result = earlier.followed_by(result);
         }
         result.text = cut(&result.text, room(self.recorded));
         self.settle(result)
+    }
+
+    /// What the tests came to that the turn's next call asks for.
+    pub fn answer_tests(&mut self, mut result: CallResult, judge: &dyn Fn(&str) -> Judged) -> CallResult {
+        INTERCEPTED.clone_into(&mut result.class);
+        let call = self.open.as_ref().and_then(Turn::next_call);
+        if let Some(Ok(ToolUse::Bash(bash))) = call.map(ToolUse::of)
+            && let Judged::Tests(around) = judge(&bash.command)
+        {
+            result.is_partial = matches!(around.part_after(Some(&result)), Part::Command(..));
+        }
+        self.answer(result)
     }
 
     /// What the turn's next call came to, as it is recorded.
@@ -259,7 +271,7 @@ impl Session {
         if result.is_partial {
             self.open
                 .iter_mut()
-                .for_each(|turn| turn.before_tests = Some(result.clone()));
+                .for_each(|turn| turn.earlier = Some(result.clone()));
             return result;
         }
         let found = self.files.workspace.hash();
@@ -273,7 +285,7 @@ impl Session {
             &[&call.name, &call.input.to_string(), &found, &result.text],
         );
         if let Some(turn) = &mut self.open {
-            turn.before_tests = None;
+            turn.earlier = None;
             turn.results.push(result.clone());
         }
         self.close();
@@ -320,13 +332,18 @@ impl Session {
                 _ if is_cut => CallResult::at_once(&name, Err(CUT.to_owned()), now),
                 Err(why) => CallResult::at_once(&name, Err(why), now),
                 Ok(ToolUse::Bash(bash)) => match judge(&bash.command) {
-                    Judged::Tests { before } if before.is_none() || turn.before_tests.is_some() => {
-                        return Proceeded {
-                            results,
-                            pending: Pending::Tests,
-                        };
-                    }
-                    Judged::Tests { .. } | Judged::Safe(_) => {
+                    Judged::Tests(around) => match around.part_after(turn.earlier.as_ref()) {
+                        Part::Tests => {
+                            let pending = Pending::Tests;
+                            return Proceeded { results, pending };
+                        }
+                        Part::Command(..) => {
+                            let pending = Pending::Commands(self.commands(judge));
+                            return Proceeded { results, pending };
+                        }
+                        Part::Over => CallResult::at_once(&name, Ok(NO_OUTPUT.to_owned()), now),
+                    },
+                    Judged::Safe(_) => {
                         let pending = Pending::Commands(self.commands(judge));
                         return Proceeded { results, pending };
                     }
@@ -355,22 +372,26 @@ impl Session {
             .filter(|(index, _)| !turn.is_cut(*index))
             .map(|(_, call)| call);
         let calls = calls.skip(turn.results.len());
+        let mut earlier = turn.earlier.as_ref();
         let mut commands = Vec::new();
         for call in calls {
             let Ok(ToolUse::Bash(Bash { command, timeout })) = ToolUse::of(call) else {
                 break;
             };
-            let (script, is_before_tests) = match judge(&command) {
-                Judged::Safe(script) => (script, false),
-                Judged::Tests { before: Some(before) } => (before, true),
-                Judged::Tests { before: None } | Judged::Denied(_) => break,
+            let (script, then) = match judge(&command) {
+                Judged::Safe(script) => (script, Then::Nothing),
+                Judged::Tests(around) => match around.part_after(earlier.take()) {
+                    Part::Command(script, then) => (script, then),
+                    Part::Tests | Part::Over => break,
+                },
+                Judged::Denied(_) => break,
             };
             commands.push(Command {
                 script,
                 timeout,
-                is_before_tests,
+                then,
             });
-            if is_before_tests {
+            if then != Then::Nothing {
                 break;
             }
         }

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// What is said of a command that printed nothing.
 pub(super) const NO_OUTPUT: &str = "(no output)";
 
+/// What the policy says of a call that asks for tests.
+pub const INTERCEPTED: &str = "Intercepted";
+
 /// What one step of a turn came to.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
@@ -65,7 +68,7 @@ pub struct CallResult {
     /// Whether the call failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
-    /// Whether it is what came before the tests that the same call asks for: the call itself has another result.
+    /// Whether it is of a part of a call that asks for tests, what came before them or the tests: the call itself has another result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
     /// Exit code of a command.
@@ -99,19 +102,28 @@ impl CallResult {
         }
     }
 
-    /// What came before tests, followed by what they came to.
+    /// What the earlier parts of a call came to, followed by what the next one does.
     #[must_use]
-    pub(super) fn followed_by(self, tests: Self) -> Self {
+    pub(super) fn followed_by(self, next: Self) -> Self {
         let text = if self.text == NO_OUTPUT {
-            tests.text
+            next.text
+        } else if next.text == NO_OUTPUT {
+            self.text
         } else {
-            format!("{}\n{}", self.text, tests.text)
+            format!("{}\n{}", self.text, next.text)
         };
         Self {
             text,
-            bytes: self.bytes.saturating_add(tests.bytes),
+            bytes: self.bytes.saturating_add(next.bytes),
             started_at: self.started_at,
-            ..tests
+            class: if self.class == INTERCEPTED {
+                self.class
+            } else {
+                next.class
+            },
+            is_error: self.is_error || next.is_error,
+            exit: if self.is_error { self.exit } else { next.exit },
+            ..next
         }
     }
 
@@ -204,6 +216,11 @@ pub struct CommandResult {
 impl CommandResult {
     pub(super) const fn has_failed(&self) -> bool {
         self.exit != 0 || self.timed_out || self.interrupted
+    }
+
+    /// Whether nothing ended it before it was over.
+    pub(super) const fn ended_itself(&self) -> bool {
+        !self.timed_out && !self.interrupted
     }
 
     /// When it began and ended, where the sandbox says so.

@@ -1,4 +1,5 @@
 mod command_results;
+mod parts_of_a_call;
 
 use std::collections::BTreeMap;
 
@@ -6,10 +7,10 @@ use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::command::{Command, Judged};
+use super::command::{AroundTests, Command, Judged, Then};
 use super::conversation::{conversation, cut};
 use super::session::{Pending, Session};
-use super::step::{CallResult, Step};
+use super::step::Step;
 use super::workspace::{MAX_BYTES, MAX_FILES, Workspace};
 use crate::pipeline::call::{FinishReason, Reply};
 use crate::pipeline::conversation::{Exchange, ToolCall, ToolResult};
@@ -18,10 +19,17 @@ use crate::pipeline::sandbox::CommandsPhase;
 /// A policy of two commands.
 fn judge(command: &str) -> Judged {
     match command {
-        "pytest" => Judged::Tests { before: None },
-        "make && pytest" => Judged::Tests {
+        "pytest" => Judged::Tests(AroundTests::default()),
+        "make && pytest && run; ls" => Judged::Tests(AroundTests {
             before: Some("make".into()),
-        },
+            passed: Some("run; ls".into()),
+            failed: Some("ls".into()),
+        }),
+        "make && pytest && run" => Judged::Tests(AroundTests {
+            before: Some("make".into()),
+            passed: Some("run".into()),
+            failed: None,
+        }),
         "curl" => Judged::Denied("There is no network.".to_owned()),
         command => Judged::Safe(command.into()),
     }
@@ -32,7 +40,7 @@ fn asked(count: usize) -> Vec<Command> {
     let command = Command {
         script: "ls".into(),
         timeout: None,
-        is_before_tests: false,
+        then: Then::Nothing,
     };
     vec![command; count]
 }
@@ -252,40 +260,6 @@ fn commands_in_a_row_are_one_sandbox_and_what_is_turned_away_ends_the_row() {
         session.proceed(&judge, Timestamp::UNIX_EPOCH).pending,
         Pending::Tests
     );
-}
-
-#[test]
-fn a_row_of_commands_ends_with_what_comes_before_the_tests_and_the_call_stays_open_for_them() {
-    let command = |command: &str| ("Bash", json!({"command": command}));
-    let calls = [command("ls"), command("make && pytest"), command("ls")];
-    let (mut session, mut replayed) = (Session::default(), Session::default());
-    session.begin(2, reply(&calls));
-    replayed.begin(2, reply(&calls));
-    let Pending::Commands(commands) = session.proceed(&judge, Timestamp::UNIX_EPOCH).pending else {
-        panic!("commands come first")
-    };
-    let ends: Vec<bool> = commands.iter().map(|command| command.is_before_tests).collect();
-    assert_eq!(ends, [false, true]);
-    let run = json!({"results": [{"exit": 0}, {"exit": 0, "output": "made"}]});
-    let run = serde_json::from_value(run).unwrap();
-    let step = session.ran(run, &commands, None, Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
-    assert_eq!((step.results.len(), step.calls().count()), (2, 1));
-    let recorded: Step = serde_json::from_value(json!(step)).unwrap();
-    replayed.take(&recorded);
-    for session in [&mut session, &mut replayed] {
-        assert_eq!(
-            session.proceed(&judge, Timestamp::UNIX_EPOCH).pending,
-            Pending::Tests
-        );
-        let tests = CallResult::at_once("Bash", Ok("2 passed".to_owned()), Timestamp::UNIX_EPOCH);
-        let result = session.answer(tests);
-        assert_eq!(
-            (result.text.as_str(), result.bytes, result.is_partial),
-            ("made\n2 passed", 12, false)
-        );
-        let pending = session.proceed(&judge, Timestamp::UNIX_EPOCH).pending;
-        assert!(matches!(pending, Pending::Commands(commands) if commands.len() == 1));
-    }
 }
 
 #[test]
@@ -525,7 +499,7 @@ fn a_command_has_a_second_at_least_and_its_report_comes_with_its_pod(
     let command = Command {
         script: "ls".into(),
         timeout: Some(asked),
-        is_before_tests: false,
+        then: Then::Nothing,
     };
     let phase = json!(CommandsPhase::new(&Workspace::default(), &[command]));
     assert_eq!(
