@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::client::{Registry, all_bytes, answered, retried};
 use super::error::RegistryError;
-use super::failure::Failure;
 use super::layer::layer;
 use super::layout::{Descriptor, LARGEST_CONFIG, MANIFEST_OR_INDEX, OCI_MANIFEST};
 use super::manifest::{self, Addition, Small};
@@ -114,23 +113,6 @@ impl Registry {
         })
     }
 
-    /// Uploads a blob unless it is there; returns the bytes that it took.
-    pub(super) async fn upload_small(&self, target: &Target, blob: &Small) -> Result<u64, RegistryError> {
-        let what = format!("the upload of the blob {}", blob.digest);
-        retried(|| async {
-            let failed = |failure: Failure| target.failed(&what, &failure);
-            let exists = self.wire.has_blob(target, &blob.digest).await;
-            if exists.map_err(failed)? {
-                return Ok(0);
-            }
-            let size = blob.bytes.len() as u64;
-            let content = Body::from(blob.bytes.clone());
-            let pushed = self.wire.put_blob(target, &blob.digest, size, content).await;
-            pushed.map(|()| size).map_err(failed)
-        })
-        .await
-    }
-
     /// Brings a layer of the base into the repository, unless it is there; returns the bytes that it took.
     async fn take_over(
         &self,
@@ -139,18 +121,12 @@ impl Registry {
         base: &Read,
         layer: &Descriptor,
     ) -> Result<u64, RegistryError> {
-        let (digest, size) = (&layer.digest, layer.size);
-        let what = format!("the upload of the blob {digest}");
-        retried(|| async {
-            let failed = |failure: Failure| target.failed(&what, &failure);
-            let exists = self.wire.has_blob(target, digest).await;
-            if exists.map_err(failed)? {
-                return Ok(0);
-            }
+        let digest = &layer.digest;
+        let open = || async move {
             let is_here = base.target.reference.resolve_registry() == target.reference.resolve_registry();
             // A registry that does not mount answers in several ways: then the layer is copied.
             if is_here && let Ok(true) = self.wire.mount_blob(target, &base.target, digest).await {
-                return Ok(0);
+                return Ok(None);
             }
             let read = source.wire.blob(&base.target, digest).await;
             let read = read.map_err(|failure| {
@@ -158,11 +134,9 @@ impl Registry {
                     .failed(&format!("the request for the blob {digest}"), &failure)
             })?;
             // Streamed: layers have gigabytes, and are not held here.
-            let content = Body::wrap_stream(read.bytes_stream());
-            let pushed = self.wire.put_blob(target, digest, size, content).await;
-            pushed.map(|()| size).map_err(failed)
-        })
-        .await
+            Ok(Some(Body::wrap_stream(read.bytes_stream())))
+        };
+        self.upload(target, digest, layer.size, open).await
     }
 
     /// A blob of at most `most` bytes, compared with its digest.

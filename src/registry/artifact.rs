@@ -8,14 +8,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::FutureExt as _;
-use reqwest::Body;
 use serde_json::{Value, json};
-use tokio_util::io::ReaderStream;
 
 use super::append::is_owned;
-use super::client::{Pushed, Registry, all_bytes, retried};
+use super::client::{Pushed, Registry, all_bytes};
 use super::error::RegistryError;
-use super::failure::Failure;
 use super::layout::{LARGEST_MANIFEST, MANIFEST_OR_INDEX, OCI_MANIFEST};
 use super::manifest::Small;
 use super::referrer::EMPTY;
@@ -23,8 +20,6 @@ use super::target::Target;
 
 /// Annotation with the name of a file.
 const TITLE: &str = "org.opencontainers.image.title";
-/// Bytes of a file that are read at a time.
-const READ_AT_ONCE: usize = 64 * 1024;
 
 /// Files that belong together.
 #[derive(Clone, Debug)]
@@ -132,7 +127,7 @@ impl Registry {
         for blob in &blobs {
             uploads.push(match blob {
                 Blob::Small(blob) => self.upload_small(&target, blob).boxed(),
-                Blob::OnDisk(file) => self.upload_file(&target, file).boxed(),
+                Blob::OnDisk(file) => self.upload_on_disk(&target, file).boxed(),
             });
         }
         let uploaded_bytes = all_bytes(uploads).await?;
@@ -152,22 +147,9 @@ impl Registry {
         self.authenticate_for_push(&target).await
     }
 
-    /// Uploads a file unless it is there; returns the bytes that it took.
-    async fn upload_file(&self, target: &Target, file: &FileOnDisk) -> Result<u64, RegistryError> {
+    async fn upload_on_disk(&self, target: &Target, file: &FileOnDisk) -> Result<u64, RegistryError> {
         let digest = format!("sha256:{}", file.sha256);
-        let what = format!("the upload of the blob {digest}");
-        retried(|| async {
-            let failed = |failure: Failure| target.failed(&what, &failure);
-            if self.wire.has_blob(target, &digest).await.map_err(failed)? {
-                return Ok(0);
-            }
-            let opened = (file.open)().map_err(|error| failed(error.into()))?;
-            let content = ReaderStream::with_capacity(tokio::fs::File::from_std(opened), READ_AT_ONCE);
-            let content = Body::wrap_stream(content);
-            let pushed = self.wire.put_blob(target, &digest, file.bytes, content).await;
-            pushed.map(|()| file.bytes).map_err(failed)
-        })
-        .await
+        self.upload_file(target, &digest, file.bytes, &*file.open).await
     }
 }
 

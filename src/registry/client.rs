@@ -6,9 +6,7 @@ use backon::{ExponentialBuilder, Retryable as _};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use http::HeaderValue;
-use reqwest::Body;
 use serde::Deserialize;
-use tokio_util::io::ReaderStream;
 
 use super::credentials::Credentials;
 use super::error::RegistryError;
@@ -131,7 +129,7 @@ impl Registry {
             // Before the tag moves: an image without a tag may be collected, and sandboxes still run by its digest.
             self.tag_present_image(&target, &layout.manifest.digest).await?;
         }
-        let uploads = layout.blobs.iter().map(|blob| self.upload(&target, blob));
+        let uploads = layout.blobs.iter().map(|blob| self.upload_blob(&target, blob));
         let uploaded_bytes = all_bytes(uploads).await?;
         let Descriptor { media_type, .. } = &layout.manifest;
         self.put_manifest(&target, media_type, &layout.manifest_bytes)
@@ -175,28 +173,15 @@ impl Registry {
         .await
     }
 
-    /// Uploads a blob unless it is there; returns the bytes that it took.
-    async fn upload(&self, target: &Target, blob: &Blob) -> Result<u64, RegistryError> {
-        let digest = &blob.descriptor.digest;
-        let what = format!("the upload of the blob {digest}");
-        retried(|| async {
-            // Asked first: a Job that was killed has left blobs, and bases are often there already.
-            let exists = self.wire.has_blob(target, digest).await;
-            if exists.map_err(|failure| target.failed(&what, &failure))? {
-                return Ok(0);
-            }
-            let unreadable = |error: std::io::Error| target.failed(&what, &error.into());
-            let mut file = blob.file.try_clone().map_err(unreadable)?;
+    async fn upload_blob(&self, target: &Target, blob: &Blob) -> Result<u64, RegistryError> {
+        let open = || {
+            let mut file = blob.file.try_clone()?;
             // Clones share their position, and a try before this one may have read a part.
-            std::io::Seek::rewind(&mut file).map_err(unreadable)?;
-            let content = Body::wrap_stream(ReaderStream::new(tokio::fs::File::from_std(file)));
-            let size = blob.descriptor.size;
-            let pushed = self.wire.put_blob(target, digest, size, content).await;
-            pushed
-                .map(|()| size)
-                .map_err(|failure| target.failed(&what, &failure))
-        })
-        .await
+            std::io::Seek::rewind(&mut file)?;
+            Ok(file)
+        };
+        let Descriptor { digest, size, .. } = &blob.descriptor;
+        self.upload_file(target, digest, *size, open).await
     }
 
     /// Gives the image that the tag has now a tag of its own, so that a registry's garbage collection leaves its digest.

@@ -17,6 +17,7 @@ mod referrer;
 mod signature;
 mod target;
 mod token;
+mod upload;
 mod wire;
 
 pub(crate) use append::Found;
