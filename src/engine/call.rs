@@ -7,7 +7,6 @@ use futures::future::join;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::api::status::CaseEvidence;
-use crate::data::context::estimate_tokens;
 use crate::ledger::{Entry, Ledger, Store};
 use crate::model::{Model, ModelError};
 use crate::pipeline::accept::{Accepted, AcceptedSource, Refusal, accept};
@@ -25,9 +24,6 @@ use super::data::DataReader;
 use super::event::Event;
 use super::record::Advanced;
 use super::{Engine, EngineError, damaged};
-
-/// Seconds after which a call that another holder started is taken for lost.
-const CALL_DEADLINE_SECONDS: i64 = 120;
 
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Asks the model (or takes the reply that is recorded) and says what the reply comes to. `unwritten` is a state with the intent of
@@ -66,15 +62,16 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let material = self.material(&progress).await?;
         let request = prompts::request(self.task, &material, kind)?;
         // Without a budget there is no call: the next step ends the task for that.
-        let Ok(limit) = budget::allow_call(self.task, &progress, request_tokens(&request)) else {
+        let tokens = request.tokens();
+        let Ok(limit) = budget::allow_call(self.task, &progress, tokens) else {
             return Ok(progress);
         };
         if next_call != NextCall::MayBeMade {
             // In memory alone: another process must take the call for lost.
             self.announced.store(progress.sequence, Ordering::Relaxed);
         }
-        let request = limited(&request, limit);
-        let intent = intent(&request, progress.sequence, request_tokens(&request) + limit, now);
+        let request = request.limited(limit);
+        let intent = Intent::new(&request, progress.sequence, tokens + limit);
         Ok(progress.with_intent(intent))
     }
 
@@ -115,12 +112,12 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         } else {
             progress.with_call_lost()
         };
-        let size = request_tokens(request);
+        let size = request.tokens();
         let limit = match budget::allow_call(self.task, &progress, size) {
             Ok(limit) => limit,
             Err(stop) => return Ok(Answered::Otherwise(progress, Box::new(Outcome::Stopped(stop)))),
         };
-        self.ask(progress, &limited(request, limit), size + limit, unwritten)
+        self.ask(progress, &request.limited(limit), size + limit, unwritten)
             .await
     }
 
@@ -152,7 +149,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     ) -> Result<Answered, EngineError> {
         let (kind, sequence) = (request.kind, progress.sequence);
         let started_at = (self.clock)();
-        let intent = intent(request, sequence, estimate, started_at);
+        let intent = Intent::new(request, sequence, estimate);
         // Announced with the step before, and still the same request: one write less.
         let is_recorded = self.announced.swap(0, Ordering::Relaxed) == sequence
             && progress
@@ -413,31 +410,4 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 enum Answered {
     Reply(Progress, Reply),
     Otherwise(Progress, Box<Outcome>),
-}
-
-/// The request with the output limit that the budget leaves it.
-fn limited(request: &Request, limit: u64) -> Request {
-    Request {
-        max_output_tokens: u32::try_from(limit).unwrap_or(u32::MAX),
-        ..request.clone()
-    }
-}
-
-fn intent(request: &Request, sequence: u32, estimate: u64, now: Timestamp) -> Intent {
-    let deadline = now
-        .checked_add(SignedDuration::from_secs(CALL_DEADLINE_SECONDS))
-        .unwrap_or(now);
-    Intent {
-        kind: request.kind,
-        sequence,
-        request_hash: request_hash(request),
-        estimate,
-        deadline,
-    }
-}
-
-fn request_tokens(request: &Request) -> u64 {
-    estimate_tokens(&request.system)
-        + estimate_tokens(&request.user_message())
-        + estimate_tokens(&request.form())
 }

@@ -1,4 +1,4 @@
-//! Active time: how long a task has worked, and not waited, queued, been suspended or ended.
+//! Active time: how long a task or question has worked, and not waited, queued, been suspended or ended.
 //!
 //! It goes on between the steps, while Pods and builds run, and is written down with every step. What is not written down yet
 //! follows from the moment of the last writing. Clocks may be set and operators may be away in between, so a gap counts for no
@@ -14,14 +14,20 @@ use super::task::Task;
 /// The most that counts of the time between two writings. A running task is recorded more often than that.
 pub const LONGEST_GAP: SignedDuration = SignedDuration::from_mins(10);
 
+/// Seconds of active time up to `now`: those that are written down, and those since the last writing where it is active.
+#[must_use]
+pub fn active_seconds(written: f64, active_since: Option<Timestamp>, now: Timestamp) -> f64 {
+    let gap = active_since.map(|since| now.duration_since(since));
+    // A clock that was set back counts nothing, and the time while no operator ran counts ten minutes at most.
+    let gap = gap.map(|gap| gap.clamp(SignedDuration::ZERO, LONGEST_GAP));
+    written + gap.map_or(0.0, |gap| gap.as_secs_f64())
+}
+
 impl Progress {
     /// Seconds of active time up to `now`.
     #[must_use]
     pub fn active_seconds(&self, now: Timestamp) -> f64 {
-        let gap = self.active_since.map(|since| now.duration_since(since));
-        // A clock that was set back counts nothing, and the time while no operator ran counts ten minutes at most.
-        let gap = gap.map(|gap| gap.clamp(SignedDuration::ZERO, LONGEST_GAP));
-        self.spent.active_seconds + gap.map_or(0.0, |gap| gap.as_secs_f64())
+        active_seconds(self.spent.active_seconds, self.active_since, now)
     }
 
     /// Counts the time up to `now`; from then on the task is active.

@@ -1,9 +1,9 @@
-//! What a task may still spend. Every stop names the limit, what was spent and the last failure.
+//! What a task or question may still spend. Every stop names the limit, what was spent and the last failure.
 
 use jiff::Timestamp;
 
 use super::package_policy::denial;
-use super::progress::Progress;
+use super::progress::{Progress, Spent};
 use super::stage::{Stage, Stop, StopReason};
 use super::task::Task;
 
@@ -13,46 +13,75 @@ pub const MAX_OUTPUT_TOKENS: u64 = 16_384;
 /// Fewer output tokens than this are not worth a call.
 const MIN_OUTPUT_TOKENS: u64 = 256;
 
-/// Whether the active time is spent.
-#[must_use]
-pub fn exhausted(task: &Task, progress: &Progress, now: Timestamp) -> Option<Stop> {
-    let limit = task.limits.deadline_seconds;
-    let spent = progress.active_seconds(now);
-    (spent >= limit).then(|| {
-        stop(
-            progress,
-            "limits.deadline",
-            &format!("{spent:.0} s of {limit:.0} s of active time are spent"),
-        )
+/// A limit that leaves no room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exceeded {
+    /// Its name in the spec.
+    pub limit: &'static str,
+    /// What of it is spent.
+    pub spent: String,
+}
+
+/// Whether active time is left: both in seconds.
+pub fn time_allows(spent: f64, limit: f64) -> Result<(), Exceeded> {
+    if spent < limit {
+        return Ok(());
+    }
+    Err(Exceeded {
+        limit: "limits.deadline",
+        spent: format!("{spent:.0} s of {limit:.0} s of active time are spent"),
     })
 }
 
 /// Whether one more model call is allowed at all.
-pub fn allow_another_call(task: &Task, progress: &Progress) -> Result<(), Stop> {
-    let (spent, limit) = (progress.spent.model_calls, task.limits.max_model_calls);
+pub fn calls_allow(spent: &Spent, limit: u32) -> Result<(), Exceeded> {
+    let spent = spent.model_calls;
     if spent < limit {
         return Ok(());
     }
-    Err(stop(
-        progress,
-        "limits.maxModelCalls",
-        &format!("{spent} of {limit} model calls are made"),
-    ))
+    Err(Exceeded {
+        limit: "limits.maxModelCalls",
+        spent: format!("{spent} of {limit} model calls are made"),
+    })
+}
+
+/// The output limit of a call whose request is estimated at `request` tokens: what the rest of `limit` allows, at most `most`.
+pub fn tokens_allow(spent: &Spent, limit: u64, request: u64, most: u64) -> Result<u64, Exceeded> {
+    let spent = spent.total_tokens();
+    // The estimate of the request counts before it is sent: a call that could not be paid for is not made.
+    let rest = limit.saturating_sub(spent).saturating_sub(request);
+    if rest >= MIN_OUTPUT_TOKENS {
+        return Ok(rest.min(most));
+    }
+    let needed = request + MIN_OUTPUT_TOKENS;
+    Err(Exceeded {
+        limit: "limits.maxTokens",
+        spent: format!("{spent} of {limit} tokens are spent and the next call needs about {needed}"),
+    })
+}
+
+/// Whether the active time is spent.
+#[must_use]
+pub fn exhausted(task: &Task, progress: &Progress, now: Timestamp) -> Option<Stop> {
+    let time = time_allows(progress.active_seconds(now), task.limits.deadline_seconds);
+    time.err().map(|exceeded| stop(progress, &exceeded))
+}
+
+/// Whether one more model call is allowed at all.
+pub fn allow_another_call(task: &Task, progress: &Progress) -> Result<(), Stop> {
+    let calls = calls_allow(&progress.spent, task.limits.max_model_calls);
+    calls.map_err(|exceeded| stop(progress, &exceeded))
 }
 
 /// The output limit of a call whose request is estimated at `request` tokens: what the rest of the budget allows.
 pub fn allow_call(task: &Task, progress: &Progress, request: u64) -> Result<u64, Stop> {
-    let (spent, limit) = (progress.spent.total_tokens(), task.limits.max_tokens);
-    // The estimate of the request counts before it is sent: a call that could not be paid for is not made.
-    let rest = limit.saturating_sub(spent).saturating_sub(request);
-    if rest >= MIN_OUTPUT_TOKENS {
-        return Ok(rest.min(MAX_OUTPUT_TOKENS));
-    }
-    let words = format!(
-        "{spent} of {limit} tokens are spent and the next call needs about {}",
-        request + MIN_OUTPUT_TOKENS
+    let tokens = tokens_allow(
+        &progress.spent,
+        task.limits.max_tokens,
+        request,
+        MAX_OUTPUT_TOKENS,
     );
-    Err(stop(progress, "limits.maxTokens", &words))
+    tokens.map_err(|exceeded| stop(progress, &exceeded))
 }
 
 /// Whether one more build is allowed.
@@ -61,11 +90,11 @@ pub fn allow_build(task: &Task, progress: &Progress) -> Result<(), Stop> {
     if spent < limit {
         return Ok(());
     }
-    Err(stop(
-        progress,
-        "limits.maxBuilds",
-        &format!("{spent} of {limit} builds are made"),
-    ))
+    let exceeded = Exceeded {
+        limit: "limits.maxBuilds",
+        spent: format!("{spent} of {limit} builds are made"),
+    };
+    Err(stop(progress, &exceeded))
 }
 
 /// Whether the limit or rule that stopped the task lets it go on.
@@ -92,7 +121,7 @@ pub fn has_room_again(task: &Task, progress: &Progress, now: Timestamp) -> bool 
     }
 }
 
-fn stop(progress: &Progress, limit: &str, spent: &str) -> Stop {
+fn stop(progress: &Progress, Exceeded { limit, spent }: &Exceeded) -> Stop {
     let last = progress.last_error.as_ref().map_or_else(
         || "Nothing had failed before.".to_owned(),
         |error| format!("Last failure: {error}"),

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::conversation::{Conversation, ToolCall};
 use super::digest::sha256_hex_of_parts;
+use crate::data::context::estimate_tokens;
 
 /// The kinds of call. The name in each request's JSON Schema is the kind, so that any server can distinguish them.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -119,6 +120,21 @@ impl Request {
             // String keys only: writing to memory cannot fail.
             Some(conversation) => serde_json::to_string(conversation).unwrap_or_default(),
             None => self.schema.to_string(),
+        }
+    }
+
+    /// Tokens of what goes out, estimated.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        estimate_tokens(&self.system) + estimate_tokens(&self.user_message()) + estimate_tokens(&self.form())
+    }
+
+    /// The same with an output limit, in tokens.
+    #[must_use]
+    pub fn limited(&self, limit: u64) -> Self {
+        Self {
+            max_output_tokens: u32::try_from(limit).unwrap_or(u32::MAX),
+            ..self.clone()
         }
     }
 }

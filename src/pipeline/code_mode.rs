@@ -30,7 +30,7 @@ pub use progress::{
     AwaitedCall, Failed, PROGRESS_VERSION, Progress, Runs, Stage, Stop, StopReason, UnreadableState, Waits,
 };
 pub use question::{Limits, Question, SourcedTool, ToolOrigin, UnresolvedTool};
-pub use request::{Evidence, limited, request, request_tokens};
+pub use request::{Evidence, request};
 pub use resolve::{ResolveError, messages, model, question};
 pub use reuse::{Adopted, Documents, adopt, reusable_key, reuse_key};
 pub use status::{Answer, StatusContext, status};

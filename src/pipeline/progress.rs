@@ -16,7 +16,7 @@ use crate::api::status::{
 };
 
 use super::agent::AgentProgress;
-use super::call::{CallKind, Usage};
+use super::call::{CallKind, Request, Usage, request_hash};
 use super::stage::{Stage, Stop};
 use super::task::Task;
 
@@ -154,8 +154,19 @@ pub struct Intent {
     pub request_hash: String,
     /// Tokens it may cost: the estimate of the request and its output limit.
     pub estimate: u64,
-    /// When it gives up.
-    pub deadline: Timestamp,
+}
+
+impl Intent {
+    /// Of a request with its output limit, which may cost `estimate` tokens.
+    #[must_use]
+    pub fn new(request: &Request, sequence: u32, estimate: u64) -> Self {
+        Self {
+            kind: request.kind,
+            sequence,
+            request_hash: request_hash(request),
+            estimate,
+        }
+    }
 }
 
 /// A program that is an image in a registry.
@@ -242,6 +253,21 @@ impl Spent {
     pub const fn total_tokens(&self) -> u64 {
         self.tokens.input.saturating_add(self.tokens.output)
     }
+
+    /// Adds a call with a reply.
+    pub const fn add_call(&mut self, usage: Usage) {
+        self.model_calls += 1;
+        self.tokens.input = self.tokens.input.saturating_add(usage.input);
+        self.tokens.output = self.tokens.output.saturating_add(usage.output);
+    }
+
+    /// Adds a call that left no reply and may be billed all the same, by its estimate.
+    pub const fn add_lost_call(&mut self, estimate: u64) {
+        self.lost_calls += 1;
+        self.model_calls += 1;
+        self.lost_tokens = self.lost_tokens.saturating_add(estimate);
+        self.tokens.input = self.tokens.input.saturating_add(estimate);
+    }
 }
 
 impl Progress {
@@ -303,9 +329,7 @@ impl Progress {
     pub fn with_call_answered(mut self, usage: Usage) -> Self {
         self.intent = None;
         self.sequence += 1;
-        self.spent.model_calls += 1;
-        self.spent.tokens.input = self.spent.tokens.input.saturating_add(usage.input);
-        self.spent.tokens.output = self.spent.tokens.output.saturating_add(usage.output);
+        self.spent.add_call(usage);
         self
     }
 
@@ -321,10 +345,7 @@ impl Progress {
     #[must_use]
     pub fn with_call_lost(mut self) -> Self {
         if let Some(intent) = self.intent.take() {
-            self.spent.lost_calls += 1;
-            self.spent.model_calls += 1;
-            self.spent.lost_tokens = self.spent.lost_tokens.saturating_add(intent.estimate);
-            self.spent.tokens.input = self.spent.tokens.input.saturating_add(intent.estimate);
+            self.spent.add_lost_call(intent.estimate);
         }
         self
     }

@@ -9,15 +9,11 @@ use crate::code_mode::ending::never_awaited;
 use crate::code_mode::reply::program_of;
 use crate::ledger::{Ledger, Store};
 use crate::model::{Model, ModelError};
-use crate::pipeline::call::{FinishReason, Reply, Request, request_hash};
-use crate::pipeline::code_mode::{
-    Evidence, Outcome, Progress, Stop, StopReason, allow_call, limited, request, request_tokens,
-};
+use crate::pipeline::call::{FinishReason, Reply, Request};
+use crate::pipeline::code_mode::{Evidence, Outcome, Progress, Stop, StopReason, allow_call, request};
 use crate::pipeline::progress::Intent;
 use crate::pipeline::reply::words_of_refusal;
 
-/// Seconds after which a call that another holder started is taken for lost.
-const CALL_DEADLINE_SECONDS: i64 = 120;
 /// Faults of types that the model reads.
 const LISTED_FAULTS: usize = 10;
 
@@ -74,12 +70,12 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         }
         // A call in flight at a kill, which may have been billed.
         let progress = progress.with_call_lost();
-        let size = request_tokens(request);
+        let size = request.tokens();
         let limit = match allow_call(self.question, &progress, size) {
             Ok(limit) => limit,
             Err(stop) => return Ok(Answered::Otherwise(progress, Outcome::Stopped(stop))),
         };
-        self.send(progress, &limited(request, limit), size + limit, declarations)
+        self.send(progress, &request.limited(limit), size + limit, declarations)
             .await
     }
 
@@ -92,14 +88,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     ) -> Result<Answered, CodeModeError> {
         let sequence = progress.sequence;
         let started_at = (self.clock)();
-        let deadline = started_at.checked_add(jiff::SignedDuration::from_secs(CALL_DEADLINE_SECONDS));
-        let progress = progress.with_intent(Intent {
-            kind: request.kind,
-            sequence,
-            request_hash: request_hash(request),
-            estimate,
-            deadline: deadline.unwrap_or(started_at),
-        });
+        let progress = progress.with_intent(Intent::new(request, sequence, estimate));
         let ledger = Ledger::new(self.store);
         // Before the request: a kill during the call leaves a trace of it. What all calls begin with may be there without one.
         let prepare = ledger.prepare(request);

@@ -8,6 +8,7 @@ use super::progress::{Failed, PROGRESS_VERSION, Progress, Stage, Stop, StopReaso
 use super::question::Question;
 use crate::api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
 use crate::pipeline::bounds;
+use crate::pipeline::budget::{Exceeded, calls_allow, time_allows, tokens_allow};
 use crate::pipeline::progress::{Document, Waiting};
 use crate::pipeline::terminal::spelled_out;
 
@@ -15,8 +16,6 @@ use crate::pipeline::terminal::spelled_out;
 const ERROR_BYTES: usize = 300;
 /// Calls that are named of those that a program waits for.
 const NAMED_CALLS: usize = 8;
-/// Fewer output tokens than this are not worth a call.
-pub(super) const MIN_OUTPUT_TOKENS: u64 = 256;
 /// Output tokens that a call asks for where the budget leaves room.
 const MAX_OUTPUT_TOKENS: u64 = 8_192;
 
@@ -112,46 +111,23 @@ pub fn decide(question: &Question, progress: &Progress, now: Timestamp) -> Decis
 
 /// Whether there is active time left.
 pub fn in_time(question: &Question, progress: &Progress, now: Timestamp) -> Result<(), Stop> {
-    let limit = question.limits.deadline_seconds;
-    let spent = progress.active_seconds(now);
-    if spent < limit {
-        return Ok(());
-    }
-    Err(spent_up(
-        progress,
-        "limits.deadline",
-        &format!("{spent:.0} s of {limit:.0} s of active time are spent"),
-    ))
+    let time = time_allows(progress.active_seconds(now), question.limits.deadline_seconds);
+    time.map_err(|exceeded| spent_up(progress, &exceeded))
 }
 
 /// The output limit of a call whose request is estimated at `request` tokens.
 pub fn allow_call(question: &Question, progress: &Progress, request: u64) -> Result<u64, Stop> {
-    let (spent, limit) = (progress.spent.total_tokens(), question.limits.max_tokens);
-    let rest = limit.saturating_sub(spent).saturating_sub(request);
-    if rest >= MIN_OUTPUT_TOKENS {
-        return Ok(rest.min(MAX_OUTPUT_TOKENS));
-    }
-    let needed = request + MIN_OUTPUT_TOKENS;
-    Err(spent_up(
-        progress,
-        "limits.maxTokens",
-        &format!("{spent} of {limit} tokens are spent and the next call needs about {needed}"),
-    ))
+    let limit = question.limits.max_tokens;
+    let tokens = tokens_allow(&progress.spent, limit, request, MAX_OUTPUT_TOKENS);
+    tokens.map_err(|exceeded| spent_up(progress, &exceeded))
 }
 
 fn allow_another_call(question: &Question, progress: &Progress) -> Result<(), Stop> {
-    let (spent, limit) = (progress.spent.model_calls, question.limits.max_model_calls);
-    if spent < limit {
-        return Ok(());
-    }
-    Err(spent_up(
-        progress,
-        "limits.maxModelCalls",
-        &format!("{spent} of {limit} model calls are made"),
-    ))
+    let calls = calls_allow(&progress.spent, question.limits.max_model_calls);
+    calls.map_err(|exceeded| spent_up(progress, &exceeded))
 }
 
-fn spent_up(progress: &Progress, limit: &str, spent: &str) -> Stop {
+fn spent_up(progress: &Progress, Exceeded { limit, spent }: &Exceeded) -> Stop {
     let last = progress.failed.last().map_or_else(
         || "Nothing had failed before.".to_owned(),
         |failed| format!("Last failure: {}", failed.error),

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
 use crate::api::code_mode::PendingCall;
-use crate::pipeline::active::LONGEST_GAP;
+use crate::pipeline::active::active_seconds;
 use crate::pipeline::call::Usage;
 use crate::pipeline::progress::{Document, Intent, Spent, Waiting};
 
@@ -250,10 +250,7 @@ impl Progress {
     pub fn with_call_lost(mut self) -> Self {
         if let Some(intent) = self.intent.take() {
             self.sequence = intent.sequence + 1;
-            self.spent.model_calls += 1;
-            self.spent.lost_calls += 1;
-            self.spent.lost_tokens += intent.estimate;
-            self.spent.tokens.input += intent.estimate;
+            self.spent.add_lost_call(intent.estimate);
         }
         self
     }
@@ -270,18 +267,14 @@ impl Progress {
     pub fn with_call_answered(mut self, usage: Usage) -> Self {
         self.intent = None;
         self.sequence += 1;
-        self.spent.model_calls += 1;
-        self.spent.tokens.input += usage.input;
-        self.spent.tokens.output += usage.output;
+        self.spent.add_call(usage);
         self
     }
 
     /// Seconds of active time up to `now`: not waiting, and while nobody worked on it at most some minutes.
     #[must_use]
     pub fn active_seconds(&self, now: Timestamp) -> f64 {
-        let gap = self.active_since.map(|since| now.duration_since(since));
-        let gap = gap.map(|gap| gap.clamp(SignedDuration::ZERO, LONGEST_GAP));
-        self.spent.active_seconds + gap.map_or(0.0, |gap| gap.as_secs_f64())
+        active_seconds(self.spent.active_seconds, self.active_since, now)
     }
 
     /// The program that began at `began` still runs, and has made so many calls.

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::question::Question;
 use crate::code_mode::journal::Ended;
 use crate::code_mode::prompt::{self, Failure, PromptError, ShownLimits};
-use crate::data::context::estimate_tokens;
 use crate::pipeline::call::{CallKind, Request};
 
 /// What was wrong with a program, whole: a document.
@@ -57,21 +56,4 @@ pub fn request(
         conversation: None,
         max_output_tokens: 0,
     })
-}
-
-/// The request with the output limit that the budget leaves it.
-#[must_use]
-pub fn limited(request: &Request, limit: u64) -> Request {
-    Request {
-        max_output_tokens: u32::try_from(limit).unwrap_or(u32::MAX),
-        ..request.clone()
-    }
-}
-
-/// Tokens of a request, estimated.
-#[must_use]
-pub fn request_tokens(request: &Request) -> u64 {
-    estimate_tokens(&request.system)
-        + estimate_tokens(&request.user_message())
-        + estimate_tokens(&request.form())
 }
