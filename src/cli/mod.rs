@@ -14,6 +14,7 @@ mod diff;
 mod ended;
 mod events;
 mod export;
+mod follow;
 mod list;
 mod local;
 mod logs;
