@@ -26,6 +26,7 @@ mod prices;
 mod progress;
 mod recorded;
 mod render;
+mod replace;
 mod replay;
 mod retry;
 mod run;
