@@ -3,6 +3,8 @@
 //! A condition's `status` is `True`, `False` or `Unknown`; its `reason` is one of the constants of [`reason`], its
 //! `message` says what happened and what to do next.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
 /// There is a program that passed everything asked of it. `False` with the reason while it is written and after failure.
 pub const READY: &str = "Ready";
 /// `True`: every tool of an agent of code mode has a signature.
@@ -25,6 +27,14 @@ pub const ISOLATION_VERIFIED: &str = "IsolationVerified";
 
 /// The outputs of a run are in the registry that its spec names; on a run that names one, once it has ended well.
 pub const OUTPUTS_PUSHED: &str = "OutputsPushed";
+
+/// Whether an object goes no further by itself.
+#[must_use]
+pub fn is_stalled(conditions: &[Condition]) -> bool {
+    conditions
+        .iter()
+        .any(|condition| condition.type_ == STALLED && condition.status == "True")
+}
 
 /// Reasons that a `CodeGenRun` has besides those of [`reason`] and the ways in which a program fails.
 pub mod run_reason {

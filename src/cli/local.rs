@@ -1,7 +1,7 @@
 //! `kubectl-codegen local`: from the command line to tasks run one after another.
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use super::command::{
 };
 use super::paint::{Line, Mark};
 use super::progress::Progress;
+use super::replace::replace;
 use super::summary::summary;
 use crate::api::CodeGenTask;
 use crate::api::retry::RetryFrom;
@@ -183,7 +184,8 @@ impl<'a> Recording<'a> {
         if self.replies.is_empty() {
             return Ok(());
         }
-        fs::write(self.path, &self.replies).map_err(|error| cannot_record(self.path, &error))
+        // What it holds of earlier tasks was paid for: it is never shorter for a moment.
+        replace(self.path, self.replies.as_bytes()).map_err(|error| cannot_record(self.path, &error))
     }
 }
 

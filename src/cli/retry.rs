@@ -6,13 +6,13 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
-use kube::runtime::{WatchStreamExt as _, watcher};
 use serde_json::{Value, json};
 
 use super::args::{Color, RetryArgs};
 use super::cluster::{Cluster, refusal};
 use super::command::{TASK_FAILED, USAGE, fail, runtime};
 use super::ended::Absent;
+use super::follow::{Change, changes};
 use super::paint::{Line, Mark};
 use super::progress::Progress;
 use crate::api::CodeGenTask;
@@ -51,14 +51,21 @@ async fn ask(args: &RetryArgs) -> Result<String, Absent> {
         .patch(name, &PatchParams::default(), &patch)
         .await
         .map_err(refused)?;
-    let one = watcher::Config::default().fields(&format!("metadata.name={name}"));
-    let mut events = pin!(watcher(tasks, one).default_backoff());
+    let mut changes = pin!(changes(tasks, name));
     let answered = async {
-        while let Some(event) = events.next().await {
-            if let Ok(watcher::Event::Apply(task) | watcher::Event::InitApply(task)) = event
-                && let Some(answer) = answer(&task, &token)
-            {
-                return Some(answer);
+        while let Some(change) = changes.next().await {
+            match change {
+                Change::Seen(task) => {
+                    if let Some(answer) = answer(&task, &token) {
+                        return Some(answer);
+                    }
+                }
+                Change::Deleted => {
+                    return Some(Err(format!(
+                        "{name} was deleted before the operator had answered"
+                    )));
+                }
+                Change::CutOff(_) => {}
             }
         }
         None

@@ -4,13 +4,13 @@ mod news;
 
 use std::pin::pin;
 
-use futures::{Stream, StreamExt as _};
-use kube::runtime::{WatchStreamExt as _, watcher};
+use futures::StreamExt as _;
 
 use self::news::{End, end, label, news, summary};
 use super::args::WatchArgs;
 use super::cluster::Cluster;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
+use super::follow::{Change, changes};
 use super::progress::Progress;
 use crate::api::CodeGenTask;
 use crate::api::status::CodeGenTaskStatus;
@@ -56,9 +56,7 @@ async fn follow(args: &WatchArgs, progress: &Progress) -> i32 {
     if let Err(message) = cluster.task(&args.task.name).await {
         return fail(progress, &message, USAGE);
     }
-    let one = watcher::Config::default().fields(&format!("metadata.name={}", args.task.name));
-    let events = watcher(cluster.tasks(), one).default_backoff();
-    if let Some(ended) = shown(events, progress).await {
+    if let Some(ended) = shown(&cluster, &args.task.name, progress).await {
         return print_end(&ended, progress);
     }
     let message = format!("{} was deleted before it had ended", args.task.name);
@@ -66,17 +64,12 @@ async fn follow(args: &WatchArgs, progress: &Progress) -> i32 {
 }
 
 /// Shows what is new until the task has ended, and gives it as it is then; `None` when it is deleted before.
-async fn shown<S>(events: S, progress: &Progress) -> Option<CodeGenTask>
-where
-    S: Stream<Item = watcher::Result<watcher::Event<CodeGenTask>>>,
-{
-    let mut events = pin!(events);
+async fn shown(cluster: &Cluster, name: &str, progress: &Progress) -> Option<CodeGenTask> {
+    let mut changes = pin!(changes(cluster.tasks(), name));
     let mut before = CodeGenTaskStatus::default();
-    let mut is_cut_off = false;
-    while let Some(event) = events.next().await {
-        match event {
-            Ok(watcher::Event::Apply(task) | watcher::Event::InitApply(task)) => {
-                is_cut_off = false;
+    while let Some(change) = changes.next().await {
+        match change {
+            Change::Seen(task) => {
                 let status = task.status.clone().unwrap_or_default();
                 progress.lines(&news(&before, &status));
                 if end(&task).is_some() {
@@ -86,16 +79,8 @@ where
                 progress.run(&label(&status));
                 before = status;
             }
-            Ok(watcher::Event::Delete(_)) => break,
-            Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
-            Err(error) => {
-                if !is_cut_off {
-                    progress.lines(&warning(&format!(
-                        "the cluster does not answer, trying again: {error}"
-                    )));
-                }
-                is_cut_off = true;
-            }
+            Change::Deleted => break,
+            Change::CutOff(message) => progress.lines(&warning(&message)),
         }
     }
     progress.stop();

@@ -31,6 +31,8 @@ use super::source::Source;
 
 const MIB: u64 = 1024 * 1024;
 const STDERR_LIMIT: u64 = 4096;
+/// Most bytes of all answers of a child. Those to honest files are of some hundred KiB.
+const MOST_ANSWERED: u64 = 64 * MIB;
 /// What a child does: it reads files, and writes to whoever started it.
 const READER: Allowed<'_> = Allowed {
     reads: &[0],
@@ -318,7 +320,7 @@ impl Client {
         let wall = Duration::from_secs(self.limits.seconds);
         let finished = tokio::time::timeout(wall, self.converse(&input, &mut stdout)).await;
         // Answers before the end count, also where the child was killed.
-        let replies = replies(&stdout)?;
+        let replies = replies(&stdout, requests.len())?;
         let file = || {
             requests
                 // The first request without an answer is the one that it died of.
@@ -326,6 +328,10 @@ impl Client {
                 .map_or_else(|| "the files".to_owned(), Request::file)
         };
         let fault = match finished {
+            _ if stdout.len() as u64 > MOST_ANSWERED => Some(DataError::Limit {
+                file: file(),
+                limit: format!("{} MiB of answers", MOST_ANSWERED / MIB),
+            }),
             Err(_) => Some(DataError::Limit {
                 file: file(),
                 limit: format!("{} s", self.limits.seconds),
@@ -355,7 +361,7 @@ impl Client {
             stderr: child_errors,
             ..
         } = &mut child;
-        let (Some(mut stdin), Some(mut output), Some(errors)) =
+        let (Some(mut stdin), Some(output), Some(errors)) =
             (stdin.take(), child_output.take(), child_errors.take())
         else {
             return Err(io::Error::other("the child has no pipes"));
@@ -363,14 +369,21 @@ impl Client {
         let mut stderr = Vec::new();
         // Whatever a broken reader prints is bounded.
         let mut errors = errors.take(STDERR_LIMIT);
+        let mut output = output.take(MOST_ANSWERED + 1);
         // A child that ended early leaves a broken pipe; its status says more.
         let write = async {
             let _ = stdin.write_all(input).await;
             drop(stdin);
+            Ok(())
         };
-        let ((), read, heard) =
-            tokio::join!(write, output.read_to_end(stdout), errors.read_to_end(&mut stderr));
-        read.and(heard)?;
+        let read = async {
+            if output.read_to_end(stdout).await? as u64 > MOST_ANSWERED {
+                // The child is not waited for: nobody reads what it goes on to print.
+                return Err(io::Error::from(io::ErrorKind::FileTooLarge));
+            }
+            Ok(())
+        };
+        tokio::try_join!(write, read, errors.read_to_end(&mut stderr))?;
         let status = child.wait().await?;
         Ok(Ended { status, stderr })
     }
@@ -417,12 +430,13 @@ fn to_line(value: &impl Serialize) -> Result<Vec<u8>, DataError> {
     Ok(line)
 }
 
-/// The replies that a child finished.
-fn replies(stdout: &[u8]) -> Result<Vec<Result<Response, DataError>>, DataError> {
+/// The replies that a child finished, and one more where it answers what it was not asked.
+fn replies(stdout: &[u8], asked: usize) -> Result<Vec<Result<Response, DataError>>, DataError> {
     stdout
         .split_inclusive(|byte| *byte == b'\n')
         // A child that was killed may leave half a line.
         .filter(|line| line.ends_with(b"\n"))
+        .take(asked + 1)
         .map(|line| {
             let reply: Result<Response, String> = serde_json::from_slice(line).map_err(io::Error::from)?;
             Ok(reply.map_err(DataError::Reported))

@@ -320,6 +320,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             message,
             times: times + 1,
             retry_at: now.checked_add(SignedDuration::from_secs(pause)).unwrap_or(now),
+            since: Some(now),
             reason: None,
         })
     }

@@ -126,6 +126,7 @@ mod tests {
             message: "m".into(),
             times: 1,
             retry_at: at(2_000),
+            since: Some(at(8)),
             reason: None,
         });
         progress.count_step(at(105), Duration::from_secs(1_195), at(now));

@@ -437,7 +437,7 @@ pub fn advance(
         Outcome::TestsFixed(source) => next.take_fixed_suite(source, now),
         Outcome::FixNotApplied { reason } => next.take_missed_fix(reason, now),
         Outcome::ReplyRejected { reason, rules } => next.take_rejection(reason, &rules, now),
-        Outcome::Blocked(blocked) => next.wait_after(progress, blocked),
+        Outcome::Blocked(blocked) => next.wait_after(progress, blocked, now),
         // A person who says that the cause is gone does not bring back children that were lost.
         Outcome::Resumed => next.lost_children = progress.lost_children,
         Outcome::Decided(decision) => next.take_decision(task, decision, now),

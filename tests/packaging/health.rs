@@ -82,6 +82,7 @@ fn waiting(stage: Stage, category: Category, reason: Option<WaitReason>) -> Prog
         message: "Secret data/openai is not there: create it".into(),
         times: 1,
         retry_at: Timestamp::UNIX_EPOCH,
+        since: None,
         reason,
     });
     progress

@@ -6,17 +6,18 @@ use std::sync::OnceLock;
 
 use futures::StreamExt as _;
 use kube::api::PostParams;
-use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 
 use crate::api::code_mode::{CodeModeRun, CodeModeRunSpec, CodeModeRunStatus, HistoryMessage};
 use crate::api::common::LocalRef;
+use crate::api::conditions::is_stalled;
 use crate::cli::args::{AskArgs, Format};
 use crate::cli::ask::history;
 use crate::cli::cluster::{Cluster, refusal};
 use crate::cli::command::{TASK_FAILED, USAGE, document, fail, runtime, warning};
 use crate::cli::ended::Absent;
+use crate::cli::follow::{Change, changes};
 use crate::cli::paint::{Line, Mark};
 use crate::cli::progress::Progress;
 use crate::cli::render::{approval_awaited, named_paragraph, step};
@@ -159,20 +160,12 @@ pub(in crate::cli) async fn until_its_end(
 
 /// Shows what happens until the run has ended.
 async fn follow(runs: &Api<CodeModeRun>, name: &str, progress: &Progress) -> Result<CodeModeRun, Stopped> {
-    let one = watcher::Config::default().fields(&format!("metadata.name={name}"));
-    let mut events = pin!(watcher(runs.clone(), one).default_backoff());
-    let (mut told, mut failed, mut asked_about) = (String::new(), 0, String::new());
-    let mut warn = |message: String| {
-        // Once, not at each update of the status.
-        if message != told {
-            progress.lines(&warning(&message));
-            told = message;
-        }
-    };
+    let mut changes = pin!(changes(runs.clone(), name));
+    let (mut shown, mut failed, mut asked_about) = (String::new(), 0, String::new());
     progress.run(&format!("run {name}"));
-    while let Some(event) = events.next().await {
-        match event {
-            Ok(watcher::Event::Apply(run) | watcher::Event::InitApply(run)) => {
+    while let Some(change) = changes.next().await {
+        match change {
+            Change::Seen(run) => {
                 let status = run.status.clone().unwrap_or_default();
                 for attempt in status.attempts.iter().filter(|attempt| attempt.attempt > failed) {
                     let program = format!("program {}", attempt.attempt);
@@ -189,24 +182,22 @@ async fn follow(runs: &Api<CodeModeRun>, name: &str, progress: &Progress) -> Res
                     asked_about.clone_from(&asked.hash);
                 }
                 let message = status.message.clone().unwrap_or_default();
-                if is_stalled(&status) {
-                    warn(message);
-                } else if !message.is_empty() {
-                    progress.run(&format!("run {name}: {message}"));
+                if !is_stalled(&status.conditions) {
+                    if !message.is_empty() {
+                        progress.run(&format!("run {name}: {message}"));
+                    }
+                } else if message != shown {
+                    // Once, not at each update of the status.
+                    progress.lines(&warning(&message));
+                    shown = message;
                 }
             }
-            Ok(watcher::Event::Delete(_)) => break,
-            Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
-            Err(error) => warn(format!("the cluster does not answer, trying again: {error}")),
+            Change::Deleted => break,
+            Change::CutOff(message) => progress.lines(&warning(&message)),
         }
     }
     let message = format!("the run {name} was deleted before it had ended");
     Err(Stopped(message, TASK_FAILED))
-}
-
-fn is_stalled(status: &CodeModeRunStatus) -> bool {
-    let mut conditions = status.conditions.iter();
-    conditions.any(|condition| condition.type_ == "Stalled" && condition.status == "True")
 }
 
 fn spent(name: &str, status: &CodeModeRunStatus) -> Vec<Line> {

@@ -6,7 +6,6 @@ use std::pin::pin;
 use futures::stream::{LocalBoxStream, SelectAll};
 use futures::{AsyncBufReadExt as _, FutureExt as _, StreamExt as _, stream};
 use k8s_openapi::api::core::v1::Pod;
-use kube::ResourceExt as _;
 use kube::api::LogParams;
 use kube::runtime::{WatchStreamExt as _, watcher};
 
@@ -16,6 +15,7 @@ use crate::api::CodeGenTask;
 use crate::cli::cluster::Cluster;
 use crate::cli::command::{TASK_FAILED, warning};
 use crate::cli::ended::{Absent, has_ended};
+use crate::cli::follow::{Change, changes};
 use crate::cli::progress::Progress;
 use crate::cli::recorded::{Place, RecordedTask, from_cluster};
 use crate::pipeline::causes::with_causes;
@@ -47,8 +47,7 @@ pub(super) async fn follow(
         return Ok(());
     };
     let uid = object.metadata.uid.clone().unwrap_or_default();
-    let one = watcher::Config::default().fields(&format!("metadata.name={}", task.name));
-    let mut tasks = pin!(watcher(cluster.tasks(), one).default_backoff());
+    let mut changes = pin!(changes(cluster.tasks(), &task.name));
     let its = watcher::Config::default().labels(&selector(&uid));
     let mut pods = pin!(watcher(api(cluster), its).default_backoff().applied_objects());
     let mut lines: SelectAll<LocalBoxStream<'static, LogLine>> = SelectAll::new();
@@ -65,23 +64,19 @@ pub(super) async fn follow(
                 Ok(pod) => shown.add_logs(cluster, &pod, &mut lines),
                 Err(error) => say_once(&mut complaint, forbidden_watch(error, cluster), progress),
             },
-            Some(event) = tasks.next() => match event {
-                Ok(watcher::Event::Apply(task) | watcher::Event::InitApply(task)) => {
+            Some(change) = changes.next() => match change {
+                Change::Seen(task) => {
                     shown.print_attempts(cluster, &task, progress).await?;
                     // An end of an earlier spec is none of this one, which the operator has not seen.
                     if has_ended(&task) && is_seen(&task) {
                         break;
                     }
                 }
-                Ok(watcher::Event::Delete(task)) => {
-                    let message = format!("{} was deleted before it had ended", task.name_any());
+                Change::Deleted => {
+                    let message = format!("{} was deleted before it had ended", task.name);
                     return Err(Absent::new(message, TASK_FAILED));
                 }
-                Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
-                Err(error) => {
-                    let message = format!("the cluster does not answer, trying again: {error}");
-                    say_once(&mut complaint, message, progress);
-                }
+                Change::CutOff(message) => progress.lines(&warning(&message)),
             },
             else => break,
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::api::CodeGenTask;
-use crate::api::conditions::reason;
+use crate::api::conditions::{is_stalled, reason};
 use crate::api::status::{AgentStatus, AttemptStatus, CodeGenTaskStatus};
 use crate::cli::paint::{Line, Mark};
 use crate::cli::render::{
@@ -87,16 +87,11 @@ pub(super) fn label(status: &CodeGenTaskStatus) -> String {
 
 /// The reason of a task that could go on and does not.
 fn held(status: &CodeGenTaskStatus) -> Option<&str> {
+    let has_ended = stage(status).is_some_and(Stage::is_terminal);
+    // A failed task is stalled too.
+    let waits_for_person = !has_ended && is_stalled(&status.conditions);
     status.reason.as_deref().filter(|reason| {
-        [
-            reason::AWAITING_APPROVAL,
-            reason::CONFIGURATION,
-            reason::INFRASTRUCTURE,
-            reason::OUTPUT_TOO_LARGE,
-            reason::QUEUED,
-            reason::SUSPENDED,
-        ]
-        .contains(reason)
+        waits_for_person || [reason::INFRASTRUCTURE, reason::QUEUED, reason::SUSPENDED].contains(reason)
     })
 }
 

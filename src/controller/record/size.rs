@@ -234,6 +234,7 @@ mod tests {
             message: long.clone(),
             times: 9,
             retry_at: at(9),
+            since: Some(at(8)),
             reason: None,
         });
         progress.samples = (0..16)

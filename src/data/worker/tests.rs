@@ -366,3 +366,14 @@ async fn no_more_children_read_at_once_than_there_are_places() {
     assert_eq!(seen.last(), Some(&"3"), "the third one follows");
     assert_ne!(seen.first(), Some(&"3"), "it does not run beside both");
 }
+
+#[tokio::test]
+async fn a_child_that_answers_without_an_end_is_killed_and_the_file_named() {
+    let endless = shell("exec yes '{\"Err\":\"x\"}'", PathBuf::new());
+    let Answered { replies, fault } = endless.answered(&[describe(b"a\n1\n", "a.csv")]).await.unwrap();
+    assert_eq!(replies.len(), 2);
+    assert!(
+        matches!(&fault, Some(DataError::Limit { limit, .. }) if limit == "64 MiB of answers"),
+        "{fault:?}"
+    );
+}

@@ -55,6 +55,27 @@ async fn an_object_is_created_once_and_never_replaced() {
     assert_eq!(temporary_files(&store), 0);
 }
 
+#[test]
+fn every_folder_that_is_made_is_synced_in_the_one_above_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("codegen-out/words");
+    let calls = run.join("calls");
+    assert_eq!(
+        missing(&calls),
+        [&calls, &run, &folder.path().join("codegen-out")]
+    );
+    create_folder(&calls).unwrap();
+    assert_eq!(missing(&calls), [&calls; 0]);
+    assert_eq!(parent(&calls), run);
+    // Where the command is.
+    assert_eq!(
+        missing(Path::new("no-such-folder/a")),
+        [Path::new("no-such-folder/a"), Path::new("no-such-folder")]
+    );
+    assert_eq!(parent(Path::new("no-such-folder")), Path::new("."));
+    sync_entries(Path::new(".")).unwrap();
+}
+
 #[tokio::test]
 async fn many_at_once_create_an_object_once() {
     let (_folder, store) = store();

@@ -1,6 +1,6 @@
 //! What outcomes do to the progress of a task.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::api::approval::Gate;
@@ -8,7 +8,7 @@ use crate::api::common::{Backend, TestingMode};
 use crate::api::status::{AttemptStatus, CaseEvidence, ConstraintStatus, ErrorType, PlanStatus};
 use crate::pipeline::bounds;
 use crate::pipeline::diagnosis::only_acceptance;
-use crate::pipeline::progress::{Document, LONGEST_PAUSE_FOR_A_PERSON, Progress, WaitReason, Waiting};
+use crate::pipeline::progress::{Document, Progress, WaitReason, Waiting};
 use crate::pipeline::sandbox::Packages;
 use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::task::Task;
@@ -20,6 +20,8 @@ use super::{Blocked, BuildFailed, ImageReady, NewSource, SamplesRead, Tested};
 pub const MAX_REJECTIONS: usize = 3;
 /// Tries of one fix: plainly, with a warning, as an ultimatum.
 pub const MAX_FIX_TRIES: u32 = 3;
+/// Pause before outputs that were too large to be checked are made again.
+const PAUSE_FOR_SMALLER_OUTPUTS: SignedDuration = SignedDuration::from_hours(1);
 /// Bytes of one field of a shown diagnosis, and of a failure in one sentence.
 pub(super) const SHOWN_BYTES: usize = 300;
 
@@ -233,7 +235,8 @@ impl Progress {
             message,
             times: 1,
             // An operator of a later version may have other limits.
-            retry_at: now.checked_add(LONGEST_PAUSE_FOR_A_PERSON).unwrap_or(now),
+            retry_at: now.checked_add(PAUSE_FOR_SMALLER_OUTPUTS).unwrap_or(now),
+            since: Some(now),
             reason: Some(WaitReason::OutputTooLarge),
         });
     }
@@ -269,13 +272,14 @@ impl Progress {
     }
 
     /// Nothing goes on before something has changed; `before` is the progress until then.
-    pub(super) fn wait_after(&mut self, before: &Self, blocked: Blocked) {
+    pub(super) fn wait_after(&mut self, before: &Self, blocked: Blocked, now: Timestamp) {
         self.lost_children = before.lost_children + u32::from(blocked.lost_child);
         self.waiting = Some(Waiting {
             category: blocked.category,
             message: blocked.message,
             times: before.waiting.as_ref().map_or(1, |waiting| waiting.times + 1),
             retry_at: blocked.retry_at,
+            since: Some(now),
             reason: None,
         });
     }

@@ -9,8 +9,6 @@ use crate::pipeline::stage::Category;
 pub const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
 /// Longest pause that a server is granted which asks for one.
 pub const LONGEST_PAUSE_ASKED: SignedDuration = SignedDuration::from_mins(10);
-/// Longest pause before it is checked again whether a person has acted.
-pub const LONGEST_PAUSE_FOR_A_PERSON: SignedDuration = SignedDuration::from_hours(1);
 
 /// What a task waits for.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
@@ -24,21 +22,23 @@ pub struct Waiting {
     pub times: u32,
     /// When it is tried again.
     pub retry_at: Timestamp,
+    /// When the pause began. States of earlier versions lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
     /// What a person must change, where that has a name of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<WaitReason>,
 }
 
 impl Waiting {
-    /// Whether it is time for another try. A moment further away than any pause is one of a clock that was set back since.
+    /// Whether it is time for another try. A pause that has not begun yet is one of a clock that was set back since.
     #[must_use]
     pub fn is_over(&self, now: Timestamp) -> bool {
-        let longest = match self.category {
-            Category::Infrastructure => LONGEST_PAUSE_ASKED,
-            Category::Configuration => LONGEST_PAUSE_FOR_A_PERSON,
+        let is_set_back = match self.since {
+            Some(since) => now < since,
+            None => self.retry_at.duration_since(now) > LONGEST_PAUSE_ASKED,
         };
-        let left = self.retry_at.duration_since(now);
-        left <= SignedDuration::ZERO || left > longest
+        now >= self.retry_at || is_set_back
     }
 }
 
@@ -48,4 +48,43 @@ impl Waiting {
 pub enum WaitReason {
     /// An output is too large to be checked.
     OutputTooLarge,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::test_support::at;
+
+    fn waiting(since: Option<Timestamp>) -> Waiting {
+        Waiting {
+            category: Category::Infrastructure,
+            message: "the connection was dropped".to_owned(),
+            times: 1,
+            retry_at: at(1_002),
+            since,
+            reason: None,
+        }
+    }
+
+    #[test]
+    fn a_pause_is_over_at_its_end() {
+        let waiting = waiting(Some(at(1_000)));
+        assert!(!waiting.is_over(at(1_000)) && !waiting.is_over(at(1_001)));
+        assert!(waiting.is_over(at(1_002)));
+    }
+
+    #[test]
+    fn a_pause_of_seconds_is_over_at_once_when_the_clock_is_set_back_by_minutes() {
+        assert!(waiting(Some(at(1_000))).is_over(at(520)));
+    }
+
+    #[test]
+    fn a_pause_that_an_earlier_version_wrote_is_as_long_as_any_may_be() {
+        let mut written = serde_json::to_value(waiting(Some(at(1_000)))).unwrap();
+        written.as_object_mut().unwrap().remove("since");
+        let earlier: Waiting = serde_json::from_value(written).unwrap();
+        assert_eq!(earlier, waiting(None));
+        assert!(!earlier.is_over(at(520)));
+        assert!(earlier.is_over(at(401)) && earlier.is_over(at(1_002)));
+    }
 }

@@ -37,6 +37,7 @@ fn waiting(category: Category) -> Progress {
         message: "secret openai is missing".into(),
         times: 1,
         retry_at: at(9),
+        since: Some(at(8)),
         reason: None,
     });
     progress

@@ -3,13 +3,13 @@
 use std::pin::pin;
 
 use futures::StreamExt as _;
-use kube::runtime::{WatchStreamExt as _, watcher};
 
 use super::Stopped;
-use crate::api::conditions::{OUTPUTS_PUSHED, run_reason};
+use crate::api::conditions::{OUTPUTS_PUSHED, is_stalled, run_reason};
 use crate::api::{CodeGenRun, CodeGenRunStatus};
 use crate::cli::cluster::Cluster;
 use crate::cli::command::warning;
+use crate::cli::follow::{Change, changes};
 use crate::cli::progress::Progress;
 use crate::pipeline::stage::Stage;
 
@@ -19,32 +19,24 @@ pub(super) async fn follow(
     name: &str,
     progress: &Progress,
 ) -> Result<CodeGenRun, Stopped> {
-    let one = watcher::Config::default().fields(&format!("metadata.name={name}"));
-    let mut events = pin!(watcher(cluster.runs(), one).default_backoff());
-    let mut told = String::new();
+    let mut changes = pin!(changes(cluster.runs(), name));
+    let mut shown = String::new();
     progress.run(&format!("run {name}"));
-    while let Some(event) = events.next().await {
-        match event {
-            Ok(watcher::Event::Apply(run) | watcher::Event::InitApply(run)) => match news(name, &run) {
+    while let Some(change) = changes.next().await {
+        match change {
+            Change::Seen(run) => match news(name, &run) {
                 News::Ended => return Ok(run),
                 News::Never(message) => return Err(Stopped::usage(message)),
                 // Once, not at each update of the status.
-                News::Waits(message) if message != told => {
+                News::Waits(message) if message != shown => {
                     progress.lines(&warning(&message));
-                    told = message;
+                    shown = message;
                 }
                 News::Waits(_) => {}
                 News::Works(label) => progress.run(&format!("run {name}: {label}")),
             },
-            Ok(watcher::Event::Delete(_)) => break,
-            Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
-            Err(error) => {
-                let message = format!("the cluster does not answer, trying again: {error}");
-                if message != told {
-                    progress.lines(&warning(&message));
-                    told = message;
-                }
-            }
+            Change::Deleted => break,
+            Change::CutOff(message) => progress.lines(&warning(&message)),
         }
     }
     Err(Stopped::failed(format!(
@@ -78,10 +70,6 @@ fn news(name: &str, run: &CodeGenRun) -> News {
         };
     }
     let message = status.message.clone().unwrap_or_default();
-    let is_stalled = status
-        .conditions
-        .iter()
-        .any(|condition| condition.type_ == "Stalled" && condition.status == "True");
     match status.reason.as_deref() {
         Some(
             run_reason::INVALID_INPUTS
@@ -92,7 +80,7 @@ fn news(name: &str, run: &CodeGenRun) -> News {
             "{message} (the run {name} stays: kubectl delete codegenrun {name})"
         )),
         Some(run_reason::AWAITING_TASK | run_reason::AWAITING_RUN) => News::Waits(message),
-        _ if is_stalled => News::Waits(message),
+        _ if is_stalled(&status.conditions) => News::Waits(message),
         _ if message.is_empty() => News::Works("waiting for the operator".to_owned()),
         _ => News::Works(message),
     }
@@ -143,6 +131,7 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
     use super::*;
+    use crate::api::conditions::STALLED;
     use crate::api::run::{CodeGenRunSpec, OutputArtifact, RunOutputs};
 
     fn condition(type_: &str, status: &str, reason: &str) -> Condition {
@@ -162,7 +151,7 @@ mod tests {
             stage: Some(stage.to_owned()),
             reason: Some(reason.to_owned()),
             message: Some("what happened".to_owned()),
-            conditions: vec![condition("Stalled", stalled, reason)],
+            conditions: vec![condition(STALLED, stalled, reason)],
             ..CodeGenRunStatus::default()
         });
         run

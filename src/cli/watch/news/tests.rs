@@ -5,6 +5,8 @@ use super::*;
 use crate::api::CodeGenTaskSpec;
 use crate::api::status::{ErrorType, FailureDiagnosis, TestCounts, TokenStatus};
 use crate::cli::paint::paint;
+use crate::pipeline::status::{Hold, Until, held};
+use crate::pipeline::test_support::at;
 
 fn text(lines: &[Line]) -> String {
     lines.iter().map(|line| paint(line, false) + "\n").collect()
@@ -134,13 +136,40 @@ fn the_same_status_again_is_no_news() {
     }
 }
 
+/// A task in the stage `Planning` with what the operator writes of a hold.
+fn on_hold(reason: &'static str, until: Until, message: &str) -> CodeGenTaskStatus {
+    let hold = Hold {
+        reason,
+        message: message.to_owned(),
+        until,
+    };
+    held(status("Planning", 0), Some(1), &hold, at(5))
+}
+
+#[rstest]
+#[case(reason::ISOLATION_NOT_ENFORCED, Until::Mended)]
+#[case(reason::CONFIGURATION, Until::Mended)]
+#[case(reason::QUEUED, Until::Room)]
+#[case(reason::SUSPENDED, Until::Resumed)]
+fn whatever_holds_a_task_is_shown_as_what_it_waits_for(#[case] reason: &'static str, #[case] until: Until) {
+    let now = on_hold(reason, until, "what happened");
+    assert_eq!(label(&now), format!("waiting: {reason}"));
+    assert!(text(&news(&status("Planning", 0), &now)).contains("waiting       what happened"));
+}
+
+#[test]
+fn a_task_that_has_failed_waits_for_nothing() {
+    let failed = CodeGenTaskStatus {
+        stage: Some("Failed".to_owned()),
+        ..on_hold(reason::NO_PROGRESS, Until::Mended, "it goes in circles")
+    };
+    assert!(is_stalled(&failed.conditions));
+    assert_eq!(text(&news(&status("Planning", 0), &failed)), "");
+}
+
 #[test]
 fn what_a_task_waits_for_is_printed_once_and_again_when_it_changes() {
-    let waiting = |message: &str| CodeGenTaskStatus {
-        reason: Some("Configuration".to_owned()),
-        message: Some(message.to_owned()),
-        ..status("Planning", 0)
-    };
+    let waiting = |message: &str| on_hold(reason::CONFIGURATION, Until::Mended, message);
     let told = news(&status("Planning", 0), &waiting("no Secret openai"));
     assert_eq!(text(&told), "! waiting       no Secret openai\n");
     assert_eq!(
