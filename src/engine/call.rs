@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use futures::future::join;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::api::status::CaseEvidence;
 use crate::ledger::{Entry, Ledger, Store};
@@ -15,7 +15,7 @@ use crate::pipeline::call::{CallKind, Reply, Request, request_hash};
 use crate::pipeline::cases::CaseSet;
 use crate::pipeline::diagnosis::{Diagnosis, of_acceptance};
 use crate::pipeline::machine::{Decision, Diagnosed, NewSource, NextCall, Outcome, decide};
-use crate::pipeline::progress::{Document, Intent, LONGEST_PAUSE_ASKED, Progress};
+use crate::pipeline::progress::{Document, Intent, Progress, asked_moment};
 use crate::pipeline::prompts::{self, Material};
 use crate::pipeline::stage::Category;
 use crate::sandbox::Sandbox;
@@ -209,7 +209,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let mut outcome = self.blocked(&progress, error.category(), &format!("{error}{counted}"));
         if let Outcome::Blocked(blocked) = &mut outcome {
             blocked.was_idle = !may_be_billed;
-            blocked.retry_at = blocked.retry_at.max(self.asked_moment(error));
+            let asked = error.retry_after().unwrap_or_default();
+            blocked.retry_at = blocked.retry_at.max(asked_moment(asked, (self.clock)()));
         }
         let progress = if may_be_billed {
             progress.with_call_lost()
@@ -217,14 +218,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             progress.with_call_not_made()
         };
         Answered::Otherwise(progress, Box::new(outcome))
-    }
-
-    /// When a server asks to be called again, this moment where it does not ask.
-    fn asked_moment(&self, error: &ModelError) -> Timestamp {
-        let now = (self.clock)();
-        let asked = error.retry_after().unwrap_or_default();
-        let pause = SignedDuration::try_from(asked).unwrap_or(LONGEST_PAUSE_ASKED);
-        now.checked_add(pause.min(LONGEST_PAUSE_ASKED)).unwrap_or(now)
     }
 
     async fn read_reply(

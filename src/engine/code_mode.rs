@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use codegen_interpreter::Pool;
 use futures::future::join;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
@@ -30,7 +30,7 @@ use crate::ledger::{Created, Store, StoreError};
 use crate::model::Model;
 use crate::pipeline::code_mode::{Decision, Outcome, Progress, Question, Stage, advance, decide};
 use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::progress::{Document, LONGEST_PAUSE, Waiting};
+use crate::pipeline::progress::{Document, Waiting, pause_after};
 use crate::pipeline::stage::Category;
 
 pub use self::pulse::PULSE;
@@ -304,25 +304,18 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     }
 
     /// Something that is no fault of the program, and is tried again after a pause.
-    fn blocked(&self, progress: &Progress, category: Category, message: String) -> Outcome {
-        let times = progress
-            .waiting
-            .as_ref()
-            .map_or(0, |waiting| waiting.times)
-            .min(10);
-        let pause = match category {
-            Category::Infrastructure => LONGEST_PAUSE.as_secs().min(1 << times),
-            Category::Configuration => LONGEST_PAUSE.as_secs(),
-        };
+    fn blocked(&self, progress: &Progress, category: Category, message: String) -> Waiting {
+        let times = progress.waiting.as_ref().map_or(0, |waiting| waiting.times);
         let now = (self.clock)();
-        Outcome::Blocked(Waiting {
+        let pause = pause_after(times, category);
+        Waiting {
             category,
             message,
-            times: times + 1,
-            retry_at: now.checked_add(SignedDuration::from_secs(pause)).unwrap_or(now),
+            times: times.saturating_add(1),
+            retry_at: now.checked_add(pause).unwrap_or(now),
             since: Some(now),
             reason: None,
-        })
+        }
     }
 
     fn happened(&self, happened: &Happened) {

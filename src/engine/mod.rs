@@ -38,7 +38,7 @@ use crate::pipeline::agent::CommandPolicy;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
 use crate::pipeline::machine::{Blocked, Decision, IllegalTransition, Outcome, decide};
-use crate::pipeline::progress::{Document, LONGEST_PAUSE, PROGRESS_VERSION, Progress};
+use crate::pipeline::progress::{Document, PROGRESS_VERSION, Progress, pause_after};
 use crate::pipeline::prompts::PromptError;
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::stage::Category;
@@ -54,7 +54,7 @@ pub(crate) use self::record::{retried, store_retries};
 /// is lost again is a matter for a person.
 const MAX_LOST_CHILDREN: u32 = 3;
 /// Pause where children are lost again and again.
-const LOST_PAUSE_SECONDS: i64 = 300;
+const LOST_PAUSE: SignedDuration = SignedDuration::from_mins(5);
 
 /// Everything that one task's steps need.
 pub(crate) struct Engine<'a, M, S, B, D> {
@@ -313,23 +313,18 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     fn wait(&self, progress: &Progress, category: Category, message: &str, lost_child: bool) -> Outcome {
-        // Bounded, for it is the exponent of a shift below.
-        let times = progress
-            .waiting
-            .as_ref()
-            .map_or(0, |waiting| waiting.times)
-            .min(10);
+        let times = progress.waiting.as_ref().map_or(0, |waiting| waiting.times);
         let lost = progress.lost_children + u32::from(lost_child);
         let is_lost_for_good = lost_child && lost > MAX_LOST_CHILDREN;
-        let pause = match category {
-            _ if is_lost_for_good => LOST_PAUSE_SECONDS,
-            Category::Infrastructure => LONGEST_PAUSE.as_secs().min(1 << times),
-            Category::Configuration => LONGEST_PAUSE.as_secs(),
+        let pause = if is_lost_for_good {
+            LOST_PAUSE
+        } else {
+            pause_after(times, category)
         };
         let now = (self.clock)();
-        let retry_at = now.checked_add(SignedDuration::from_secs(pause)).unwrap_or(now);
+        let retry_at = now.checked_add(pause).unwrap_or(now);
         let (category, message) = if is_lost_for_good {
-            let minutes = LOST_PAUSE_SECONDS / 60;
+            let minutes = LOST_PAUSE.as_mins();
             let message = format!(
                 "{message}; it was so {lost} times in a row: see what ends it. It is tried again every {minutes} minutes"
             );

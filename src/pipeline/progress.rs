@@ -29,7 +29,7 @@ use build::is_none;
 pub use build::{Build, BuildFault, BuiltImage, RecordedLock};
 pub use documents::{Document, Documents};
 pub use retries::{EarlierRetries, retry_document};
-pub use waiting::{LONGEST_PAUSE, LONGEST_PAUSE_ASKED, WaitReason, Waiting};
+pub use waiting::{WaitReason, Waiting, asked_moment, pause_after};
 
 /// Version of the serialised form. A newer one is left alone.
 pub const PROGRESS_VERSION: u32 = 3;

@@ -11,7 +11,7 @@ use crate::ledger::{Ledger, Store};
 use crate::model::{Model, ModelError};
 use crate::pipeline::call::{FinishReason, Reply, Request};
 use crate::pipeline::code_mode::{Evidence, Outcome, Progress, Stop, StopReason, allow_call, request};
-use crate::pipeline::progress::Intent;
+use crate::pipeline::progress::{Intent, asked_moment};
 use crate::pipeline::reply::words_of_refusal;
 
 /// Faults of types that the model reads.
@@ -131,13 +131,15 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
 
     /// A call without a reply fails no program. It is spent where a bill may show it.
     fn call_failed(&self, progress: Progress, error: &ModelError) -> Answered {
-        let outcome = self.blocked(&progress, error.category(), error.to_string());
+        let mut waiting = self.blocked(&progress, error.category(), error.to_string());
+        let asked = error.retry_after().unwrap_or_default();
+        waiting.retry_at = waiting.retry_at.max(asked_moment(asked, (self.clock)()));
         let progress = if error.may_be_billed() {
             progress.with_call_lost()
         } else {
             progress.with_call_not_made()
         };
-        Answered::Otherwise(progress, outcome)
+        Answered::Otherwise(progress, Outcome::Blocked(waiting))
     }
 
     /// The program in a reply, if its types fit the tools; else what is wrong with it. Writes nothing.

@@ -186,8 +186,8 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         error: &Error,
     ) -> Result<Ran, Halt> {
         if !matches!(error, Error::WorkerDied { .. } | Error::ProgramTooLong { .. }) {
-            let outcome = self.blocked(progress, Category::Configuration, with_causes(error));
-            return Err(Halt::Blocked(Box::new(outcome)));
+            let waiting = self.blocked(progress, Category::Configuration, with_causes(error));
+            return Err(Halt::Blocked(Box::new(Outcome::Blocked(waiting))));
         }
         let evidence = Evidence {
             program: code,

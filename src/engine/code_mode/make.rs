@@ -223,7 +223,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 if !self.question.is_repeatable(&call.tool) {
                     run.journal.buffer(Entry::Withdrawn(call)).await?;
                 }
-                let outcome = self.blocked(progress, category, message);
+                let outcome = Outcome::Blocked(self.blocked(progress, category, message));
                 Ok(Came::Blocked(Box::new(outcome)))
             }
         }

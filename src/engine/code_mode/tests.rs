@@ -4,6 +4,7 @@ mod approvals;
 mod batches;
 mod figures;
 mod hostile;
+mod waits;
 mod world;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -238,46 +239,6 @@ async fn a_kill_between_equal_calls_leaves_the_second_one_to_be_made() {
         .filter(|call| call.starts_with("refund"))
         .count();
     assert_eq!(refunds, 2);
-}
-
-#[tokio::test]
-async fn a_call_beside_one_that_cannot_be_made_is_recorded() {
-    let mut world = world(&["import asyncio\nawait asyncio.gather(rate(1), refund(7))"]);
-    world.conducts.insert("rate", |_, _, _| Made::Blocked {
-        message: "no Secret".to_owned(),
-        needs_person: true,
-    });
-    let store = MemoryStore::new();
-    assert!(world.go_on(&store).await.unwrap().waiting.is_some());
-    let journal = super::journal::OpenJournal::open(&store, 1).await.unwrap();
-    assert_eq!(journal.journal().ended().count(), 1);
-}
-
-#[tokio::test]
-async fn calls_of_durable_tools_wait_for_their_runs_and_the_program_goes_on_after_them() {
-    let program = "import asyncio\nfirst = await rate(1)\na, b = await asyncio.gather(report(1), report(2))\n[first, a, b, await report(3)]";
-    let world = world(&[program]);
-    let store = MemoryStore::new();
-    let progress = world.go_on(&store).await.unwrap();
-    let waits: Vec<_> = progress
-        .waits
-        .calls
-        .iter()
-        .map(|call| call.run.as_str())
-        .collect();
-    assert_eq!(waits, ["run-2", "run-3"]);
-    world.runs_ended.store(3, Ordering::Relaxed);
-    let progress = world.go_on(&store).await.unwrap();
-    assert_eq!(progress.waits.calls.len(), 1);
-    world.runs_ended.store(4, Ordering::Relaxed);
-    let progress = world.go_on(&store).await.unwrap();
-    assert_eq!(answer(&store, &progress).await.value, Some(json!([2, 2, 3, 4])));
-    let rates = world
-        .made()
-        .iter()
-        .filter(|call| call.starts_with("rate"))
-        .count();
-    assert_eq!(rates, 1, "what is recorded is not asked for again");
 }
 
 #[tokio::test]

@@ -1,14 +1,33 @@
 //! What a task waits for, and for how long.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::pipeline::stage::Category;
 
 /// Longest pause before infrastructure that failed is tried again.
-pub const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
+const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
 /// Longest pause that a server is granted which asks for one.
-pub const LONGEST_PAUSE_ASKED: SignedDuration = SignedDuration::from_mins(10);
+const LONGEST_PAUSE_ASKED: SignedDuration = SignedDuration::from_mins(10);
+
+/// Pause before the next try after `times` in a row that failed.
+#[must_use]
+pub fn pause_after(times: u32, category: Category) -> SignedDuration {
+    match category {
+        // Bounded, for it is the exponent of a shift.
+        Category::Infrastructure => SignedDuration::from_secs(1 << times.min(10)).min(LONGEST_PAUSE),
+        Category::Configuration => LONGEST_PAUSE,
+    }
+}
+
+/// When a server that asks to be called again after `asked` is, at the latest after the longest pause that it is granted.
+#[must_use]
+pub fn asked_moment(asked: Duration, now: Timestamp) -> Timestamp {
+    let pause = SignedDuration::try_from(asked).unwrap_or(LONGEST_PAUSE_ASKED);
+    now.checked_add(pause.min(LONGEST_PAUSE_ASKED)).unwrap_or(now)
+}
 
 /// What a task waits for.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
