@@ -16,14 +16,14 @@ codegen_operator_fuzz::target!(|bytes| {
     assert_eq!(judged.parsed.is_some(), judged.class == Class::Safe);
     assert!(Outline::read(text).is_some() || judged.class == Class::Denied);
     assert!(!judged.rule.is_empty() && !judged.reason.is_empty());
-    assert!(judged.before.is_none() || judged.class == Class::Intercepted);
-    let Some(script) = judged.parsed.or(judged.before) else {
-        return;
-    };
-    let printed = serde_json::to_value(&script).expect("a script is plain data");
-    let read: Script = serde_json::from_value(printed.clone()).expect("a script is read as it was printed");
-    assert_eq!(read, script);
-    check(&printed);
+    let around = [judged.before, judged.after.passed, judged.after.failed];
+    assert!(around.iter().all(Option::is_none) || judged.class == Class::Intercepted);
+    for script in around.into_iter().chain([judged.parsed]).flatten() {
+        let printed = serde_json::to_value(&script).expect("a script is plain data");
+        let read: Script = serde_json::from_value(printed.clone()).expect("a script is read as it was printed");
+        assert_eq!(read, script);
+        check(&printed);
+    }
 });
 
 /// Every program is listed and lies in a folder of the system; every file that is written is below a folder that may be.
