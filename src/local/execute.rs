@@ -271,9 +271,7 @@ impl Drive<'_> {
             }
         }
     }
-}
 
-impl Drive<'_> {
     /// Begins the next of the tries that are to follow an end; says whether there is one.
     async fn try_again(&self, progress: &mut Progress) -> Result<bool, TaskError> {
         let Some(retry) = self.options.retries.get(progress.retries_so_far()) else {
