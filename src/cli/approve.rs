@@ -87,9 +87,11 @@ async fn decide(
             return Err(Absent::new("nothing was decided".to_owned(), TASK_FAILED));
         }
     }
-    let refused = |error: kube::Error| wrong(refusal(&error, "", &cluster.namespace));
+    let refused = |error: kube::Error| wrong(refusal::<CodeGenApproval>(&error, "", &cluster.namespace));
     // An admission policy may hold the name in a decision to that of the request: another one would be refused.
-    let who = who(&cluster).await.map_err(refused)?;
+    let who = who(&cluster)
+        .await
+        .map_err(|error| wrong(refusal::<SelfSubjectReview>(&error, "", &cluster.namespace)))?;
     let record = awaiting.record(decision, &who, args.reason.clone());
     let name = record.metadata.name.clone().unwrap_or_default();
     let records: Api<CodeGenApproval> = Api::namespaced(cluster.client.clone(), &cluster.namespace);

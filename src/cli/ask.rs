@@ -20,6 +20,7 @@ use crate::api::approval::ApprovalDecision;
 use crate::engine::code_mode::Happened;
 use crate::local::approval::Approvals;
 use crate::local::code_mode::answer::Ended;
+use crate::local::code_mode::begin::Request;
 use crate::local::code_mode::error::AskError;
 use crate::local::code_mode::pick::{Asked, Picked, pick, read_history};
 use crate::local::code_mode::runner::{ask, output_folder};
@@ -137,8 +138,13 @@ async fn follow(
     };
     let output = output_folder(args.output.as_deref(), picked);
     let observe = |event: &Happened| show(progress, happened(event));
-    let asking = ask(picked, objects, &options, &output, &observe, stop);
-    let ended = Box::pin(asking).await;
+    let request = Request {
+        picked,
+        objects,
+        options: &options,
+        output: &output,
+    };
+    let ended = Box::pin(ask(&request, &observe, stop)).await;
     progress.stop();
     let ended = match ended {
         Ok(ended) => ended,

@@ -66,7 +66,7 @@ impl Cluster {
         let mut all = Vec::new();
         loop {
             let page = api.list(&which).await;
-            let page = page.map_err(|error| refusal(&error, "", &self.namespace))?;
+            let page = page.map_err(|error| refusal::<K>(&error, "", &self.namespace))?;
             all.extend(page.items);
             match page.metadata.continue_.filter(|next| !next.is_empty()) {
                 Some(next) => which.continue_token = Some(next),
@@ -85,7 +85,7 @@ impl Cluster {
         self.tasks()
             .get(name)
             .await
-            .map_err(|error| refusal(&error, name, &self.namespace))
+            .map_err(|error| refusal::<CodeGenTask>(&error, name, &self.namespace))
     }
 }
 
@@ -112,19 +112,27 @@ async fn config(args: &ClusterArgs) -> Result<Config, String> {
     })
 }
 
-/// What an answer other than the task means, and what to do.
-pub(super) fn refusal(error: &kube::Error, name: &str, namespace: &str) -> String {
+/// What an answer other than the object `name` of a kind means, and what to do; the name is empty where many were asked for.
+pub(super) fn refusal<K>(error: &kube::Error, name: &str, namespace: &str) -> String
+where
+    K: Resource<DynamicType = ()>,
+{
+    let kind = K::kind(&());
+    let names = |what: &str| matches!(error, kube::Error::Api(status) if status.message.contains(what));
     match error {
+        kube::Error::Api(status) if status.code == 404 && names(&format!("namespaces \"{namespace}\"")) => {
+            format!("there is no namespace {namespace}: is it this context?")
+        }
         // The API server names the object only where it knows the kind.
-        kube::Error::Api(status) if status.code == 404 && status.message.contains(&format!("\"{name}\"")) => {
+        kube::Error::Api(status) if status.code == 404 && names(&format!("\"{name}\"")) => {
+            let plural = K::plural(&());
             format!(
-                "there is no CodeGenTask {name} in namespace {namespace}: kubectl get codegentasks -A lists those that there are"
+                "there is no {kind} {name} in namespace {namespace}: kubectl get {plural} -A lists those that there are"
             )
         }
-        kube::Error::Api(status) if status.code == 404 => {
-            "the cluster does not know CodeGenTasks: is the operator installed there, and is it this context?"
-                .to_owned()
-        }
+        kube::Error::Api(status) if status.code == 404 => format!(
+            "the cluster does not know {kind}s: is the operator installed there, and is it this context?"
+        ),
         kube::Error::Api(status) if status.code == 401 || status.is_forbidden() => {
             format!("the cluster refuses: {}", status.message)
         }
@@ -167,16 +175,31 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_task_and_a_cluster_without_the_operator_have_different_messages() {
+    fn a_missing_object_and_a_cluster_without_its_kind_have_different_messages() {
         let absent = answer(404, "codegentasks.codegen-operator.dev \"a\" not found");
-        assert!(refusal(&absent, "a", "data").contains("no CodeGenTask a in namespace data"));
+        let message = refusal::<CodeGenTask>(&absent, "a", "data");
+        assert!(
+            message.contains("no CodeGenTask a in namespace data: kubectl get codegentasks -A"),
+            "{message}"
+        );
         let unknown = answer(404, "404 page not found");
-        assert!(refusal(&unknown, "a", "data").contains("is the operator installed"));
+        let message = refusal::<CodeGenRun>(&unknown, "", "data");
+        assert!(
+            message.contains("does not know CodeGenRuns: is the operator installed"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_missing_namespace_is_named() {
+        let absent = answer(404, "namespaces \"data\" not found");
+        let message = refusal::<CodeGenRun>(&absent, "a", "data");
+        assert_eq!(message, "there is no namespace data: is it this context?");
     }
 
     #[test]
     fn a_refusal_is_shown_in_the_words_of_the_cluster() {
-        let told = refusal(&answer(401, "Unauthorized"), "a", "data");
-        assert_eq!(told, "the cluster refuses: Unauthorized");
+        let message = refusal::<CodeGenTask>(&answer(401, "Unauthorized"), "a", "data");
+        assert_eq!(message, "the cluster refuses: Unauthorized");
     }
 }

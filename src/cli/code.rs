@@ -87,7 +87,12 @@ async fn archived(cluster: &Cluster, task: &CodeGenTask, caution: Option<String>
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
     let found = match maps.get_opt(result).await {
         Ok(found) => found,
-        Err(error) => return Err(Absent::new(refusal(&error, name, &cluster.namespace), USAGE)),
+        Err(error) => {
+            return Err(Absent::new(
+                refusal::<ConfigMap>(&error, name, &cluster.namespace),
+                USAGE,
+            ));
+        }
     };
     let text = found
         .and_then(|map| map.data)

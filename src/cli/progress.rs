@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::args::Color;
 use super::paint::{Line, paint};
 use super::render::{Rendered, render, same_again};
-use super::text::{columns, cut, set_columns};
+use super::text::{columns, count, cut, set_columns};
 use crate::engine::event::{Event, Observer};
 
 /// Columns of what stands beside the label of the moving line.
@@ -102,6 +102,15 @@ impl Progress {
 }
 
 impl Observer for Progress {
+    fn commands_start(&self, commands: usize) {
+        let label = self
+            .running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .commands(commands);
+        self.run(&label);
+    }
+
     fn event(&self, event: &Event) {
         if let Event::Waiting { message, .. } = event {
             let mut last = self.waited_for.lock().unwrap_or_else(PoisonError::into_inner);
@@ -134,6 +143,14 @@ struct Running {
 }
 
 impl Running {
+    /// What the moving line says while commands of an agent run.
+    fn commands(&mut self, commands: usize) -> String {
+        let verb = if commands == 1 { "runs" } else { "run" };
+        let label = format!("Bash: {} {verb}", count(commands as u64, "command"));
+        self.other = Some(label.clone());
+        label
+    }
+
     /// What the moving line says after an event, whose own label is `label`.
     fn after(&mut self, event: &Event, label: Option<String>) -> Option<String> {
         match event {
@@ -141,6 +158,8 @@ impl Running {
             Event::CallFinished { .. } => self.call = None,
             Event::BuildStarted { .. } => self.build = label,
             Event::BuildFinished { .. } | Event::BuildFailed { .. } => self.build = None,
+            // Its commands have ended.
+            Event::AgentMoved { .. } => self.other = None,
             Event::StageEntered { .. }
             | Event::Waiting { .. }
             | Event::ApprovalAwaited(_)
@@ -155,7 +174,6 @@ impl Running {
             | Event::ReplyRejected { .. }
             | Event::PackageDoubtful { .. }
             | Event::ImageReplaced { .. }
-            | Event::AgentMoved { .. }
             | Event::Diagnosed { .. }
             | Event::FixApplied { .. }
             | Event::Decided(_)
@@ -207,6 +225,19 @@ mod tests {
 
     fn after(running: &mut Running, event: &Event) -> Option<String> {
         running.after(event, render(event).running)
+    }
+
+    #[test]
+    fn commands_of_an_agent_are_on_the_moving_line_until_they_have_ended() {
+        let mut running = Running::default();
+        assert_eq!(running.commands(1), "Bash: 1 command runs");
+        assert_eq!(running.commands(2), "Bash: 2 commands run");
+        let step = serde_json::json!({"turn": 3, "sequence": 4, "results": []});
+        let moved = Event::AgentMoved {
+            turn: 3,
+            step: Box::new(serde_json::from_value(step).unwrap()),
+        };
+        assert_eq!(after(&mut running, &moved), None);
     }
 
     #[test]

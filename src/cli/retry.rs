@@ -41,7 +41,7 @@ async fn ask(args: &RetryArgs) -> Result<String, Absent> {
     let wrong = |message| Absent::new(message, USAGE);
     let name = &args.task.name;
     let cluster = Cluster::connect(&args.task.cluster).await.map_err(wrong)?;
-    let refused = |error: kube::Error| wrong(refusal(&error, name, &cluster.namespace));
+    let refused = |error: kube::Error| wrong(refusal::<CodeGenTask>(&error, name, &cluster.namespace));
     let token = Timestamp::now().to_string();
     let from = args.from.map(RetryFrom::from);
     let patch = Patch::Merge(wish(&token, from, args.hint.as_deref()));

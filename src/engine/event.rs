@@ -178,4 +178,7 @@ pub enum Event {
 pub trait Observer: Send + Sync {
     /// Something happened.
     fn event(&self, event: &Event);
+
+    /// So many commands of an agent begin in a sandbox of this machine, for whoever watches it; the event that follows them ends that.
+    fn commands_start(&self, _commands: usize) {}
 }

@@ -35,7 +35,7 @@ use crate::pipeline::progress::Progress;
 use crate::pipeline::python::{Module, suite};
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::retry::Retry;
-use crate::pipeline::sandbox::{Job, Packages, Report};
+use crate::pipeline::sandbox::{Job, Packages, Phase, Report};
 use crate::pipeline::stage::Category;
 use crate::pipeline::stored_outputs::{OutputsAsked, RunOnDisk};
 use crate::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox, SandboxError};
@@ -71,7 +71,7 @@ pub async fn execute(
 ) -> Result<Executed, TaskError> {
     let store = FolderStore::open(&prepared.run.record()).map_err(stopped)?;
     // Before a call is paid for: without isolation nothing of it could be run.
-    let sandbox = Isolated::new(prepared)?;
+    let sandbox = Isolated::new(prepared, observer)?;
     sandbox.check_builds(prepared, options.replay.is_none()).await?;
     let Earlier { recorded, active } = earlier(&store).await?;
     let model = model(prepared, options, *replayed + recorded, active)?;
@@ -131,7 +131,7 @@ fn may_adopt(prepared: &Prepared, options: &TaskOptions) -> bool {
     options.has_neighbours && !options.fresh && options.replay.is_none() && !prepared.is_suspended
 }
 
-type LocalEngine<'a> = Engine<'a, AnyModel, FolderStore, Isolated, WorkerReader>;
+type LocalEngine<'a> = Engine<'a, AnyModel, FolderStore, Isolated<'a>, WorkerReader>;
 
 /// Where the task begins: where it stood, in another try, or with what it takes over, and whose that is.
 async fn begin(
@@ -211,7 +211,7 @@ struct Drive<'a> {
     engine: &'a LocalEngine<'a>,
     store: &'a FolderStore,
     options: &'a TaskOptions,
-    sandbox: &'a Isolated,
+    sandbox: &'a Isolated<'a>,
     is_suspended: bool,
     stop: &'a Stop,
     calling: watch::Receiver<bool>,
@@ -271,9 +271,7 @@ impl Drive<'_> {
             }
         }
     }
-}
 
-impl Drive<'_> {
     /// Begins the next of the tries that are to follow an end; says whether there is one.
     async fn try_again(&self, progress: &mut Progress) -> Result<bool, TaskError> {
         let Some(retry) = self.options.retries.get(progress.retries_so_far()) else {
@@ -418,7 +416,8 @@ pub(super) fn check_acceptance_tests(text: &str) -> Result<(), String> {
 }
 
 /// The local sandbox, which remembers that this machine cannot isolate.
-struct Isolated {
+struct Isolated<'a> {
+    observer: &'a dyn Observer,
     sandbox: LocalSandbox,
     /// Where outputs go that are too large for a report.
     stored: StoredFiles,
@@ -427,8 +426,8 @@ struct Isolated {
     refusal: OnceLock<String>,
 }
 
-impl Isolated {
-    fn new(prepared: &Prepared) -> Result<Self, TaskError> {
+impl<'a> Isolated<'a> {
+    fn new(prepared: &Prepared, observer: &'a dyn Observer) -> Result<Self, TaskError> {
         let task = &prepared.task;
         let sandbox = LocalSandbox::for_user().map_err(|error| TaskError::NoIsolation(error.to_string()))?;
         let sandbox = match task.cache {
@@ -440,6 +439,7 @@ impl Isolated {
             .probe()
             .map_err(|error| TaskError::NoIsolation(error.to_string()))?;
         Ok(Self {
+            observer,
             sandbox,
             stored: prepared.run.stored(),
             worker: worker()?,
@@ -467,12 +467,17 @@ impl Isolated {
     }
 }
 
-impl Sandbox for Isolated {
+impl Sandbox for Isolated<'_> {
     async fn build(&self, spec: &ImageSpec, repeat: u32) -> Result<Progressing<Built>, SandboxError> {
         self.note(self.sandbox.build(spec, repeat).await)
     }
 
     async fn run(&self, image: &str, job: &Job, repeat: u32) -> Result<Progressing<Report>, SandboxError> {
+        for phase in &job.phases {
+            if let Phase::Commands(phase) = phase {
+                self.observer.commands_start(phase.commands.len());
+            }
+        }
         self.note(self.sandbox.run(image, job, repeat).await)
     }
 

@@ -88,12 +88,14 @@ fn everything_wrong_with_the_inputs_is_said_and_nothing_runs() {
          error: input \"decimals\" is an Int, \"ten\" is not: give a whole number like 2\n\
          error: the program has no input \"measurement\": did you mean \"measurements\"?\n"
     );
-    let absent = run(&penguins(), &["--input", "measurements=@absent.csv"]);
+    let inputs = ["decimals=ten", "measurement=1", "measurements=@absent.csv"];
+    let absent = run(&penguins(), &inputs.map(|input| ["--input", input]).concat());
     expect_code(&absent, 2);
-    assert!(
-        stderr(&absent).starts_with("error: measurements: cannot read absent.csv: No such file"),
-        "{}",
-        stderr(&absent)
+    assert_eq!(
+        stderr(&absent),
+        "error: measurements: cannot read absent.csv: No such file or directory (os error 2); correct the path\n\
+         error: input \"decimals\" is an Int, \"ten\" is not: give a whole number like 2\n\
+         error: the program has no input \"measurement\": did you mean \"measurements\"?\n"
     );
 }
 

@@ -76,7 +76,7 @@ async fn ask(args: &AskArgs, progress: &Progress, made: &OnceLock<String>) -> Re
     let cluster = cluster.map_err(|message| Stopped(message, USAGE))?;
     let runs: Api<CodeModeRun> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
     let run = wanted(args, agent, question, history.unwrap_or_default());
-    let run = create(&cluster, &runs, &run, agent).await?;
+    let run = create(&cluster, &runs, &run).await?;
     let name = run.name_any();
     // An interrupt names the run from here on, for it goes on without this command.
     let _ = made.set(name.clone());
@@ -129,7 +129,6 @@ async fn create(
     cluster: &Cluster,
     runs: &Api<CodeModeRun>,
     run: &CodeModeRun,
-    agent: &str,
 ) -> Result<CodeModeRun, Stopped> {
     let created = runs.create(&PostParams::default(), run).await;
     created.map_err(|error| {
@@ -138,7 +137,7 @@ async fn create(
                 "there is a CodeModeRun {name} in namespace {} already: give this question another --run; kubectl-codegen logs codemoderun/{name} shows that one",
                 cluster.namespace
             ),
-            _ => refusal(&error, agent, &cluster.namespace),
+            _ => refusal::<CodeModeRun>(&error, "", &cluster.namespace),
         };
         Stopped(message, USAGE)
     })
@@ -345,8 +344,8 @@ mod tests {
         let cluster = seen(&world);
         let runs: Api<CodeModeRun> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
         let run = made("--run late");
-        assert!(create(&cluster, &runs, &run, "shop").await.is_ok());
-        let Stopped(message, code) = create(&cluster, &runs, &run, "shop").await.unwrap_err();
+        assert!(create(&cluster, &runs, &run).await.is_ok());
+        let Stopped(message, code) = create(&cluster, &runs, &run).await.unwrap_err();
         assert!(
             message.contains("CodeModeRun late") && message.contains("--run"),
             "{message}"

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Event;
 use kube::api::ListParams;
-use kube::{Api, ResourceExt};
+use kube::{Api, Resource, ResourceExt};
 
 use super::story::{Happening, Subject, TASK, of_events};
 use crate::api::CodeGenTask;
@@ -28,7 +28,7 @@ pub(super) async fn of_task(cluster: &Cluster, object: &CodeGenTask, progress: &
         jobs: match jobs(cluster, object).await {
             Ok(jobs) => jobs,
             Err(error) => {
-                progress.lines(&warning(&left_out("those of builds", &error, cluster)));
+                progress.lines(&warning(&left_out::<Job>("those of builds", &error, cluster)));
                 BTreeSet::new()
             }
         },
@@ -50,15 +50,22 @@ pub(super) async fn events(cluster: &Cluster, subject: &Subject, progress: &Prog
                 }
             }
             Err(error) => {
-                progress.lines(&warning(&left_out("Events of the cluster", &error, cluster)));
+                progress.lines(&warning(&left_out::<Event>(
+                    "Events of the cluster",
+                    &error,
+                    cluster,
+                )));
                 return all;
             }
         }
     }
 }
 
-fn left_out(what: &str, error: &kube::Error, cluster: &Cluster) -> String {
-    let why = refusal(error, "", &cluster.namespace);
+fn left_out<K>(what: &str, error: &kube::Error, cluster: &Cluster) -> String
+where
+    K: Resource<DynamicType = ()>,
+{
+    let why = refusal::<K>(error, "", &cluster.namespace);
     format!("{what} are left out: {why}; the stock ClusterRole view may read them")
 }
 

@@ -62,7 +62,7 @@ async fn runs(cluster: &Cluster, question: &RecordedQuestion, progress: &Progres
                 .collect()
         }
         Err(error) => {
-            let why = refusal(&error, "", &cluster.namespace);
+            let why = refusal::<CodeGenRun>(&error, "", &cluster.namespace);
             progress.lines(&warning(&format!("Events of its runs are left out: {why}")));
             BTreeSet::new()
         }

@@ -87,7 +87,7 @@ pub(super) async fn whole_log(cluster: &Cluster, pod: &str, container: &str) -> 
 #[must_use]
 pub(super) fn forbidden(error: &kube::Error, cluster: &Cluster) -> String {
     let namespace = &cluster.namespace;
-    let why = refusal(error, "", namespace);
+    let why = refusal::<Pod>(error, "", namespace);
     format!(
         "logs of Pods are left out: {why}; the stock ClusterRole view may list Pods and get pods/log in namespace {namespace}"
     )

@@ -26,15 +26,8 @@ pub(super) async fn of_run_at_its_end(
 }
 
 async fn read(cluster: &Cluster, name: &str) -> Result<CodeGenRun, Absent> {
-    let wrong = |message| Absent::new(message, USAGE);
-    let namespace = &cluster.namespace;
-    let found = cluster.runs().get_opt(name).await;
-    let found = found.map_err(|error| wrong(refusal(&error, name, namespace)))?;
-    found.ok_or_else(|| {
-        wrong(format!(
-            "there is no CodeGenRun {name} in namespace {namespace}: kubectl get codegenruns -A lists those that there are"
-        ))
-    })
+    let found = cluster.runs().get(name).await;
+    found.map_err(|error| Absent::new(refusal::<CodeGenRun>(&error, name, &cluster.namespace), USAGE))
 }
 
 /// Refuses a run of another task's program.

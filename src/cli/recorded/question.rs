@@ -82,15 +82,9 @@ pub(in crate::cli) async fn question_from_cluster(
 /// The question as it stands at the API server.
 pub(in crate::cli) async fn question_object(cluster: &Cluster, name: &str) -> Result<CodeModeRun, Absent> {
     let runs: Api<CodeModeRun> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
-    let found = runs.get_opt(name).await;
-    let found = found.map_err(|error| Absent::new(refusal(&error, name, &cluster.namespace), USAGE))?;
-    found.ok_or_else(|| {
-        let message = format!(
-            "there is no CodeModeRun {name} in namespace {}: kubectl get codemoderuns -A lists those that there are",
-            cluster.namespace
-        );
-        Absent::new(message, USAGE)
-    })
+    runs.get(name)
+        .await
+        .map_err(|error| Absent::new(refusal::<CodeModeRun>(&error, name, &cluster.namespace), USAGE))
 }
 
 fn withheld(cluster: &Cluster) -> String {

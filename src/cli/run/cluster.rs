@@ -111,7 +111,7 @@ async fn run_and_fetch(args: &RunArgs, progress: &Progress, made: &OnceLock<Stri
     let folder = args.program.output_dir.as_deref();
     // Before the run is created: a folder that is in use would be found out after the program has run.
     let _held = folder.map(write::hold).transpose().map_err(Stopped::usage)?;
-    let run = create(&cluster, program.name(), request).await?;
+    let run = create(&cluster, request).await?;
     let name = run.name_any();
     // An interrupt names the run from here on, for it goes on without this command.
     let _ = made.set(name.clone());

@@ -178,14 +178,6 @@ impl Placed {
 }
 
 impl Program {
-    /// As messages call it.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Task(name) => name,
-            Self::Image { reference, .. } => reference,
-        }
-    }
-
     /// A run of it.
     fn spec(self) -> CodeGenRunSpec {
         let named = |name| LocalRef { name };

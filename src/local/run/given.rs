@@ -1,6 +1,7 @@
 //! The inputs of a command line: texts for values, `@PATH` for files and folders, `@-` for standard input.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use crate::api::values::ValueType;
 use crate::local::freeze::{INPUTS, freeze};
 use crate::pipeline::run::{Given, InputFault, Options, RunFault, faults};
 use crate::pipeline::task::{FrozenFile, Task};
-use crate::sources::{LARGEST_SOURCE, Plan, Source, Wanted};
+use crate::sources::{LARGEST_SOURCE, Plan, Source, Wanted, remedy};
 
 /// Inputs that are what the program takes, as far as that shows before a file is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub enum GivenFile {
 /// Distinguishes values and files by what the program takes: a value may begin with `@`, a file must.
 pub fn sort(options: &Options, inputs: &[(String, String)]) -> Result<GivenInputs, LocalRunError> {
     let mut sorted = GivenInputs::default();
-    let mut looked_at = Vec::new();
+    let mut found = Vec::new();
     for (name, text) in inputs {
         let declared = options.inputs.iter().find(|input| input.name == *name);
         let takes_file = declared.is_none_or(|input| matches!(input.type_, ValueType::File | ValueType::Dir));
@@ -41,23 +42,34 @@ pub fn sort(options: &Options, inputs: &[(String, String)]) -> Result<GivenInput
             .filter(|path| takes_file && !path.is_empty());
         match file {
             Some("-") => {
-                looked_at.push((name.as_str(), Given::File));
+                found.push((name.as_str(), Ok(Given::File)));
                 sorted.files.push((name.clone(), GivenFile::Stdin));
             }
             Some(path) => {
-                looked_at.push((name.as_str(), shape(Path::new(path))));
+                found.push((name.as_str(), shape(Path::new(path))));
                 sorted.files.push((name.clone(), GivenFile::Path(path.into())));
             }
             None => {
-                looked_at.push((name.as_str(), Given::Text(text)));
+                found.push((name.as_str(), Ok(Given::Text(text))));
                 sorted.values.insert(name.clone(), text.clone());
             }
         }
     }
-    let found = faults(options, &looked_at);
-    if !found.is_empty() {
+    let given: Vec<(&str, Given<'_>)> = found
+        .iter()
+        .map(|(name, found)| {
+            (
+                *name,
+                found
+                    .as_ref()
+                    .map_or_else(|why| Given::Unreadable(why), |given| *given),
+            )
+        })
+        .collect();
+    let faults = faults(options, &given);
+    if !faults.is_empty() {
         return Err(LocalRunError::Faults(
-            found.into_iter().map(RunFault::Input).collect(),
+            faults.into_iter().map(RunFault::Input).collect(),
         ));
     }
     reads_stdin_once(sorted)
@@ -96,13 +108,20 @@ fn reads_stdin_once(sorted: GivenInputs) -> Result<GivenInputs, LocalRunError> {
     Ok(sorted)
 }
 
-/// What lies there; what cannot be inspected is reported when it is read.
-fn shape(path: &Path) -> Given<'static> {
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Given::Folder,
-        Ok(_) => Given::File,
-        Err(_) => Given::Content,
-    }
+/// What lies there, or why it cannot be read.
+fn shape(path: &Path) -> Result<Given<'static>, String> {
+    let inspect = || {
+        let metadata = fs::metadata(path)?;
+        if metadata.is_dir() {
+            return fs::read_dir(path).map(|_| Given::Folder);
+        }
+        // Opening a pipe would wait for a writer.
+        if metadata.is_file() {
+            File::open(path)?;
+        }
+        Ok(Given::File)
+    };
+    inspect().map_err(|error| format!("cannot read {}: {error}; {}", path.display(), remedy(&error)))
 }
 
 /// Copies what was given below `folder`, so that it does not change while the run goes on.

@@ -22,6 +22,8 @@ pub enum Given<'a> {
     Folder,
     /// A file or a folder, which is judged when it is read.
     Content,
+    /// A file or a folder that cannot be read: why.
+    Unreadable(&'a str),
 }
 
 /// Something that is wrong with the inputs of a run. Always of category configuration.
@@ -66,6 +68,14 @@ pub enum InputFault {
         type_: ValueType,
         /// What was given.
         found: &'static str,
+    },
+    /// A file or folder that cannot be read.
+    #[error("{name}: {why}")]
+    Unreadable {
+        /// Name of the input.
+        name: String,
+        /// What cannot be read, why, and what to do.
+        why: String,
     },
     /// The task has no value to fall back to.
     #[error("input {name:?} has no default: give it {}", wanted(*.type_))]
@@ -175,11 +185,15 @@ fn wrong(input: &Input, given: Given<'_>) -> Option<InputFault> {
         }
         Given::File => "a file",
         Given::Folder => "a folder",
-        Given::Content => "a file or folder",
+        Given::Content | Given::Unreadable(_) => "a file or folder",
     };
     match (type_, given) {
         (ValueType::File, Given::File | Given::Content)
         | (ValueType::Dir, Given::Folder | Given::Content) => None,
+        (ValueType::File | ValueType::Dir, Given::Unreadable(why)) => {
+            let why = why.to_owned();
+            Some(InputFault::Unreadable { name, why })
+        }
         (ValueType::File | ValueType::Dir, _) => Some(InputFault::WrongShape { name, type_, found }),
         _ => Some(InputFault::NoValue { name, type_, found }),
     }

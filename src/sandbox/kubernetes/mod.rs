@@ -24,8 +24,8 @@ pub use self::build::{
     push_artifact,
 };
 pub use self::pod::channel::{Sent, send};
+use self::pod::operator::operator_image;
 pub use self::pod::pusher::{Inspection, OutputPusher, OutputToPush, PushAccess, PushReport, PushRequest};
-use self::pod::reader::operator_image;
 pub use self::pod::reader::{
     ClaimOutputs, ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader,
 };

@@ -11,12 +11,8 @@ use crate::cli::cluster::{Cluster, refusal};
 use crate::cli::run::request::Request;
 
 /// Creates the run and each `ConfigMap` that it reads, which then belong to it.
-pub(super) async fn create(
-    cluster: &Cluster,
-    task: &str,
-    mut request: Request,
-) -> Result<CodeGenRun, Stopped> {
-    let refused = |error: &kube::Error| Stopped::usage(refusal(error, task, &cluster.namespace));
+pub(super) async fn create(cluster: &Cluster, mut request: Request) -> Result<CodeGenRun, Stopped> {
+    let refused = |error: &kube::Error| Stopped::usage(refusal::<CodeGenRun>(error, "", &cluster.namespace));
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
     let mut names = Vec::new();
     // Before the run, which cannot be changed once it is there, and names them.

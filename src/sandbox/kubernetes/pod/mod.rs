@@ -9,6 +9,7 @@ mod inputs;
 mod job_key;
 mod network;
 mod observe;
+pub(super) mod operator;
 mod placement;
 pub(super) mod reader;
 mod ready;
@@ -184,8 +185,8 @@ fn execution_of<'a>(
 /// The scheduler's words about the claim for outputs name the Pod, of which nobody who made the run has heard.
 fn explained(sandbox: &KubernetesSandbox<'_>, error: SandboxError) -> SandboxError {
     match (error, sandbox.outputs) {
-        (SandboxError::Refused { reason, .. }, Some(outputs)) if reader::is_about_volumes(&reason) => {
-            reader::about_claim(&outputs.claim, "outputs", &sandbox.owner.namespace, &reason)
+        (SandboxError::Refused { reason, .. }, Some(outputs)) if operator::is_about_volumes(&reason) => {
+            operator::about_claim(&outputs.claim, "outputs", &sandbox.owner.namespace, &reason)
         }
         (error, _) => error,
     }

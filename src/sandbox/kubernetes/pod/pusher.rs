@@ -3,21 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Api;
 use serde::{Deserialize, Serialize};
 
-use super::super::{KubernetesSandbox, OutputFolder, names, policies};
-use super::execution::{ClaimMount, Execution, PUSH, Program, PushMounts};
-use super::job_key::Keys;
-use super::reader::{about_claim, is_about_volumes, operator_image};
+use super::super::{KubernetesSandbox, OutputFolder, policies};
+use super::execution::{ClaimMount, PUSH, PushMounts};
+use super::operator::{Mounts, OperatorPod, Work, about_claim, is_about_volumes};
 use super::volumes::claim_folder;
-use super::{Pods, Reported, cluster};
+use super::{Reported, cluster};
 use crate::api::values::ValueType;
 use crate::egress::Proxies;
-use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::sandbox::{Job, JobLimits, NetworkAccess};
+use crate::pipeline::sandbox::NetworkAccess;
 use crate::sandbox::kubernetes::build::{concatenated, policy_of_pushes};
 use crate::sandbox::{Progressing, SandboxError};
 
@@ -177,12 +174,9 @@ impl PushAccess {
 
 /// One push: its name follows from what is pushed, so that it is started once.
 pub struct OutputPusher<'a> {
-    pods: Pods<'a>,
+    pod: OperatorPod<'a>,
     inspection: Inspection,
     request: &'a PushRequest,
-    mounts: PushMounts,
-    image: String,
-    body: Vec<u8>,
 }
 
 impl<'a> OutputPusher<'a> {
@@ -193,138 +187,77 @@ impl<'a> OutputPusher<'a> {
         secret: Option<&str>,
         inspection: Inspection,
     ) -> Result<Self, SandboxError> {
-        let image = operator_image(sandbox.settings)?;
-        let owner = sandbox.owner;
-        // Plain data with string keys: writing it to memory cannot fail.
-        let body = serde_json::to_vec(request).unwrap_or_default();
-        // The name has the request in it: the same one is found again after a restart.
-        let which = inspection.part();
-        let parts = [&owner.uid, &owner.run, which, &sha256_hex(&body), &image];
-        Ok(Self {
-            inspection,
-            pods: Pods::new(sandbox, names::name_of_pod(&owner.name, &parts)),
-            mounts: PushMounts {
+        let work = Work {
+            part: inspection.part(),
+            // Plain data with string keys: writing it to memory cannot fail.
+            request: serde_json::to_vec(request).unwrap_or_default(),
+            mounts: Mounts::Push(PushMounts {
                 outputs: [ClaimMount {
                     claim: request.written_to.claim.clone(),
                     folder: Some(request.written_to.path.clone()),
                 }],
                 secret: secret.map(str::to_owned),
-            },
+            }),
+            outputs: Some(&request.written_to),
+            inputs: Vec::new(),
+            // What it reaches follows from its policy; names are resolved by the cluster.
+            network: NetworkAccess::Internet,
+            egress: EGRESS.to_owned(),
+            seconds: SECONDS,
+            memory_bytes: MEMORY_BYTES,
+        };
+        Ok(Self {
+            pod: OperatorPod::new(sandbox, work)?,
+            inspection,
             request,
-            image,
-            body,
         })
     }
 
     /// Name of its Pod.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.pods.name
+        self.pod.name()
     }
 
     /// How far it is; `None` when it is not there.
     pub async fn progress(&self) -> Result<Option<Progressing<PushReport>>, SandboxError> {
-        let Some(pod) = self.pods.get().await? else {
-            return Ok(None);
-        };
-        // Before anything that it says is believed.
-        self.pods.adopt(&self.wanted()?, &pod).await?;
-        let found = self
-            .pods
-            .progress_or_replace(&self.image, &pod, |report: &PushReport| {
-                report.is_vain(self.inspection)
-            });
-        match found.await {
-            Ok(found) => Ok(Some(found)),
-            Err(error) => Err(self.explained(error)),
-        }
+        let is_vain = |report: &PushReport| report.is_vain(self.inspection);
+        let found = self.pod.progress(is_vain).await;
+        found.map_err(|error| self.explained(error))
     }
 
     /// Creates it.
     pub async fn start(&self) -> Result<Progressing<PushReport>, SandboxError> {
-        let sandbox = self.pods.sandbox;
-        let job = job();
-        let run = self.run(&job);
         let needs = async {
-            let network = &sandbox.settings.build.network;
+            let sandbox = self.pod.sandbox();
             // Before the Pod: for no moment does it run without its policy.
-            match policy_of_pushes(&sandbox.owner.namespace, network) {
-                Some(policy) => self.write_policy(&policy).await,
+            match policy_of_pushes(&sandbox.owner.namespace, &sandbox.settings.build.network) {
+                Some(policy) => write_policy(sandbox, &policy).await,
                 None => Ok(()),
             }
         };
-        let started = self.pods.start(&run, Keys::draw()?, needs).await;
-        match started.map_err(|error| self.explained(error))? {
-            Progressing::Queued(why) => Ok(Progressing::Queued(why)),
-            Progressing::Done(_) | Progressing::Pending | Progressing::Unseen => Ok(Progressing::Pending),
-        }
-    }
-
-    async fn write_policy(&self, policy: &NetworkPolicy) -> Result<(), SandboxError> {
-        let namespace = &self.pods.sandbox.owner.namespace;
-        let api: Api<NetworkPolicy> = Api::namespaced(self.pods.sandbox.client.clone(), namespace);
-        let name = policy.metadata.name.as_deref().unwrap_or_default();
-        let failed = || cluster(format!("write NetworkPolicy {namespace}/{name}"));
-        let found = api.get_opt(name).await.map_err(|error| failed()(error))?;
-        let written = policies::ensure(&api, policy, found).await;
-        written.map_err(|error| failed()(error))
-    }
-
-    fn run<'b>(&'b self, job: &'b Job) -> Execution<'b> {
-        let sandbox = self.pods.sandbox;
-        Execution {
-            program: Program::Pusher(&self.mounts),
-            name: &self.pods.name,
-            image: &self.image,
-            job,
-            body: &self.body,
-            egress: EGRESS,
-            settings: &sandbox.settings.sandbox,
-            task: sandbox.task,
-            owner: sandbox.owner,
-            inputs: sandbox.inputs,
-            outputs: Some(&self.request.written_to),
-            check: None,
-            pull_secrets: &sandbox.settings.build.image_pull_secrets,
-        }
-    }
-
-    /// The Pod that would be made, but for its keys.
-    fn wanted(&self) -> Result<Pod, SandboxError> {
-        self.run(&job()).pod(None)
+        let started = Box::pin(self.pod.start(needs)).await;
+        started.map_err(|error| self.explained(error))
     }
 
     /// The scheduler's words about a claim name the Pod, of which nobody who made the run has heard.
     fn explained(&self, error: SandboxError) -> SandboxError {
-        let namespace = &self.pods.sandbox.owner.namespace;
+        let namespace = &self.pod.sandbox().owner.namespace;
         match error {
             SandboxError::Refused { reason, .. } if is_about_volumes(&reason) => {
                 about_claim(&self.request.written_to.claim, "outputs", namespace, &reason)
             }
-            SandboxError::EnvironmentMissing(image) => SandboxError::Refused {
-                object: format!("image {image}"),
-                reason: "the registry does not have it".to_owned(),
-                remedy: "correct the operator's setting operatorImage".to_owned(),
-            },
             other => other,
         }
     }
 }
 
-fn job() -> Job {
-    Job {
-        phases: Vec::new(),
-        inputs: Vec::new(),
-        env: BTreeMap::new(),
-        limits: JobLimits {
-            timeout_seconds: SECONDS,
-            cpus: 1.0,
-            memory_bytes: MEMORY_BYTES,
-            // It runs code of the operator alone, and starts no process that a limit of the harness would have to bound.
-            processes: 0,
-            file_bytes: 0,
-        },
-        // What it reaches follows from its policy; names are resolved by the cluster.
-        network: NetworkAccess::Internet,
-    }
+async fn write_policy(sandbox: &KubernetesSandbox<'_>, policy: &NetworkPolicy) -> Result<(), SandboxError> {
+    let namespace = &sandbox.owner.namespace;
+    let api: Api<NetworkPolicy> = Api::namespaced(sandbox.client.clone(), namespace);
+    let name = policy.metadata.name.as_deref().unwrap_or_default();
+    let failed = || cluster(format!("write NetworkPolicy {namespace}/{name}"));
+    let found = api.get_opt(name).await.map_err(|error| failed()(error))?;
+    let written = policies::ensure(&api, policy, found).await;
+    written.map_err(|error| failed()(error))
 }

@@ -3,18 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::networking::v1::NetworkPolicy;
 use serde::{Deserialize, Serialize};
 
-use super::super::settings::Settings;
-use super::super::{KubernetesSandbox, OutputFolder, names};
-use super::execution::{ClaimMount, Execution, Program, READER_MEMORY_BYTES, READER_SECONDS};
-use super::job_key::Keys;
+use super::super::{KubernetesSandbox, OutputFolder};
+use super::execution::{ClaimMount, READER_MEMORY_BYTES, READER_SECONDS};
+use super::operator::{Mounts, OperatorPod, Work, about_claim, is_about_volumes};
 use super::volumes::claim_folder;
-use super::{Pods, Reported, network, ready};
+use super::{Reported, network, ready};
 use crate::data::profile::Profiles;
-use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::sandbox::{InputMount, Job, JobLimits, NetworkAccess};
+use crate::pipeline::sandbox::{InputMount, NetworkAccess};
 use crate::pipeline::stored_outputs::{FoundOutput, OutputsAsked};
 use crate::sandbox::{Progressing, SandboxError};
 
@@ -198,146 +196,62 @@ impl Reported for ReadReport {
 
 /// One reader: its name follows from what it is to read, so that it is started once.
 pub struct SourceReader<'a> {
-    pods: Pods<'a>,
+    pod: OperatorPod<'a>,
     request: &'a ReadRequest,
-    image: String,
-    body: Vec<u8>,
-}
-
-/// The image that reads in Pods.
-pub(in crate::sandbox::kubernetes) fn operator_image(settings: &Settings) -> Result<String, SandboxError> {
-    settings
-        .operator_image
-        .clone()
-        .ok_or_else(|| SandboxError::Refused {
-            object: "operator".to_owned(),
-            reason: "it does not know its own image, which reads what lies on volumes".to_owned(),
-            remedy: "set operatorImage, or the variable OPERATOR_IMAGE of its Pod".to_owned(),
-        })
+    policy: NetworkPolicy,
 }
 
 impl<'a> SourceReader<'a> {
     /// The reader of `request` for the task of `sandbox`.
     pub fn new(sandbox: &'a KubernetesSandbox<'a>, request: &'a ReadRequest) -> Result<Self, SandboxError> {
-        let image = operator_image(sandbox.settings)?;
-        let owner = sandbox.owner;
-        // Plain data with string keys: writing it to memory cannot fail.
-        let body = serde_json::to_vec(request).unwrap_or_default();
-        // The name has the request in it: another request is another Pod, and the same one is found again after a restart.
-        let parts = [&owner.uid, &owner.run, "reader", &sha256_hex(&body), &image];
+        let policy = network::policy(&NetworkAccess::Denied, &sandbox.settings.sandbox.network, &[])?;
+        let work = Work {
+            part: "reader",
+            // Plain data with string keys: writing it to memory cannot fail.
+            request: serde_json::to_vec(request).unwrap_or_default(),
+            mounts: Mounts::Read(request.mounts()),
+            outputs: request.outputs.as_ref().map(|outputs| &outputs.written_to),
+            inputs: request.mounted(),
+            network: NetworkAccess::Denied,
+            egress: network::label(&policy),
+            seconds: READER_SECONDS,
+            memory_bytes: READER_MEMORY_BYTES,
+        };
         Ok(Self {
-            pods: Pods::new(sandbox, names::name_of_pod(&owner.name, &parts)),
+            pod: OperatorPod::new(sandbox, work)?,
             request,
-            image,
-            body,
+            policy,
         })
     }
 
     /// How far it is; `None` when it is not there.
     pub async fn progress(&self) -> Result<Option<Progressing<ReadReport>>, SandboxError> {
-        let Some(pod) = self.pods.get().await? else {
-            return Ok(None);
-        };
-        // Before anything that it says is believed.
-        self.pods.adopt(&self.wanted()?, &pod).await?;
         let is_vain = |report: &ReadReport| matches!(report, ReadReport::Refused(_) | ReadReport::Failed(_));
-        match self.pods.progress_or_replace(&self.image, &pod, is_vain).await {
-            Ok(looked) => Ok(Some(looked)),
-            Err(error) => Err(self.explained(error)),
-        }
-    }
-
-    fn job(&self) -> Job {
-        Job {
-            phases: Vec::new(),
-            inputs: self.request.mounted(),
-            env: BTreeMap::new(),
-            limits: JobLimits {
-                timeout_seconds: READER_SECONDS,
-                cpus: 1.0,
-                memory_bytes: READER_MEMORY_BYTES,
-                // It runs code of the operator alone, and starts no process that a limit of the harness would have to bound.
-                processes: 0,
-                file_bytes: 0,
-            },
-            network: NetworkAccess::Denied,
-        }
-    }
-
-    fn run<'b>(&'b self, job: &'b Job, claims: &'b [ClaimMount], egress: &'b str) -> Execution<'b> {
-        let sandbox = self.pods.sandbox;
-        Execution {
-            program: Program::Reader(claims),
-            name: &self.pods.name,
-            image: &self.image,
-            job,
-            body: &self.body,
-            egress,
-            settings: &sandbox.settings.sandbox,
-            task: sandbox.task,
-            owner: sandbox.owner,
-            inputs: sandbox.inputs,
-            outputs: self.request.outputs.as_ref().map(|outputs| &outputs.written_to),
-            check: None,
-            pull_secrets: &sandbox.settings.build.image_pull_secrets,
-        }
-    }
-
-    /// The Pod that would be made, but for its keys.
-    fn wanted(&self) -> Result<Pod, SandboxError> {
-        let job = self.job();
-        let policy = network::policy(&job.network, &self.pods.sandbox.settings.sandbox.network, &[])?;
-        let claims = self.request.mounts();
-        self.run(&job, &claims, &network::label(&policy)).pod(None)
+        let found = self.pod.progress(is_vain).await;
+        found.map_err(|error| self.explained(error))
     }
 
     /// Creates it, when everything that it mounts is there.
     pub async fn start(&self) -> Result<Progressing<ReadReport>, SandboxError> {
-        let sandbox = self.pods.sandbox;
-        let job = self.job();
-        let policy = ready::policy(sandbox, &job.network).await?;
-        let egress = network::label(&policy);
-        let claims = self.request.mounts();
-        let run = self.run(&job, &claims, &egress);
-        let labels = run.labels();
-        let needs = ready::ensure_policy(sandbox, policy, &labels);
-        let started = self.pods.start(&run, Keys::draw()?, needs).await;
-        match started.map_err(|error| self.explained(error))? {
-            Progressing::Queued(why) => Ok(Progressing::Queued(why)),
-            Progressing::Done(_) | Progressing::Pending | Progressing::Unseen => Ok(Progressing::Pending),
-        }
+        let labels = self.pod.labels();
+        let needs = ready::ensure_policy(self.pod.sandbox(), self.policy.clone(), &labels);
+        let started = self.pod.start(needs).await;
+        started.map_err(|error| self.explained(error))
     }
 
     /// The scheduler's words about a claim name the Pod, of which nobody who wrote the task has heard.
     fn explained(&self, error: SandboxError) -> SandboxError {
-        let namespace = &self.pods.sandbox.owner.namespace;
-        match error {
-            SandboxError::Refused { reason, .. } if is_about_volumes(&reason) => {
-                match &self.request.outputs {
-                    Some(outputs) => about_claim(&outputs.written_to.claim, "outputs", namespace, &reason),
-                    None => about_claims(self.request, namespace, &reason),
-                }
+        let namespace = &self.pod.sandbox().owner.namespace;
+        match (error, &self.request.outputs) {
+            (SandboxError::Refused { reason, .. }, Some(outputs)) if is_about_volumes(&reason) => {
+                about_claim(&outputs.written_to.claim, "outputs", namespace, &reason)
             }
-            SandboxError::EnvironmentMissing(image) => SandboxError::Refused {
-                object: format!("image {image}"),
-                reason: "the registry does not have it".to_owned(),
-                remedy: "correct the operator's setting operatorImage".to_owned(),
-            },
-            other => other,
+            (SandboxError::Refused { reason, .. }, None) if is_about_volumes(&reason) => {
+                about_claims(self.request, namespace, &reason)
+            }
+            (other, _) => other,
         }
     }
-}
-
-/// Whether the scheduler or the node speaks of volumes.
-pub(super) fn is_about_volumes(reason: &str) -> bool {
-    let words = [
-        "persistentvolume",
-        "mountvolume.",
-        "attachvolume.",
-        "mount volumes",
-    ];
-    let reason = reason.to_lowercase();
-    words.iter().any(|word| reason.contains(word))
 }
 
 /// What prevents a Pod from using its claims, by claim and with the samples and inputs that lie there.
@@ -354,23 +268,6 @@ fn about_claims(request: &ReadRequest, namespace: &str, reason: &str) -> Sandbox
     let claims: Vec<&str> = claims.into_iter().collect();
     let names: Vec<&str> = meant.iter().map(|source| source.name.as_str()).collect();
     about_claim(&claims.join(", "), &names.join(", "), namespace, reason)
-}
-
-/// What prevents a Pod from using a claim, and what lies there.
-pub(super) fn about_claim(claim: &str, what: &str, namespace: &str, reason: &str) -> SandboxError {
-    // What it says of other Pods that might make room is no matter of claims; some schedulers end with a stray "not found".
-    let reason = reason.split(" preemption:").next().unwrap_or_default();
-    let reason = reason.trim_end_matches('.').trim_end_matches(". not found");
-    let remedy = if reason.contains("\" not found") {
-        "create the claim, or correct claimName"
-    } else {
-        "give the claim a volume that the nodes of sandboxes reach"
-    };
-    SandboxError::Refused {
-        object: format!("PersistentVolumeClaim {namespace}/{claim} with {what}"),
-        reason: reason.to_owned(),
-        remedy: format!("{remedy}; it then goes on by itself"),
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,145 @@
+//! The beginning of a question: what is asked of whom, frozen in its folder.
+
+use std::path::Path;
+
+use super::clients::clients;
+use super::error::AskError;
+use super::folder::{Frozen, earlier, freeze};
+use super::pick::Picked;
+use super::programs::{Programs, digests, same_programs};
+use super::resolve::{Resolved, fingerprint, model_of, resolve};
+use crate::engine::code_mode::clients::{Servers, ToolClients};
+use crate::local::commands::{of_sources, of_tools};
+use crate::local::folder::{RevisionFolder, TaskFolder};
+use crate::local::objects::Objects;
+use crate::local::options::TaskOptions;
+
+/// Characters that distinguish the calls of one start from those of another.
+const KEY_CHARACTERS: usize = 8;
+
+/// What a command asks, and where its results go.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub picked: &'a Picked<'a>,
+    pub objects: &'a Objects,
+    pub options: &'a TaskOptions,
+    pub output: &'a Path,
+}
+
+/// A question that is frozen in its folder, which is locked as long as this lives.
+pub(super) struct Begun {
+    pub folder: TaskFolder,
+    pub run: RevisionFolder,
+    pub frozen: Frozen,
+    /// Of a question that begins now.
+    tools: Option<Tools>,
+    pub notices: Vec<String>,
+}
+
+impl Begun {
+    /// The tools, of which those of a question that goes on are found now.
+    pub async fn tools(&mut self, request: &Request<'_>) -> Result<Tools, AskError> {
+        match self.tools.take() {
+            Some(tools) => Ok(tools),
+            None => tools_again(&self.frozen, request).await,
+        }
+    }
+}
+
+/// What calls of a question's tools go through.
+pub(super) struct Tools {
+    pub clients: ToolClients,
+    pub programs: Programs,
+}
+
+/// The tools of a question that goes on.
+async fn tools_again(frozen: &Frozen, request: &Request<'_>) -> Result<Tools, AskError> {
+    let Request {
+        picked,
+        objects,
+        options,
+        ..
+    } = *request;
+    let question = &frozen.question;
+    // The record may be anybody's: what it starts is asked about as what the manifests start is.
+    let of_manifests = of_sources(&picked.agent.spec.tools).into_keys().collect();
+    let allowed = options
+        .commands
+        .allow(of_tools(&question.tools), &of_manifests)
+        .await?;
+    let servers = (Servers::new(), &allowed);
+    Ok(Tools {
+        clients: clients(&question.tools, servers, &question.namespace, objects)?,
+        programs: same_programs(&question.tools, &frozen.programs, picked, objects).await?,
+    })
+}
+
+/// Finds where an earlier command stopped, else freezes the question.
+pub(super) async fn begin(request: &Request<'_>) -> Result<Begun, AskError> {
+    let Request {
+        picked,
+        objects,
+        options,
+        output,
+    } = *request;
+    let command = format!("kubectl-codegen ask, agent {},", picked.agent_name());
+    let folder = TaskFolder::open(output, &command)?;
+    let hash = picked.hash();
+    let agent = fingerprint(picked, objects);
+    if !options.fresh
+        && let Some((run, mut frozen)) = earlier(&folder, &hash)?
+    {
+        let mut notices = Vec::new();
+        if agent != frozen.agent {
+            notices.push(format!(
+                "the agent {} has changed since this was asked: it goes on as it was; --fresh asks the new one",
+                picked.agent_name()
+            ));
+        }
+        // Where the model is, and by which key, decides nothing of what is recorded.
+        frozen.question.model = model_of(picked, objects, &options.model)?;
+        return Ok(Begun {
+            folder,
+            run,
+            frozen,
+            tools: None,
+            notices,
+        });
+    }
+    let wanted = of_sources(&picked.agent.spec.tools);
+    let of_manifests = wanted.keys().cloned().collect();
+    let allowed = options.commands.allow(wanted, &of_manifests).await?;
+    let Resolved {
+        question,
+        servers,
+        programs,
+    } = resolve(picked, objects, &options.model, &allowed).await?;
+    let servers = (servers, &allowed);
+    let clients = clients(&question.tools, servers, &question.namespace, objects)?;
+    let distinct: String = std::iter::repeat_with(fastrand::alphanumeric)
+        .take(KEY_CHARACTERS)
+        .collect();
+    let frozen = Frozen {
+        name: format!("{}-{distinct}", picked.folder_name()),
+        agent,
+        programs: digests(&programs),
+        question,
+    };
+    // Writes, after everything that may be refused.
+    let aside = if options.fresh {
+        folder.set_aside(&hash)?
+    } else {
+        None
+    };
+    let run = freeze(&folder, &hash, &frozen)?;
+    let notices = aside
+        .iter()
+        .map(|path| format!("what was asked before is now {}", path.display()));
+    Ok(Begun {
+        notices: notices.collect(),
+        folder,
+        run,
+        frozen,
+        tools: Some(Tools { clients, programs }),
+    })
+}

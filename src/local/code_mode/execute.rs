@@ -1,0 +1,264 @@
+//! Performs a question step by step until it ends, waits for a person, or is stopped.
+
+use std::time::Duration;
+
+use codegen_interpreter::{Pool, Settings};
+use jiff::Timestamp;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::begin::{Begun, Request, Tools};
+use super::caller::Caller;
+use super::error::{AskError, stopped};
+use super::programs::ProgramCaller;
+use super::runs::Runs;
+use crate::api::approval::{AwaitedApproval, QuestionGate};
+use crate::code_mode::journal::Call;
+use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, PULSE, Step};
+use crate::ledger::{FolderStore, Ledger, Store as _, StoreError};
+use crate::local::approval::Approvals;
+use crate::local::client;
+use crate::local::credentials::ModelCredentials;
+use crate::local::error::TaskError;
+use crate::local::interrupt::Stop;
+use crate::local::objects::Objects;
+use crate::local::options::TaskOptions;
+use crate::model::AnyModel;
+use crate::pipeline::call::CallKind;
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::code_mode::{Progress, Question};
+use crate::pipeline::stage::Category;
+
+/// Failures of infrastructure in a row after which the command ends; the same command goes on.
+const MAX_WAITS: u32 = 3;
+
+/// Receives what happens.
+pub(crate) type Observe<'a> = &'a (dyn Fn(&Happened) + Send + Sync);
+
+/// Where a question came to, with its record.
+pub(super) struct Executed {
+    pub store: FolderStore,
+    pub progress: Progress,
+    /// Why it stopped before its end; `None` when it ended, or waits for a person.
+    pub stopped: Option<AskError>,
+    /// What a person should know.
+    pub notices: Vec<String>,
+}
+
+/// Answers a question that has begun. Where it has ended before, nothing is called.
+pub(super) async fn execute(
+    request: &Request<'_>,
+    begun: &mut Begun,
+    runs: &Runs,
+    observe: Observe<'_>,
+    stop: &Stop,
+) -> Result<Executed, AskError> {
+    let store = FolderStore::open(&begun.run.record()).map_err(|error| stopped(&error))?;
+    let before = load(&store).await?;
+    if before.stage.is_terminal() {
+        return Ok(Executed {
+            store,
+            progress: before,
+            stopped: None,
+            notices: vec![
+                "this is the end of an earlier command: nothing was called now; --fresh asks again"
+                    .to_owned(),
+            ],
+        });
+    }
+    let Tools { clients, programs } = begun.tools(request).await?;
+    let question = &begun.frozen.question;
+    let mut notices: Vec<String> = programs
+        .values()
+        .flat_map(|finished| finished.notices.clone())
+        .collect();
+    let caller = Caller {
+        programs: ProgramCaller::new(programs, runs, request.objects),
+        clients,
+        name: begun.frozen.name.clone(),
+        timeout: Duration::try_from_secs_f64(question.limits.tool_seconds).unwrap_or(Duration::MAX),
+    };
+    let pool = interpreter(question).await?;
+    let model = model(question, request.objects, request.options, (&store, &before)).await?;
+    let (in_call, calling) = watch::channel(false);
+    let engine = CodeModeEngine {
+        question,
+        uid: &begun.frozen.name,
+        model: &model,
+        store: &store,
+        interpreter: &pool,
+        tools: &caller,
+        clock: Timestamp::now,
+        in_call: &in_call,
+        is_stopped: &|| stop.is_requested(),
+        // Each step is a write to a file of this machine, which nobody waits for.
+        room: &|| None,
+        pulse: PULSE,
+        observer: observe,
+    };
+    let (progress, stopped) =
+        Box::pin(follow(&engine, before, &request.options.approvals, stop, calling)).await;
+    notices.extend(model.mismatch());
+    Ok(Executed {
+        store,
+        progress,
+        stopped,
+        notices,
+    })
+}
+
+/// Where the question stands: what blocked it before is tried again at once.
+async fn load(store: &FolderStore) -> Result<Progress, AskError> {
+    let bytes = store.load().await.map_err(|error| stopped(&error))?;
+    let Some(bytes) = bytes else {
+        return Ok(Progress::start(Timestamp::now()));
+    };
+    let recorded = serde_json::from_slice(&bytes).map_err(|error| stopped(&error))?;
+    let mut progress = Progress::read(recorded).map_err(|error| stopped(&error))?;
+    if !progress.stage.is_terminal() {
+        progress.waiting = None;
+        // Nothing of it ran while no command was there, nor does anything while a person decides.
+        progress.active_since = progress.waits.is_empty().then(Timestamp::now);
+    }
+    Ok(progress)
+}
+
+/// Workers that run the programs, of which the first has shown that it starts: before a call is paid for.
+async fn interpreter(question: &Question) -> Result<Pool, AskError> {
+    let pool = Pool::new(Settings {
+        memory_bytes: question.limits.memory_bytes,
+        ..Settings::default()
+    });
+    let checked = pool.check("None".to_owned(), String::new()).await;
+    checked.map_err(|error| AskError::NoInterpreter(with_causes(&error)))?;
+    Ok(pool)
+}
+
+async fn model(
+    question: &Question,
+    objects: &Objects,
+    options: &TaskOptions,
+    (store, progress): (&FolderStore, &Progress),
+) -> Result<AnyModel, AskError> {
+    const KIND: CallKind = CallKind::Program;
+    if let Some(recorded) = client::recorded(options)? {
+        let entries = Ledger::new(store).entries_of(&[KIND], progress.sequence).await;
+        let answered = entries.map_err(|error| stopped(&error))?.len();
+        return Ok(AnyModel::Recorded(
+            recorded.only(|kind| kind == KIND).skip(answered),
+        ));
+    }
+    let credentials: ModelCredentials =
+        client::credentials(&question.model, &question.namespace, objects, options)?;
+    let rest = (question.limits.deadline_seconds - progress.spent.active_seconds).max(0.0);
+    // A deadline beyond what a clock can say is none.
+    let deadline = Duration::try_from_secs_f64(rest)
+        .ok()
+        .and_then(|rest| Instant::now().checked_add(rest));
+    Ok(client::client(&question.model, &credentials, options, deadline)?)
+}
+
+type LocalEngine<'a> = CodeModeEngine<'a, AnyModel, FolderStore, Caller<'a>>;
+
+/// Steps until the question has its end or waits for a person (`None`), or something stops it.
+async fn follow(
+    engine: &LocalEngine<'_>,
+    mut progress: Progress,
+    approvals: &Approvals,
+    stop: &Stop,
+    calling: watch::Receiver<bool>,
+) -> (Progress, Option<AskError>) {
+    let stop_here = || Some(AskError::from(TaskError::Interrupted));
+    // An earlier command has come to this call, and nothing in this one has announced it.
+    if let Some(awaited) = &progress.waits.approval {
+        (engine.observer)(&Happened::ApprovalAwaited(awaited.asked.clone()));
+    }
+    loop {
+        let performed = tokio::select! {
+            // A step that has ended counts, also where a stop was asked for at the same moment: it is recorded.
+            biased;
+            performed = engine.step(progress.clone()) => performed,
+            () = asked_to_stop(stop.clone(), calling.clone()) => return (progress, stop_here()),
+        };
+        let came_to = match performed {
+            Ok((next, came_to)) => {
+                progress = next;
+                came_to
+            }
+            Err(error) => return (progress, Some(error.into())),
+        };
+        if progress.stage.is_terminal() {
+            return (progress, None);
+        }
+        if stop.is_requested() {
+            return (progress, stop_here());
+        }
+        match came_to {
+            Step::Advanced => {}
+            Step::Gate(asked) => {
+                let decided = tokio::select! {
+                    decided = decide(engine, &progress, &asked, approvals) => decided,
+                    () = asked_to_stop(stop.clone(), calling.clone()) => return (progress, stop_here()),
+                };
+                match decided {
+                    Ok(Some(next)) => progress = next,
+                    // Nobody decides now.
+                    Ok(None) => return (progress, None),
+                    Err(error) => return (progress, Some(error.into())),
+                }
+            }
+            // Nothing here comes from other objects.
+            Step::Finished | Step::Pending => return (progress, None),
+            Step::Stopped => return (progress, stop_here()),
+            Step::Waiting(_) if ends_here(&progress) => return (progress, None),
+            Step::Waiting(until) => {
+                let pause = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
+                tokio::select! {
+                    () = tokio::time::sleep(pause) => {}
+                    () = asked_to_stop(stop.clone(), calling.clone()) => return (progress, stop_here()),
+                }
+            }
+        }
+    }
+}
+
+/// Goes by what a person decides about a call. `None` where nobody does.
+async fn decide(
+    engine: &LocalEngine<'_>,
+    progress: &Progress,
+    asked: &AwaitedApproval<QuestionGate>,
+    approvals: &Approvals,
+) -> Result<Option<Progress>, CodeModeError> {
+    let whole = whole_call(engine.store, progress).await?;
+    let Some(decision) = approvals.decide_call(asked, whole).await else {
+        return Ok(None);
+    };
+    engine.take_decision(progress.clone(), decision).await.map(Some)
+}
+
+/// The whole of the call that waits, where not all of it is shown.
+async fn whole_call(store: &FolderStore, progress: &Progress) -> Result<String, StoreError> {
+    let awaited = progress.waits.approval.as_ref();
+    let Some(document) = awaited.and_then(|awaited| awaited.document.as_ref()) else {
+        return Ok(String::new());
+    };
+    let bytes = store.read(&document.name).await?.unwrap_or_default();
+    let call: Option<Call> = serde_json::from_slice(&bytes).ok();
+    let text = call.map(|call| serde_json::to_string_pretty(&call.arguments).unwrap_or_default());
+    Ok(text.unwrap_or_default())
+}
+
+/// A person must act, or the same infrastructure failed often enough.
+fn ends_here(progress: &Progress) -> bool {
+    progress
+        .waiting
+        .as_ref()
+        .is_none_or(|waiting| waiting.category == Category::Configuration || waiting.times >= MAX_WAITS)
+}
+
+/// Ends when the user wants to stop and nothing is in flight.
+async fn asked_to_stop(mut stop: Stop, mut calling: watch::Receiver<bool>) {
+    stop.requested().await;
+    // An error means that the engine is gone, and no call with it.
+    let _ = calling.wait_for(|calling| !*calling).await;
+}
