@@ -170,13 +170,6 @@ impl Context {
         }
     }
 
-    /// Forgets a task that is gone or has ended.
-    pub fn forget_task(&self, uid: &str) {
-        self.tasks.forget(uid);
-        self.downloads.forget(uid);
-        self.held.forget(uid);
-    }
-
     /// Forgets every task that was deleted while nobody watched.
     pub fn forget_deleted_tasks(&self) {
         self.tasks.forget_deleted();

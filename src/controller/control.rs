@@ -50,9 +50,15 @@ pub trait Controlled: Kind {
         self.meta_mut().managed_fields = None;
     }
 
-    /// Forgets one that is gone or has ended.
+    /// Drops what is in memory of one that has ended, and gives its place to others. What its follow-up waits for stays.
+    fn release(context: &Context, uid: &str) {
+        Self::shared(context).release(uid);
+    }
+
+    /// Forgets one that is gone.
     fn forget(context: &Context, uid: &str) {
-        Self::shared(context).forget(uid);
+        Self::release(context, uid);
+        Self::shared(context).waits.stop(uid);
     }
 
     /// Takes up a change that the watch of one namespace, or of all, has brought.

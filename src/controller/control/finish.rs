@@ -50,9 +50,10 @@ pub async fn finish<P: Finish>(pass: &mut P) -> Result<Option<Duration>, Reconci
     if has_missed && let Some(whole) = api::whole(&context.client, pass.object()).await? {
         pass.announce(whole);
     }
-    let (object, context) = (pass.object(), pass.context());
+    let context = pass.context();
+    let uid = pass.object().meta().uid.clone().unwrap_or_default();
     // Writes nothing. The place is free for others as soon as the object has ended.
-    P::Of::forget(context, object.meta().uid.as_deref().unwrap_or_default());
+    P::Of::release(context, &uid);
     let Some(ended) = pass.ended_at() else {
         return Ok(None);
     };
@@ -70,6 +71,8 @@ pub async fn finish<P: Finish>(pass: &mut P) -> Result<Option<Duration>, Reconci
     if let Some(pause) = Box::pin(pass.follow_up()).await? {
         return Ok(Some(pause));
     }
+    // Only now: who waits anew for the same is woken by a change that was seen before.
+    P::Of::shared(pass.context()).waits.stop(&uid);
     // Only decides. A limit on the number goes before a time that is not over yet.
     let left = time_left(ended, pass.time_to_live(), Timestamp::now());
     match left {

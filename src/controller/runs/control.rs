@@ -33,15 +33,15 @@ impl Controlled for CodeGenRun {
         memory::trim(self);
     }
 
-    fn forget(context: &Context, uid: &str) {
-        context.runs.forget(uid);
+    fn release(context: &Context, uid: &str) {
+        context.runs.release(uid);
+        context.downloads.forget(uid);
     }
 
     fn observe(context: &Arc<Context>, _: Option<&str>, event: &watcher::Event<Self>, all: &Store<Self>) {
         match event {
             watcher::Event::Delete(run) => {
-                let uid = run.metadata.uid.as_deref().unwrap_or_default();
-                context.downloads.forget(uid);
+                Self::forget(context, run.metadata.uid.as_deref().unwrap_or_default());
                 context.runs.is_gone(run);
             }
             watcher::Event::Apply(run) | watcher::Event::InitApply(run) => context.runs.is_there(run),

@@ -176,7 +176,6 @@ impl Shared<CodeGenRun> {
     /// A run is gone.
     pub fn is_gone(&self, run: &CodeGenRun) {
         let uid = run.metadata.uid.as_deref().unwrap_or_default();
-        self.forget(uid);
         self.beside().waiting.retain(|_, waiting| {
             waiting.remove(uid);
             !waiting.is_empty()
@@ -335,7 +334,7 @@ mod tests {
             "{limit}"
         );
         assert!(metrics.text().unwrap().contains("queued_runs 1\n"));
-        runs.forget("first");
+        runs.release("first");
         assert_eq!(woken.try_recv().unwrap().name, "second");
         assert_eq!(runs.admit(&run("second", "k", 0)), None);
     }

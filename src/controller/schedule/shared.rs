@@ -158,10 +158,9 @@ impl<K: Kind> Shared<K> {
             .version = version(object);
     }
 
-    /// Forgets an object that is gone or has ended.
-    pub fn forget(&self, uid: &str) {
+    /// Drops what is remembered of an object that is gone or has ended, and gives its place to others.
+    pub fn release(&self, uid: &str) {
         self.remembered().remove(uid);
-        self.waits.stop(uid);
         self.leave(uid);
     }
 

@@ -230,6 +230,12 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
         self.state().mended.remove(uid)
     }
 
+    /// Whether it waits for anything.
+    #[cfg(test)]
+    pub fn is_waiting(&self, uid: &str) -> bool {
+        self.state().waiting.contains_key(uid)
+    }
+
     /// What is waited for.
     fn objects(&self) -> Vec<Awaited> {
         self.state().objects.keys().cloned().collect()

@@ -38,8 +38,10 @@ impl Controlled for CodeGenTask {
         cache::trim(self);
     }
 
-    fn forget(context: &Context, uid: &str) {
-        context.forget_task(uid);
+    fn release(context: &Context, uid: &str) {
+        context.tasks.release(uid);
+        context.downloads.forget(uid);
+        context.held.forget(uid);
     }
 
     fn observe(
@@ -53,7 +55,7 @@ impl Controlled for CodeGenTask {
                 // Runs that refer to it say then that it is gone.
                 context.runs.task_has_changed(task);
                 let uid = task.uid().unwrap_or_default();
-                context.forget_task(&uid);
+                Self::forget(context, &uid);
                 builds::task_is_gone(context, uid);
             }
             // The first list, before any pass, or one after a break.

@@ -78,7 +78,7 @@ impl Kind for CodeGenTask {
 
     fn is_gone(&self, context: &Context) {
         context.runs.task_has_changed(self);
-        context.forget_task(&self.uid().unwrap());
+        Self::forget(context, &self.uid().unwrap());
     }
 }
 
@@ -94,6 +94,7 @@ impl Kind for CodeGenRun {
     }
 
     fn is_gone(&self, context: &Context) {
+        Self::forget(context, &self.uid().unwrap());
         context.runs.is_gone(self);
     }
 }
