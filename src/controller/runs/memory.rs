@@ -1,6 +1,6 @@
 //! What is remembered of runs while they are worked on, and which of them wait for what.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use kube::ResourceExt as _;
@@ -28,6 +28,8 @@ pub struct RunMemory {
     frozen: Option<Arc<FrozenRun>>,
     /// The execution whose sandbox was seen under way.
     under_way: Option<i32>,
+    /// The executions that ended without a report, since the last one that had one.
+    silent: BTreeSet<i32>,
 }
 
 /// What is remembered beside the runs.
@@ -112,6 +114,20 @@ impl Shared<CodeGenRun> {
     #[must_use]
     pub fn was_under_way(&self, uid: &str, execution: i32) -> bool {
         self.with(uid, |memory| memory.under_way == Some(execution))
+    }
+
+    /// This execution ended without a report; how many have in a row. The same execution counts once.
+    #[must_use]
+    pub fn ended_silently(&self, uid: &str, execution: i32) -> usize {
+        self.with(uid, |memory| {
+            memory.silent.insert(execution);
+            memory.silent.len()
+        })
+    }
+
+    /// An execution has reported: those before it that did not count no more.
+    pub fn has_reported(&self, uid: &str) {
+        self.with(uid, |memory| memory.silent.clear());
     }
 
     /// The program of a task, where it is in memory.
