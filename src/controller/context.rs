@@ -169,12 +169,4 @@ impl Context {
             index: &self.index,
         }
     }
-
-    /// Forgets every task that was deleted while nobody watched.
-    pub fn forget_deleted_tasks(&self) {
-        self.tasks.forget_deleted();
-        let tasks = self.tasks.all();
-        let there = tasks.iter().filter_map(|task| task.metadata.uid.as_deref());
-        self.held.retain(&there.collect());
-    }
 }

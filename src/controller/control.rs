@@ -61,6 +61,13 @@ pub trait Controlled: Kind {
         Self::shared(context).waits.stop(uid);
     }
 
+    /// Forgets those that were deleted while nobody watched.
+    fn forget_deleted(context: &Context) {
+        for uid in Self::shared(context).deleted() {
+            Self::forget(context, &uid);
+        }
+    }
+
     /// Takes up a change that the watch of one namespace, or of all, has brought.
     fn observe(
         context: &Arc<Context>,
@@ -74,7 +81,7 @@ pub trait Controlled: Kind {
             }
             // The first list, before any pass, or one after a break.
             watcher::Event::InitDone => {
-                Self::shared(context).forget_deleted();
+                Self::forget_deleted(context);
                 Self::shared(context).resume(&all.state());
             }
             watcher::Event::Init | watcher::Event::InitApply(_) | watcher::Event::Apply(_) => {}

@@ -49,7 +49,7 @@ impl Controlled for CodeModeAgent {
                 agent_has_changed(context, agent);
             }
             // The first list, before any pass, or one after a break.
-            watcher::Event::InitDone => Self::shared(context).forget_deleted(),
+            watcher::Event::InitDone => Self::forget_deleted(context),
             watcher::Event::Init => {}
         }
     }

@@ -78,7 +78,7 @@ impl Controlled for CodeModeRun {
             }
             // The first list, before any pass, or one after a break.
             watcher::Event::InitDone => {
-                Self::shared(context).forget_deleted();
+                Self::forget_deleted(context);
                 Self::shared(context).resume(&all.state());
             }
             watcher::Event::Init => {}

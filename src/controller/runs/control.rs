@@ -38,6 +38,12 @@ impl Controlled for CodeGenRun {
         context.downloads.forget(uid);
     }
 
+    fn forget(context: &Context, uid: &str) {
+        Self::release(context, uid);
+        context.runs.waits.stop(uid);
+        context.runs.awaits_nothing(uid);
+    }
+
     fn observe(context: &Arc<Context>, _: Option<&str>, event: &watcher::Event<Self>, all: &Store<Self>) {
         match event {
             watcher::Event::Delete(run) => {
@@ -47,7 +53,7 @@ impl Controlled for CodeGenRun {
             watcher::Event::Apply(run) | watcher::Event::InitApply(run) => context.runs.is_there(run),
             // The first list, before any pass, or one after a break.
             watcher::Event::InitDone => {
-                context.runs.forget_deleted();
+                Self::forget_deleted(context);
                 context.runs.resume(&all.state());
             }
             watcher::Event::Init => {}

@@ -84,6 +84,11 @@ impl Kind for CodeGenRun {
     fn was_worked_on(memory: &RunMemory) -> bool {
         memory.frozen.is_some()
     }
+
+    fn uids_beside(beside: &Beside) -> Vec<String> {
+        let waiting = beside.waiting.values();
+        waiting.flat_map(HashMap::keys).cloned().collect()
+    }
 }
 
 impl Shared<CodeGenRun> {
@@ -189,13 +194,16 @@ impl Shared<CodeGenRun> {
         }
     }
 
-    /// A run is gone.
-    pub fn is_gone(&self, run: &CodeGenRun) {
-        let uid = run.metadata.uid.as_deref().unwrap_or_default();
+    /// The run waits for no task and no run any more.
+    pub fn awaits_nothing(&self, uid: &str) {
         self.beside().waiting.retain(|_, waiting| {
             waiting.remove(uid);
             !waiting.is_empty()
         });
+    }
+
+    /// A run is gone: others say so.
+    pub fn is_gone(&self, run: &CodeGenRun) {
         self.wake_who_awaits(&Awaited::Run(run.namespace().unwrap_or_default(), run.name_any()));
     }
 

@@ -1,6 +1,6 @@
 //! What all passes over the objects of one kind share. All of it can be lost: what must survive stands in the API server.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -49,6 +49,10 @@ pub trait Kind:
     /// Whether this process has worked on what this is remembered of.
     fn was_worked_on(_memory: &Self::Memory) -> bool {
         false
+    }
+    /// Uids of those of which something is remembered beside them.
+    fn uids_beside(_beside: &Self::Beside) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -164,18 +168,20 @@ impl<K: Kind> Shared<K> {
         self.leave(uid);
     }
 
-    /// Forgets every object that was deleted while nobody watched.
-    pub fn forget_deleted(&self) {
-        let all = self.all();
-        let there: HashSet<&str> = all
-            .iter()
-            .filter_map(|object| object.meta().uid.as_deref())
-            .collect();
-        self.remembered().retain(|uid, _| there.contains(uid.as_str()));
-        self.waits.retain(&there);
-        let mut gate = self.gate();
-        let next = gate.retain(|uid| there.contains(uid));
-        self.let_in(&gate, next);
+    /// Uids of those that are remembered, wait or have a place, and that are not there: they were deleted while nobody watched.
+    #[must_use]
+    pub fn deleted(&self) -> BTreeSet<String> {
+        let mut uids: BTreeSet<String> = self.remembered().keys().cloned().collect();
+        uids.extend(self.waits.uids());
+        uids.extend(self.gate().uids());
+        uids.extend(K::uids_beside(&self.beside()));
+        // Empty most of the time, so that nothing else is asked.
+        if !uids.is_empty() {
+            for object in self.all() {
+                uids.remove(uid_of(object.as_ref()));
+            }
+        }
+        uids
     }
 
     /// The pause before the next pass over an object that is held: longer each time.

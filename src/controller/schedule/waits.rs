@@ -210,19 +210,9 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
         state.stop(uid);
     }
 
-    /// Forgets everyone but those with these uids.
-    pub fn retain(&self, there: &HashSet<&str>) {
-        let mut state = self.state();
-        let gone: Vec<String> = state
-            .waiting
-            .keys()
-            .filter(|uid| !there.contains(uid.as_str()))
-            .cloned()
-            .collect();
-        for uid in gone {
-            state.stop(&uid);
-            state.mended.remove(&uid);
-        }
+    /// Who waits.
+    pub fn uids(&self) -> Vec<String> {
+        self.state().waiting.keys().cloned().collect()
     }
 
     /// Whether something has changed that it waited for; true once.

@@ -61,7 +61,7 @@ impl Controlled for CodeGenTask {
             // The first list, before any pass, or one after a break.
             watcher::Event::InitDone => {
                 // Deletions during a break of the watch brought no event.
-                context.forget_deleted_tasks();
+                Self::forget_deleted(context);
                 context.tasks.resume(&all.state());
                 builds::tasks_are(context, namespace.map(str::to_owned), &all.state());
             }

@@ -286,6 +286,16 @@ impl World {
         }
     }
 
+    /// The object goes while the watch is broken: the list after that no longer has it, and nothing else says so.
+    pub fn goes_unseen<K: Kind>(&mut self, name: &str) {
+        let gone = self.cached::<K>(name);
+        self.server.remove(K::PLURAL, name);
+        let context = Arc::clone(&self.context);
+        let cache = K::cache(self);
+        cache.apply_watcher_event(&Event::Delete((*gone).clone()));
+        K::observe(&context, None, &Event::InitDone, &cache.as_reader());
+    }
+
     /// Reconciles the object as it is in the cache.
     pub async fn reconcile<K: Kind>(&mut self, name: &str) -> Action {
         let object = self.cached(name);

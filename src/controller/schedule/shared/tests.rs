@@ -70,7 +70,8 @@ fn a_task_that_was_deleted_without_a_word_blocks_nobody() {
     let (store, mut writer) = reflector::store();
     writer.apply_watcher_event(&watcher::Event::Apply((*waits).clone()));
     places.knows(store);
-    places.forget_deleted();
+    assert_eq!(places.deleted(), ["uid-gone".to_owned()].into());
+    places.release("uid-gone");
     assert!(woken.try_recv().is_ok());
     assert_eq!(places.admit(&waits), None);
 }
