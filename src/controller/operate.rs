@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use futures::future::{join_all, join4, join5};
+use futures::future::{join_all, join5};
 use ipnet::IpNet;
 use kube::Client;
 use tokio::net::TcpListener;
@@ -224,17 +224,11 @@ async fn watch_all_kinds(context: &Arc<Context>, config: &OperatorConfig, ready:
     .await;
 }
 
-/// Polls what tasks and runs wait for.
+/// Polls what objects of all kinds wait for.
 async fn poll_waits(context: Arc<Context>) {
-    let (client, tasks, runs) = (&context.client, &context.tasks, &context.runs);
+    let (tasks, runs) = (&context.tasks, &context.runs);
     let (agents, questions) = (&context.code_mode_agents, &context.code_mode_runs);
-    join4(
-        waits::poll_dependencies(client, &tasks.waits, |task| tasks.wake(task)),
-        waits::poll_dependencies(client, &runs.waits, |run| runs.wake(run)),
-        waits::poll_dependencies(client, &agents.waits, |agent| agents.wake(agent)),
-        waits::poll_dependencies(client, &questions.waits, |run| questions.wake(run)),
-    )
-    .await;
+    waits::poll_dependencies(&context.client, &[tasks, runs, agents, questions]).await;
 }
 
 /// Keeps the numbers of tasks and runs up to date.

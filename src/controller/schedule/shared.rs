@@ -10,10 +10,10 @@ use k8s_openapi::NamespaceResourceScope;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
-use tokio::sync::broadcast;
+use tokio::sync::{Notify, broadcast};
 
 use super::gate::{Admission, Claim, Gate, Places, Woken};
-use super::waits::{Awaited, Waits};
+use super::waits::{Awaited, Found, Waiters, Waits};
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::telemetry::metrics::{Metrics, Reconciled};
 
@@ -272,6 +272,22 @@ impl<K: Kind> Shared<K> {
     #[must_use]
     pub fn woken(&self) -> broadcast::Receiver<ObjectRef<K>> {
         self.woken.subscribe()
+    }
+}
+
+impl<K: Kind> Waiters for Shared<K> {
+    fn objects(&self) -> Vec<Awaited> {
+        self.waits.objects()
+    }
+
+    fn notice(&self, object: &Awaited, found: &Found) {
+        for who in self.waits.saw(object, found) {
+            self.wake(who);
+        }
+    }
+
+    fn added(&self) -> &Notify {
+        self.waits.added()
     }
 }
 

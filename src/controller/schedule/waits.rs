@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::future::select_all;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -176,7 +177,7 @@ type Seen = Option<String>;
 
 /// What was read of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Found {
+pub struct Found {
     version: Seen,
     /// Whether it was made or changed a moment ago, so perhaps after a task had read it and before the task waited for it.
     is_new: bool,
@@ -203,6 +204,11 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
         self.added.notify_one();
     }
 
+    /// Notified when somebody waits for something more.
+    pub const fn added(&self) -> &Notify {
+        &self.added
+    }
+
     /// It waits no more.
     pub fn stop(&self, uid: &str) {
         let mut state = self.state();
@@ -227,18 +233,18 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
     }
 
     /// What is waited for.
-    fn objects(&self) -> Vec<Awaited> {
+    pub fn objects(&self) -> Vec<Awaited> {
         self.state().objects.keys().cloned().collect()
     }
 
     /// Takes note of an object, and says who waited for the change.
-    fn saw(&self, object: &Awaited, found: Found) -> Vec<ObjectRef<K>> {
+    pub fn saw(&self, object: &Awaited, found: &Found) -> Vec<ObjectRef<K>> {
         let mut state = self.state();
         // Everybody stopped waiting while the request was under way.
         let Some(entry) = state.objects.get_mut(object) else {
             return Vec::new();
         };
-        let before = entry.seen.replace(found.version);
+        let before = entry.seen.replace(found.version.clone());
         // The first read has nothing to compare with: `is_new` stands in for that.
         let has_changed = before.is_some() && before != entry.seen;
         let mut woken = Vec::new();
@@ -278,27 +284,37 @@ impl<K: Resource<DynamicType = ()>> State<K> {
     }
 }
 
-/// Polls what is waited for, and wakes whoever waits for what has changed. Does not end.
-pub async fn poll_dependencies<K>(client: &Client, waits: &Waits<K>, wake: impl Fn(ObjectRef<K>))
-where
-    K: Resource<DynamicType = ()>,
-{
+/// Those of one kind who wait for such objects.
+pub trait Waiters: Sync {
+    /// What they wait for.
+    fn objects(&self) -> Vec<Awaited>;
+
+    /// Takes note of an object, and wakes whoever waited for the change.
+    fn notice(&self, object: &Awaited, found: &Found);
+
+    /// Notified when there is something more to wait for.
+    fn added(&self) -> &Notify;
+}
+
+/// Polls what is waited for, and wakes whoever waits for what has changed: one pace for all kinds, and one request for what several wait
+/// for. Does not end.
+pub async fn poll_dependencies(client: &Client, kinds: &[&dyn Waiters]) {
     let mut pace = interval(BETWEEN_REQUESTS);
     // After a slow request the next ones keep their distance, instead of catching up.
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let round = Instant::now();
-        let objects = waits.objects();
+        let objects: BTreeSet<Awaited> = kinds.iter().flat_map(|kind| kind.objects()).collect();
         if objects.is_empty() {
-            waits.added.notified().await;
+            something_more(kinds).await;
             continue;
         }
         for object in objects {
             pace.tick().await;
             // What cannot be read now is tried again; the task itself says what is wrong.
             if let Ok(found) = object.find(client).await {
-                for who in waits.saw(&object, found) {
-                    wake(who);
+                for kind in kinds {
+                    kind.notice(&object, &found);
                 }
             }
         }
@@ -306,9 +322,14 @@ where
         let next = sleep_until(round + CHECK_INTERVAL);
         tokio::select! {
             () = next => {}
-            () = waits.added.notified() => {}
+            () = something_more(kinds) => {}
         }
     }
+}
+
+/// Ends when any of them waits for something more.
+async fn something_more(kinds: &[&dyn Waiters]) {
+    select_all(kinds.iter().map(|kind| Box::pin(kind.added().notified()))).await;
 }
 
 impl Awaited {
@@ -388,10 +409,10 @@ mod tests {
         let waits = Waits::<CodeGenTask>::default();
         let openai = object(Kind::Secret, "openai");
         waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
-        assert_eq!(waits.saw(&openai, nothing()), [], "the first look");
-        assert_eq!(waits.saw(&openai, nothing()), [], "nothing has changed");
+        assert_eq!(waits.saw(&openai, &nothing()), [], "the first look");
+        assert_eq!(waits.saw(&openai, &nothing()), [], "nothing has changed");
         for next in [version(7), version(9), nothing()] {
-            assert_eq!(waits.saw(&openai, next), [task("a")]);
+            assert_eq!(waits.saw(&openai, &next), [task("a")]);
             assert!(waits.take_woken("1"));
             assert!(!waits.take_woken("1"));
         }
@@ -403,9 +424,9 @@ mod tests {
         let openai = object(Kind::Secret, "openai");
         let wait = || waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
         wait();
-        waits.saw(&openai, nothing());
+        waits.saw(&openai, &nothing());
         wait();
-        assert_eq!(waits.saw(&openai, version(7)), [task("a")]);
+        assert_eq!(waits.saw(&openai, &version(7)), [task("a")]);
     }
 
     #[test]
@@ -418,14 +439,14 @@ mod tests {
         };
         let wait = || waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
         wait();
-        assert_eq!(waits.saw(&openai, made.clone()), [task("a")]);
+        assert_eq!(waits.saw(&openai, &made), [task("a")]);
         assert!(waits.take_woken("1"));
         wait();
-        assert_eq!(waits.saw(&openai, made.clone()), []);
+        assert_eq!(waits.saw(&openai, &made), []);
         // Another one whose pass came before, and that waits since.
         waits.wait("2", task("b"), BTreeSet::from([openai.clone()]));
-        assert_eq!(waits.saw(&openai, made.clone()), [task("b")]);
-        assert_eq!(waits.saw(&openai, made), []);
+        assert_eq!(waits.saw(&openai, &made), [task("b")]);
+        assert_eq!(waits.saw(&openai, &made), []);
     }
 
     #[test]
@@ -453,9 +474,9 @@ mod tests {
         waits.wait("2", task("b"), BTreeSet::from([registry.clone()]));
         waits.stop("1");
         assert_eq!(waits.objects(), std::slice::from_ref(&registry));
-        assert_eq!(waits.saw(&openai, version(1)), []);
-        waits.saw(&registry, version(1));
-        assert_eq!(waits.saw(&registry, version(2)), [task("b")]);
+        assert_eq!(waits.saw(&openai, &version(1)), []);
+        waits.saw(&registry, &version(1));
+        assert_eq!(waits.saw(&registry, &version(2)), [task("b")]);
         assert!(!waits.take_woken("1"));
         waits.wait("2", task("b"), BTreeSet::new());
         assert_eq!(waits.objects(), []);

@@ -7,12 +7,9 @@ use kube::runtime::controller::Action;
 use serde_json::json;
 
 use crate::api::CodeGenRun;
-use crate::controller::schedule::waits;
 use crate::controller::tests::world::World;
 
 const PUSHED: &str = "OutputsPushed";
-/// More often than any request of a test has to be waited for.
-const MANY: usize = 1000;
 
 /// The run `count`, which has succeeded, and whose outputs a registry refuses with credentials that were made just now.
 async fn refused() -> World {
@@ -44,20 +41,8 @@ async fn refused() -> World {
 
 /// Whether the run is woken once what it waits for was read.
 async fn is_woken(world: &World) -> bool {
-    let context = &world.context;
-    let mut woken = context.runs.woken();
-    let polling = waits::poll_dependencies(&context.client, &context.runs.waits, |run| {
-        context.runs.wake(run);
-    });
-    let enough = async {
-        for _ in 0..MANY {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::select! {
-        () = polling => unreachable!("it does not end"),
-        () = enough => {}
-    }
+    let mut woken = world.context.runs.woken();
+    world.poll().await;
     assert_eq!(world.server.calls(), ["get Secret registry"], "it was read");
     woken.try_recv().is_ok_and(|run| run.name == "count")
 }
