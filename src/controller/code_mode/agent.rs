@@ -16,10 +16,10 @@ use crate::controller::api;
 use crate::controller::context::Context;
 use crate::controller::control::{Controlled, Pass, PassResult};
 use crate::controller::error::ReconcileError;
+use crate::controller::hold::is_said;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::schedule::waits::Awaited;
 use crate::controller::telemetry::metrics::Reconciled;
-use crate::pipeline::bounds::message_shown;
 use crate::pipeline::code_mode::{resolved, unresolved};
 use crate::pipeline::status::Hold;
 
@@ -114,9 +114,8 @@ impl Pass for AgentPass<'_> {
             .iter()
             .find(|said| said.type_ == READY);
         ready.is_some_and(|said| {
-            said.reason == hold.reason
-                && said.message == message_shown(&hold.message)
-                && said.observed_generation == self.object.metadata.generation
+            let words = (Some(said.reason.as_str()), Some(said.message.as_str()));
+            is_said(hold, words, said.observed_generation, &self.object)
         })
     }
 

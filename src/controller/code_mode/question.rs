@@ -30,23 +30,19 @@ use crate::controller::api::{self, namespaced, owners};
 use crate::controller::approvals::decided;
 use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
-use crate::controller::control::{Controlled, Pass, PassResult};
+use crate::controller::control::{Controlled, Pass, PassResult, SAFETY_NET};
 use crate::controller::error::ReconcileError;
-use crate::controller::hold::{Blocked, queued};
+use crate::controller::hold::{Blocked, is_said, queued};
 use crate::controller::pooled_model::PooledModel;
 use crate::controller::schedule::interpreters::Room;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::schedule::waits::{Awaited, of_model};
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, HeldRoom, PULSE, Step};
-use crate::pipeline::bounds::message_shown;
 use crate::pipeline::code_mode::{Decision, Progress, Question, decide, held};
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until};
 use crate::sandbox::kubernetes::Owner;
-
-/// A pass without cause, should a watch have missed something.
-const SAFETY_NET: Duration = Duration::from_mins(5);
 
 impl Controlled for CodeModeRun {
     type Pass<'a> = QuestionPass<'a>;
@@ -130,9 +126,8 @@ impl Pass for QuestionPass<'_> {
 
     fn says_hold(&self, hold: &Hold) -> bool {
         self.object.status.as_ref().is_some_and(|status| {
-            status.reason.as_deref() == Some(hold.reason)
-                && status.message.as_ref() == Some(&message_shown(&hold.message))
-                && status.observed_generation == self.object.metadata.generation
+            let said = (status.reason.as_deref(), status.message.as_deref());
+            is_said(hold, said, status.observed_generation, &self.object)
         })
     }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube::ResourceExt as _;
 use kube::core::PartialObjectMeta;
 use kube::runtime::Controller;
 use kube::runtime::reflector::Store;
@@ -72,14 +71,5 @@ impl Controlled for CodeGenRun {
         // As metadata, for memory: a pass reads the Pod that it needs by name.
         let pods = namespaced::<PartialObjectMeta<Pod>>(&context.client, namespace);
         controller.watches(pods, theirs, |pod| owners(&pod))
-    }
-
-    fn log_failure(&self, error: &str) {
-        tracing::warn!(
-            namespace = self.namespace().unwrap_or_default(),
-            run = self.name_any(),
-            error,
-            "a step could not be taken and is tried again"
-        );
     }
 }

@@ -1,17 +1,16 @@
 //! Runs the program of a frozen run in a sandbox, and says what came of it.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use super::claim_outputs;
 use super::frozen::FrozenRun;
 use super::image;
 use super::outputs;
 use super::owner;
-use super::reconcile::{Paused, READING, RunPass, SAFETY_NET};
+use super::reconcile::{Paused, RunPass};
 use crate::api::conditions::run_reason;
 use crate::api::values::Output;
-use crate::controller::control;
+use crate::controller::control::{self, MOMENT, READING, SAFETY_NET};
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, misconfigured, queued, unavailable};
 use crate::controller::isolation;
@@ -30,8 +29,6 @@ use crate::pipeline::stored_outputs::FoundOutput;
 use crate::sandbox::kubernetes::{KubernetesSandbox, OutputFolder, Owner};
 use crate::sandbox::{Progressing, Sandbox as _, SandboxError};
 
-/// How soon to ask again for what no watch reports: the end of a log that a node still writes.
-const MOMENT: Duration = Duration::from_secs(1);
 /// Sandboxes that may end without a report in a row, while this process lives: the program ended the harness.
 const MOST_SILENT: usize = 3;
 /// Sandboxes of a run that may be lost, those that ended without a report among them, before it waits for a person.
@@ -127,7 +124,7 @@ impl RunPass<'_> {
             Progressing::Done(found) => found,
             Progressing::Queued(why) => return Err(queued(why).into()),
             Progressing::Pending | Progressing::Unseen => {
-                control::hold(self, &claim_outputs::reading()).await?;
+                control::record_hold(self, &claim_outputs::reading()).await?;
                 return Ok(Some(READING));
             }
         };

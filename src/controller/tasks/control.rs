@@ -101,13 +101,4 @@ impl Controlled for CodeGenTask {
         let (namespace, task) = (self.namespace().unwrap_or_default(), self.name_any());
         tracing::debug!(namespace, task, after = after.as_str(), "a pause is over");
     }
-
-    fn log_failure(&self, error: &str) {
-        tracing::warn!(
-            namespace = self.namespace().unwrap_or_default(),
-            task = self.name_any(),
-            error,
-            "a step could not be taken and is tried again"
-        );
-    }
 }

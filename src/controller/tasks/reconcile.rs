@@ -22,9 +22,9 @@ use crate::controller::api;
 use crate::controller::approvals::decided;
 use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
-use crate::controller::control::{self, Pass, PassResult};
+use crate::controller::control::{self, MOMENT, Pass, PassResult, READING, SAFETY_NET};
 use crate::controller::error::ReconcileError;
-use crate::controller::hold::queued;
+use crate::controller::hold::{is_said, queued};
 use crate::controller::isolation;
 use crate::controller::pooled_model::PooledModel;
 use crate::controller::record::cache::{ended_in, is_at_rest};
@@ -46,13 +46,6 @@ use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, ImageShown, Until, held};
 use crate::sandbox::KubernetesSandbox;
-
-/// A Pod that cannot mount its claims says so in events alone, which are not watched.
-const READING: Duration = Duration::from_secs(16);
-/// What no watch tells: the end of a log that a node still writes.
-const MOMENT: Duration = Duration::from_secs(1);
-/// A pass without cause, should a watch have missed something.
-const SAFETY_NET: Duration = Duration::from_mins(5);
 
 /// Takes back the calls that were announced with the last steps and are not made any more: whoever comes next would take them for lost.
 /// Only while no other replica can work.
@@ -132,9 +125,8 @@ impl Pass for TaskPass<'_> {
             return self.says_hold_of_image(hold);
         }
         self.object.status.as_ref().is_some_and(|status| {
-            status.reason.as_deref() == Some(hold.reason)
-                && status.message.as_ref() == Some(&hold.message)
-                && status.observed_generation == self.object.metadata.generation
+            let said = (status.reason.as_deref(), status.message.as_deref());
+            is_said(hold, said, status.observed_generation, &self.object)
         })
     }
 
@@ -192,9 +184,9 @@ impl TaskPass<'_> {
             return Ok((Some(SAFETY_NET), Reconciled::Waiting));
         }
         if let Some(limit) = self.context.tasks.admit(&self.object) {
-            let (_, how) = control::hold(self, &queued(limit)).await?;
             // Whoever gives up a place wakes it.
-            return Ok((Some(SAFETY_NET), how));
+            let came_to = control::record_hold(self, &queued(limit)).await?;
+            return Ok((Some(SAFETY_NET), came_to));
         }
         // True once: the pass that was woken retries at once, the next one waits for `retry_at` again.
         let is_mended = self.context.tasks.waits.take_woken(&self.uid);

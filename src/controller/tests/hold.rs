@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::api::{CodeGenApproval, CodeGenTask};
 use crate::controller::approvals;
 use crate::controller::schedule::waits::{self, Waiters};
-use crate::controller::tests::api_server::NAMESPACE;
+use crate::controller::tests::api_server::{Fault, NAMESPACE};
 use crate::controller::tests::world::{World, soon};
 use crate::sandbox::kubernetes::isolation::{API_SERVER, Verdict};
 
@@ -223,4 +223,20 @@ async fn what_a_task_and_a_run_both_wait_for_is_read_once() {
     world.server.assert_calls("get Secret token");
     assert_eq!(task.try_recv().unwrap().name, "words");
     assert_eq!(run.try_recv().unwrap().name, "count");
+}
+
+#[tokio::test]
+async fn the_wait_for_a_place_makes_the_pause_after_a_failure_no_longer() {
+    let mut world = World::configured("limits: {maxConcurrentTasks: 1}").await;
+    world.apply_task("words", &json!({}));
+    world.reconcile::<CodeGenTask>("words").await;
+    world.apply_task("next", &json!({"prompt": "Count the words of another text."}));
+    for _ in 0..3 {
+        assert_eq!(world.reconcile::<CodeGenTask>("next").await, again_after(300));
+    }
+    world.server.remove("codegentasks", "words");
+    world.watch_all();
+    let failed = Fault::Refused(500, "InternalError");
+    world.server.fail("create Secret snapshot", failed);
+    assert_eq!(world.reconcile::<CodeGenTask>("next").await, again_after(1));
 }

@@ -2,9 +2,9 @@
 
 use kube::ResourceExt as _;
 
-use super::{QuestionPass, SAFETY_NET};
+use super::QuestionPass;
 use crate::controller::code_mode::waiting::{says_otherwise, stalled};
-use crate::controller::control::PassResult;
+use crate::controller::control::{PassResult, SAFETY_NET};
 use crate::controller::runs;
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::ledger::Store as _;
