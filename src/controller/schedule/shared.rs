@@ -1,5 +1,6 @@
 //! What all passes over the objects of one kind share. All of it can be lost: what must survive stands in the API server.
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -130,10 +131,27 @@ impl<K: Kind> Shared<K> {
 
     /// The object of that name as the watch has it now.
     #[must_use]
-    pub fn latest(&self, object: &K) -> Option<Arc<K>> {
-        let name = ObjectRef::from_obj(object);
+    pub fn named(&self, name: &ObjectRef<K>) -> Option<Arc<K>> {
         let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
-        stores.iter().find_map(|store| store.get(&name))
+        stores.iter().find_map(|store| store.get(name))
+    }
+
+    /// The object as the watch has it now, or another one of its name.
+    #[must_use]
+    pub fn latest(&self, object: &K) -> Option<Arc<K>> {
+        self.named(&ObjectRef::from_obj(object))
+    }
+
+    /// Whether so many objects are like that; the rest is not asked about.
+    #[must_use]
+    pub fn are_at_least(&self, limit: usize, is_like_that: impl Fn(&K) -> bool) -> bool {
+        let found = Cell::new(0);
+        let is_last = |object: &K| {
+            found.set(found.get() + usize::from(is_like_that(object)));
+            found.get() >= limit
+        };
+        let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        limit == 0 || stores.iter().any(|store| store.find(is_last).is_some())
     }
 
     /// Whether a newer version than this one was written by us.
@@ -152,6 +170,12 @@ impl<K: Kind> Shared<K> {
         self.remembered()
             .get(uid_of(object))
             .is_some_and(|known| K::was_worked_on(&known.memory) && known.version < version(object))
+    }
+
+    /// Whether this operator worked on the object of that uid, and has not seen its end yet.
+    #[must_use]
+    pub fn has_worked_on(&self, uid: &str) -> bool {
+        self.recall(uid, K::was_worked_on).unwrap_or_default()
     }
 
     /// Remembers what was written.
