@@ -22,7 +22,7 @@ use super::hold::Blocked;
 use super::process::health::Unread;
 use super::process::stop;
 use super::schedule::shared::{Kind, Shared};
-use super::schedule::waits::Awaited;
+use super::schedule::waits::PolledObject;
 use super::selector::TaskSelector;
 use super::telemetry::metrics::Reconciled;
 use crate::api::conditions::reason;
@@ -150,7 +150,7 @@ pub trait Pass: Send {
     }
 
     /// What the object refers to and a person may have to change.
-    fn refers_to(&self) -> BTreeSet<Awaited> {
+    fn refers_to(&self) -> BTreeSet<PolledObject> {
         BTreeSet::new()
     }
 }

@@ -209,7 +209,12 @@ async fn address_of_registry(repository: &str) -> Option<String> {
 }
 
 /// What holds a task whose next step is this one. It is woken when a check has a result.
-pub fn hold(context: &Context, object: &CodeGenTask, task: &Task, decision: &Decision) -> Option<Hold> {
+pub fn hold_of_task(
+    context: &Context,
+    object: &CodeGenTask,
+    task: &Task,
+    decision: &Decision,
+) -> Option<Hold> {
     what_holds(context, task, decision)?;
     context.held.add(object);
     // A check may have ended before the task was among those that it wakes.

@@ -18,7 +18,7 @@ use crate::controller::control::{Controlled, Pass, PassResult};
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::is_said;
 use crate::controller::schedule::shared::Shared;
-use crate::controller::schedule::waits::Awaited;
+use crate::controller::schedule::waits::PolledObject;
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::pipeline::code_mode::{resolved, unresolved};
 use crate::pipeline::status::Hold;
@@ -128,7 +128,7 @@ impl Pass for AgentPass<'_> {
         Ok(())
     }
 
-    fn refers_to(&self) -> BTreeSet<Awaited> {
+    fn refers_to(&self) -> BTreeSet<PolledObject> {
         refers_to(&self.object)
     }
 }

@@ -36,7 +36,7 @@ use crate::controller::hold::{Blocked, is_said, queued};
 use crate::controller::pooled_model::PooledModel;
 use crate::controller::schedule::interpreters::Room;
 use crate::controller::schedule::shared::Shared;
-use crate::controller::schedule::waits::{Awaited, of_model};
+use crate::controller::schedule::waits::{PolledObject, of_model};
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, HeldRoom, PULSE, Step};
 use crate::pipeline::code_mode::{Decision, Progress, Question, decide, held};
@@ -106,7 +106,7 @@ pub struct QuestionPass<'a> {
     context: &'a Context,
     owner: Owner,
     /// What it reads and a person may have to mend.
-    refers_to: BTreeSet<Awaited>,
+    refers_to: BTreeSet<PolledObject>,
 }
 
 impl Pass for QuestionPass<'_> {
@@ -153,7 +153,7 @@ impl Pass for QuestionPass<'_> {
         hold.until != Until::Room || hold.reason == run_reason::AWAITING_RUN
     }
 
-    fn refers_to(&self) -> BTreeSet<Awaited> {
+    fn refers_to(&self) -> BTreeSet<PolledObject> {
         self.refers_to.clone()
     }
 }

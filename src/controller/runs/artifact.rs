@@ -2,7 +2,7 @@
 //!
 //! The run has ended by then: a registry that does not take it takes nothing from the run, and is asked again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -19,7 +19,7 @@ use crate::api::conditions::{OUTPUTS_PUSHED, run_reason};
 use crate::api::run::OutputArtifact;
 use crate::api::run_status::RunOutputStatus;
 use crate::controller::api::whole;
-use crate::controller::schedule::waits;
+use crate::controller::schedule::waits::PolledObject;
 use crate::ledger::StoreError;
 use crate::pipeline::bounds::message_shown;
 use crate::pipeline::causes::with_causes;
@@ -214,7 +214,11 @@ impl RunPass<'_> {
             ObjectRef::from_obj(&self.object),
         );
         let waits = &self.context.runs.waits;
-        waits.wait(&uid, run, waits::of_secret(namespace, secret));
+        waits.wait(
+            &uid,
+            run,
+            BTreeSet::from([PolledObject::secret(namespace, secret)]),
+        );
     }
 
     pub(super) fn say(&self, status: &mut CodeGenRunStatus, value: &str, reason: &str, message: &str) {

@@ -36,14 +36,14 @@ pub struct RunMemory {
 #[derive(Default)]
 pub struct Beside {
     /// Who waits for what, by the uid of who waits.
-    waiting: HashMap<Awaited, HashMap<String, ObjectRef<CodeGenRun>>>,
+    waiting: HashMap<Predecessor, HashMap<String, ObjectRef<CodeGenRun>>>,
     /// By the task's uid and the name of its result.
     programs: HashMap<(String, String), Arc<Program>>,
 }
 
 /// What a run waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Awaited {
+pub enum Predecessor {
     /// The task of this namespace and name.
     Task(String, String),
     /// The run of this namespace and name.
@@ -155,7 +155,7 @@ impl Shared<CodeGenRun> {
 
     /// The run is to be reconciled when what it waits for has changed. To be said before that is read, so that no change is
     /// missed.
-    pub fn await_change(&self, object: &CodeGenRun, of: Awaited) {
+    pub fn await_change(&self, object: &CodeGenRun, of: Predecessor) {
         let uid = object.uid().unwrap_or_default();
         let mut state = self.beside();
         state
@@ -180,7 +180,7 @@ impl Shared<CodeGenRun> {
 
     /// A task has ended, begun, or is gone.
     pub fn task_has_changed(&self, task: &CodeGenTask) {
-        self.wake_who_awaits(&Awaited::Task(
+        self.wake_who_awaits(&Predecessor::Task(
             task.namespace().unwrap_or_default(),
             task.name_any(),
         ));
@@ -190,7 +190,10 @@ impl Shared<CodeGenRun> {
     pub fn is_there(&self, run: &CodeGenRun) {
         // As with tasks, only the creation and the end of a run matter to others.
         if run.status.is_none() || ended_in(run).is_some() {
-            self.wake_who_awaits(&Awaited::Run(run.namespace().unwrap_or_default(), run.name_any()));
+            self.wake_who_awaits(&Predecessor::Run(
+                run.namespace().unwrap_or_default(),
+                run.name_any(),
+            ));
         }
     }
 
@@ -204,10 +207,13 @@ impl Shared<CodeGenRun> {
 
     /// A run is gone: others say so.
     pub fn is_gone(&self, run: &CodeGenRun) {
-        self.wake_who_awaits(&Awaited::Run(run.namespace().unwrap_or_default(), run.name_any()));
+        self.wake_who_awaits(&Predecessor::Run(
+            run.namespace().unwrap_or_default(),
+            run.name_any(),
+        ));
     }
 
-    fn wake_who_awaits(&self, awaited: &Awaited) {
+    fn wake_who_awaits(&self, awaited: &Predecessor) {
         // Each run registers again in its next pass if it still waits.
         let waiting = self.beside().waiting.remove(awaited);
         for run in waiting.into_iter().flat_map(HashMap::into_values) {
@@ -325,7 +331,10 @@ mod tests {
         let runs = Shared::<CodeGenRun>::new(ConcurrencyLimits::default(), Metrics::new());
         let mut woken = runs.woken();
         let object = run("new", "k", 0);
-        runs.await_change(&object, Awaited::Task("data".to_owned(), "penguins".to_owned()));
+        runs.await_change(
+            &object,
+            Predecessor::Task("data".to_owned(), "penguins".to_owned()),
+        );
         let mut task = CodeGenTask::new("penguins", crate::api::CodeGenTaskSpec::default());
         task.metadata.namespace = Some("data".to_owned());
         let stage = |stage: &str| crate::api::CodeGenTaskStatus {

@@ -29,7 +29,7 @@ use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, is_said, queued, unavailable};
 use crate::controller::record::cleanup;
 use crate::controller::record::parts::Contents;
-use crate::controller::schedule::waits::{self, Awaited};
+use crate::controller::schedule::waits::{self, PolledObject};
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::data::source::Source;
 use crate::engine::run_data::{CheckedInputs, RunData};
@@ -46,7 +46,7 @@ pub struct RunPass<'a> {
     pub object: CodeGenRun,
     pub context: &'a Context,
     /// What it reads and a person may have to mend.
-    refers_to: BTreeSet<Awaited>,
+    refers_to: BTreeSet<PolledObject>,
 }
 
 /// The pause after which there is another pass although nothing has changed.
@@ -116,7 +116,7 @@ impl Pass for RunPass<'_> {
         .contains(&hold.reason)
     }
 
-    fn refers_to(&self) -> BTreeSet<Awaited> {
+    fn refers_to(&self) -> BTreeSet<PolledObject> {
         self.refers_to.clone()
     }
 }
@@ -173,7 +173,7 @@ impl RunPass<'_> {
             let namespace = self.object.namespace().unwrap_or_default();
             let secret = self.object.spec.pull_secret_ref.iter();
             self.refers_to
-                .extend(secret.flat_map(|secret| waits::of_secret(&namespace, &secret.name)));
+                .extend(secret.map(|secret| PolledObject::secret(&namespace, &secret.name)));
             image::program_of_run(context, &self.object).await?
         };
         // The key, which names everything else, follows from the inputs that are read here.

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{Notify, broadcast};
 
 use super::gate::{Admission, Claim, Gate, Places, Woken};
-use super::waits::{Awaited, Found, Waiters, Waits};
+use super::waits::{Found, PolledObject, Waiters, Waits};
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::telemetry::metrics::{Metrics, Reconciled};
 
@@ -264,7 +264,7 @@ impl<K: Kind> Shared<K> {
     }
 
     /// A person must change something that the object refers to: until then its place is for others.
-    pub fn wait_for_change(&self, object: &K, refers_to: BTreeSet<Awaited>) {
+    pub fn wait_for_change(&self, object: &K, refers_to: BTreeSet<PolledObject>) {
         self.leave(uid_of(object));
         self.waits
             .wait(uid_of(object), ObjectRef::from_obj(object), refers_to);
@@ -300,11 +300,11 @@ impl<K: Kind> Shared<K> {
 }
 
 impl<K: Kind> Waiters for Shared<K> {
-    fn objects(&self) -> Vec<Awaited> {
+    fn objects(&self) -> Vec<PolledObject> {
         self.waits.objects()
     }
 
-    fn notice(&self, object: &Awaited, found: &Found) {
+    fn notice(&self, object: &PolledObject, found: &Found) {
         for who in self.waits.saw(object, found) {
             self.wake(who);
         }

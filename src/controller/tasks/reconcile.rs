@@ -33,7 +33,7 @@ use crate::controller::record::revision::Revision;
 use crate::controller::record::size::truncated_status;
 use crate::controller::record::store::{KubernetesStore, replace_status};
 use crate::controller::record::{cleanup, result};
-use crate::controller::schedule::waits::{self, Awaited};
+use crate::controller::schedule::waits::{self, PolledObject};
 use crate::controller::tasks::reuse::Adopted;
 use crate::controller::tasks::revision::Started;
 use crate::controller::telemetry::metrics::Reconciled;
@@ -89,7 +89,7 @@ pub struct TaskPass<'a> {
     context: &'a Context,
     uid: String,
     /// What it reads and a person may have to mend.
-    refers_to: OnceLock<BTreeSet<Awaited>>,
+    refers_to: OnceLock<BTreeSet<PolledObject>>,
 }
 
 impl<'a> TaskPass<'a> {
@@ -154,7 +154,7 @@ impl Pass for TaskPass<'_> {
         hold.until != Until::Room || self.has_succeeded() && hold.reason != reason::QUEUED
     }
 
-    fn refers_to(&self) -> BTreeSet<Awaited> {
+    fn refers_to(&self) -> BTreeSet<PolledObject> {
         self.refers_to.get().cloned().unwrap_or_default()
     }
 }
@@ -349,7 +349,7 @@ impl TaskPass<'_> {
             return Ok(advanced());
         }
         // Before the call is announced, so that a task that is held spends nothing.
-        if let Some(hold) = isolation::hold(self.context, &self.object, engine.task, &decision) {
+        if let Some(hold) = isolation::hold_of_task(self.context, &self.object, engine.task, &decision) {
             return Err(hold.into());
         }
         let left = seconds_left(engine.task, &progress, now);

@@ -1,5 +1,6 @@
 //! Tasks that cannot go on for now: each says why once, costs nothing meanwhile, and goes on when that is over.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kube::Api;
@@ -9,7 +10,7 @@ use serde_json::json;
 
 use crate::api::{CodeGenApproval, CodeGenTask};
 use crate::controller::approvals;
-use crate::controller::schedule::waits::{self, Waiters};
+use crate::controller::schedule::waits::{PolledObject, Waiters, poll_dependencies};
 use crate::controller::tests::api_server::{Fault, NAMESPACE};
 use crate::controller::tests::world::{World, soon};
 use crate::sandbox::kubernetes::isolation::{API_SERVER, Verdict};
@@ -25,7 +26,7 @@ async fn woken(world: &World) -> ObjectRef<CodeGenTask> {
     let context = &world.context;
     let mut woken = context.tasks.woken();
     let kinds: [&dyn Waiters; 1] = [&context.tasks];
-    let looking = waits::poll_dependencies(&context.client, &kinds);
+    let looking = poll_dependencies(&context.client, &kinds);
     tokio::select! {
         () = looking => unreachable!("it does not end"),
         task = soon(woken.recv()) => task.unwrap(),
@@ -206,7 +207,7 @@ async fn a_task_is_held_before_its_first_code_runs_until_it_is_shown_that_the_cl
 #[tokio::test]
 async fn what_a_task_and_a_run_both_wait_for_is_read_once() {
     let world = World::new().await;
-    let token = || waits::of_secret(NAMESPACE, "token");
+    let token = || BTreeSet::from([PolledObject::secret(NAMESPACE, "token")]);
     let (tasks, runs) = (&world.context.tasks, &world.context.runs);
     tasks
         .waits
