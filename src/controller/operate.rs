@@ -119,7 +119,8 @@ async fn work(
         leadership.release().await;
         return Ok(!lost.is_cancelled());
     };
-    let (context, sending) = share(config, identity, client, servers, stopping, metrics);
+    let (mut context, sending) = share(config, identity, client, servers, stopping, metrics);
+    context.calls.follow(leadership.lead());
     let context = Arc::new(context);
     run_controllers(&context, config, identity, ready).await;
     // Writes statuses, so only while no other replica can have made these calls.
