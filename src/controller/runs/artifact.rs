@@ -53,6 +53,13 @@ impl RunPass<'_> {
         if !is_due(&self.object) {
             return Ok(FollowUp::Nothing);
         }
+        let runs = &self.context.runs;
+        // The write that says why comes back by the watch: what led to this pass is perhaps nothing new.
+        if !runs.waits.take_woken(self.uid())
+            && let Some(left) = runs.pause_of_push(&self.object)
+        {
+            return Ok(FollowUp::Again(left));
+        }
         // Reads: the outputs of an ended run are not in memory.
         let Some(run) = whole(&self.context.client, &self.object).await?.filter(is_due) else {
             return Ok(FollowUp::Nothing);
@@ -133,7 +140,11 @@ impl RunPass<'_> {
                     Category::Configuration => Delay::Person,
                     Category::Infrastructure => Delay::Registry,
                 };
-                self.delayed(destination, delay, &with_causes(&error)).await
+                let followed = self.delayed(destination, delay, &with_causes(&error)).await?;
+                if let FollowUp::Again(pause) = followed {
+                    self.context.runs.push_after(&self.object, pause);
+                }
+                Ok(followed)
             }
         }
     }

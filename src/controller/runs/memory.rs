@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use kube::ResourceExt as _;
 use kube::runtime::reflector::ObjectRef;
@@ -37,6 +38,8 @@ pub struct RunMemory {
 pub struct Beside {
     /// Who waits for what, by the uid of who waits.
     waiting: HashMap<Predecessor, HashMap<String, ObjectRef<CodeGenRun>>>,
+    /// When outputs are pushed again, by the uid of their run, and the generation that was tried last.
+    next_pushes: HashMap<String, (Option<i64>, Instant)>,
     /// By the task's uid and the name of its result.
     programs: HashMap<(String, String), Arc<Program>>,
 }
@@ -86,8 +89,8 @@ impl Kind for CodeGenRun {
     }
 
     fn uids_beside(beside: &Beside) -> Vec<String> {
-        let waiting = beside.waiting.values();
-        waiting.flat_map(HashMap::keys).cloned().collect()
+        let waiting = beside.waiting.values().flat_map(HashMap::keys);
+        waiting.chain(beside.next_pushes.keys()).cloned().collect()
     }
 }
 
@@ -197,12 +200,34 @@ impl Shared<CodeGenRun> {
         }
     }
 
-    /// The run waits for no task and no run any more.
+    /// The run waits for no task, no run and no registry any more.
     pub fn awaits_nothing(&self, uid: &str) {
+        self.push_is_over(uid);
         self.beside().waiting.retain(|_, waiting| {
             waiting.remove(uid);
             !waiting.is_empty()
         });
+    }
+
+    /// The registry that did not take the run's outputs is not asked again before `pause` is over, whatever leads to a pass.
+    pub fn push_after(&self, run: &CodeGenRun, pause: Duration) {
+        let next = (run.metadata.generation, Instant::now() + pause);
+        let uid = run.uid().unwrap_or_default();
+        self.beside().next_pushes.insert(uid, next);
+    }
+
+    /// What is left of that pause, as long as the spec stays as it is.
+    #[must_use]
+    pub fn pause_of_push(&self, run: &CodeGenRun) -> Option<Duration> {
+        let uid = run.metadata.uid.as_deref().unwrap_or_default();
+        let (generation, next) = *self.beside().next_pushes.get(uid)?;
+        let left = next.saturating_duration_since(Instant::now());
+        (generation == run.metadata.generation && !left.is_zero()).then_some(left)
+    }
+
+    /// Nothing is left to push.
+    pub fn push_is_over(&self, uid: &str) {
+        self.beside().next_pushes.remove(uid);
     }
 
     /// A run is gone: others say so.

@@ -50,6 +50,10 @@ async fn is_woken(world: &World) -> bool {
 #[tokio::test]
 async fn a_new_secret_that_a_registry_refuses_wakes_its_run_once() {
     let mut world = refused().await;
+    // As the watch brings back what was written.
+    let action = world.reconcile::<CodeGenRun>("count").await;
+    assert!(action != Action::await_change());
+    world.server.assert_calls("");
     assert!(is_woken(&world).await, "the run may have read what was before");
     let action = world.reconcile::<CodeGenRun>("count").await;
     assert_eq!(action, Action::requeue(Duration::from_mins(2)));
@@ -66,4 +70,16 @@ async fn a_new_secret_that_a_registry_refuses_wakes_its_run_once() {
     world.reconcile::<CodeGenRun>("count").await;
     let run = world.cached::<CodeGenRun>("count");
     assert!(!world.context.runs.waits.is_waiting(&run.uid().unwrap()));
+}
+
+#[tokio::test]
+async fn a_run_whose_spec_changes_is_pushed_at_once() {
+    let mut world = refused().await;
+    world.registry.refuses(false);
+    world.server.edit("codegenruns", "count", |run| {
+        run["spec"]["outputs"]["artifact"]["tag"] = json!("data.words");
+    });
+    world.reconcile::<CodeGenRun>("count").await;
+    let said = world.condition::<CodeGenRun>("count", PUSHED);
+    assert_eq!(said.as_deref(), Some("True Pushed"));
 }
