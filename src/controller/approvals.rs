@@ -13,7 +13,7 @@ use crate::api::CodeGenApproval;
 use crate::api::approval::{AnyGate, ApprovalStatus, AwaitedApproval, Subject};
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, unreachable};
-use crate::controller::schedule::decisions::{Waiting, decided_at};
+use crate::controller::schedule::decisions::{AwaitsDecision, decided_at};
 
 /// By what the admission policy of the chart holds the name in a decision to that of the request.
 const HELD_TO: &str = "object.spec.decidedBy == request.userInfo.username";
@@ -56,7 +56,7 @@ fn wake(context: &Context, decision: &CodeGenApproval) {
 /// What somebody decided about exactly what `waiting` asks.
 pub async fn decided<G: Copy + Into<AnyGate>>(
     context: &Context,
-    waiting: &impl Waiting,
+    waiting: &impl AwaitsDecision,
     asked: &AwaitedApproval<G>,
 ) -> Result<Option<ApprovalStatus<G>>, Blocked> {
     let Some(decision) = context.decisions.about(waiting, asked) else {

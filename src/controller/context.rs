@@ -169,19 +169,4 @@ impl Context {
             index: &self.index,
         }
     }
-
-    /// Forgets a task that is gone or has ended.
-    pub fn forget_task(&self, uid: &str) {
-        self.tasks.forget(uid);
-        self.downloads.forget(uid);
-        self.held.forget(uid);
-    }
-
-    /// Forgets every task that was deleted while nobody watched.
-    pub fn forget_deleted_tasks(&self) {
-        self.tasks.forget_deleted();
-        let tasks = self.tasks.all();
-        let there = tasks.iter().filter_map(|task| task.metadata.uid.as_deref());
-        self.held.retain(&there.collect());
-    }
 }

@@ -22,13 +22,20 @@ use super::hold::Blocked;
 use super::process::health::Unread;
 use super::process::stop;
 use super::schedule::shared::{Kind, Shared};
-use super::schedule::waits::Awaited;
+use super::schedule::waits::PolledObject;
 use super::selector::TaskSelector;
 use super::telemetry::metrics::Reconciled;
 use crate::api::conditions::reason;
-use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
+use crate::pipeline::bounds::message_shown;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::status::{Hold, Until};
+
+/// A pass without cause, should a watch have missed something.
+pub const SAFETY_NET: Duration = Duration::from_mins(5);
+/// How soon to ask again for what no watch reports: the end of a log that a node still writes.
+pub const MOMENT: Duration = Duration::from_secs(1);
+/// How soon to ask again for a Pod that reads claims: one that cannot mount them says so in events alone, which are not watched.
+pub const READING: Duration = Duration::from_secs(16);
 
 /// The pause after which there is another pass although nothing has changed, and what the pass came to.
 pub type PassResult = Result<(Option<Duration>, Reconciled), ReconcileError>;
@@ -50,9 +57,22 @@ pub trait Controlled: Kind {
         self.meta_mut().managed_fields = None;
     }
 
-    /// Forgets one that is gone or has ended.
+    /// Drops what is in memory of one that has ended, and gives its place to others. What its follow-up waits for stays.
+    fn release(context: &Context, uid: &str) {
+        Self::shared(context).release(uid);
+    }
+
+    /// Forgets one that is gone.
     fn forget(context: &Context, uid: &str) {
-        Self::shared(context).forget(uid);
+        Self::release(context, uid);
+        Self::shared(context).waits.stop(uid);
+    }
+
+    /// Forgets those that were deleted while nobody watched.
+    fn forget_deleted(context: &Context) {
+        for uid in Self::shared(context).deleted() {
+            Self::forget(context, &uid);
+        }
     }
 
     /// Takes up a change that the watch of one namespace, or of all, has brought.
@@ -68,7 +88,7 @@ pub trait Controlled: Kind {
             }
             // The first list, before any pass, or one after a break.
             watcher::Event::InitDone => {
-                Self::shared(context).forget_deleted();
+                Self::forget_deleted(context);
                 Self::shared(context).resume(&all.state());
             }
             watcher::Event::Init | watcher::Event::InitApply(_) | watcher::Event::Apply(_) => {}
@@ -90,18 +110,6 @@ pub trait Controlled: Kind {
 
     /// Counts a pass that only the end of a pause has led to.
     fn count_pause(&self, _context: &Context, _after: Reconciled) {}
-
-    /// Logs a pass that failed and is repeated.
-    fn log_failure(&self, error: &str) {
-        let (kind, namespace, name) = (Self::kind(&()), self.namespace(), self.name_any());
-        tracing::warn!(
-            kind = &*kind,
-            namespace,
-            name,
-            error,
-            "a step could not be taken and is tried again"
-        );
-    }
 }
 
 /// The steps of one pass, and what of a hold differs from kind to kind.
@@ -142,7 +150,7 @@ pub trait Pass: Send {
     }
 
     /// What the object refers to and a person may have to change.
-    fn refers_to(&self) -> BTreeSet<Awaited> {
+    fn refers_to(&self) -> BTreeSet<PolledObject> {
         BTreeSet::new()
     }
 }
@@ -196,11 +204,19 @@ async fn pass_over<K: Controlled>(object: &Arc<K>, context: &Context) -> PassRes
     }
 }
 
-/// Says what holds an object, unless its status says so already, and when there is to be another pass.
+/// Says what holds an object, and when there is to be another pass: later each time.
 pub async fn hold<P: Pass>(pass: &mut P, hold: &Hold) -> PassResult {
-    // Cut before it is compared: the status has the short text, and a longer one would differ from it at every pass.
+    let came_to = record_hold(pass, hold).await?;
+    let shared = P::Of::shared(pass.context());
+    let pause = (!pass.is_watched(hold)).then(|| shared.pause(pass.object()));
+    Ok((pause, came_to))
+}
+
+/// Says what holds an object, unless its status says so already. For a pass that has a pause of its own.
+pub async fn record_hold<P: Pass>(pass: &mut P, hold: &Hold) -> Result<Reconciled, ReconcileError> {
+    // Before it is compared: the status has this text, and another one would differ from it at every pass.
     let hold = Hold {
-        message: cut(&hold.message, LONGEST_MESSAGE),
+        message: message_shown(&hold.message),
         ..hold.clone()
     };
     let (object, shared) = (pass.object(), P::Of::shared(pass.context()));
@@ -218,20 +234,24 @@ pub async fn hold<P: Pass>(pass: &mut P, hold: &Hold) -> PassResult {
     if !pass.says_hold(&hold) {
         pass.write_hold(&hold).await?;
     }
-    let shared = P::Of::shared(pass.context());
-    let pause = (!pass.is_watched(&hold)).then(|| shared.pause(pass.object()));
-    let came_to = if hold.reason == reason::QUEUED {
+    Ok(if hold.reason == reason::QUEUED {
         Reconciled::Queued
     } else {
         Reconciled::Waiting
-    };
-    Ok((pause, came_to))
+    })
 }
 
 /// What to do after a pass that failed: it is repeated, later each time.
 #[expect(clippy::needless_pass_by_value, reason = "the controller calls it this way")]
 pub fn retry_later<K: Controlled>(object: Arc<K>, error: &ReconcileError, context: Arc<Context>) -> Action {
-    object.log_failure(&with_causes(error));
+    let (kind, namespace, name) = (K::kind(&()), object.namespace(), object.name_any());
+    tracing::warn!(
+        kind = &*kind,
+        namespace,
+        name,
+        error = with_causes(error),
+        "a step could not be taken and is tried again"
+    );
     let shared = K::shared(&context);
     let pause = shared.pause(&object);
     shared.due(&object, Some(pause), Reconciled::Error);

@@ -1,12 +1,27 @@
 //! Why a task cannot go on although nothing of it has failed.
 
+use kube::Resource;
+
 use crate::api::conditions::reason;
+use crate::pipeline::bounds::message_shown;
 use crate::pipeline::status::{Hold, Until};
 
 /// Something outside of the task's own steps prevents it from going on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.message)]
 pub struct Blocked(pub Hold);
+
+/// Whether a status with this reason and message, of this generation of its object, says what holds it.
+pub fn is_said(
+    hold: &Hold,
+    (reason, message): (Option<&str>, Option<&str>),
+    generation: Option<i64>,
+    object: &impl Resource,
+) -> bool {
+    reason == Some(hold.reason)
+        && message == Some(message_shown(&hold.message).as_str())
+        && generation == object.meta().generation
+}
 
 /// A person must change something.
 #[must_use]

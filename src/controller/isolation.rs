@@ -1,11 +1,12 @@
 //! Checks periodically whether the cluster isolates sandboxes and builds, and holds tasks while it does not.
 
 use std::collections::BTreeMap;
-use std::net::ToSocketAddrs as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::net::lookup_host;
+use tokio::time::timeout;
 
 use super::context::Context;
 use super::hold::queued;
@@ -26,6 +27,8 @@ const METADATA: &str = "169.254.169.254:80";
 const SOON: Duration = Duration::from_secs(30);
 /// Intervals for which the last result stays valid when a check fails.
 const LASTS: u32 = 3;
+/// How long the name of a registry may take to resolve.
+const RESOLVES_WITHIN: Duration = Duration::from_secs(5);
 const RESOLVER: &str = "/etc/resolv.conf";
 
 /// Checks every pool of nodes until it is dropped.
@@ -43,12 +46,15 @@ pub async fn check_periodically(context: Arc<Context>, namespace: String) {
     }
     loop {
         // Resolved anew for each check: the registry may have another address by then.
-        let targets = settings.sandbox.isolation.targets.clone();
+        let targets = match settings.sandbox.isolation.targets.clone() {
+            Some(targets) => targets,
+            None => default_targets(settings).await,
+        };
         let prover = Prover {
             client: context.client.clone(),
             namespace: &namespace,
             settings,
-            targets: &targets.unwrap_or_else(|| default_targets(settings)),
+            targets: &targets,
         };
         let mut pause = interval;
         for pool in &pools {
@@ -140,7 +146,7 @@ fn note(context: &Context, pool: &NodePool, verdict: Verdict, records: &mut Vec<
 }
 
 /// What a sandbox has no business with in any cluster.
-fn default_targets(settings: &Settings) -> Vec<Target> {
+async fn default_targets(settings: &Settings) -> Vec<Target> {
     let target = |name: &str, address: String, open_to_builds| Target {
         name: name.to_owned(),
         address,
@@ -154,12 +160,11 @@ fn default_targets(settings: &Settings) -> Vec<Target> {
     // Without the file there is one target less; the others are checked all the same.
     let resolver = std::fs::read_to_string(RESOLVER).unwrap_or_default();
     targets.extend(name_server(&resolver).map(|address| target("name server", address, true)));
-    let registry = settings
-        .registries
-        .repository
-        .as_deref()
-        .and_then(address_of_registry);
-    targets.extend(registry.map(|address| target("registry", address, true)));
+    if let Some(repository) = &settings.registries.repository
+        && let Some(address) = address_of_registry(repository).await
+    {
+        targets.push(target("registry", address, true));
+    }
     targets
 }
 
@@ -188,7 +193,7 @@ fn name_server(resolver: &str) -> Option<String> {
 }
 
 /// Where a repository's registry listens, as an address: canaries cannot resolve names.
-fn address_of_registry(repository: &str) -> Option<String> {
+async fn address_of_registry(repository: &str) -> Option<String> {
     let (host, _) = repository.split_once('/')?;
     let host = if host
         .rsplit_once(':')
@@ -198,12 +203,18 @@ fn address_of_registry(repository: &str) -> Option<String> {
     } else {
         format!("{host}:443")
     };
-    let address = host.to_socket_addrs().ok()?.next()?;
-    Some(address.to_string())
+    // A name server that does not answer must not keep the other targets from being checked.
+    let mut addresses = timeout(RESOLVES_WITHIN, lookup_host(host)).await.ok()?.ok()?;
+    Some(addresses.next()?.to_string())
 }
 
 /// What holds a task whose next step is this one. It is woken when a check has a result.
-pub fn hold(context: &Context, object: &CodeGenTask, task: &Task, decision: &Decision) -> Option<Hold> {
+pub fn hold_of_task(
+    context: &Context,
+    object: &CodeGenTask,
+    task: &Task,
+    decision: &Decision,
+) -> Option<Hold> {
     what_holds(context, task, decision)?;
     context.held.add(object);
     // A check may have ended before the task was among those that it wakes.
@@ -290,16 +301,15 @@ mod tests {
         assert_eq!(name_server("options ndots:5\n"), None);
     }
 
-    #[test]
-    fn a_registry_is_a_target_by_its_address() {
+    #[tokio::test]
+    async fn a_registry_is_a_target_by_its_address() {
+        let address = async |repository| address_of_registry(repository).await;
         assert_eq!(
-            address_of_registry("127.0.0.1:5000/environments").as_deref(),
+            address("127.0.0.1:5000/environments").await.as_deref(),
             Some("127.0.0.1:5000")
         );
-        assert_eq!(
-            address_of_registry("127.0.0.1/x").as_deref(),
-            Some("127.0.0.1:443")
-        );
+        assert_eq!(address("127.0.0.1/x").await.as_deref(), Some("127.0.0.1:443"));
+        assert_eq!(address("127.0.0.1").await, None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use futures::future::{join_all, join4, join5};
+use futures::future::{join_all, join5};
 use ipnet::IpNet;
 use kube::Client;
 use tokio::net::TcpListener;
@@ -119,7 +119,8 @@ async fn work(
         leadership.release().await;
         return Ok(!lost.is_cancelled());
     };
-    let (context, sending) = share(config, identity, client, servers, stopping, metrics);
+    let (mut context, sending) = share(config, identity, client, servers, stopping, metrics);
+    context.calls.follow(leadership.lead());
     let context = Arc::new(context);
     run_controllers(&context, config, identity, ready).await;
     // Writes statuses, so only while no other replica can have made these calls.
@@ -224,17 +225,11 @@ async fn watch_all_kinds(context: &Arc<Context>, config: &OperatorConfig, ready:
     .await;
 }
 
-/// Polls what tasks and runs wait for.
+/// Polls what objects of all kinds wait for.
 async fn poll_waits(context: Arc<Context>) {
-    let (client, tasks, runs) = (&context.client, &context.tasks, &context.runs);
+    let (tasks, runs) = (&context.tasks, &context.runs);
     let (agents, questions) = (&context.code_mode_agents, &context.code_mode_runs);
-    join4(
-        waits::poll_dependencies(client, &tasks.waits, |task| tasks.wake(task)),
-        waits::poll_dependencies(client, &runs.waits, |run| runs.wake(run)),
-        waits::poll_dependencies(client, &agents.waits, |agent| agents.wake(agent)),
-        waits::poll_dependencies(client, &questions.waits, |run| questions.wake(run)),
-    )
-    .await;
+    waits::poll_dependencies(&context.client, &[tasks, runs, agents, questions]).await;
 }
 
 /// Keeps the numbers of tasks and runs up to date.

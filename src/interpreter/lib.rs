@@ -12,8 +12,10 @@ mod pool;
 mod process;
 mod replies;
 mod session;
+mod workers;
 
 pub use error::{Death, Error};
-pub use pool::{Pool, Program, Settings};
+pub use pool::{Pool, Program};
 pub use protocol::{Call, Diagnostic, Finished, Limits, Outcome, Raised};
 pub use session::{Event, Session};
+pub use workers::Settings;

@@ -3,13 +3,10 @@
 use std::sync::Weak;
 use std::time::Duration;
 
-use tokio::sync::OwnedSemaphorePermit;
-
 use crate::error::{Death, Error};
-use crate::pool::Shared;
-use crate::process::Process;
 use crate::protocol::{Call, Finished, FromWorker, Limits, Outcome, Raised, ToWorker, to_frame};
 use crate::replies;
+use crate::workers::{Shared, Worker};
 
 /// What a program came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,13 +41,6 @@ pub struct Session {
     time: Duration,
     spent: Duration,
     turn: Turn,
-}
-
-/// A process and its place among those that the pool may have.
-#[derive(Debug)]
-pub(crate) struct Worker {
-    pub(crate) process: Process,
-    pub(crate) place: OwnedSemaphorePermit,
 }
 
 impl Session {

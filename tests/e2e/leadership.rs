@@ -46,7 +46,7 @@ impl Process {
     }
 
     async fn leads(&self) -> bool {
-        self.leadership.lock().await.leads()
+        self.leadership.lock().await.lead().is_held()
     }
 
     fn kill(self) -> Arc<tokio::sync::Mutex<Leadership>> {
@@ -77,7 +77,7 @@ async fn when_the_leader_is_killed_the_other_leads_within_the_lease_time_and_nev
             look.tick().await;
         }
         let taken = killed.elapsed();
-        assert!(!first.lock().await.leads(), "both lead");
+        assert!(!first.lock().await.lead().is_held(), "both lead");
         assert!(
             taken <= election().duration() + Duration::from_secs(2),
             "{taken:?}"

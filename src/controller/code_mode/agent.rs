@@ -16,10 +16,10 @@ use crate::controller::api;
 use crate::controller::context::Context;
 use crate::controller::control::{Controlled, Pass, PassResult};
 use crate::controller::error::ReconcileError;
+use crate::controller::hold::is_said;
 use crate::controller::schedule::shared::Shared;
-use crate::controller::schedule::waits::Awaited;
+use crate::controller::schedule::waits::PolledObject;
 use crate::controller::telemetry::metrics::Reconciled;
-use crate::pipeline::bounds::message_shown;
 use crate::pipeline::code_mode::{resolved, unresolved};
 use crate::pipeline::status::Hold;
 
@@ -49,7 +49,7 @@ impl Controlled for CodeModeAgent {
                 agent_has_changed(context, agent);
             }
             // The first list, before any pass, or one after a break.
-            watcher::Event::InitDone => Self::shared(context).forget_deleted(),
+            watcher::Event::InitDone => Self::forget_deleted(context),
             watcher::Event::Init => {}
         }
     }
@@ -114,9 +114,8 @@ impl Pass for AgentPass<'_> {
             .iter()
             .find(|said| said.type_ == READY);
         ready.is_some_and(|said| {
-            said.reason == hold.reason
-                && said.message == message_shown(&hold.message)
-                && said.observed_generation == self.object.metadata.generation
+            let words = (Some(said.reason.as_str()), Some(said.message.as_str()));
+            is_said(hold, words, said.observed_generation, &self.object)
         })
     }
 
@@ -129,7 +128,7 @@ impl Pass for AgentPass<'_> {
         Ok(())
     }
 
-    fn refers_to(&self) -> BTreeSet<Awaited> {
+    fn refers_to(&self) -> BTreeSet<PolledObject> {
         refers_to(&self.object)
     }
 }

@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 
 use super::children::ChildRuns;
 use crate::api::code_mode::CodeModeRun;
-use crate::code_mode::journal::Outcome;
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured};
 use crate::controller::sources::credentials::tool_headers;
@@ -69,7 +68,7 @@ impl ToolCaller for Caller<'_> {
         }
     }
 
-    async fn read_text(&self, handle: &Value, limit: usize) -> Outcome {
+    async fn read_text(&self, handle: &Value, limit: usize) -> Made {
         self.children.read_text(handle, limit).await
     }
 }

@@ -65,13 +65,13 @@ impl<'a> ChildRuns<'a> {
     }
 
     /// The beginning of the text that a handle stands for.
-    pub async fn read_text(&self, handle: &Value, limit: usize) -> Outcome {
+    pub async fn read_text(&self, handle: &Value, limit: usize) -> Made {
         let Some(file) = FileHandle::read(handle) else {
             return raised("ValueError", "this is no file: pass on what a tool gave");
         };
         let output = match self.output(&file).await {
             Ok(output) => output,
-            Err(outcome) => return outcome,
+            Err(made) => return made,
         };
         let named = format!("{}/{}", file.run, file.output);
         if output.type_ == ValueType::Dir {
@@ -90,7 +90,7 @@ impl<'a> ChildRuns<'a> {
         let files = match found {
             Ok(Some(files)) => files,
             Ok(None) => return raised("ValueError", &format!("what was written to {named} is gone")),
-            Err(error) => return raised("ConnectionError", &format!("{named} cannot be read: {error}")),
+            Err(error) => return blocked(format!("{named} cannot be read: {error}"), false),
         };
         let bytes = files
             .first()
@@ -101,7 +101,9 @@ impl<'a> ChildRuns<'a> {
         if text.contains('\0') {
             return raised("ValueError", &format!("{named} is no text"));
         }
-        Outcome::Returned(Value::String(text.chars().take(limit).collect()))
+        Made::Ended(Outcome::Returned(Value::String(
+            text.chars().take(limit).collect(),
+        )))
     }
 
     fn name(&self, key: &CallKey) -> String {
@@ -137,16 +139,17 @@ impl<'a> ChildRuns<'a> {
     async fn create(&self, name: String, tool: &SourcedTool, arguments: &Map<String, Value>) -> Made {
         // Of another question's run nothing is passed on, whatever a program makes up.
         for (parameter, file) in handles(&tool.tool, arguments) {
-            if let Err(outcome) = self.output(&file).await {
-                let Outcome::Raised { kind, message } = outcome else {
-                    continue;
-                };
-                return Made::Ended(raised(&kind, &format!("{parameter}: {message}")));
+            match self.output(&file).await {
+                Ok(_) => {}
+                Err(Made::Ended(Outcome::Raised { kind, message })) => {
+                    return raised(&kind, &format!("{parameter}: {message}"));
+                }
+                Err(made) => return made,
             }
         }
         let inputs = match run_inputs(&tool.tool, arguments) {
             Ok(inputs) => inputs,
-            Err(why) => return Made::Ended(raised("ValueError", &why)),
+            Err(why) => return raised("ValueError", &why),
         };
         let run = self.run(name.clone(), &tool.origin, inputs);
         match self.runs().create(&PostParams::default(), &run).await {
@@ -154,9 +157,7 @@ impl<'a> ChildRuns<'a> {
             // Of an earlier try whose reply was lost; the next pass looks whose it is.
             Err(kube::Error::Api(status)) if status.is_already_exists() => Made::Pending(name),
             // What the API server says of the arguments is the program's matter.
-            Err(kube::Error::Api(status)) if status.is_invalid() => {
-                Made::Ended(raised("ValueError", &status.message))
-            }
+            Err(kube::Error::Api(status)) if status.is_invalid() => raised("ValueError", &status.message),
             Err(kube::Error::Api(status)) if status.is_forbidden() => blocked(
                 format!("the CodeGenRun {name} was refused: {}", status.message),
                 true,
@@ -203,10 +204,7 @@ impl<'a> ChildRuns<'a> {
             Some(_) => {
                 let message = run.status.as_ref().and_then(|status| status.message.as_deref());
                 let message = message.unwrap_or("it says nothing of why");
-                Made::Ended(raised(
-                    "RuntimeError",
-                    &format!("the run {name} has failed: {message}"),
-                ))
+                raised("RuntimeError", &format!("the run {name} has failed: {message}"))
             }
         }
     }
@@ -217,7 +215,7 @@ impl<'a> ChildRuns<'a> {
         let files = found.map_err(|error| blocked(format!("an output cannot be read: {error}"), false))?;
         let Some(files) = files else {
             let message = format!("what was written to {} is gone", output.name);
-            return Err(Made::Ended(raised("RuntimeError", &message)));
+            return Err(raised("RuntimeError", &message));
         };
         let bytes = files
             .first()
@@ -227,7 +225,7 @@ impl<'a> ChildRuns<'a> {
     }
 
     /// What a handle stands for, if a tool of this question gave it.
-    async fn output(&self, file: &FileHandle) -> Result<RunOutputStatus, Outcome> {
+    async fn output(&self, file: &FileHandle) -> Result<RunOutputStatus, Made> {
         let unknown = || {
             raised(
                 "ValueError",
@@ -235,8 +233,12 @@ impl<'a> ChildRuns<'a> {
             )
         };
         let found = self.runs().get_opt(&file.run).await;
-        let found = found
-            .map_err(|error| raised("ConnectionError", &format!("a file cannot be looked up: {error}")))?;
+        let found = found.map_err(|error| {
+            blocked(
+                format!("the CodeGenRun {} cannot be read: {error}", file.run),
+                false,
+            )
+        })?;
         let run = found.filter(|run| self.is_own(run)).ok_or_else(unknown)?;
         let outputs = run.status.unwrap_or_default().outputs;
         let is_meant = |output: &RunOutputStatus| output.name == file.output && output.sha256 == file.sha256;
@@ -282,9 +284,9 @@ fn blocked(message: String, needs_person: bool) -> Made {
     }
 }
 
-fn raised(kind: &str, message: &str) -> Outcome {
-    Outcome::Raised {
+fn raised(kind: &str, message: &str) -> Made {
+    Made::Ended(Outcome::Raised {
         kind: kind.to_owned(),
         message: message.to_owned(),
-    }
+    })
 }

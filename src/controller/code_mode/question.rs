@@ -30,23 +30,19 @@ use crate::controller::api::{self, namespaced, owners};
 use crate::controller::approvals::decided;
 use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
-use crate::controller::control::{Controlled, Pass, PassResult};
+use crate::controller::control::{Controlled, Pass, PassResult, SAFETY_NET};
 use crate::controller::error::ReconcileError;
-use crate::controller::hold::{Blocked, queued};
+use crate::controller::hold::{Blocked, is_said, queued};
 use crate::controller::pooled_model::PooledModel;
 use crate::controller::schedule::interpreters::Room;
 use crate::controller::schedule::shared::Shared;
-use crate::controller::schedule::waits::{Awaited, of_model};
+use crate::controller::schedule::waits::{PolledObject, of_model};
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, HeldRoom, PULSE, Step};
-use crate::pipeline::bounds::message_shown;
 use crate::pipeline::code_mode::{Decision, Progress, Question, decide, held};
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until};
 use crate::sandbox::kubernetes::Owner;
-
-/// A pass without cause, should a watch have missed something.
-const SAFETY_NET: Duration = Duration::from_mins(5);
 
 impl Controlled for CodeModeRun {
     type Pass<'a> = QuestionPass<'a>;
@@ -78,7 +74,7 @@ impl Controlled for CodeModeRun {
             }
             // The first list, before any pass, or one after a break.
             watcher::Event::InitDone => {
-                Self::shared(context).forget_deleted();
+                Self::forget_deleted(context);
                 Self::shared(context).resume(&all.state());
             }
             watcher::Event::Init => {}
@@ -110,7 +106,7 @@ pub struct QuestionPass<'a> {
     context: &'a Context,
     owner: Owner,
     /// What it reads and a person may have to mend.
-    refers_to: BTreeSet<Awaited>,
+    refers_to: BTreeSet<PolledObject>,
 }
 
 impl Pass for QuestionPass<'_> {
@@ -130,9 +126,8 @@ impl Pass for QuestionPass<'_> {
 
     fn says_hold(&self, hold: &Hold) -> bool {
         self.object.status.as_ref().is_some_and(|status| {
-            status.reason.as_deref() == Some(hold.reason)
-                && status.message.as_ref() == Some(&message_shown(&hold.message))
-                && status.observed_generation == self.object.metadata.generation
+            let said = (status.reason.as_deref(), status.message.as_deref());
+            is_said(hold, said, status.observed_generation, &self.object)
         })
     }
 
@@ -158,7 +153,7 @@ impl Pass for QuestionPass<'_> {
         hold.until != Until::Room || hold.reason == run_reason::AWAITING_RUN
     }
 
-    fn refers_to(&self) -> BTreeSet<Awaited> {
+    fn refers_to(&self) -> BTreeSet<PolledObject> {
         self.refers_to.clone()
     }
 }

@@ -17,7 +17,7 @@ use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured, unavailable, unreachable};
 use crate::controller::runs::image::{ImageFields, program_in};
 use crate::controller::runs::origin::{program_of, unfinished};
-use crate::controller::schedule::waits::{self, Awaited};
+use crate::controller::schedule::waits::PolledObject;
 use crate::controller::sources::credentials::tool_headers;
 use crate::controller::sources::read::config_map;
 use crate::engine::code_mode::clients::{listed, server};
@@ -67,7 +67,7 @@ pub async fn resolve(context: &Context, agent: &CodeModeAgent) -> Result<Resolve
 
 /// What of that a person may have to change.
 #[must_use]
-pub fn refers_to(agent: &CodeModeAgent) -> BTreeSet<Awaited> {
+pub fn refers_to(agent: &CodeModeAgent) -> BTreeSet<PolledObject> {
     let namespace = agent.namespace().unwrap_or_default();
     let spec = &agent.spec;
     let maps = spec
@@ -84,12 +84,12 @@ pub fn refers_to(agent: &CodeModeAgent) -> BTreeSet<Awaited> {
     let agents = spec
         .agent_ref
         .iter()
-        .map(|agent| waits::of_agent(&namespace, &agent.name));
-    maps.map(|map| waits::of_config_map(&namespace, &map.name))
+        .map(|agent| PolledObject::agent(&namespace, &agent.name));
+    maps.map(|map| PolledObject::config_map(&namespace, &map.name))
         .chain(
             headers
                 .chain(pulls)
-                .flat_map(|name| waits::of_secret(&namespace, name)),
+                .map(|name| PolledObject::secret(&namespace, name)),
         )
         .chain(agents)
         .collect()

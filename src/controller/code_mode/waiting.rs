@@ -2,21 +2,17 @@
 
 use std::sync::Arc;
 
-use kube::ResourceExt as _;
-
 use crate::api::CodeGenRun;
 use crate::api::code_mode::{CodeModeRunStatus, PendingCall};
 use crate::api::conditions::{STALLED, reason, run_reason};
 use crate::pipeline::status::{Hold, Until};
 
-/// What holds the first of `calls` whose run goes no further until a person mends something.
+/// What holds the first of `calls` whose run, by its name, goes no further until a person mends something.
 #[must_use]
-pub fn stalled(runs: &[Arc<CodeGenRun>], namespace: &str, calls: &[PendingCall]) -> Option<Hold> {
+pub fn stalled(named: impl Fn(&str) -> Option<Arc<CodeGenRun>>, calls: &[PendingCall]) -> Option<Hold> {
     calls.iter().find_map(|call| {
-        let is_meant = |run: &&Arc<CodeGenRun>| {
-            run.namespace().as_deref() == Some(namespace) && run.name_any() == call.run
-        };
-        let status = runs.iter().find(is_meant)?.status.as_ref()?;
+        let run = named(&call.run)?;
+        let status = run.status.as_ref()?;
         let mut conditions = status.conditions.iter();
         if !conditions.any(|condition| condition.type_ == STALLED && condition.status == "True") {
             return None;

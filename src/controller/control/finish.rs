@@ -25,7 +25,7 @@ pub trait Finish: Pass {
         false
     }
 
-    /// Those that have ended and are to stay no longer, now that the object has: each is looked at.
+    /// Those that have ended and are to stay no longer, now that the object has: each gets a pass.
     fn surplus(&self) -> Vec<ObjectRef<Self::Of>> {
         Vec::new()
     }
@@ -50,15 +50,20 @@ pub async fn finish<P: Finish>(pass: &mut P) -> Result<Option<Duration>, Reconci
     if has_missed && let Some(whole) = api::whole(&context.client, pass.object()).await? {
         pass.announce(whole);
     }
-    let (object, context) = (pass.object(), pass.context());
+    let context = pass.context();
+    let uid = pass.object().meta().uid.clone().unwrap_or_default();
+    // At its start an operator makes a pass over each that has ended, which asks for itself alone.
+    let has_ended_here = P::Of::shared(context).has_worked_on(&uid);
     // Writes nothing. The place is free for others as soon as the object has ended.
-    P::Of::forget(context, object.meta().uid.as_deref().unwrap_or_default());
+    P::Of::release(context, &uid);
     let Some(ended) = pass.ended_at() else {
         return Ok(None);
     };
     // Nothing else leads to a pass over an object that ended long ago.
-    for surplus in pass.surplus() {
-        P::Of::shared(context).wake(surplus);
+    if has_ended_here {
+        for surplus in pass.surplus() {
+            P::Of::shared(context).wake(surplus);
+        }
     }
     // The operator before this one may have been killed between the end and clearing up.
     if has_missed || may_be_uncleared(ended, context.since) {
@@ -70,6 +75,8 @@ pub async fn finish<P: Finish>(pass: &mut P) -> Result<Option<Duration>, Reconci
     if let Some(pause) = Box::pin(pass.follow_up()).await? {
         return Ok(Some(pause));
     }
+    // Only now: who waits anew for the same is woken by a change that was seen before.
+    P::Of::shared(pass.context()).waits.stop(&uid);
     // Only decides. A limit on the number goes before a time that is not over yet.
     let left = time_left(ended, pass.time_to_live(), Timestamp::now());
     match left {

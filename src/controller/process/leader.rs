@@ -24,10 +24,47 @@ const RELEASE_DEADLINE: Duration = Duration::from_secs(3);
 /// Tries to renew in the time that a leader has.
 const TRIES: u32 = 5;
 
+/// Until when this replica leads, for whoever begins what only the leader may begin.
+#[derive(Clone, Debug)]
+pub struct Lead(watch::Receiver<Option<Instant>>);
+
+impl Lead {
+    /// That of the only replica.
+    #[must_use]
+    pub fn always() -> Self {
+        // An `Instant` has no largest value to take instead.
+        let far = Instant::now() + Duration::from_hours(100 * 365 * 24);
+        Self::new(watch::channel(Some(far)).1)
+    }
+
+    /// As the campaign says; when it is over, so is the lead.
+    #[must_use]
+    pub const fn new(until: watch::Receiver<Option<Instant>>) -> Self {
+        Self(until)
+    }
+
+    /// Whether this replica leads now. A process that was stopped for a while learns here that its time is over, before
+    /// [`Leadership::lost`] is cancelled.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        is_to_come(*self.0.borrow())
+    }
+
+    /// Waits where that is not certain; false where this replica leads no more.
+    pub async fn confirm(&self) -> bool {
+        let mut until = self.0.clone();
+        until.wait_for(|until| is_to_come(*until)).await.is_ok()
+    }
+}
+
+fn is_to_come(until: Option<Instant>) -> bool {
+    until.is_some_and(|until| Instant::now() < until)
+}
+
 /// Whether this replica leads.
 #[derive(Debug)]
 pub struct Leadership {
-    leads_until: watch::Receiver<Option<Instant>>,
+    lead: Lead,
     lost: CancellationToken,
     release: CancellationToken,
     campaign: Option<JoinHandle<()>>,
@@ -37,10 +74,8 @@ impl Leadership {
     /// The only replica.
     #[must_use]
     pub fn always() -> Self {
-        // An `Instant` has no largest value to take instead.
-        let far = Instant::now() + Duration::from_hours(100 * 365 * 24);
         Self {
-            leads_until: watch::channel(Some(far)).1,
+            lead: Lead::always(),
             lost: CancellationToken::new(),
             release: CancellationToken::new(),
             campaign: None,
@@ -59,7 +94,7 @@ impl Leadership {
     }
 
     fn campaign_in(leases: impl Leases, identity: &str, election: &LeaderElection) -> Self {
-        let (sender, leads_until) = watch::channel(None);
+        let (sender, until) = watch::channel(None);
         let (lost, release) = (CancellationToken::new(), CancellationToken::new());
         let candidate = Candidate {
             leases,
@@ -70,26 +105,23 @@ impl Leadership {
         };
         let campaign = tokio::spawn(candidate.run(sender, lost.clone(), release.clone()));
         Self {
-            leads_until,
+            lead: Lead::new(until),
             lost,
             release,
             campaign: Some(campaign),
         }
     }
 
-    /// Whether this replica leads now. A process that was stopped for a while learns here that its time is over, before
-    /// [`Self::lost`] is cancelled.
+    /// Asked before each call of a model.
     #[must_use]
-    pub fn leads(&self) -> bool {
-        self.leads_until
-            .borrow()
-            .is_some_and(|until| Instant::now() < until)
+    pub fn lead(&self) -> Lead {
+        self.lead.clone()
     }
 
     /// Ends when this replica leads.
     pub async fn won(&mut self) {
         // The campaign is over and brings no Lease any more: only a shutdown ends this wait.
-        if self.leads_until.wait_for(Option::is_some).await.is_err() {
+        if self.lead.0.wait_for(Option::is_some).await.is_err() {
             std::future::pending::<()>().await;
         }
     }

@@ -89,10 +89,10 @@ pub fn retry_asked(task: &CodeGenTask) -> Option<&String> {
     (handled != Some(token)).then_some(token)
 }
 
-/// How many ended tasks of the namespace and stage of `task` ended after it.
+/// Whether `other` is of the namespace and stage of `task`, and ended after it.
 #[must_use]
-pub fn later_ends(task: &CodeGenTask, all: &[Arc<CodeGenTask>]) -> usize {
-    alike(task, all).filter(|other| end(other) > end(task)).count()
+pub fn ended_after(task: &CodeGenTask, other: &CodeGenTask) -> bool {
+    is_alike(task, other) && end(other) > end(task)
 }
 
 /// The tasks at rest, of the namespace and stage of `task`, after which `limit` others ended.
@@ -101,7 +101,8 @@ pub fn surplus<'a>(
     limit: usize,
     all: &'a [Arc<CodeGenTask>],
 ) -> impl Iterator<Item = &'a CodeGenTask> {
-    let mut latest_first: Vec<&CodeGenTask> = alike(task, all).collect();
+    let alike = all.iter().map(Arc::as_ref).filter(|other| is_alike(task, other));
+    let mut latest_first: Vec<&CodeGenTask> = alike.collect();
     latest_first.sort_unstable_by(|one, other| end(other).cmp(&end(one)));
     // What is not at rest gets a pass of its own when it is.
     latest_first
@@ -110,11 +111,8 @@ pub fn surplus<'a>(
         .filter(|other| is_at_rest(other))
 }
 
-fn alike<'a>(task: &CodeGenTask, all: &'a [Arc<CodeGenTask>]) -> impl Iterator<Item = &'a CodeGenTask> {
-    let (namespace, stage) = (task.metadata.namespace.as_ref(), ended_in(task));
-    all.iter()
-        .map(Arc::as_ref)
-        .filter(move |other| other.metadata.namespace.as_ref() == namespace && ended_in(other) == stage)
+fn is_alike(task: &CodeGenTask, other: &CodeGenTask) -> bool {
+    other.metadata.namespace == task.metadata.namespace && ended_in(other) == ended_in(task)
 }
 
 /// When a task ended. Times have whole seconds: the uid decides between two ends of the same one.
@@ -224,9 +222,9 @@ mod tests {
             task("b", Stage::Succeeded, 2),
             task("c", Stage::Failed, 3),
             task("d", Stage::Succeeded, 0),
-        ]
-        .map(Arc::new);
-        assert_eq!(later_ends(&first, &all), 1);
+        ];
+        let found = all.each_ref().map(|other| ended_after(&first, other));
+        assert_eq!(found, [false, true, false, false]);
     }
 
     #[test]

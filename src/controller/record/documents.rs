@@ -1,107 +1,110 @@
-//! Documents of running tasks in memory, so that a step need not read again what the step before wrote.
+//! Documents of running tasks and questions in memory, so that a step need not read again what the step before wrote.
+//!
+//! ```text
+//! made, to be written now   -> hold   where the write failed: -> wrote, when a later one succeeds, in the order in which they were made
+//! made, to be written soon  -> write_late   before the next document, or beside the end:         -> wrote
+//! made, can be made again   -> defer        into the one Secret of the end
+//! written, or read          -> put          up to a bound, then it is read again
+//! unpacked from a result    -> buffer       whatever its size, for that Secret may go: at most what a packed record unfolds to
+//! ```
+//!
+//! A store asks `held` and `late` before it writes anything else, and `get` before it reads. What is `recorded` is at the API server.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Most bytes that are remembered of one task; what goes beyond is read from the API server again.
 const MOST_BYTES: usize = 1 << 20;
 
+/// Documents with their names, in the order in which they were made.
+type InOrder = Vec<(String, Vec<u8>)>;
+
 /// Documents of one revision by name. They never change, so that what was read stays valid.
 #[derive(Debug, Default)]
-pub struct Documents {
-    known: Mutex<BTreeMap<String, Vec<u8>>>,
-    /// What could not be written, in the order in which it was tried.
-    unwritten: Mutex<Vec<(String, Vec<u8>)>>,
-    /// What can be made again and is written with the end.
-    deferred: Mutex<BTreeMap<String, Vec<u8>>>,
-    /// What is written before the next document, or beside the end, in the order in which it was made.
-    late: Mutex<Vec<(String, Vec<u8>)>>,
+pub struct Documents(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    recorded: BTreeMap<String, Vec<u8>>,
+    unwritten: InOrder,
+    deferred: BTreeMap<String, Vec<u8>>,
+    late: InOrder,
     /// Whether all that is written is in memory: this process has written everything.
-    are_all: AtomicBool,
+    are_all: bool,
 }
 
 impl Documents {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What is remembered of `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Vec<u8>> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = known.get(name).cloned();
-        drop(known);
-        let deferred = || self.deferred.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |(late, _): &(String, Vec<u8>)| late == name;
-        found
-            .or_else(|| deferred().get(name).cloned())
-            .or_else(|| Some(self.late().into_iter().find(is_it)?.1))
+        let state = self.state();
+        let late = || state.late.iter().find(|(late, _)| late == name);
+        let found = state.recorded.get(name).or_else(|| state.deferred.get(name));
+        found.or_else(|| Some(&late()?.1)).cloned()
     }
 
     /// The same of what was written or read.
     #[must_use]
     pub fn recorded(&self, name: &str) -> Option<Vec<u8>> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(name).cloned()
+        self.state().recorded.get(name).cloned()
     }
 
-    /// Remembers what is written with the end.
+    /// Remembers what can be made again, and is written with the end.
     pub fn defer(&self, name: &str, bytes: &[u8]) {
-        let mut deferred = self.deferred.lock().unwrap_or_else(PoisonError::into_inner);
-        deferred.insert(name.to_owned(), bytes.to_vec());
+        self.state().deferred.insert(name.to_owned(), bytes.to_vec());
     }
 
     /// Everything that is written with the end.
     #[must_use]
     pub fn deferred(&self) -> BTreeMap<String, Vec<u8>> {
-        self.deferred
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.state().deferred.clone()
     }
 
     /// Remembers what is written before the next document, or beside the end.
     pub fn write_late(&self, name: &str, bytes: &[u8]) {
-        let mut late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
-        late.push((name.to_owned(), bytes.to_vec()));
+        self.state().late.push((name.to_owned(), bytes.to_vec()));
     }
 
     /// What is to be written before the next document, or beside the end.
     #[must_use]
-    pub fn late(&self) -> Vec<(String, Vec<u8>)> {
-        self.late.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn late(&self) -> InOrder {
+        self.state().late.clone()
     }
 
     /// Whether what is not remembered does not exist.
     #[must_use]
     pub fn are_all(&self) -> bool {
-        self.are_all.load(Ordering::Relaxed)
+        self.state().are_all
     }
 
     /// From here on what is remembered is everything, or need not be.
     pub fn set_all(&self, are_all: bool) {
-        self.are_all.store(are_all, Ordering::Relaxed);
+        self.state().are_all = are_all;
     }
 
     /// Buffers `bytes`, however many: nothing else has them.
     pub fn buffer(&self, name: &str, bytes: Vec<u8>) {
-        self.known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(name.to_owned(), bytes);
+        self.state().recorded.insert(name.to_owned(), bytes);
     }
 
     /// Remembers `bytes`, unless that is too much.
     pub fn put(&self, name: &str, bytes: &[u8]) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let held: usize = known.values().map(Vec::len).sum();
+        let mut state = self.state();
+        let held: usize = state.recorded.values().map(Vec::len).sum();
         if held + bytes.len() <= MOST_BYTES {
-            known.insert(name.to_owned(), bytes.to_vec());
+            state.recorded.insert(name.to_owned(), bytes.to_vec());
         } else {
-            self.set_all(false);
+            state.are_all = false;
         }
     }
 
     /// Buffers what could not be written: a reply is paid for, and nothing else has it.
     pub fn hold(&self, name: &str, bytes: &[u8]) {
-        let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        let unwritten = &mut self.state().unwritten;
         if !unwritten.iter().any(|(held, _)| held == name) {
             unwritten.push((name.to_owned(), bytes.to_vec()));
         }
@@ -109,8 +112,8 @@ impl Documents {
 
     /// What could not be written, where `name` is among it.
     #[must_use]
-    pub fn held(&self, name: &str) -> Vec<(String, Vec<u8>)> {
-        let unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn held(&self, name: &str) -> InOrder {
+        let unwritten = &self.state().unwritten;
         if unwritten.iter().any(|(held, _)| held == name) {
             // All of them, since documents reach the API server in the order in which they were made.
             unwritten.clone()
@@ -121,9 +124,9 @@ impl Documents {
 
     /// It is written.
     pub fn wrote(&self, name: &str) {
-        for list in [&self.unwritten, &self.late] {
-            let mut unwritten = list.lock().unwrap_or_else(PoisonError::into_inner);
-            unwritten.retain(|(held, _)| held != name);
+        let State { unwritten, late, .. } = &mut *self.state();
+        for list in [unwritten, late] {
+            list.retain(|(held, _)| held != name);
         }
     }
 }

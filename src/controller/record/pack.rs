@@ -1,6 +1,6 @@
 //! Documents in little room.
 
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -19,9 +19,26 @@ pub fn pack(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
-/// What was compressed, cut after `longest` bytes.
-pub fn unpacked(bytes: &[u8], longest: u64) -> std::io::Result<Vec<u8>> {
+/// What was compressed; an error where that is more than `longest` bytes, of which no more are unfolded.
+pub fn unpacked(bytes: &[u8], longest: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    GzDecoder::new(bytes).take(longest).read_to_end(&mut content)?;
+    let mut decoder = GzDecoder::new(bytes).take(longest.saturating_add(1));
+    if decoder.read_to_end(&mut content)? as u64 > longest {
+        let message = format!("it unfolds to more than {longest} bytes");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
     Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_unfolds_to_more_than_the_limit_is_an_error_and_not_cut() {
+        let packed = pack(&[b'x'; 100]);
+        assert_eq!(unpacked(&packed, 100).unwrap(), [b'x'; 100]);
+        let error = unpacked(&packed, 99).unwrap_err().to_string();
+        assert_eq!(error, "it unfolds to more than 99 bytes");
+    }
 }

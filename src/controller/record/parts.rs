@@ -16,7 +16,7 @@ use crate::sandbox::kubernetes::{MountedFile, MountedInput, Owner};
 /// Type of the Secrets that hold a snapshot.
 pub const SNAPSHOT_TYPE: &str = "codegen-operator.dev/snapshot";
 /// Most bytes in one Secret.
-// Below the 1 MiB that the API server takes, since the first one has the description of all as well.
+// Its base64 and metadata fit below what etcd takes; the first one has the description of all as well.
 pub const LARGEST_PART: usize = 900 * 1024;
 
 /// A file that was read from its source.

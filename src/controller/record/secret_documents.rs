@@ -13,6 +13,7 @@ use kube::{Api, Client};
 
 use crate::controller::record::documents::Documents;
 use crate::controller::record::pack::pack;
+use crate::controller::record::parts::LARGEST_PART;
 use crate::controller::record::records::{CONTINUED_IN, PACKED, PLAIN, RECORD_TYPE, Records};
 use crate::ledger::{Created, StoreError};
 use crate::pipeline::digest::sha256_hex;
@@ -22,8 +23,6 @@ use crate::sandbox::kubernetes::Owner;
 const DOCUMENT: &str = "codegen-operator.dev/document";
 /// Longer documents are packed.
 const PACKED_FROM: usize = 64 * 1024;
-/// Most bytes in one Secret, so that its base64 and metadata fit below what etcd takes.
-const LARGEST_PART: usize = 900 * 1024;
 
 /// The documents of one object.
 pub struct SecretDocuments<'a> {

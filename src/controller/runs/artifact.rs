@@ -2,7 +2,7 @@
 //!
 //! The run has ended by then: a registry that does not take it takes nothing from the run, and is asked again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -19,7 +19,7 @@ use crate::api::conditions::{OUTPUTS_PUSHED, run_reason};
 use crate::api::run::OutputArtifact;
 use crate::api::run_status::RunOutputStatus;
 use crate::controller::api::whole;
-use crate::controller::schedule::waits;
+use crate::controller::schedule::waits::PolledObject;
 use crate::ledger::StoreError;
 use crate::pipeline::bounds::message_shown;
 use crate::pipeline::causes::with_causes;
@@ -52,6 +52,13 @@ impl RunPass<'_> {
     pub async fn push_outputs(&mut self) -> Followed {
         if !is_due(&self.object) {
             return Ok(FollowUp::Nothing);
+        }
+        let runs = &self.context.runs;
+        // The write that says why comes back by the watch: what led to this pass is perhaps nothing new.
+        if !runs.waits.take_woken(self.uid())
+            && let Some(left) = runs.pause_of_push(&self.object)
+        {
+            return Ok(FollowUp::Again(left));
         }
         // Reads: the outputs of an ended run are not in memory.
         let Some(run) = whole(&self.context.client, &self.object).await?.filter(is_due) else {
@@ -133,7 +140,11 @@ impl RunPass<'_> {
                     Category::Configuration => Delay::Person,
                     Category::Infrastructure => Delay::Registry,
                 };
-                self.delayed(destination, delay, &with_causes(&error)).await
+                let followed = self.delayed(destination, delay, &with_causes(&error)).await?;
+                if let FollowUp::Again(pause) = followed {
+                    self.context.runs.push_after(&self.object, pause);
+                }
+                Ok(followed)
             }
         }
     }
@@ -214,7 +225,11 @@ impl RunPass<'_> {
             ObjectRef::from_obj(&self.object),
         );
         let waits = &self.context.runs.waits;
-        waits.wait(&uid, run, waits::of_secret(namespace, secret));
+        waits.wait(
+            &uid,
+            run,
+            BTreeSet::from([PolledObject::secret(namespace, secret)]),
+        );
     }
 
     pub(super) fn say(&self, status: &mut CodeGenRunStatus, value: &str, reason: &str, message: &str) {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube::ResourceExt as _;
 use kube::core::PartialObjectMeta;
 use kube::runtime::Controller;
 use kube::runtime::reflector::Store;
@@ -33,21 +32,27 @@ impl Controlled for CodeGenRun {
         memory::trim(self);
     }
 
+    fn release(context: &Context, uid: &str) {
+        context.runs.release(uid);
+        context.downloads.forget(uid);
+    }
+
     fn forget(context: &Context, uid: &str) {
-        context.runs.forget(uid);
+        Self::release(context, uid);
+        context.runs.waits.stop(uid);
+        context.runs.awaits_nothing(uid);
     }
 
     fn observe(context: &Arc<Context>, _: Option<&str>, event: &watcher::Event<Self>, all: &Store<Self>) {
         match event {
             watcher::Event::Delete(run) => {
-                let uid = run.metadata.uid.as_deref().unwrap_or_default();
-                context.downloads.forget(uid);
+                Self::forget(context, run.metadata.uid.as_deref().unwrap_or_default());
                 context.runs.is_gone(run);
             }
             watcher::Event::Apply(run) | watcher::Event::InitApply(run) => context.runs.is_there(run),
             // The first list, before any pass, or one after a break.
             watcher::Event::InitDone => {
-                context.runs.forget_deleted();
+                Self::forget_deleted(context);
                 context.runs.resume(&all.state());
             }
             watcher::Event::Init => {}
@@ -66,14 +71,5 @@ impl Controlled for CodeGenRun {
         // As metadata, for memory: a pass reads the Pod that it needs by name.
         let pods = namespaced::<PartialObjectMeta<Pod>>(&context.client, namespace);
         controller.watches(pods, theirs, |pod| owners(&pod))
-    }
-
-    fn log_failure(&self, error: &str) {
-        tracing::warn!(
-            namespace = self.namespace().unwrap_or_default(),
-            run = self.name_any(),
-            error,
-            "a step could not be taken and is tried again"
-        );
     }
 }

@@ -39,6 +39,7 @@ impl Finish for RunPass<'_> {
             FollowUp::Nothing if self.was_settled_shortly_before_the_start() => self.clear_push().await,
             FollowUp::Nothing => {}
         }
+        self.context.runs.push_is_over(self.uid());
         Ok(None)
     }
 }

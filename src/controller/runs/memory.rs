@@ -1,7 +1,8 @@
 //! What is remembered of runs while they are worked on, and which of them wait for what.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use kube::ResourceExt as _;
 use kube::runtime::reflector::ObjectRef;
@@ -28,20 +29,24 @@ pub struct RunMemory {
     frozen: Option<Arc<FrozenRun>>,
     /// The execution whose sandbox was seen under way.
     under_way: Option<i32>,
+    /// The executions that ended without a report, since the last one that had one.
+    silent: BTreeSet<i32>,
 }
 
 /// What is remembered beside the runs.
 #[derive(Default)]
 pub struct Beside {
     /// Who waits for what, by the uid of who waits.
-    waiting: HashMap<Awaited, HashMap<String, ObjectRef<CodeGenRun>>>,
+    waiting: HashMap<Predecessor, HashMap<String, ObjectRef<CodeGenRun>>>,
+    /// When outputs are pushed again, by the uid of their run, and the generation that was tried last.
+    next_pushes: HashMap<String, (Option<i64>, Instant)>,
     /// By the task's uid and the name of its result.
     programs: HashMap<(String, String), Arc<Program>>,
 }
 
 /// What a run waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Awaited {
+pub enum Predecessor {
     /// The task of this namespace and name.
     Task(String, String),
     /// The run of this namespace and name.
@@ -82,6 +87,11 @@ impl Kind for CodeGenRun {
     fn was_worked_on(memory: &RunMemory) -> bool {
         memory.frozen.is_some()
     }
+
+    fn uids_beside(beside: &Beside) -> Vec<String> {
+        let waiting = beside.waiting.values().flat_map(HashMap::keys);
+        waiting.chain(beside.next_pushes.keys()).cloned().collect()
+    }
 }
 
 impl Shared<CodeGenRun> {
@@ -114,6 +124,20 @@ impl Shared<CodeGenRun> {
         self.with(uid, |memory| memory.under_way == Some(execution))
     }
 
+    /// This execution ended without a report; how many have in a row. The same execution counts once.
+    #[must_use]
+    pub fn ended_silently(&self, uid: &str, execution: i32) -> usize {
+        self.with(uid, |memory| {
+            memory.silent.insert(execution);
+            memory.silent.len()
+        })
+    }
+
+    /// An execution has reported: those before it that did not count no more.
+    pub fn has_reported(&self, uid: &str) {
+        self.with(uid, |memory| memory.silent.clear());
+    }
+
     /// The program of a task, where it is in memory.
     #[must_use]
     pub fn program(&self, uid: &str, result: &str) -> Option<Arc<Program>> {
@@ -134,7 +158,7 @@ impl Shared<CodeGenRun> {
 
     /// The run is to be reconciled when what it waits for has changed. To be said before that is read, so that no change is
     /// missed.
-    pub fn await_change(&self, object: &CodeGenRun, of: Awaited) {
+    pub fn await_change(&self, object: &CodeGenRun, of: Predecessor) {
         let uid = object.uid().unwrap_or_default();
         let mut state = self.beside();
         state
@@ -159,7 +183,7 @@ impl Shared<CodeGenRun> {
 
     /// A task has ended, begun, or is gone.
     pub fn task_has_changed(&self, task: &CodeGenTask) {
-        self.wake_who_awaits(&Awaited::Task(
+        self.wake_who_awaits(&Predecessor::Task(
             task.namespace().unwrap_or_default(),
             task.name_any(),
         ));
@@ -169,22 +193,52 @@ impl Shared<CodeGenRun> {
     pub fn is_there(&self, run: &CodeGenRun) {
         // As with tasks, only the creation and the end of a run matter to others.
         if run.status.is_none() || ended_in(run).is_some() {
-            self.wake_who_awaits(&Awaited::Run(run.namespace().unwrap_or_default(), run.name_any()));
+            self.wake_who_awaits(&Predecessor::Run(
+                run.namespace().unwrap_or_default(),
+                run.name_any(),
+            ));
         }
     }
 
-    /// A run is gone.
-    pub fn is_gone(&self, run: &CodeGenRun) {
-        let uid = run.metadata.uid.as_deref().unwrap_or_default();
-        self.forget(uid);
+    /// The run waits for no task, no run and no registry any more.
+    pub fn awaits_nothing(&self, uid: &str) {
+        self.push_is_over(uid);
         self.beside().waiting.retain(|_, waiting| {
             waiting.remove(uid);
             !waiting.is_empty()
         });
-        self.wake_who_awaits(&Awaited::Run(run.namespace().unwrap_or_default(), run.name_any()));
     }
 
-    fn wake_who_awaits(&self, awaited: &Awaited) {
+    /// The registry that did not take the run's outputs is not asked again before `pause` is over, whatever leads to a pass.
+    pub fn push_after(&self, run: &CodeGenRun, pause: Duration) {
+        let next = (run.metadata.generation, Instant::now() + pause);
+        let uid = run.uid().unwrap_or_default();
+        self.beside().next_pushes.insert(uid, next);
+    }
+
+    /// What is left of that pause, as long as the spec stays as it is.
+    #[must_use]
+    pub fn pause_of_push(&self, run: &CodeGenRun) -> Option<Duration> {
+        let uid = run.metadata.uid.as_deref().unwrap_or_default();
+        let (generation, next) = *self.beside().next_pushes.get(uid)?;
+        let left = next.saturating_duration_since(Instant::now());
+        (generation == run.metadata.generation && !left.is_zero()).then_some(left)
+    }
+
+    /// Nothing is left to push.
+    pub fn push_is_over(&self, uid: &str) {
+        self.beside().next_pushes.remove(uid);
+    }
+
+    /// A run is gone: others say so.
+    pub fn is_gone(&self, run: &CodeGenRun) {
+        self.wake_who_awaits(&Predecessor::Run(
+            run.namespace().unwrap_or_default(),
+            run.name_any(),
+        ));
+    }
+
+    fn wake_who_awaits(&self, awaited: &Predecessor) {
         // Each run registers again in its next pass if it still waits.
         let waiting = self.beside().waiting.remove(awaited);
         for run in waiting.into_iter().flat_map(HashMap::into_values) {
@@ -302,7 +356,10 @@ mod tests {
         let runs = Shared::<CodeGenRun>::new(ConcurrencyLimits::default(), Metrics::new());
         let mut woken = runs.woken();
         let object = run("new", "k", 0);
-        runs.await_change(&object, Awaited::Task("data".to_owned(), "penguins".to_owned()));
+        runs.await_change(
+            &object,
+            Predecessor::Task("data".to_owned(), "penguins".to_owned()),
+        );
         let mut task = CodeGenTask::new("penguins", crate::api::CodeGenTaskSpec::default());
         task.metadata.namespace = Some("data".to_owned());
         let stage = |stage: &str| crate::api::CodeGenTaskStatus {
@@ -335,7 +392,7 @@ mod tests {
             "{limit}"
         );
         assert!(metrics.text().unwrap().contains("queued_runs 1\n"));
-        runs.forget("first");
+        runs.release("first");
         assert_eq!(woken.try_recv().unwrap().name, "second");
         assert_eq!(runs.admit(&run("second", "k", 0)), None);
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kube::{Api, ResourceExt as _};
 
-use super::memory::Awaited;
+use super::memory::Predecessor;
 use super::program::Program;
 use crate::api::conditions::run_reason;
 use crate::api::run_status::RunTaskStatus;
@@ -30,7 +30,7 @@ pub async fn task_of(context: &Context, object: &CodeGenRun, name: &str) -> Resu
     // Before the read: a task that ends in between wakes the run.
     context
         .runs
-        .await_change(object, Awaited::Task(namespace.clone(), name.to_owned()));
+        .await_change(object, Predecessor::Task(namespace.clone(), name.to_owned()));
     let tasks: Api<CodeGenTask> = Api::namespaced(context.client.clone(), &namespace);
     let found = tasks.get_opt(name).await;
     let found =

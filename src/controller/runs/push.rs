@@ -1,7 +1,6 @@
 //! Outputs on a claim that are pushed to a registry: this process cannot mount the claim, a Pod pushes in its place.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::ResourceExt as _;
@@ -13,11 +12,12 @@ use super::follow_up::{
 };
 use super::frozen::FrozenRun;
 use super::owner;
-use super::reconcile::{READING, RunPass};
+use super::reconcile::RunPass;
 use crate::api::CodeGenRunStatus;
 use crate::api::conditions::run_reason;
 use crate::api::run::OutputArtifact;
 use crate::api::run_status::RunOutputStatus;
+use crate::controller::control::{MOMENT, READING};
 use crate::controller::record::cleanup::{Ended, clear_components, may_be_uncleared};
 use crate::ledger::StoreError;
 use crate::pipeline::causes::with_causes;
@@ -28,9 +28,6 @@ use crate::sandbox::kubernetes::{
     PushReport, PushRequest, check_destination,
 };
 use crate::sandbox::{Progressing, SandboxError};
-
-/// How soon to ask again for the end of a log that a node still writes.
-const MOMENT: Duration = Duration::from_secs(1);
 
 /// How far the Pod is, as one pass found it.
 enum Found {

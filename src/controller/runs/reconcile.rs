@@ -24,27 +24,21 @@ use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
 use crate::controller::api;
 use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
-use crate::controller::control::{self, Pass, PassResult};
+use crate::controller::control::{self, Pass, PassResult, READING, SAFETY_NET};
 use crate::controller::error::ReconcileError;
-use crate::controller::hold::{Blocked, queued, unavailable};
+use crate::controller::hold::{Blocked, is_said, queued, unavailable};
 use crate::controller::record::cleanup;
 use crate::controller::record::parts::Contents;
-use crate::controller::schedule::waits::{self, Awaited};
+use crate::controller::schedule::waits::{self, PolledObject};
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::data::source::Source;
 use crate::engine::run_data::{CheckedInputs, RunData};
 use crate::ledger::StoreError;
-use crate::pipeline::bounds::message_shown;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::run::{FailureReason, ResolvedRun, refused};
 use crate::pipeline::status::{Hold, Until};
 use crate::sandbox::Progressing;
 use crate::sandbox::kubernetes::Owner;
-
-/// A pass without cause, should a watch have missed something.
-pub(super) const SAFETY_NET: Duration = Duration::from_mins(5);
-/// A Pod that cannot mount its claims says so in events alone, which are not watched.
-pub(super) const READING: Duration = Duration::from_secs(16);
 
 /// One pass over one run.
 pub struct RunPass<'a> {
@@ -52,7 +46,7 @@ pub struct RunPass<'a> {
     pub object: CodeGenRun,
     pub context: &'a Context,
     /// What it reads and a person may have to mend.
-    refers_to: BTreeSet<Awaited>,
+    refers_to: BTreeSet<PolledObject>,
 }
 
 /// The pause after which there is another pass although nothing has changed.
@@ -89,8 +83,8 @@ impl Pass for RunPass<'_> {
 
     fn says_hold(&self, hold: &Hold) -> bool {
         self.object.status.as_ref().is_some_and(|status| {
-            status.reason.as_deref() == Some(hold.reason)
-                && status.message.as_ref() == Some(&message_shown(&hold.message))
+            let said = (status.reason.as_deref(), status.message.as_deref());
+            is_said(hold, said, status.observed_generation, &self.object)
         })
     }
 
@@ -122,7 +116,7 @@ impl Pass for RunPass<'_> {
         .contains(&hold.reason)
     }
 
-    fn refers_to(&self) -> BTreeSet<Awaited> {
+    fn refers_to(&self) -> BTreeSet<PolledObject> {
         self.refers_to.clone()
     }
 }
@@ -179,7 +173,7 @@ impl RunPass<'_> {
             let namespace = self.object.namespace().unwrap_or_default();
             let secret = self.object.spec.pull_secret_ref.iter();
             self.refers_to
-                .extend(secret.flat_map(|secret| waits::of_secret(&namespace, &secret.name)));
+                .extend(secret.map(|secret| PolledObject::secret(&namespace, &secret.name)));
             image::program_of_run(context, &self.object).await?
         };
         // The key, which names everything else, follows from the inputs that are read here.
@@ -194,7 +188,7 @@ impl RunPass<'_> {
                     message: "what lies on claims is being read".to_owned(),
                     until: Until::Room,
                 };
-                control::hold(self, &hold).await?;
+                control::record_hold(self, &hold).await?;
                 return Ok(Some(READING));
             }
         };

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt as _};
 
-use super::memory::Awaited;
+use super::memory::Predecessor;
 use super::outputs;
 use super::status::ended_in;
 use crate::api::CodeGenRun;
@@ -201,7 +201,7 @@ impl Given<'_> {
     async fn output(&self, context: &Context, reference: &RunOutputRef) -> Result<RunOutputStatus, Blocked> {
         let namespace = self.object.namespace().unwrap_or_default();
         let (field, name) = (self.field("runOutput"), &reference.run);
-        let awaited = Awaited::Run(namespace.clone(), name.clone());
+        let awaited = Predecessor::Run(namespace.clone(), name.clone());
         // Before the read: a run that ends in between wakes this one.
         context.runs.await_change(self.object, awaited);
         let runs: Api<CodeGenRun> = Api::namespaced(context.client.clone(), &namespace);

@@ -1,17 +1,16 @@
 //! Runs the program of a frozen run in a sandbox, and says what came of it.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use super::claim_outputs;
 use super::frozen::FrozenRun;
 use super::image;
 use super::outputs;
 use super::owner;
-use super::reconcile::{Paused, READING, RunPass, SAFETY_NET};
+use super::reconcile::{Paused, RunPass};
 use crate::api::conditions::run_reason;
 use crate::api::values::Output;
-use crate::controller::control;
+use crate::controller::control::{self, MOMENT, READING, SAFETY_NET};
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, misconfigured, queued, unavailable};
 use crate::controller::isolation;
@@ -30,11 +29,9 @@ use crate::pipeline::stored_outputs::FoundOutput;
 use crate::sandbox::kubernetes::{KubernetesSandbox, OutputFolder, Owner};
 use crate::sandbox::{Progressing, Sandbox as _, SandboxError};
 
-/// How soon to ask again for what no watch reports: the end of a log that a node still writes.
-const MOMENT: Duration = Duration::from_secs(1);
-/// Sandboxes that may end without a report in a row: the program ended the harness.
-const MOST_SILENT: i32 = 3;
-/// Sandboxes that may be lost in a row before the run waits for a person.
+/// Sandboxes that may end without a report in a row, while this process lives: the program ended the harness.
+const MOST_SILENT: usize = 3;
+/// Sandboxes of a run that may be lost, those that ended without a report among them, before it waits for a person.
 const MOST_LOST: i32 = 10;
 
 impl RunPass<'_> {
@@ -112,7 +109,10 @@ impl RunPass<'_> {
             }
             Ok(Progressing::Unseen) => Ok(Some(MOMENT)),
             Ok(Progressing::Queued(why)) => Err(queued(why).into()),
-            Ok(Progressing::Done(report)) => Box::pin(self.ended(frozen, report, &redactor)).await,
+            Ok(Progressing::Done(report)) => {
+                self.context.runs.has_reported(self.uid());
+                Box::pin(self.ended(frozen, report, &redactor)).await
+            }
             Err(error) => Box::pin(self.without_report(frozen, &error, &redactor)).await,
         }
     }
@@ -124,7 +124,7 @@ impl RunPass<'_> {
             Progressing::Done(found) => found,
             Progressing::Queued(why) => return Err(queued(why).into()),
             Progressing::Pending | Progressing::Unseen => {
-                control::hold(self, &claim_outputs::reading()).await?;
+                control::record_hold(self, &claim_outputs::reading()).await?;
                 return Ok(Some(READING));
             }
         };
@@ -227,6 +227,11 @@ impl RunPass<'_> {
         let mut status = self.status();
         // Executions without a report: those in which the program failed are in `failures`.
         let lost = status.executions - status.failures;
+        // Apart from those whose node went, which says nothing of the program.
+        let silent = match error {
+            SandboxError::NoReport(_) => self.context.runs.ended_silently(self.uid(), status.executions),
+            _ => 0,
+        };
         match error {
             SandboxError::EnvironmentMissing(image) => Err(Blocked(Hold {
                 reason: run_reason::IMAGE_GONE,
@@ -242,7 +247,7 @@ impl RunPass<'_> {
             })
             .into()),
             // The program can end the harness, so that must not be tried for ever.
-            SandboxError::NoReport(_) if lost >= MOST_SILENT => {
+            SandboxError::NoReport(_) if silent > MOST_SILENT => {
                 let report = Report {
                     phases: Vec::new(),
                     seconds: 0.0,
@@ -259,7 +264,7 @@ impl RunPass<'_> {
                 Ok(None)
             }
             error if error.needs_another_child() => Err(misconfigured(format!(
-                "{}: that was {lost} times in a row; look at the nodes, and make another run",
+                "{}: that was {lost} times; look at the nodes, and make another run",
                 with_causes(error)
             ))
             .into()),

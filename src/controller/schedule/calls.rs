@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use crate::controller::process::leader::Lead;
 use crate::controller::telemetry::metrics::Metrics;
 
 /// Endpoints that are remembered although nobody calls them.
@@ -17,6 +18,7 @@ const MOST_IDLE: usize = 64;
 pub struct CallPool {
     limit: usize,
     stopping: CancellationToken,
+    lead: Lead,
     metrics: Metrics,
     endpoints: Mutex<HashMap<String, Arc<Semaphore>>>,
     counts: Arc<Counts>,
@@ -78,10 +80,16 @@ impl CallPool {
         Self {
             limit,
             stopping,
+            lead: Lead::always(),
             metrics,
             endpoints: Mutex::default(),
             counts: Arc::default(),
         }
+    }
+
+    /// Gives no place where this replica does not lead.
+    pub fn follow(&mut self, lead: Lead) {
+        self.lead = lead;
     }
 
     /// Waits for a place among the calls to the server of `base_url`. `None` when no call may start any more. Ask before
@@ -105,6 +113,10 @@ impl CallPool {
             permit = places.acquire_owned() => permit.ok()?,
         };
         drop(waiting);
+        // Last, and by the clock: after a pause of the whole process another replica may lead before any timer has fired here.
+        if !self.lead.is_held() && !self.stopping.run_until_cancelled(self.lead.confirm()).await? {
+            return None;
+        }
         Some(CallPermit {
             _permit: permit,
             _counted: Counted::new(self, |counts| &counts.in_flight),
@@ -113,7 +125,7 @@ impl CallPool {
 
     /// A place that is free now, before which nobody waits. `None` also when no call may start any more.
     pub fn try_enter(&self, base_url: &str) -> Option<CallPermit> {
-        if self.stopping.is_cancelled() {
+        if self.stopping.is_cancelled() || !self.lead.is_held() {
             return None;
         }
         let permit = self.places(&endpoint(base_url)).try_acquire_owned().ok()?;
@@ -146,7 +158,11 @@ fn endpoint(base_url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use futures::FutureExt as _;
+    use tokio::sync::watch;
+    use tokio::time::Instant;
 
     use super::*;
 
@@ -219,6 +235,24 @@ mod tests {
         assert!(waits.await.is_none());
         assert!(pool.enter("http://b").await.is_none());
         assert!(only.is_some());
+    }
+
+    #[tokio::test]
+    async fn a_replica_whose_time_is_over_begins_no_call_unless_it_leads_on() {
+        let (until, received) = watch::channel(Some(Instant::now()));
+        let mut pool = pool(2);
+        pool.follow(Lead::new(received));
+        assert!(pool.try_enter("http://a").is_none());
+        let mut waits = Box::pin(pool.enter("http://a"));
+        assert!((&mut waits).now_or_never().is_none());
+        until.send_replace(Some(Instant::now() + Duration::from_hours(1)));
+        assert!(waits.await.is_some());
+        assert!(pool.try_enter("http://a").is_some());
+        until.send_replace(None);
+        let mut waits = Box::pin(pool.enter("http://a"));
+        assert!((&mut waits).now_or_never().is_none());
+        drop(until);
+        assert!(waits.await.is_none());
     }
 
     #[tokio::test]

@@ -10,19 +10,19 @@ use crate::api::approval::{AnyGate, ApprovalDecision, AwaitedApproval, Subject};
 use crate::api::{CodeGenApproval, CodeGenTask, CodeModeRun};
 
 /// Something that waits for decisions.
-pub trait Waiting: ResourceExt {
+pub trait AwaitsDecision: ResourceExt {
     /// What a decision about it names; none of an object that no API server has.
     fn subject(&self) -> Option<Subject<'_>>;
 }
 
-impl Waiting for CodeGenTask {
+impl AwaitsDecision for CodeGenTask {
     fn subject(&self) -> Option<Subject<'_>> {
         let (name, uid) = (self.metadata.name.as_deref()?, self.metadata.uid.as_deref()?);
         Some(Subject::Task { name, uid })
     }
 }
 
-impl Waiting for CodeModeRun {
+impl AwaitsDecision for CodeModeRun {
     fn subject(&self) -> Option<Subject<'_>> {
         let (name, uid) = (self.metadata.name.as_deref()?, self.metadata.uid.as_deref()?);
         Some(Subject::Question { name, uid })
@@ -44,7 +44,7 @@ impl Decisions {
     #[must_use]
     pub fn about<G: Copy + Into<AnyGate>>(
         &self,
-        waiting: &impl Waiting,
+        waiting: &impl AwaitsDecision,
         asked: &AwaitedApproval<G>,
     ) -> Option<Arc<CodeGenApproval>> {
         let (namespace, subject) = (waiting.namespace(), waiting.subject()?);

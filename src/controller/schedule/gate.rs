@@ -168,12 +168,9 @@ impl Gate {
         self.fill()
     }
 
-    /// [`Self::done`] for every task that is not there any more: a deletion may have been missed.
-    #[must_use = "whoever got a place must be looked at again"]
-    pub fn retain(&mut self, is_there: impl Fn(&str) -> bool) -> Vec<Woken> {
-        let known = self.running.keys().chain(self.waiting.keys());
-        let gone: Vec<String> = known.filter(|uid| !is_there(uid)).cloned().collect();
-        gone.iter().flat_map(|uid| self.done(uid)).collect()
+    /// Those that have a place or wait for one.
+    pub fn uids(&self) -> impl Iterator<Item = String> {
+        self.running.keys().chain(self.waiting.keys()).cloned()
     }
 
     /// How many tasks have a place.

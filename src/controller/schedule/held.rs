@@ -1,6 +1,6 @@
 //! The tasks that wait for an isolation check.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kube::ResourceExt as _;
@@ -32,11 +32,6 @@ impl Held {
     /// The task waits no more.
     pub fn forget(&self, uid: &str) {
         self.tasks().remove(uid);
-    }
-
-    /// Forgets every task but those with these uids.
-    pub fn retain(&self, there: &HashSet<&str>) {
-        self.tasks().retain(|uid, _| there.contains(uid.as_str()));
     }
 }
 

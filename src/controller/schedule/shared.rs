@@ -1,6 +1,7 @@
 //! What all passes over the objects of one kind share. All of it can be lost: what must survive stands in the API server.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::cell::Cell;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,10 +11,10 @@ use k8s_openapi::NamespaceResourceScope;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
-use tokio::sync::broadcast;
+use tokio::sync::{Notify, broadcast};
 
 use super::gate::{Admission, Claim, Gate, Places, Woken};
-use super::waits::{Awaited, Waits};
+use super::waits::{Found, PolledObject, Waiters, Waits};
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::telemetry::metrics::{Metrics, Reconciled};
 
@@ -49,6 +50,10 @@ pub trait Kind:
     /// Whether this process has worked on what this is remembered of.
     fn was_worked_on(_memory: &Self::Memory) -> bool {
         false
+    }
+    /// Uids of those of which something is remembered beside them.
+    fn uids_beside(_beside: &Self::Beside) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -126,10 +131,27 @@ impl<K: Kind> Shared<K> {
 
     /// The object of that name as the watch has it now.
     #[must_use]
-    pub fn latest(&self, object: &K) -> Option<Arc<K>> {
-        let name = ObjectRef::from_obj(object);
+    pub fn named(&self, name: &ObjectRef<K>) -> Option<Arc<K>> {
         let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
-        stores.iter().find_map(|store| store.get(&name))
+        stores.iter().find_map(|store| store.get(name))
+    }
+
+    /// The object as the watch has it now, or another one of its name.
+    #[must_use]
+    pub fn latest(&self, object: &K) -> Option<Arc<K>> {
+        self.named(&ObjectRef::from_obj(object))
+    }
+
+    /// Whether so many objects are like that; the rest is not asked about.
+    #[must_use]
+    pub fn are_at_least(&self, limit: usize, is_like_that: impl Fn(&K) -> bool) -> bool {
+        let found = Cell::new(0);
+        let is_last = |object: &K| {
+            found.set(found.get() + usize::from(is_like_that(object)));
+            found.get() >= limit
+        };
+        let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        limit == 0 || stores.iter().any(|store| store.find(is_last).is_some())
     }
 
     /// Whether a newer version than this one was written by us.
@@ -150,6 +172,12 @@ impl<K: Kind> Shared<K> {
             .is_some_and(|known| K::was_worked_on(&known.memory) && known.version < version(object))
     }
 
+    /// Whether this operator worked on the object of that uid, and has not seen its end yet.
+    #[must_use]
+    pub fn has_worked_on(&self, uid: &str) -> bool {
+        self.recall(uid, K::was_worked_on).unwrap_or_default()
+    }
+
     /// Remembers what was written.
     pub fn wrote(&self, object: &K) {
         self.remembered()
@@ -158,25 +186,26 @@ impl<K: Kind> Shared<K> {
             .version = version(object);
     }
 
-    /// Forgets an object that is gone or has ended.
-    pub fn forget(&self, uid: &str) {
+    /// Drops what is remembered of an object that is gone or has ended, and gives its place to others.
+    pub fn release(&self, uid: &str) {
         self.remembered().remove(uid);
-        self.waits.stop(uid);
         self.leave(uid);
     }
 
-    /// Forgets every object that was deleted while nobody watched.
-    pub fn forget_deleted(&self) {
-        let all = self.all();
-        let there: HashSet<&str> = all
-            .iter()
-            .filter_map(|object| object.meta().uid.as_deref())
-            .collect();
-        self.remembered().retain(|uid, _| there.contains(uid.as_str()));
-        self.waits.retain(&there);
-        let mut gate = self.gate();
-        let next = gate.retain(|uid| there.contains(uid));
-        self.let_in(&gate, next);
+    /// Uids of those that are remembered, wait or have a place, and that are not there: they were deleted while nobody watched.
+    #[must_use]
+    pub fn deleted(&self) -> BTreeSet<String> {
+        let mut uids: BTreeSet<String> = self.remembered().keys().cloned().collect();
+        uids.extend(self.waits.uids());
+        uids.extend(self.gate().uids());
+        uids.extend(K::uids_beside(&self.beside()));
+        // Empty most of the time, so that nothing else is asked.
+        if !uids.is_empty() {
+            for object in self.all() {
+                uids.remove(uid_of(object.as_ref()));
+            }
+        }
+        uids
     }
 
     /// The pause before the next pass over an object that is held: longer each time.
@@ -235,7 +264,7 @@ impl<K: Kind> Shared<K> {
     }
 
     /// A person must change something that the object refers to: until then its place is for others.
-    pub fn wait_for_change(&self, object: &K, refers_to: BTreeSet<Awaited>) {
+    pub fn wait_for_change(&self, object: &K, refers_to: BTreeSet<PolledObject>) {
         self.leave(uid_of(object));
         self.waits
             .wait(uid_of(object), ObjectRef::from_obj(object), refers_to);
@@ -267,6 +296,22 @@ impl<K: Kind> Shared<K> {
     #[must_use]
     pub fn woken(&self) -> broadcast::Receiver<ObjectRef<K>> {
         self.woken.subscribe()
+    }
+}
+
+impl<K: Kind> Waiters for Shared<K> {
+    fn objects(&self) -> Vec<PolledObject> {
+        self.waits.objects()
+    }
+
+    fn notice(&self, object: &PolledObject, found: &Found) {
+        for who in self.waits.saw(object, found) {
+            self.wake(who);
+        }
+    }
+
+    fn added(&self) -> &Notify {
+        self.waits.added()
     }
 }
 

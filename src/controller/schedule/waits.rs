@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::future::select_all;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -31,106 +32,94 @@ const NEW: SignedDuration = SignedDuration::from_mins(1);
 
 /// An object that a task refers to, and that a person creates or corrects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Awaited {
-    kind: Kind,
+pub struct PolledObject {
+    kind: ObjectKind,
     namespace: String,
     name: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum ObjectKind {
     Secret,
     ConfigMap,
     Agent,
 }
 
+impl PolledObject {
+    /// A Secret.
+    #[must_use]
+    pub fn secret(namespace: &str, name: &str) -> Self {
+        Self::of(ObjectKind::Secret, namespace, name)
+    }
+
+    /// A ConfigMap.
+    #[must_use]
+    pub fn config_map(namespace: &str, name: &str) -> Self {
+        Self::of(ObjectKind::ConfigMap, namespace, name)
+    }
+
+    /// An agent.
+    #[must_use]
+    pub fn agent(namespace: &str, name: &str) -> Self {
+        Self::of(ObjectKind::Agent, namespace, name)
+    }
+
+    fn of(kind: ObjectKind, namespace: &str, name: &str) -> Self {
+        Self {
+            kind,
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+}
+
 /// What a run reads when it starts.
 #[must_use]
-pub fn of_start(task: &CodeGenTask) -> BTreeSet<Awaited> {
+pub fn of_start(task: &CodeGenTask) -> BTreeSet<PolledObject> {
     let namespace = task.namespace().unwrap_or_default();
-    let object = |kind, name| Awaited {
-        kind,
-        namespace: namespace.clone(),
-        name,
-    };
-    let agent = task.spec.agent_ref.iter().map(|agent| agent.name.clone());
-    let config_maps = config_maps(task).into_iter().map(|(_, name)| name);
-    agent
-        .map(|name| object(Kind::Agent, name))
-        .chain(config_maps.map(|name| object(Kind::ConfigMap, name)))
+    let agents = task.spec.agent_ref.iter();
+    let config_maps = config_maps(task).into_iter();
+    agents
+        .map(|agent| PolledObject::agent(&namespace, &agent.name))
+        .chain(config_maps.map(|(_, name)| PolledObject::config_map(&namespace, &name)))
         .collect()
 }
 
 /// What a run reads on its way: credentials are never frozen.
 #[must_use]
-pub fn of_run(task: &Task) -> BTreeSet<Awaited> {
-    let headers = task.model.headers.iter();
-    let keys = task.model.api_key_secret_ref.iter();
+pub fn of_run(task: &Task) -> BTreeSet<PolledObject> {
     let variables = task.sandbox.secrets.iter();
     let images = task.image.push_secret.iter().chain(&task.image.pull_secret);
-    keys.chain(headers.filter_map(|header| header.value_from.as_ref()))
-        .chain(variables.map(|variable| &variable.secret_key_ref))
-        .map(|reference| &reference.name)
-        .chain(images)
-        .map(|name| Awaited {
-            kind: Kind::Secret,
-            namespace: task.namespace.clone(),
-            name: name.clone(),
-        })
-        .collect()
+    let names = variables
+        .map(|variable| &variable.secret_key_ref.name)
+        .chain(images);
+    let mut objects = of_model(&task.namespace, &task.model);
+    objects.extend(names.map(|name| PolledObject::secret(&task.namespace, name)));
+    objects
 }
 
 /// The `ConfigMaps` that the inputs of a run of a program come from.
 #[must_use]
-pub fn of_inputs(run: &CodeGenRun) -> BTreeSet<Awaited> {
+pub fn of_inputs(run: &CodeGenRun) -> BTreeSet<PolledObject> {
+    let namespace = run.namespace().unwrap_or_default();
     let sources = run.spec.inputs.iter().filter_map(|input| input.source.as_ref());
     let names = sources.filter_map(|source| source.content()?.config_map());
     names
-        .map(|name| Awaited {
-            kind: Kind::ConfigMap,
-            namespace: run.namespace().unwrap_or_default(),
-            name: name.to_owned(),
-        })
+        .map(|name| PolledObject::config_map(&namespace, name))
         .collect()
 }
 
 /// What calls of a model need.
 #[must_use]
-pub fn of_model(namespace: &str, model: &ModelSettings) -> BTreeSet<Awaited> {
+pub fn of_model(namespace: &str, model: &ModelSettings) -> BTreeSet<PolledObject> {
     let headers = model
         .headers
         .iter()
         .filter_map(|header| header.value_from.as_ref());
     let secrets = model.api_key_secret_ref.iter().chain(headers);
     secrets
-        .flat_map(|reference| of_secret(namespace, &reference.name))
+        .map(|reference| PolledObject::secret(namespace, &reference.name))
         .collect()
-}
-
-/// A Secret alone.
-#[must_use]
-pub fn of_secret(namespace: &str, name: &str) -> BTreeSet<Awaited> {
-    BTreeSet::from([object(Kind::Secret, namespace, name)])
-}
-
-/// A ConfigMap.
-#[must_use]
-pub fn of_config_map(namespace: &str, name: &str) -> Awaited {
-    object(Kind::ConfigMap, namespace, name)
-}
-
-/// An agent.
-#[must_use]
-pub fn of_agent(namespace: &str, name: &str) -> Awaited {
-    object(Kind::Agent, namespace, name)
-}
-
-fn object(kind: Kind, namespace: &str, name: &str) -> Awaited {
-    Awaited {
-        kind,
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-    }
 }
 
 /// Who waits for what: tasks, or runs of programs. Objects that nobody waits for are not read.
@@ -156,8 +145,8 @@ impl<K: Resource<DynamicType = ()>> Default for Waits<K> {
 #[derive(Debug)]
 struct State<K: Resource<DynamicType = ()>> {
     /// By the uid of who waits.
-    waiting: HashMap<String, (ObjectRef<K>, BTreeSet<Awaited>)>,
-    objects: BTreeMap<Awaited, Object>,
+    waiting: HashMap<String, (ObjectRef<K>, BTreeSet<PolledObject>)>,
+    objects: BTreeMap<PolledObject, Object>,
     /// Uids of those for which something has changed since their last pass.
     mended: HashSet<String>,
 }
@@ -176,7 +165,7 @@ type Seen = Option<String>;
 
 /// What was read of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Found {
+pub struct Found {
     version: Seen,
     /// Whether it was made or changed a moment ago, so perhaps after a task had read it and before the task waited for it.
     is_new: bool,
@@ -184,7 +173,7 @@ struct Found {
 
 impl<K: Resource<DynamicType = ()>> Waits<K> {
     /// The task or run waits for a change of any of `objects`.
-    pub fn wait(&self, uid: &str, who: ObjectRef<K>, objects: BTreeSet<Awaited>) {
+    pub fn wait(&self, uid: &str, who: ObjectRef<K>, objects: BTreeSet<PolledObject>) {
         let mut state = self.state();
         // The same objects again: what was seen of them stays, so that a change between two passes counts.
         if state
@@ -203,6 +192,11 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
         self.added.notify_one();
     }
 
+    /// Notified when somebody waits for something more.
+    pub const fn added(&self) -> &Notify {
+        &self.added
+    }
+
     /// It waits no more.
     pub fn stop(&self, uid: &str) {
         let mut state = self.state();
@@ -210,19 +204,9 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
         state.stop(uid);
     }
 
-    /// Forgets everyone but those with these uids.
-    pub fn retain(&self, there: &HashSet<&str>) {
-        let mut state = self.state();
-        let gone: Vec<String> = state
-            .waiting
-            .keys()
-            .filter(|uid| !there.contains(uid.as_str()))
-            .cloned()
-            .collect();
-        for uid in gone {
-            state.stop(&uid);
-            state.mended.remove(&uid);
-        }
+    /// Who waits.
+    pub fn uids(&self) -> Vec<String> {
+        self.state().waiting.keys().cloned().collect()
     }
 
     /// Whether something has changed that it waited for; true once.
@@ -230,19 +214,25 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
         self.state().mended.remove(uid)
     }
 
+    /// Whether it waits for anything.
+    #[cfg(test)]
+    pub fn is_waiting(&self, uid: &str) -> bool {
+        self.state().waiting.contains_key(uid)
+    }
+
     /// What is waited for.
-    fn objects(&self) -> Vec<Awaited> {
+    pub fn objects(&self) -> Vec<PolledObject> {
         self.state().objects.keys().cloned().collect()
     }
 
     /// Takes note of an object, and says who waited for the change.
-    fn saw(&self, object: &Awaited, found: Found) -> Vec<ObjectRef<K>> {
+    pub fn saw(&self, object: &PolledObject, found: &Found) -> Vec<ObjectRef<K>> {
         let mut state = self.state();
         // Everybody stopped waiting while the request was under way.
         let Some(entry) = state.objects.get_mut(object) else {
             return Vec::new();
         };
-        let before = entry.seen.replace(found.version);
+        let before = entry.seen.replace(found.version.clone());
         // The first read has nothing to compare with: `is_new` stands in for that.
         let has_changed = before.is_some() && before != entry.seen;
         let mut woken = Vec::new();
@@ -282,27 +272,37 @@ impl<K: Resource<DynamicType = ()>> State<K> {
     }
 }
 
-/// Polls what is waited for, and wakes whoever waits for what has changed. Does not end.
-pub async fn poll_dependencies<K>(client: &Client, waits: &Waits<K>, wake: impl Fn(ObjectRef<K>))
-where
-    K: Resource<DynamicType = ()>,
-{
+/// Those of one kind who wait for such objects.
+pub trait Waiters: Sync {
+    /// What they wait for.
+    fn objects(&self) -> Vec<PolledObject>;
+
+    /// Takes note of an object, and wakes whoever waited for the change.
+    fn notice(&self, object: &PolledObject, found: &Found);
+
+    /// Notified when there is something more to wait for.
+    fn added(&self) -> &Notify;
+}
+
+/// Polls what is waited for, and wakes whoever waits for what has changed: one pace for all kinds, and one request for what several wait
+/// for. Does not end.
+pub async fn poll_dependencies(client: &Client, kinds: &[&dyn Waiters]) {
     let mut pace = interval(BETWEEN_REQUESTS);
     // After a slow request the next ones keep their distance, instead of catching up.
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let round = Instant::now();
-        let objects = waits.objects();
+        let objects: BTreeSet<PolledObject> = kinds.iter().flat_map(|kind| kind.objects()).collect();
         if objects.is_empty() {
-            waits.added.notified().await;
+            something_more(kinds).await;
             continue;
         }
         for object in objects {
             pace.tick().await;
             // What cannot be read now is tried again; the task itself says what is wrong.
             if let Ok(found) = object.find(client).await {
-                for who in waits.saw(&object, found) {
-                    wake(who);
+                for kind in kinds {
+                    kind.notice(&object, &found);
                 }
             }
         }
@@ -310,17 +310,22 @@ where
         let next = sleep_until(round + CHECK_INTERVAL);
         tokio::select! {
             () = next => {}
-            () = waits.added.notified() => {}
+            () = something_more(kinds) => {}
         }
     }
 }
 
-impl Awaited {
+/// Ends when any of them waits for something more.
+async fn something_more(kinds: &[&dyn Waiters]) {
+    select_all(kinds.iter().map(|kind| Box::pin(kind.added().notified()))).await;
+}
+
+impl PolledObject {
     async fn find(&self, client: &Client) -> Result<Found, kube::Error> {
         match self.kind {
-            Kind::Secret => self.find_as::<Secret>(client).await,
-            Kind::ConfigMap => self.find_as::<ConfigMap>(client).await,
-            Kind::Agent => self.find_as::<CodeGenAgent>(client).await,
+            ObjectKind::Secret => self.find_as::<Secret>(client).await,
+            ObjectKind::ConfigMap => self.find_as::<ConfigMap>(client).await,
+            ObjectKind::Agent => self.find_as::<CodeGenAgent>(client).await,
         }
     }
 
@@ -361,12 +366,8 @@ mod tests {
     use crate::api::CodeGenTaskSpec;
     use crate::pipeline::test_support::task as resolved;
 
-    fn object(kind: Kind, name: &str) -> Awaited {
-        Awaited {
-            kind,
-            namespace: "data".to_owned(),
-            name: name.to_owned(),
-        }
+    fn secret(name: &str) -> PolledObject {
+        PolledObject::secret("data", name)
     }
 
     fn task(name: &str) -> ObjectRef<CodeGenTask> {
@@ -390,12 +391,12 @@ mod tests {
     #[test]
     fn whoever_waits_for_an_object_is_woken_when_it_appears_changes_or_goes() {
         let waits = Waits::<CodeGenTask>::default();
-        let openai = object(Kind::Secret, "openai");
+        let openai = secret("openai");
         waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
-        assert_eq!(waits.saw(&openai, nothing()), [], "the first look");
-        assert_eq!(waits.saw(&openai, nothing()), [], "nothing has changed");
+        assert_eq!(waits.saw(&openai, &nothing()), [], "the first look");
+        assert_eq!(waits.saw(&openai, &nothing()), [], "nothing has changed");
         for next in [version(7), version(9), nothing()] {
-            assert_eq!(waits.saw(&openai, next), [task("a")]);
+            assert_eq!(waits.saw(&openai, &next), [task("a")]);
             assert!(waits.take_woken("1"));
             assert!(!waits.take_woken("1"));
         }
@@ -404,32 +405,32 @@ mod tests {
     #[test]
     fn a_task_that_goes_on_waiting_after_a_check_misses_no_change_meanwhile() {
         let waits = Waits::<CodeGenTask>::default();
-        let openai = object(Kind::Secret, "openai");
+        let openai = secret("openai");
         let wait = || waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
         wait();
-        waits.saw(&openai, nothing());
+        waits.saw(&openai, &nothing());
         wait();
-        assert_eq!(waits.saw(&openai, version(7)), [task("a")]);
+        assert_eq!(waits.saw(&openai, &version(7)), [task("a")]);
     }
 
     #[test]
     fn what_was_created_between_a_tasks_pass_and_the_first_check_wakes_it_once() {
         let waits = Waits::<CodeGenTask>::default();
-        let openai = object(Kind::Secret, "openai");
+        let openai = secret("openai");
         let made = Found {
             is_new: true,
             ..version(7)
         };
         let wait = || waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
         wait();
-        assert_eq!(waits.saw(&openai, made.clone()), [task("a")]);
+        assert_eq!(waits.saw(&openai, &made), [task("a")]);
         assert!(waits.take_woken("1"));
         wait();
-        assert_eq!(waits.saw(&openai, made.clone()), []);
+        assert_eq!(waits.saw(&openai, &made), []);
         // Another one whose pass came before, and that waits since.
         waits.wait("2", task("b"), BTreeSet::from([openai.clone()]));
-        assert_eq!(waits.saw(&openai, made.clone()), [task("b")]);
-        assert_eq!(waits.saw(&openai, made), []);
+        assert_eq!(waits.saw(&openai, &made), [task("b")]);
+        assert_eq!(waits.saw(&openai, &made), []);
     }
 
     #[test]
@@ -452,14 +453,14 @@ mod tests {
     #[test]
     fn what_nobody_waits_for_any_more_is_not_read() {
         let waits = Waits::<CodeGenTask>::default();
-        let (openai, registry) = (object(Kind::Secret, "openai"), object(Kind::Secret, "registry"));
+        let (openai, registry) = (secret("openai"), secret("registry"));
         waits.wait("1", task("a"), BTreeSet::from([openai.clone(), registry.clone()]));
         waits.wait("2", task("b"), BTreeSet::from([registry.clone()]));
         waits.stop("1");
         assert_eq!(waits.objects(), std::slice::from_ref(&registry));
-        assert_eq!(waits.saw(&openai, version(1)), []);
-        waits.saw(&registry, version(1));
-        assert_eq!(waits.saw(&registry, version(2)), [task("b")]);
+        assert_eq!(waits.saw(&openai, &version(1)), []);
+        waits.saw(&registry, &version(1));
+        assert_eq!(waits.saw(&registry, &version(2)), [task("b")]);
         assert!(!waits.take_woken("1"));
         waits.wait("2", task("b"), BTreeSet::new());
         assert_eq!(waits.objects(), []);
@@ -476,7 +477,10 @@ mod tests {
         .unwrap();
         let mut asked = CodeGenTask::new("a", spec);
         asked.metadata.namespace = Some("data".to_owned());
-        let wanted = [object(Kind::ConfigMap, "penguins"), object(Kind::Agent, "shared")];
+        let wanted = [
+            PolledObject::config_map("data", "penguins"),
+            PolledObject::agent("data", "shared"),
+        ];
         assert_eq!(of_start(&asked), BTreeSet::from(wanted));
 
         let mut task = resolved();
@@ -486,7 +490,7 @@ mod tests {
             name: "openai".to_owned(),
             key: "api-key".to_owned(),
         });
-        let wanted = ["openai", "registry"].map(|name| object(Kind::Secret, name));
+        let wanted = ["openai", "registry"].map(secret);
         assert_eq!(of_run(&task), BTreeSet::from(wanted));
     }
 }

@@ -38,8 +38,10 @@ impl Controlled for CodeGenTask {
         cache::trim(self);
     }
 
-    fn forget(context: &Context, uid: &str) {
-        context.forget_task(uid);
+    fn release(context: &Context, uid: &str) {
+        context.tasks.release(uid);
+        context.downloads.forget(uid);
+        context.held.forget(uid);
     }
 
     fn observe(
@@ -53,13 +55,13 @@ impl Controlled for CodeGenTask {
                 // Runs that refer to it say then that it is gone.
                 context.runs.task_has_changed(task);
                 let uid = task.uid().unwrap_or_default();
-                context.forget_task(&uid);
+                Self::forget(context, &uid);
                 builds::task_is_gone(context, uid);
             }
             // The first list, before any pass, or one after a break.
             watcher::Event::InitDone => {
                 // Deletions during a break of the watch brought no event.
-                context.forget_deleted_tasks();
+                Self::forget_deleted(context);
                 context.tasks.resume(&all.state());
                 builds::tasks_are(context, namespace.map(str::to_owned), &all.state());
             }
@@ -98,14 +100,5 @@ impl Controlled for CodeGenTask {
         context.metrics.pause_over(after);
         let (namespace, task) = (self.namespace().unwrap_or_default(), self.name_any());
         tracing::debug!(namespace, task, after = after.as_str(), "a pause is over");
-    }
-
-    fn log_failure(&self, error: &str) {
-        tracing::warn!(
-            namespace = self.namespace().unwrap_or_default(),
-            task = self.name_any(),
-            error,
-            "a step could not be taken and is tried again"
-        );
     }
 }

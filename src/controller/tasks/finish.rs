@@ -8,7 +8,7 @@ use super::reconcile::TaskPass;
 use crate::api::CodeGenTask;
 use crate::controller::control::Pass as _;
 use crate::controller::control::finish::Finish;
-use crate::controller::record::cache::{ended_in, later_ends, surplus};
+use crate::controller::record::cache::{ended_after, ended_in, surplus};
 use crate::controller::record::cleanup::{Ended, clear_components, superfluous};
 use crate::pipeline::stage::Stage;
 
@@ -37,8 +37,9 @@ impl Finish for TaskPass<'_> {
     }
 
     fn is_surplus(&self) -> bool {
+        let ended_later = |other: &CodeGenTask| ended_after(self.object(), other);
         self.limit()
-            .is_some_and(|limit| later_ends(self.object(), &self.context().tasks.all()) >= limit)
+            .is_some_and(|limit| self.context().tasks.are_at_least(limit, ended_later))
     }
 
     fn surplus(&self) -> Vec<ObjectRef<CodeGenTask>> {

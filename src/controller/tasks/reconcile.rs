@@ -22,9 +22,9 @@ use crate::controller::api;
 use crate::controller::approvals::decided;
 use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
-use crate::controller::control::{self, Pass, PassResult};
+use crate::controller::control::{self, MOMENT, Pass, PassResult, READING, SAFETY_NET};
 use crate::controller::error::ReconcileError;
-use crate::controller::hold::queued;
+use crate::controller::hold::{is_said, queued};
 use crate::controller::isolation;
 use crate::controller::pooled_model::PooledModel;
 use crate::controller::record::cache::{ended_in, is_at_rest};
@@ -33,7 +33,7 @@ use crate::controller::record::revision::Revision;
 use crate::controller::record::size::truncated_status;
 use crate::controller::record::store::{KubernetesStore, replace_status};
 use crate::controller::record::{cleanup, result};
-use crate::controller::schedule::waits::{self, Awaited};
+use crate::controller::schedule::waits::{self, PolledObject};
 use crate::controller::tasks::reuse::Adopted;
 use crate::controller::tasks::revision::Started;
 use crate::controller::telemetry::metrics::Reconciled;
@@ -46,13 +46,6 @@ use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, ImageShown, Until, held};
 use crate::sandbox::KubernetesSandbox;
-
-/// A Pod that cannot mount its claims says so in events alone, which are not watched.
-const READING: Duration = Duration::from_secs(16);
-/// What no watch tells: the end of a log that a node still writes.
-const MOMENT: Duration = Duration::from_secs(1);
-/// A pass without cause, should a watch have missed something.
-const SAFETY_NET: Duration = Duration::from_mins(5);
 
 /// Takes back the calls that were announced with the last steps and are not made any more: whoever comes next would take them for lost.
 /// Only while no other replica can work.
@@ -96,7 +89,7 @@ pub struct TaskPass<'a> {
     context: &'a Context,
     uid: String,
     /// What it reads and a person may have to mend.
-    refers_to: OnceLock<BTreeSet<Awaited>>,
+    refers_to: OnceLock<BTreeSet<PolledObject>>,
 }
 
 impl<'a> TaskPass<'a> {
@@ -132,9 +125,8 @@ impl Pass for TaskPass<'_> {
             return self.says_hold_of_image(hold);
         }
         self.object.status.as_ref().is_some_and(|status| {
-            status.reason.as_deref() == Some(hold.reason)
-                && status.message.as_ref() == Some(&hold.message)
-                && status.observed_generation == self.object.metadata.generation
+            let said = (status.reason.as_deref(), status.message.as_deref());
+            is_said(hold, said, status.observed_generation, &self.object)
         })
     }
 
@@ -162,7 +154,7 @@ impl Pass for TaskPass<'_> {
         hold.until != Until::Room || self.has_succeeded() && hold.reason != reason::QUEUED
     }
 
-    fn refers_to(&self) -> BTreeSet<Awaited> {
+    fn refers_to(&self) -> BTreeSet<PolledObject> {
         self.refers_to.get().cloned().unwrap_or_default()
     }
 }
@@ -192,9 +184,9 @@ impl TaskPass<'_> {
             return Ok((Some(SAFETY_NET), Reconciled::Waiting));
         }
         if let Some(limit) = self.context.tasks.admit(&self.object) {
-            let (_, how) = control::hold(self, &queued(limit)).await?;
             // Whoever gives up a place wakes it.
-            return Ok((Some(SAFETY_NET), how));
+            let came_to = control::record_hold(self, &queued(limit)).await?;
+            return Ok((Some(SAFETY_NET), came_to));
         }
         // True once: the pass that was woken retries at once, the next one waits for `retry_at` again.
         let is_mended = self.context.tasks.waits.take_woken(&self.uid);
@@ -357,7 +349,7 @@ impl TaskPass<'_> {
             return Ok(advanced());
         }
         // Before the call is announced, so that a task that is held spends nothing.
-        if let Some(hold) = isolation::hold(self.context, &self.object, engine.task, &decision) {
+        if let Some(hold) = isolation::hold_of_task(self.context, &self.object, engine.task, &decision) {
             return Err(hold.into());
         }
         let left = seconds_left(engine.task, &progress, now);

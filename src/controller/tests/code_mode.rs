@@ -418,6 +418,34 @@ async fn a_file_that_no_tool_of_the_question_gave_does_not_exist_for_it() {
 }
 
 #[tokio::test]
+async fn a_file_that_the_api_server_does_not_give_is_asked_for_again_and_costs_no_attempt() {
+    let program = "try:\n    text = await read_text({'file': 'count/words', 'sha256': '0', 'bytes': 1})\nexcept ValueError as error:\n    text = str(error)\ntext";
+    let mut shop = Shop::new(program).await;
+    shop.world.server.edit("codemodeagents", "shop", |agent| {
+        agent["spec"]["tools"][0]["http"]["result"] = json!({"type": "object", "format": "codegen-file"});
+    });
+    shop.ask("ask", &json!({}));
+    let asked = shop.world.provider.calls().await.len();
+    let away = Fault::Refused(503, "ServiceUnavailable");
+    shop.world.server.fail("get CodeGenRun count", away);
+    shop.settle("ask").await;
+    assert_eq!(
+        shop.world.stage_and_reason::<CodeModeRun>("ask"),
+        "Running Infrastructure"
+    );
+    shop.world.restart().await;
+    shop.world.server.edit("codemoderuns", "ask", |run| {
+        run["status"]["progress"]["waiting"]["retryAt"] = json!("2026-01-01T00:00:00Z");
+    });
+    shop.settle("ask").await;
+    assert_eq!(
+        shop.status("ask")["answer"]["text"],
+        "no tool gave the file count/words"
+    );
+    assert_eq!(shop.world.provider.calls().await.len(), asked + 1);
+}
+
+#[tokio::test]
 async fn a_run_that_somebody_has_made_under_the_name_of_a_call_is_not_believed() {
     let mut shop = Shop::new(BOTH).await;
     shop.ask("ask", &json!({}));

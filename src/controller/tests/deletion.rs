@@ -1,12 +1,16 @@
 //! Tasks that are deleted on their way. There is no finalizer: what belongs to a task goes with it, and the operator only lets go.
 
+use kube::ResourceExt as _;
 use kube::runtime::controller::Action;
 use rstest::rstest;
 use serde_json::json;
+use wiremock::matchers::path;
+use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::api::CodeGenTask;
+use crate::api::{CodeGenRun, CodeGenTask};
 use crate::controller::tests::api_server::Fault;
 use crate::controller::tests::world::{World, soon};
+use crate::pipeline::digest::sha256_hex;
 
 #[rstest]
 #[case::before_its_first_pass("", 0)]
@@ -113,4 +117,34 @@ async fn a_task_that_took_the_name_of_an_ended_one_is_not_deleted_in_its_place()
     world.apply_task("words", &json!({}));
     world.reconcile_seen(ended).await;
     assert_eq!(world.server.all("codegentasks").len(), 1);
+}
+
+#[tokio::test]
+async fn nothing_is_held_in_memory_of_a_run_that_goes_while_the_watch_is_broken() {
+    let server = MockServer::start().await;
+    let file = ResponseTemplate::new(200).set_body_string("two words");
+    let fetched = Mock::given(path("/text")).respond_with(file).expect(2);
+    fetched.mount(&server).await;
+    let mut world = World::configured(&format!("egress: {{allow: ['{}']}}", server.uri())).await;
+    world.apply_run("count", &json!({"taskRef": {"name": "words"}}));
+    world.reconcile::<CodeGenRun>("count").await;
+    assert_eq!(
+        world.stage_and_reason::<CodeGenRun>("count"),
+        "Pending TaskNotFound"
+    );
+    let uid = world.cached::<CodeGenRun>("count").uid().unwrap();
+    let (url, sha256) = (format!("{}/text", server.uri()), sha256_hex(b"two words"));
+    for _ in 0..2 {
+        let downloads = &world.context.downloads;
+        downloads.get(&uid, "text", &url, &sha256).await.unwrap();
+    }
+
+    world.goes_unseen::<CodeGenRun>("count");
+    let downloads = &world.context.downloads;
+    downloads.get(&uid, "text", &url, &sha256).await.unwrap();
+    server.verify().await;
+    let mut woken = world.context.runs.woken();
+    world.apply_task("words", &json!({}));
+    world.watch_all();
+    assert!(woken.try_recv().is_err(), "nobody waits for the task");
 }

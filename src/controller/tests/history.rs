@@ -79,3 +79,17 @@ async fn a_surplus_task_that_may_not_be_deleted_wakes_no_other_one() {
     assert_eq!(woken.try_recv(), Err(TryRecvError::Empty));
     assert_eq!(names(&world), ["first", "second"]);
 }
+
+#[tokio::test]
+async fn an_operator_that_begins_deletes_what_is_too_much_by_a_pass_over_each() {
+    let mut world = World::configured("history: {succeededLimit: 1}").await;
+    ends(&mut world, "first", SUCCEEDED, 1).await;
+    ends(&mut world, "second", SUCCEEDED, 2).await;
+    world.restart().await;
+    world.watch_all();
+    let mut woken = world.context.tasks.woken();
+    world.reconcile::<CodeGenTask>("second").await;
+    assert_eq!(woken.try_recv(), Err(TryRecvError::Empty));
+    world.reconcile::<CodeGenTask>("first").await;
+    assert_eq!(names(&world), ["second"]);
+}

@@ -1,5 +1,6 @@
 //! Tasks that cannot go on for now: each says why once, costs nothing meanwhile, and goes on when that is over.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kube::Api;
@@ -9,8 +10,8 @@ use serde_json::json;
 
 use crate::api::{CodeGenApproval, CodeGenTask};
 use crate::controller::approvals;
-use crate::controller::schedule::waits;
-use crate::controller::tests::api_server::NAMESPACE;
+use crate::controller::schedule::waits::{PolledObject, Waiters, poll_dependencies};
+use crate::controller::tests::api_server::{Fault, NAMESPACE};
 use crate::controller::tests::world::{World, soon};
 use crate::sandbox::kubernetes::isolation::{API_SERVER, Verdict};
 
@@ -24,9 +25,8 @@ fn again_after(seconds: u64) -> Action {
 async fn woken(world: &World) -> ObjectRef<CodeGenTask> {
     let context = &world.context;
     let mut woken = context.tasks.woken();
-    let looking = waits::poll_dependencies(&context.client, &context.tasks.waits, |task| {
-        context.tasks.wake(task);
-    });
+    let kinds: [&dyn Waiters; 1] = [&context.tasks];
+    let looking = poll_dependencies(&context.client, &kinds);
     tokio::select! {
         () = looking => unreachable!("it does not end"),
         task = soon(woken.recv()) => task.unwrap(),
@@ -202,4 +202,42 @@ async fn a_task_is_held_before_its_first_code_runs_until_it_is_shown_that_the_cl
     );
     world.ends_well("words").await;
     assert_eq!(world.provider.calls().await, ALL);
+}
+
+#[tokio::test]
+async fn what_a_task_and_a_run_both_wait_for_is_read_once() {
+    let world = World::new().await;
+    let token = || BTreeSet::from([PolledObject::secret(NAMESPACE, "token")]);
+    let (tasks, runs) = (&world.context.tasks, &world.context.runs);
+    tasks
+        .waits
+        .wait("1", ObjectRef::new("words").within(NAMESPACE), token());
+    runs.waits
+        .wait("2", ObjectRef::new("count").within(NAMESPACE), token());
+    world.poll().await;
+    world.server.assert_calls("get Secret token (absent)");
+    world
+        .server
+        .create(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token"}}));
+    let (mut task, mut run) = (tasks.woken(), runs.woken());
+    world.poll().await;
+    world.server.assert_calls("get Secret token");
+    assert_eq!(task.try_recv().unwrap().name, "words");
+    assert_eq!(run.try_recv().unwrap().name, "count");
+}
+
+#[tokio::test]
+async fn the_wait_for_a_place_makes_the_pause_after_a_failure_no_longer() {
+    let mut world = World::configured("limits: {maxConcurrentTasks: 1}").await;
+    world.apply_task("words", &json!({}));
+    world.reconcile::<CodeGenTask>("words").await;
+    world.apply_task("next", &json!({"prompt": "Count the words of another text."}));
+    for _ in 0..3 {
+        assert_eq!(world.reconcile::<CodeGenTask>("next").await, again_after(300));
+    }
+    world.server.remove("codegentasks", "words");
+    world.watch_all();
+    let failed = Fault::Refused(500, "InternalError");
+    world.server.fail("create Secret snapshot", failed);
+    assert_eq!(world.reconcile::<CodeGenTask>("next").await, again_after(1));
 }

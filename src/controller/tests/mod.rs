@@ -20,6 +20,7 @@ mod hold;
 mod large_outputs;
 mod lost_reply;
 mod publish_later;
+mod push;
 mod push_from_claim;
 mod retry;
 mod run_faults;

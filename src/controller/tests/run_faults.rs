@@ -280,3 +280,57 @@ async fn outputs_that_somebody_has_put_in_the_place_of_the_programs_are_named() 
     let message = world.message::<CodeGenRun>("count");
     assert!(message.contains(&format!("Secret data/{name}")), "{message}");
 }
+
+/// One execution of the run after the other, each of whose Pods comes to such an end.
+async fn executed(world: &mut World, ends: &[fn(&World, &str)]) {
+    for end in ends {
+        // Made, and then seen under way.
+        for _ in 0..2 {
+            world.reconcile::<CodeGenRun>("count").await;
+        }
+        let pods = world.server.of_component("pods", "sandbox");
+        let under_way = pods.iter().filter(|pod| pod["status"]["phase"].is_null());
+        let names: Vec<&str> = under_way
+            .map(|pod| pod["metadata"]["name"].as_str().unwrap())
+            .collect();
+        let [name] = names.as_slice() else {
+            panic!("one Pod is under way, and not {names:?}");
+        };
+        end(world, name);
+        world.reconcile::<CodeGenRun>("count").await;
+    }
+}
+
+/// The node of the Pod is gone.
+fn lost(world: &World, pod: &str) {
+    world.server.remove("pods", pod);
+}
+
+/// The program has ended the harness.
+fn silent(world: &World, pod: &str) {
+    world.server.edit("pods", pod, |pod| {
+        let ended = json!({"exitCode": 137, "reason": "Error", "finishedAt": "2026-01-01T00:00:00Z"});
+        pod["status"] = json!({"phase": "Failed", "containerStatuses": [{
+            "name": "sandbox", "image": "", "imageID": "", "ready": false, "restartCount": 0, "state": {"terminated": ended},
+        }]});
+    });
+}
+
+#[tokio::test]
+async fn nodes_that_go_do_not_count_as_programs_that_end_their_sandbox() {
+    let mut world = applied("{}").await;
+    executed(&mut world, &[lost, lost, lost, silent, silent, silent]).await;
+    assert_eq!(world.object::<CodeGenRun>("count")["status"]["executions"], 6);
+    world.settle::<CodeGenRun>("count").await;
+    assert_eq!(world.stage_and_reason::<CodeGenRun>("count"), SUCCEEDED);
+}
+
+#[tokio::test]
+async fn a_program_that_ends_its_sandbox_again_and_again_has_failed() {
+    let mut world = applied("{}").await;
+    executed(&mut world, &[silent, silent, silent, silent]).await;
+    assert_eq!(
+        world.stage_and_reason::<CodeGenRun>("count"),
+        "Failed LimitExceeded"
+    );
+}

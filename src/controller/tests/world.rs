@@ -21,6 +21,7 @@ use crate::controller::code_mode::memory;
 use crate::controller::config::OperatorConfig;
 use crate::controller::context::Context;
 use crate::controller::control::{self, Controlled};
+use crate::controller::schedule::waits::{Waiters, poll_dependencies};
 use crate::controller::telemetry::events::Events;
 use crate::controller::telemetry::metrics::Metrics;
 use crate::controller::tests::api_server::{ApiServer, NAMESPACE};
@@ -37,6 +38,8 @@ use crate::sandbox::kubernetes::isolation::{API_SERVER, Verdict};
 const LONG: SignedDuration = SignedDuration::from_hours(1);
 /// More passes than any object here needs.
 const MOST_PASSES: usize = 60;
+/// More often than any request to the API server in memory has to be waited for.
+const MANY: usize = 1000;
 
 /// A cluster and an operator in it.
 pub struct World {
@@ -78,7 +81,7 @@ impl Kind for CodeGenTask {
 
     fn is_gone(&self, context: &Context) {
         context.runs.task_has_changed(self);
-        context.forget_task(&self.uid().unwrap());
+        Self::forget(context, &self.uid().unwrap());
     }
 }
 
@@ -94,6 +97,7 @@ impl Kind for CodeGenRun {
     }
 
     fn is_gone(&self, context: &Context) {
+        Self::forget(context, &self.uid().unwrap());
         context.runs.is_gone(self);
     }
 }
@@ -283,6 +287,31 @@ impl World {
             object.is_there(&context);
             cache.apply_watcher_event(&Event::Apply(object));
         }
+    }
+
+    /// What objects wait for is read once.
+    pub async fn poll(&self) {
+        let context = &self.context;
+        let kinds: [&dyn Waiters; 2] = [&context.tasks, &context.runs];
+        let enough = async {
+            for _ in 0..MANY {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            () = poll_dependencies(&context.client, &kinds) => unreachable!("it does not end"),
+            () = enough => {}
+        }
+    }
+
+    /// The object goes while the watch is broken: the list after that no longer has it, and nothing else says so.
+    pub fn goes_unseen<K: Kind>(&mut self, name: &str) {
+        let gone = self.cached::<K>(name);
+        self.server.remove(K::PLURAL, name);
+        let context = Arc::clone(&self.context);
+        let cache = K::cache(self);
+        cache.apply_watcher_event(&Event::Delete((*gone).clone()));
+        K::observe(&context, None, &Event::InitDone, &cache.as_reader());
     }
 
     /// Reconciles the object as it is in the cache.

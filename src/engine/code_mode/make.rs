@@ -240,7 +240,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 .unwrap_or(10_000);
             let handle = call.arguments.get("file").unwrap_or(&Value::Null);
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-            Made::Ended(self.tools.read_text(handle, limit).await)
+            self.tools.read_text(handle, limit).await
         } else if let Some(tool) = self.question.tool(&call.tool) {
             let key = CallKey {
                 attempt,

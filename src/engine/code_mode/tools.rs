@@ -44,5 +44,5 @@ pub trait ToolCaller: Send + Sync {
     ) -> impl Future<Output = Made> + Send;
 
     /// The beginning of the text file that a handle stands for.
-    fn read_text(&self, handle: &Value, limit: usize) -> impl Future<Output = Outcome> + Send;
+    fn read_text(&self, handle: &Value, limit: usize) -> impl Future<Output = Made> + Send;
 }

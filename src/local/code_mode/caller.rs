@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::programs::ProgramCaller;
-use crate::code_mode::journal::Outcome;
 use crate::engine::code_mode::clients::ToolClients;
 use crate::engine::code_mode::{CallKey, Made, ToolCaller};
 use crate::pipeline::code_mode::{SourcedTool, ToolOrigin};
@@ -33,8 +32,8 @@ impl ToolCaller for Caller<'_> {
         made.unwrap_or_else(|| not_here(&tool.tool.name))
     }
 
-    async fn read_text(&self, handle: &Value, limit: usize) -> Outcome {
-        self.programs.read_text(handle, limit)
+    async fn read_text(&self, handle: &Value, limit: usize) -> Made {
+        Made::Ended(self.programs.read_text(handle, limit))
     }
 }
 

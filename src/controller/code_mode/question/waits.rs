@@ -1,10 +1,13 @@
 //! What a question waits for: runs of its calls, or a person.
 
-use kube::ResourceExt as _;
+use std::sync::Arc;
 
-use super::{QuestionPass, SAFETY_NET};
+use kube::runtime::reflector::ObjectRef;
+
+use super::QuestionPass;
+use crate::api::CodeGenRun;
 use crate::controller::code_mode::waiting::{says_otherwise, stalled};
-use crate::controller::control::PassResult;
+use crate::controller::control::{PassResult, SAFETY_NET};
 use crate::controller::runs;
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::ledger::Store as _;
@@ -14,7 +17,7 @@ impl QuestionPass<'_> {
     /// Says what the runs wait for that the program waits for, where that is a person.
     pub(super) async fn await_runs(&mut self, progress: &Progress) -> PassResult {
         let calls = &progress.waits.calls;
-        if let Some(hold) = stalled(&self.context.runs.all(), &self.owner.namespace, calls) {
+        if let Some(hold) = stalled(|name| self.child(name), calls) {
             return Err(hold.into());
         }
         if !self.says_what_it_waits_for() {
@@ -52,14 +55,15 @@ impl QuestionPass<'_> {
         if calls.is_empty() || progress.stage.is_terminal() {
             return false;
         }
-        let all = self.context.runs.all();
-        let is_under_way = |name: &String| {
-            let mut runs = all.iter();
-            let run = runs.find(|run| {
-                run.namespace().as_ref() == Some(&self.owner.namespace) && run.name_any() == *name
-            });
-            run.is_some_and(|run| runs::status::ended_in(run).is_none())
-        };
-        calls.iter().all(|call| is_under_way(&call.run))
+        let is_under_way = |run: Arc<CodeGenRun>| -> bool { runs::status::ended_in(&run).is_none() };
+        calls
+            .iter()
+            .all(|call| self.child(&call.run).is_some_and(is_under_way))
+    }
+
+    /// The run of that name, as the watch has it.
+    fn child(&self, name: &str) -> Option<Arc<CodeGenRun>> {
+        let name = ObjectRef::new(name).within(&self.owner.namespace);
+        self.context.runs.named(&name)
     }
 }

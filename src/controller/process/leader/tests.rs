@@ -240,9 +240,9 @@ async fn a_lease_that_is_given_back_is_taken_by_the_next() {
     };
     let mut first = Leadership::campaign_in(line.clone(), "a", &election);
     first.won().await;
-    assert!(first.leads());
+    assert!(first.lead().is_held());
     let mut second = Leadership::campaign_in(line.clone(), "b", &election);
-    assert!(!second.leads());
+    assert!(!second.lead().is_held());
     let lost = first.lost();
     first.release().await;
     assert!(!lost.is_cancelled(), "given back is not lost");
@@ -264,7 +264,7 @@ async fn a_replica_cut_off_from_the_api_server_loses_leadership() {
     only.won().await;
     *line.is_cut.lock().unwrap() = true;
     only.lost().cancelled().await;
-    assert!(!only.leads());
+    assert!(!only.lead().is_held());
     only.release().await;
 }
 
@@ -272,6 +272,6 @@ async fn a_replica_cut_off_from_the_api_server_loses_leadership() {
 async fn without_an_election_the_only_replica_leads_always() {
     let mut only = Leadership::always();
     only.won().await;
-    assert!(only.leads());
+    assert!(only.lead().is_held());
     only.release().await;
 }

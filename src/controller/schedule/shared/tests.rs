@@ -70,7 +70,29 @@ fn a_task_that_was_deleted_without_a_word_blocks_nobody() {
     let (store, mut writer) = reflector::store();
     writer.apply_watcher_event(&watcher::Event::Apply((*waits).clone()));
     places.knows(store);
-    places.forget_deleted();
+    assert_eq!(places.deleted(), ["uid-gone".to_owned()].into());
+    places.release("uid-gone");
     assert!(woken.try_recv().is_ok());
     assert_eq!(places.admit(&waits), None);
+}
+
+#[test]
+fn no_more_objects_are_asked_about_than_decide() {
+    let shared = one_place();
+    let (store, mut writer) = reflector::store();
+    for name in ["a", "b", "c"] {
+        writer.apply_watcher_event(&watcher::Event::Apply(task(name, None, "")));
+    }
+    shared.knows(store);
+    let asked = Cell::new(0);
+    let any = |_: &CodeGenTask| {
+        asked.set(asked.get() + 1);
+        true
+    };
+    assert!(shared.are_at_least(0, any));
+    assert_eq!(asked.get(), 0);
+    assert!(shared.are_at_least(2, any));
+    assert_eq!(asked.get(), 2);
+    assert!(shared.are_at_least(3, any));
+    assert!(!shared.are_at_least(4, any));
 }

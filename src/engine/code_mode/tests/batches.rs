@@ -162,7 +162,7 @@ impl ToolCaller for Slow<'_> {
         made
     }
 
-    async fn read_text(&self, handle: &Value, limit: usize) -> Outcome {
+    async fn read_text(&self, handle: &Value, limit: usize) -> Made {
         self.world.read_text(handle, limit).await
     }
 }

@@ -76,12 +76,12 @@ impl ToolCaller for World {
         self.conducts[tool.tool.name.as_str()](self, key, arguments)
     }
 
-    async fn read_text(&self, handle: &Value, limit: usize) -> Outcome {
+    async fn read_text(&self, handle: &Value, limit: usize) -> Made {
         let text: String = format!("text of {}", handle["file"])
             .chars()
             .take(limit)
             .collect();
-        Outcome::Returned(json!(text))
+        Made::Ended(Outcome::Returned(json!(text)))
     }
 }
 
