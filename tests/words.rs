@@ -27,10 +27,13 @@ struct Item {
 }
 
 /// Names that use such a word as an engineer of the field would, by the reason.
-const ALLOWED: [(&str, &[&str]); 4] = [
+const ALLOWED: [(&str, &[&str]); 5] = [
     (
-        "a file, a folder or an object is written",
+        "a file, a folder, a program or an object is written",
         &[
+            "CodeWritten",
+            "TestsWritten",
+            "Written",
             "a_claim_that_cannot_be_written_says_what_to_do",
             "a_file_that_cannot_be_written_leaves_no_half_file",
             "a_folder_is_written_by_its_files",
@@ -43,6 +46,7 @@ const ALLOWED: [(&str, &[&str]); 4] = [
             "values_are_printed_bare_in_declared_order_and_folders_are_written",
             "what_could_not_be_written_is_buffered_in_order_until_it_is",
             "what_was_written_is_taken_and_what_differs_in_anything_is_not",
+            "written_to",
         ],
     ),
     (
@@ -62,10 +66,21 @@ const ALLOWED: [(&str, &[&str]); 4] = [
             "redacted_rows_are_the_same_rows_without_letters_and_digits",
         ],
     ),
+    ("a rule has this name in messages and metrics", &["OutputsKept"]),
     (
         "well-known is one word",
         &["every_well_known_service_is_an_origin", "well_known"],
     ),
+];
+
+/// Names that are changed with the next change of their file.
+const NOT_YET: [(&str, &str); 6] = [
+    ("src/controller/record/documents.rs", "known"),
+    ("src/controller/schedule/waits.rs", "mended"),
+    ("src/engine/agent/drive.rs", "told"),
+    ("src/pipeline/agent/command.rs", "AroundTests"),
+    ("src/pipeline/status/hold.rs", "Mended"),
+    ("src/registry/wire.rs", "elsewhere"),
 ];
 
 fn root() -> &'static Path {
@@ -112,15 +127,50 @@ fn instead<'g>(glossary: &'g [Entry], name: &str) -> Option<&'g Entry> {
     glossary.iter().find(|entry| entry.forms.iter().any(has))
 }
 
-fn is_allowed(name: &str) -> bool {
-    ALLOWED.iter().any(|(_, names)| names.contains(&name))
+fn is_allowed(item: &Item) -> bool {
+    let (file, name) = (item.file.as_str(), item.name.as_str());
+    ALLOWED.iter().any(|(_, names)| names.contains(&name)) || NOT_YET.contains(&(file, name))
 }
 
-/// Each file, and each item that it defines.
-fn items() -> Vec<Item> {
-    let definition =
+/// Names that the lines of a file define: items, and the fields and variants of types.
+fn names(text: &str) -> Vec<(usize, &str)> {
+    static ITEM: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"^\s*(?:[a-z()]+ )*(?:fn|struct|enum|trait|type|mod|const|static) ([A-Za-z_]\w*)")
-            .unwrap();
+            .unwrap()
+    });
+    static TYPE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^(\s*)(?:pub(?:\([^)]*\))? )?(?:struct|enum) .*\{$").unwrap());
+    static FIELD: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^\s+(?:pub(?:\([^)]*\))? )?([a-z_]\w*): ").unwrap());
+    static VARIANT: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^\s+([A-Z]\w*)(?:,| \{|\(| = )").unwrap());
+    let mut names = Vec::new();
+    // What ends the type whose fields or variants these are.
+    let mut end: Option<String> = None;
+    for (number, line) in (1..).zip(text.lines()) {
+        let found = match &end {
+            Some(end) => FIELD
+                .captures(line)
+                .or_else(|| VARIANT.captures(line))
+                .filter(|_| line != end),
+            None => ITEM.captures(line),
+        };
+        names.extend(
+            found
+                .and_then(|found| found.get(1))
+                .map(|name| (number, name.as_str())),
+        );
+        if end.as_deref() == Some(line) {
+            end = None;
+        } else if let Some(begun) = TYPE.captures(line).filter(|_| end.is_none()) {
+            end = Some(format!("{}}}", &begun[1]));
+        }
+    }
+    names
+}
+
+/// Each file, and each name that it defines.
+fn items() -> Vec<Item> {
     let mut files = Vec::new();
     for folder in ["src", "tests", "benches", "fuzz"] {
         sources(&root().join(folder), &mut files);
@@ -134,13 +184,8 @@ fn items() -> Vec<Item> {
             name: name.to_owned(),
         };
         items.push(named(0, path.file_stem().unwrap().to_str().unwrap()));
-        for (number, line) in fs::read_to_string(&path).unwrap().lines().enumerate() {
-            items.extend(
-                definition
-                    .captures(line)
-                    .map(|found| named(number + 1, &found[1])),
-            );
-        }
+        let text = fs::read_to_string(&path).unwrap();
+        items.extend(names(&text).into_iter().map(|(line, name)| named(line, name)));
     }
     items
 }
@@ -150,10 +195,10 @@ fn names_are_in_the_words_of_the_field() {
     let glossary = glossary();
     assert!(glossary.len() > 10, "the table of CONTRIBUTING.md was not read");
     let items = items();
-    assert!(items.len() > 5_000, "{}", items.len());
+    assert!(items.len() > 10_000, "{}", items.len());
     let private: Vec<String> = items
         .iter()
-        .filter(|found| !is_allowed(&found.name))
+        .filter(|found| !is_allowed(found))
         .filter_map(|found| {
             let entry = instead(&glossary, &found.name)?;
             let Item { file, line, name } = found;
@@ -170,13 +215,30 @@ fn names_are_in_the_words_of_the_field() {
 #[test]
 fn every_exception_is_in_use() {
     let glossary = glossary();
-    let defined: BTreeSet<String> = items().into_iter().map(|found| found.name).collect();
+    let items = items();
+    for (file, name) in NOT_YET {
+        let is_there = items.iter().any(|item| item.file == file && item.name == name);
+        assert!(is_there, "{name} of {file} is gone");
+    }
+    let defined: BTreeSet<String> = items.into_iter().map(|found| found.name).collect();
     for (reason, names) in ALLOWED {
         for name in names {
             assert!(defined.contains(*name), "{reason}: {name} is gone");
             assert!(instead(&glossary, name).is_some(), "{reason}: {name} needs none");
         }
     }
+}
+
+#[test]
+fn items_fields_and_variants_are_names_and_values_are_not() {
+    let text = "pub struct Held<'a> {\n    /// Told: not a name.\n    pub(super) told: &'a str,\n}\n\nenum Until {\n    Mended,\n    \
+                Known { kept: u8 },\n    Written {\n        around: u8,\n    },\n}\n\nfn pinned(letters: u8) -> Held {\n    Held {\n        \
+                told: letters,\n    }\n}\n";
+    let names: Vec<&str> = names(text).into_iter().map(|(_, name)| name).collect();
+    let expected = [
+        "Held", "told", "Until", "Mended", "Known", "Written", "around", "pinned",
+    ];
+    assert_eq!(names, expected);
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn commands(args: &AskArgs, progress: &Arc<Progress>) -> Commands {
     Commands {
         of_manifests: args.allow_command,
         ask: is_interactive().then_some(super::approve::may_start),
-        told: OnStart::new(move |server, command| {
+        on_start: OnStart::new(move |server, command| {
             progress.lines(&warning(&format!("{server} starts `{command}` on this machine")));
         }),
     }

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_written_to() {
+    fn what_is_no_file_stays_what_it_is() {
         replace(Path::new("/dev/null"), b"bytes").unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::effects::{asks_for_tests, has_tests, is_of_interest, is_written};
+use crate::effects::{asks_for_tests, goes_to_file, has_tests, is_of_interest};
 use crate::paths::WORKSPACE;
 use crate::script::{
     After, Argument, Builtin, Command, Next, Pipeline, Run, Script, Statement, commands, commands_of,
@@ -72,7 +72,7 @@ fn tests_apart(statements: &[Statement]) -> Option<(usize, usize)> {
         .chain(row[asking + 1..].iter().copied());
     let is_apart = !earlier.any(|pipeline| commands_of(pipeline).into_iter().any(sets_state))
         && !later.any(|pipeline| commands_of(pipeline).into_iter().any(asks_for_tests))
-        && !is_written(row[asking]);
+        && !goes_to_file(row[asking]);
     let is_reached = asking == 0 || statements[at].rest[asking - 1].after == After::Success;
     (is_apart && is_reached).then_some((at, asking))
 }

@@ -40,7 +40,7 @@ pub(crate) fn asks_for_tests(command: &Command) -> bool {
 }
 
 /// Whether what the tests of a pipeline print goes to a file.
-pub(crate) fn is_written(pipeline: &Pipeline) -> bool {
+pub(crate) fn goes_to_file(pipeline: &Pipeline) -> bool {
     let copies =
         |command: &Command| matches!(&command.run, Run::Program(call) if call.program.name == COPIES_INPUT);
     pipeline

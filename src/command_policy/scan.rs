@@ -31,7 +31,7 @@ struct Scan<'a> {
     rest: &'a str,
     state: State,
     /// The states that this one lies in.
-    around: Vec<State>,
+    enclosing: Vec<State>,
     substitutions: usize,
     is_word_start: bool,
     documents: Vec<Document>,
@@ -42,7 +42,7 @@ pub(crate) fn check_command(command: &str) -> Result<(), Denial> {
     let mut scan = Scan {
         rest: command,
         state: State::Bare,
-        around: Vec::new(),
+        enclosing: Vec::new(),
         substitutions: 0,
         is_word_start: true,
         documents: Vec::new(),
@@ -51,7 +51,7 @@ pub(crate) fn check_command(command: &str) -> Result<(), Denial> {
         scan.character(c)?;
     }
     if scan
-        .around
+        .enclosing
         .iter()
         .chain([&scan.state])
         .any(|state| matches!(state, State::Substituted(_)))
@@ -127,11 +127,11 @@ impl Scan<'_> {
     }
 
     fn enter(&mut self, state: State) {
-        self.around.push(std::mem::replace(&mut self.state, state));
+        self.enclosing.push(std::mem::replace(&mut self.state, state));
     }
 
     fn leave(&mut self) {
-        self.state = self.around.pop().unwrap_or(State::Bare);
+        self.state = self.enclosing.pop().unwrap_or(State::Bare);
     }
 
     /// A character of the commands in `$(...)`.
@@ -173,7 +173,12 @@ impl Scan<'_> {
         if self.rest.starts_with('(') {
             self.substitutions += 1;
             let is_within = |state: &&State| matches!(state, State::Substituted(_));
-            let depth = self.around.iter().chain([&self.state]).filter(is_within).count();
+            let depth = self
+                .enclosing
+                .iter()
+                .chain([&self.state])
+                .filter(is_within)
+                .count();
             if self.substitutions > MOST_SUBSTITUTIONS || depth == DEEPEST_SUBSTITUTION {
                 return Err(too_deep());
             }

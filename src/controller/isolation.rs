@@ -116,8 +116,8 @@ fn note(context: &Context, pool: &NodePool, verdict: Verdict, records: &mut Vec<
         }
     }
     match &verdict {
-        Verdict::Enforced { kept_from, unproved } => {
-            tracing::debug!(pool = pool.name, ?kept_from, ?unproved, "sandboxes are isolated");
+        Verdict::Enforced { blocked, unproved } => {
+            tracing::debug!(pool = pool.name, ?blocked, ?unproved, "sandboxes are isolated");
         }
         Verdict::Open { policy, reached } => {
             tracing::error!(
@@ -323,7 +323,7 @@ mod tests {
             pool: "default".to_owned(),
             at,
             verdict: Verdict::Enforced {
-                kept_from: vec![API_SERVER.to_owned()],
+                blocked: vec![API_SERVER.to_owned()],
                 unproved: Vec::new(),
             },
         };

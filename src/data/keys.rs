@@ -22,7 +22,7 @@ pub(crate) struct Keys {
     /// Hashes of the current record's values by column; 0 where there is none.
     current: Vec<u64>,
     ended: u64,
-    kept: usize,
+    retained: usize,
 }
 
 /// Hashes of values of which none was seen twice.
@@ -82,7 +82,7 @@ impl Keys {
             pairs: Vec::new(),
             current: Vec::new(),
             ended: 0,
-            kept: 0,
+            retained: 0,
         }
     }
 
@@ -101,15 +101,15 @@ impl Keys {
         log.is_decimal |= state.is_decimal;
         // One repetition is enough to rule a key out, and its hashes are memory for others.
         if !state.may_be_unique {
-            self.kept -= log.forget();
+            self.retained -= log.forget();
             return;
         }
         log.hashes.push(hash);
-        self.kept += 1;
-        if self.kept >= self.most {
+        self.retained += 1;
+        if self.retained >= self.most {
             // A rise proves it without hashes.
             if state.is_proven {
-                self.kept -= self.columns[column].forget();
+                self.retained -= self.columns[column].forget();
             } else {
                 self.make_room();
             }
@@ -133,14 +133,14 @@ impl Keys {
         match hash {
             Some(hash) if !self.records.is_lost => {
                 self.records.hashes.push(hash);
-                self.kept += 1;
+                self.retained += 1;
             }
             Some(_) => {}
-            None => self.kept -= self.records.forget(),
+            None => self.retained -= self.records.forget(),
         }
         self.end_pairs();
         self.current.fill(0);
-        if self.kept >= self.most {
+        if self.retained >= self.most {
             self.make_room();
         }
     }
@@ -163,10 +163,10 @@ impl Keys {
         for Pair { columns, log } in &mut self.pairs {
             let (first, second) = (self.current[columns.0], self.current[columns.1]);
             if first == 0 || second == 0 {
-                self.kept -= log.forget();
+                self.retained -= log.forget();
             } else {
                 log.hashes.push(mix(first, 1).wrapping_add(mix(second, 2)));
-                self.kept += 1;
+                self.retained += 1;
             }
         }
         self.pairs.retain(|pair| !pair.log.is_lost);
@@ -183,12 +183,12 @@ impl Keys {
         for Pair { log, .. } in &mut self.pairs {
             log.hashes.sort_unstable();
             if has_single || log.hashes.windows(2).any(|pair| pair[0] == pair[1]) {
-                self.kept -= log.forget();
+                self.retained -= log.forget();
             }
         }
         self.pairs.retain(|pair| !pair.log.is_lost);
         for pair in self.pairs.drain(self.pairs.len().min(MOST_PAIRS_SHOWN)..) {
-            self.kept -= pair.log.hashes.len();
+            self.retained -= pair.log.hashes.len();
         }
     }
 
@@ -201,20 +201,20 @@ impl Keys {
         for log in logs {
             log.hashes.sort_unstable();
             if log.hashes.windows(2).any(|pair| pair[0] == pair[1]) {
-                self.kept -= log.forget();
+                self.retained -= log.forget();
             }
         }
         // In this order: records only show duplicates, columns may be keys.
-        if self.kept * 4 >= self.most * 3 {
-            self.kept -= self.records.forget();
+        if self.retained * 4 >= self.most * 3 {
+            self.retained -= self.records.forget();
         }
-        if self.kept * 4 >= self.most * 3 {
+        if self.retained * 4 >= self.most * 3 {
             let logs = self
                 .columns
                 .iter_mut()
                 .chain(self.pairs.iter_mut().map(|pair| &mut pair.log));
             for log in logs {
-                self.kept -= log.forget();
+                self.retained -= log.forget();
             }
         }
     }

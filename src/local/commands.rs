@@ -52,7 +52,7 @@ pub(crate) struct Commands {
     /// Asks a person; nobody is there without it.
     pub ask: Option<AskToStart>,
     /// Is told of each start before it.
-    pub told: OnStart,
+    pub on_start: OnStart,
 }
 
 /// A command that somebody wants to have started, and what is known of it.
@@ -146,7 +146,7 @@ impl Commands {
             if !may_start {
                 return Err(refused(tool, &argv, is_of_manifests));
             }
-            let command = AllowedCommand::by_the_user(argv.clone(), self.told.clone());
+            let command = AllowedCommand::by_the_user(argv.clone(), self.on_start.clone());
             allowed.insert(argv, command);
         }
         Ok(Allowed(allowed))
@@ -219,7 +219,7 @@ mod tests {
         let commands = Commands {
             of_manifests,
             ask: somebody_is_there.then_some(ask),
-            told: OnStart::default(),
+            on_start: OnStart::default(),
         };
         let verdict = commands.verdict(Candidate {
             is_of_manifests,

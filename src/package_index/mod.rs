@@ -113,7 +113,7 @@ pub struct PackageIndex {
     deadline: Duration,
     /// By the digest of the authorities of a question; made at the first one, since reading the system's certificates takes a while.
     clients: Mutex<HashMap<String, Client>>,
-    known: Mutex<HashMap<Key, (Instant, Answer)>>,
+    cache: Mutex<HashMap<Key, (Instant, Answer)>>,
     places: Semaphore,
     /// What everything in it was old enough of: it stays that.
     settled: Mutex<HashSet<String>>,
@@ -131,7 +131,7 @@ impl PackageIndex {
             authorities,
             deadline: DEADLINE,
             clients: Mutex::default(),
-            known: Mutex::default(),
+            cache: Mutex::default(),
             places: Semaphore::new(PAGES_AT_ONCE),
             settled: Mutex::default(),
         }
@@ -197,7 +197,7 @@ impl PackageIndex {
     }
 
     fn answers(&self) -> MutexGuard<'_, HashMap<Key, (Instant, Answer)>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn cached(&self, key: &Key) -> Option<Answer> {

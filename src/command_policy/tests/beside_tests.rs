@@ -152,7 +152,7 @@ fn what_stands_beside_the_tests_does_what_bash_would_do() {
             machine.lay_out();
             let expected = machine.by_bash(&text.replace("pytest", if passed { "true" } else { "false" }));
             machine.lay_out();
-            let found = executed_around(&machine, &judged, passed);
+            let found = executed_beside(&machine, &judged, passed);
             if (&found.output, &found.files) != (&expected.output, &expected.files) {
                 differing.push(format!(
                     "{text} ({passed})\n  bash {expected:?}\n  ours {found:?}"
@@ -181,7 +181,7 @@ const BESIDE_TESTS: [&str; 14] = [
 ];
 
 /// What is executed before the tests, and after them.
-fn executed_around(machine: &Machine, judged: &Judgement, passed: bool) -> Outcome {
+fn executed_beside(machine: &Machine, judged: &Judgement, passed: bool) -> Outcome {
     let run = |script: &Script| machine.executed(&serde_json::to_value(script).unwrap(), 30.0);
     let before = judged.before.as_ref().map(run);
     let is_run = before.as_ref().is_none_or(|before| before.status == 0);

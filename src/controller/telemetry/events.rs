@@ -32,7 +32,7 @@ const MOST_WAITING: usize = 1_024;
 /// The queue of Events to send. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Events {
-    letters: mpsc::Sender<QueuedEvent>,
+    queue: mpsc::Sender<QueuedEvent>,
     metrics: Metrics,
 }
 
@@ -44,8 +44,8 @@ impl Events {
         instance: String,
         metrics: Metrics,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
-        let (letters, waiting) = mpsc::channel(MOST_WAITING);
-        (Self { letters, metrics }, send_all(client, instance, waiting))
+        let (queue, waiting) = mpsc::channel(MOST_WAITING);
+        (Self { queue, metrics }, send_all(client, instance, waiting))
     }
 
     /// A watcher that sends what the engine does with `object`.
@@ -174,7 +174,7 @@ impl Events {
 
     fn enqueue(&self, about: ObjectReference, note: Note) {
         // Never blocks: an API server that is slow with Events must not hold up a pass.
-        if self.letters.try_send(QueuedEvent { about, note }).is_err() {
+        if self.queue.try_send(QueuedEvent { about, note }).is_err() {
             self.metrics.event_dropped();
         }
     }

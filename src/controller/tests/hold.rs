@@ -192,11 +192,11 @@ async fn a_task_is_held_before_its_first_code_runs_until_it_is_shown_that_the_cl
     );
     assert_eq!(world.server.all("pods").len(), 0);
 
-    let kept_from = vec![API_SERVER.to_owned()];
+    let blocked = vec![API_SERVER.to_owned()];
     world.context.isolation.found(
         &pools[0],
         Verdict::Enforced {
-            kept_from,
+            blocked,
             unproved: Vec::new(),
         },
     );

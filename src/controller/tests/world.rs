@@ -458,11 +458,11 @@ fn start(server: &ApiServer, config: &OperatorConfig) -> (Arc<Context>, JoinHand
     );
     context.since -= LONG;
     for pool in context.settings.sandbox.node_pools() {
-        let kept_from = vec![API_SERVER.to_owned()];
+        let blocked = vec![API_SERVER.to_owned()];
         context.isolation.found(
             &pool,
             Verdict::Enforced {
-                kept_from,
+                blocked,
                 unproved: Vec::new(),
             },
         );

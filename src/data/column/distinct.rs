@@ -35,7 +35,7 @@ pub(crate) struct Distinct {
     overflowed: bool,
     has_repetition: bool,
     smallest: BTreeSet<u64>,
-    largest_kept: u64,
+    largest_retained: u64,
     patterns: Patterns,
 }
 
@@ -74,7 +74,7 @@ impl Distinct {
             overflowed: false,
             has_repetition: false,
             smallest: BTreeSet::new(),
-            largest_kept: u64::MAX,
+            largest_retained: u64::MAX,
             patterns: Patterns::default(),
         }
     }
@@ -152,9 +152,9 @@ impl Distinct {
     fn keep_smallest(&mut self, hash: u64) {
         if self.smallest.len() < MOST_KMV_HASHES {
             self.smallest.insert(hash);
-        } else if hash < self.largest_kept && self.smallest.insert(hash) {
+        } else if hash < self.largest_retained && self.smallest.insert(hash) {
             self.smallest.pop_last();
-            self.largest_kept = self.smallest.last().copied().unwrap_or(u64::MAX);
+            self.largest_retained = self.smallest.last().copied().unwrap_or(u64::MAX);
         }
     }
 

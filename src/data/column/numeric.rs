@@ -60,7 +60,7 @@ enum Exact {
     /// By this value.
     Whole(i128),
     /// By their digits, which the text has.
-    Written,
+    Digits,
     /// Not at all: the text has signs of its own.
     No,
 }
@@ -114,7 +114,7 @@ impl Numbers {
     pub(crate) fn push_float(&mut self, value: f64, text: &str) -> Extreme {
         self.add(value);
         self.decimals = self.decimals.max(decimals_of(text));
-        self.push(value, Exact::Written, text)
+        self.push(value, Exact::Digits, text)
     }
 
     /// Takes in a number with so many decimals, in whatever notation: numbers equal as floats count as equal.

@@ -27,7 +27,7 @@ pub struct Quartiles {
 pub(crate) struct Reservoir {
     limit: usize,
     seen: u64,
-    kept: Vec<f64>,
+    retained: Vec<f64>,
     random: fastrand::Rng,
 }
 
@@ -37,7 +37,7 @@ impl Reservoir {
         Self {
             limit: limit.min(RESERVOIR_SIZE),
             seen: 0,
-            kept: Vec::new(),
+            retained: Vec::new(),
             random: fastrand::Rng::with_seed(seed),
         }
     }
@@ -45,14 +45,14 @@ impl Reservoir {
     /// Takes in a number.
     pub(crate) fn push(&mut self, value: f64) {
         self.seen += 1;
-        if self.kept.len() < self.limit {
-            self.kept.push(value);
+        if self.retained.len() < self.limit {
+            self.retained.push(value);
             return;
         }
         let slot = self.random.u64(..self.seen);
         if let Some(kept) = usize::try_from(slot)
             .ok()
-            .and_then(|slot| self.kept.get_mut(slot))
+            .and_then(|slot| self.retained.get_mut(slot))
         {
             *kept = value;
         }
@@ -60,7 +60,7 @@ impl Reservoir {
 
     /// Whether every number that was met is kept.
     pub(crate) const fn is_exact(&self) -> bool {
-        self.seen == self.kept.len() as u64
+        self.seen == self.retained.len() as u64
     }
 
     /// How many numbers lie in each of 16 equal bins from `min` to `max`; scaled up where not every number is kept.
@@ -68,7 +68,7 @@ impl Reservoir {
         let mut bins = vec![0u64; BINS];
         // Halves, because the difference of two large numbers may be infinite.
         let span = max / 2.0 - min / 2.0;
-        for value in &self.kept {
+        for value in &self.retained {
             let share = if span > 0.0 {
                 (value / 2.0 - min / 2.0) / span
             } else {
@@ -82,7 +82,7 @@ impl Reservoir {
             let bin = ((share * BINS as f64) as usize).min(BINS - 1);
             bins[bin] += 1;
         }
-        let kept = u128::from(self.kept.len().max(1) as u64);
+        let kept = u128::from(self.retained.len().max(1) as u64);
         for count in &mut bins {
             let scaled = (u128::from(*count) * u128::from(self.seen) + kept / 2) / kept;
             *count = u64::try_from(scaled).unwrap_or(u64::MAX);
@@ -92,21 +92,21 @@ impl Reservoir {
 
     /// Quartiles of what was met, linearly interpolated; `None` when there was nothing.
     pub(crate) fn quartiles(mut self) -> Option<Quartiles> {
-        if self.kept.is_empty() {
+        if self.retained.is_empty() {
             return None;
         }
-        self.kept.sort_by(f64::total_cmp);
+        self.retained.sort_by(f64::total_cmp);
         let at = |share: f64| {
-            let position = share * (self.kept.len() - 1) as f64;
+            let position = share * (self.retained.len() - 1) as f64;
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 reason = "a position below 10,000"
             )]
             let below = position.floor() as usize;
-            let above = (below + 1).min(self.kept.len() - 1);
+            let above = (below + 1).min(self.retained.len() - 1);
             let weight = position - below as f64;
-            self.kept[below] * (1.0 - weight) + self.kept[above] * weight
+            self.retained[below] * (1.0 - weight) + self.retained[above] * weight
         };
         let is_exact = self.is_exact();
         Some(Quartiles {

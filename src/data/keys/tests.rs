@@ -84,7 +84,7 @@ fn beyond_the_limit_nothing_is_claimed_and_little_stays_in_memory() {
             let kept = keys.columns.iter().map(|log| log.hashes.len()).sum::<usize>()
                 + keys.records.hashes.len()
                 + keys.pairs.iter().map(|pair| pair.log.hashes.len()).sum::<usize>();
-            assert_eq!(kept, keys.kept);
+            assert_eq!(kept, keys.retained);
             assert!(kept <= 1_000 + columns + 1, "{kept}");
         }
         let candidate = KeyCandidate {

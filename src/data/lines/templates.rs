@@ -179,7 +179,7 @@ impl Template {
 #[derive(Debug, Default)]
 pub(crate) struct Templates {
     by_text: HashMap<u64, usize>,
-    kept: Vec<Template>,
+    retained: Vec<Template>,
     /// Templates by skeleton, once similar ones were merged.
     alike: Option<HashMap<u64, Vec<usize>>>,
     /// Lines that no pattern was kept for.
@@ -191,13 +191,13 @@ impl Templates {
     pub(crate) fn push(&mut self, masked: &Masked, line: u64, example: impl Fn() -> String) {
         let hash = xxh3_64(masked.text.as_bytes());
         if let Some(place) = self.by_text.get(&hash) {
-            self.kept[*place].lines += 1;
+            self.retained[*place].lines += 1;
             return;
         }
         if self.alike.is_none() {
-            if self.kept.len() < MOST_TEMPLATES {
-                self.by_text.insert(hash, self.kept.len());
-                self.kept.push(Template::of(masked, line, example()));
+            if self.retained.len() < MOST_TEMPLATES {
+                self.by_text.insert(hash, self.retained.len());
+                self.retained.push(Template::of(masked, line, example()));
                 return;
             }
             self.merge();
@@ -216,25 +216,27 @@ impl Templates {
             .get_or_insert_default()
             .entry(template.skeleton())
             .or_default();
-        let like = alike.iter().find(|place| self.kept[**place].is_like(&template));
+        let like = alike
+            .iter()
+            .find(|place| self.retained[**place].is_like(&template));
         let last = alike.last().filter(|_| alike.len() >= MOST_ALIKE);
         if let Some(place) = like.or(last).copied() {
-            self.kept[place].absorb(template);
+            self.retained[place].absorb(template);
             return Some(place);
         }
-        if self.kept.len() >= MOST_TEMPLATES {
+        if self.retained.len() >= MOST_TEMPLATES {
             self.other_lines += 1;
             return None;
         }
-        alike.push(self.kept.len());
-        self.kept.push(template);
-        Some(self.kept.len() - 1)
+        alike.push(self.retained.len());
+        self.retained.push(template);
+        Some(self.retained.len() - 1)
     }
 
     /// Makes similar templates one.
     fn merge(&mut self) {
         let mut groups: BTreeMap<u64, Vec<Template>> = BTreeMap::new();
-        for (place, mut template) in std::mem::take(&mut self.kept).into_iter().enumerate() {
+        for (place, mut template) in std::mem::take(&mut self.retained).into_iter().enumerate() {
             template.members = vec![place];
             groups.entry(template.skeleton()).or_default().push(template);
         }
@@ -242,10 +244,10 @@ impl Templates {
         let mut moved = HashMap::new();
         for (skeleton, group) in groups {
             for mut template in merge_alike(group) {
-                let place = self.kept.len();
+                let place = self.retained.len();
                 moved.extend(template.members.drain(..).map(|before| (before, place)));
                 alike.entry(skeleton).or_default().push(place);
-                self.kept.push(template);
+                self.retained.push(template);
             }
         }
         for place in self.by_text.values_mut() {
@@ -257,7 +259,7 @@ impl Templates {
     /// The patterns, the most frequent first.
     pub(crate) fn finish(mut self) -> Vec<Template> {
         self.merge();
-        let mut templates = self.kept;
+        let mut templates = self.retained;
         templates.sort_by_cached_key(|template| (std::cmp::Reverse(template.lines), template.first_line));
         templates
     }

@@ -198,7 +198,7 @@ struct Units {
     size: usize,
     character: fn(&[u8]) -> Option<char>,
     packed: Vec<u8>,
-    kept: usize,
+    retained: usize,
     is_first: bool,
     text: String,
     position: usize,
@@ -211,7 +211,7 @@ impl Units {
             size,
             character,
             packed: vec![0; 16 * 1024],
-            kept: 0,
+            retained: 0,
             is_first: size == 4,
             text: String::new(),
             position: 0,
@@ -222,8 +222,8 @@ impl Units {
         self.text.clear();
         self.position = 0;
         while self.text.is_empty() {
-            let count = self.raw.read(&mut self.packed[self.kept..])?;
-            let filled = self.kept + count;
+            let count = self.raw.read(&mut self.packed[self.retained..])?;
+            let filled = self.retained + count;
             // At the end an incomplete unit becomes a replacement character; before it waits for its rest.
             let whole = if count == 0 {
                 filled
@@ -237,7 +237,7 @@ impl Units {
                 }
             }
             self.packed.copy_within(whole..filled, 0);
-            self.kept = filled - whole;
+            self.retained = filled - whole;
             if count == 0 {
                 break;
             }

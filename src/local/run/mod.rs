@@ -101,11 +101,11 @@ pub async fn run(
         None => tempfile::tempdir(),
     };
     let disk = disk.map_err(LocalRunError::NoTemporaryFolder)?;
-    let written = disk.path().join("outputs");
-    std::fs::create_dir(&written).map_err(LocalRunError::NoTemporaryFolder)?;
+    let output_folder = disk.path().join("outputs");
+    std::fs::create_dir(&output_folder).map_err(LocalRunError::NoTemporaryFolder)?;
     let running = Running {
         finished,
-        written,
+        output_folder,
         run: &resolved,
         given: folder,
         secret_env: secret_env.collect(),
@@ -135,7 +135,7 @@ struct Running<'a> {
     run: &'a ResolvedRun,
     given: TempDir,
     /// The folder that the program writes to.
-    written: PathBuf,
+    output_folder: PathBuf,
     secret_env: BTreeMap<String, String>,
     doing: &'a (dyn Fn(&str) + Send + Sync),
 }
@@ -218,10 +218,10 @@ impl Running<'_> {
             checks: data.checks.to_vec(),
             severity: Severities::from(self.run.validation).outputs,
         };
-        let found = check(&self.written, &asked, data.client).await?;
+        let found = check(&self.output_folder, &asked, data.client).await?;
         let found = asked.outputs.iter().zip(found).collect();
         read.join(&self.run.outputs, found, |output, _| {
-            OutputPlace::Disk(self.written.join(&output.name))
+            OutputPlace::Disk(self.output_folder.join(&output.name))
         });
         Ok(())
     }
@@ -274,7 +274,7 @@ impl Running<'_> {
         loop {
             // The run's own retries count: those of the task were for its tests.
             let is_last = repeat >= self.run.sandbox.retries;
-            match sandbox.run_in(image, &job, &self.written).await {
+            match sandbox.run_in(image, &job, &self.output_folder).await {
                 Ok(report) if is_last || !may_be_repeated(&report) => return Ok(report),
                 Err(error) if is_last || error.category() != Category::Infrastructure => {
                     return Err(error.into());

@@ -190,7 +190,7 @@ impl<'a> Visitor<'a> for Words<'a> {
 struct Parts<'a> {
     by_name: BTreeMap<&'a str, Words<'a>>,
     /// What happens before and after every test.
-    around: Vec<&'a str>,
+    fixtures: Vec<&'a str>,
     /// Whether the program's names are all in sight, so that nothing can be said.
     everything: bool,
 }
@@ -199,7 +199,7 @@ impl<'a> Parts<'a> {
     fn of(module: &'a Module) -> Self {
         let mut parts = Self {
             by_name: BTreeMap::new(),
-            around: Vec::new(),
+            fixtures: Vec::new(),
             everything: false,
         };
         for stmt in module.body() {
@@ -255,15 +255,15 @@ impl<'a> Parts<'a> {
         let mut words = Words::default();
         words.visit_stmt_function(function);
         let name = function.name.as_str();
-        let is_around = name.to_lowercase().starts_with("setup");
+        let is_fixture = name.to_lowercase().starts_with("setup");
         let uses_itself = function.decorator_list.iter().any(|decorator| {
             decorator
                 .expression
                 .as_call_expr()
                 .is_some_and(|call| call.arguments.find_keyword("autouse").is_some())
         });
-        if is_around || uses_itself {
-            self.around.push(name);
+        if is_fixture || uses_itself {
+            self.fixtures.push(name);
         }
         let known = self.by_name.entry(name).or_default();
         known.program |= words.program;
@@ -292,7 +292,7 @@ impl<'a> Parts<'a> {
         let mut pending: Vec<&str> = start
             .names
             .into_iter()
-            .chain(self.around.iter().copied())
+            .chain(self.fixtures.iter().copied())
             .collect();
         let mut seen = BTreeSet::new();
         if start.program {

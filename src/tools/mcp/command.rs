@@ -35,13 +35,13 @@ const WORDS_DEADLINE: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug)]
 pub(crate) struct AllowedCommand {
     argv: Vec<String>,
-    told: OnStart,
+    on_start: OnStart,
 }
 
 impl AllowedCommand {
     /// For whoever has asked the user, and nobody else.
-    pub const fn by_the_user(argv: Vec<String>, told: OnStart) -> Self {
-        Self { argv, told }
+    pub const fn by_the_user(argv: Vec<String>, on_start: OnStart) -> Self {
+        Self { argv, on_start }
     }
 }
 
@@ -53,8 +53,8 @@ type Report = dyn Fn(&str, &str) + Send + Sync;
 pub(crate) struct OnStart(Arc<Report>);
 
 impl OnStart {
-    pub fn new(told: impl Fn(&str, &str) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(told))
+    pub fn new(on_start: impl Fn(&str, &str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(on_start))
     }
 }
 
@@ -75,7 +75,7 @@ impl fmt::Debug for OnStart {
 pub(super) struct Command {
     server: String,
     line: String,
-    told: OnStart,
+    on_start: OnStart,
     program: String,
     args: Vec<String>,
     env: Vec<(String, Secret)>,
@@ -103,7 +103,7 @@ impl Command {
         Ok(Self {
             server: name.to_owned(),
             line,
-            told: command.told,
+            on_start: command.on_start,
             program,
             args: argv.collect(),
             redactor: Redactor::new(values),
@@ -129,7 +129,7 @@ impl Command {
             .iter()
             .filter_map(|name| Some((*name, std::env::var_os(name)?)));
         let given = self.env.iter().map(|(name, value)| (name, value.expose()));
-        (self.told.0)(&self.server, &self.line);
+        (self.on_start.0)(&self.server, &self.line);
         let mut groups = groups();
         let mut child = tokio::process::Command::new(&self.program)
             .args(&self.args)

@@ -32,14 +32,14 @@ pub(super) fn reference<K: kube::Resource<DynamicType = ()>>(object: &K) -> Obje
 }
 
 /// Sends what comes in, until nobody is left who may hand anything in.
-pub(super) async fn send_all(client: Client, instance: String, mut letters: mpsc::Receiver<QueuedEvent>) {
-    while let Some(letter) = letters.recv().await {
+pub(super) async fn send_all(client: Client, instance: String, mut queue: mpsc::Receiver<QueuedEvent>) {
+    while let Some(queued) = queue.recv().await {
         // An Event is no state: nothing depends on it, and it is not sent again.
-        if let Err(error) = send(&client, &instance, &letter).await {
+        if let Err(error) = send(&client, &instance, &queued).await {
             tracing::warn!(
-                namespace = letter.about.namespace,
-                task = letter.about.name,
-                reason = letter.note.reason,
+                namespace = queued.about.namespace,
+                task = queued.about.name,
+                reason = queued.note.reason,
                 %error,
                 "an event could not be sent"
             );
@@ -47,16 +47,16 @@ pub(super) async fn send_all(client: Client, instance: String, mut letters: mpsc
     }
 }
 
-async fn send(client: &Client, instance: &str, letter: &QueuedEvent) -> Result<(), kube::Error> {
-    let namespace = letter.about.namespace.as_deref().unwrap_or("default");
+async fn send(client: &Client, instance: &str, queued: &QueuedEvent) -> Result<(), kube::Error> {
+    let namespace = queued.about.namespace.as_deref().unwrap_or("default");
     let events: Api<KubeEvent> = Api::namespaced(client.clone(), namespace);
-    let event = kube_event(letter, instance, Timestamp::now());
+    let event = kube_event(queued, instance, Timestamp::now());
     match events.create(&PostParams::default(), &event).await {
         // The name follows from what is said, so that the same is not sent twice after a restart either.
         Err(kube::Error::Api(status)) if status.is_already_exists() => {}
         other => return other.map(drop),
     }
-    if !letter.note.repeats {
+    if !queued.note.repeats {
         return Ok(());
     }
     let name = event.name_any();
@@ -70,8 +70,8 @@ async fn send(client: &Client, instance: &str, letter: &QueuedEvent) -> Result<(
     Ok(())
 }
 
-pub(super) fn kube_event(letter: &QueuedEvent, instance: &str, now: Timestamp) -> KubeEvent {
-    let QueuedEvent { about, note } = letter;
+pub(super) fn kube_event(queued: &QueuedEvent, instance: &str, now: Timestamp) -> KubeEvent {
+    let QueuedEvent { about, note } = queued;
     let task = about.name.as_deref().unwrap_or_default();
     let uid = about.uid.as_deref().unwrap_or_default();
     KubeEvent {

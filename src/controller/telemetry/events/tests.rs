@@ -18,9 +18,9 @@ fn task() -> CodeGenTask {
 }
 
 fn place() -> (Events, mpsc::Receiver<QueuedEvent>) {
-    let (letters, waiting) = mpsc::channel(4);
+    let (queue, waiting) = mpsc::channel(4);
     let metrics = Metrics::new();
-    (Events { letters, metrics }, waiting)
+    (Events { queue, metrics }, waiting)
 }
 
 fn received(waiting: &mut mpsc::Receiver<QueuedEvent>) -> Vec<(&'static str, String)> {

@@ -234,7 +234,7 @@ struct Facts<'a> {
     /// Whether an option has a name that cannot be seen.
     computes_options: bool,
     /// How often `add_argument` is named and not called there and then: `add = parser.add_argument`.
-    handed_on: i32,
+    passed_on: i32,
     /// Options whose `action` takes no value, and options with `type=bool`.
     flags: BTreeSet<String>,
     bool_types: BTreeSet<String>,
@@ -253,14 +253,14 @@ impl<'a> Facts<'a> {
                 .any(|import| import.module == "argparse"),
             options: BTreeSet::new(),
             computes_options: false,
-            handed_on: 0,
+            passed_on: 0,
             flags: BTreeSet::new(),
             bool_types: BTreeSet::new(),
             paths: BTreeSet::new(),
             destructive: Vec::new(),
         };
         facts.visit_body(module.body());
-        facts.computes_options |= facts.handed_on > 0;
+        facts.computes_options |= facts.passed_on > 0;
         facts
     }
 
@@ -396,10 +396,10 @@ impl<'a> Visitor<'a> for Facts<'a> {
             expr.as_attribute_expr()
                 .is_some_and(|attribute| attribute.attr.as_str() == "add_argument")
         };
-        self.handed_on += i32::from(adds(expr));
+        self.passed_on += i32::from(adds(expr));
         if let Expr::Call(call) = expr {
             if adds(&call.func) {
-                self.handed_on -= 1;
+                self.passed_on -= 1;
                 self.argument(call);
             }
             self.destruction(call);

@@ -17,7 +17,7 @@ pub(super) struct Splices<'a> {
     patch: &'a Module,
     /// Replaced ranges and their new text; empty ranges insert, in the order given.
     edits: Vec<(Range<usize>, String)>,
-    known_imports: BTreeSet<(u32, String, String, String)>,
+    imported: BTreeSet<(u32, String, String, String)>,
 }
 
 impl<'a> Splices<'a> {
@@ -26,7 +26,7 @@ impl<'a> Splices<'a> {
             module,
             patch,
             edits: Vec::new(),
-            known_imports: imports::imported(module.body()),
+            imported: imports::imported(module.body()),
         }
     }
 
@@ -134,10 +134,10 @@ impl<'a> Splices<'a> {
 
     /// Adds what is missing of an import.
     pub(super) fn import(&mut self, stmt: &Stmt) {
-        let Some(line) = imports::missing(stmt, &self.known_imports) else {
+        let Some(line) = imports::missing(stmt, &self.imported) else {
             return;
         };
-        self.known_imports
+        self.imported
             .extend(imports::imported(std::slice::from_ref(stmt)));
         let is_future = |stmt: &Stmt| {
             stmt.as_import_from_stmt()

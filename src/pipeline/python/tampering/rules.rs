@@ -19,7 +19,7 @@ pub(super) fn answers_blindly(name: &str, parameters: &ast::Parameters, body: Bo
     };
     let mut look = TamperingVisitor {
         operand: operand.name().as_str(),
-        looks: false,
+        reads_operand: false,
         answers: false,
         differs: name == "__ne__",
     };
@@ -30,7 +30,7 @@ pub(super) fn answers_blindly(name: &str, parameters: &ast::Parameters, body: Bo
             look.visit_expr(value);
         }
     }
-    look.answers && !look.looks
+    look.answers && !look.reads_operand
 }
 
 /// What a function does: statements, or the value of a lambda.
@@ -42,7 +42,7 @@ pub(super) enum Body<'a> {
 
 struct TamperingVisitor<'a> {
     operand: &'a str,
-    looks: bool,
+    reads_operand: bool,
     answers: bool,
     differs: bool,
 }
@@ -80,7 +80,7 @@ impl<'a> Visitor<'a> for TamperingVisitor<'_> {
                         .args
                         .get(1)
                         .is_some_and(|kind| is_name(kind, "object")) => {}
-            Expr::Name(name) => self.looks |= name.id.as_str() == self.operand,
+            Expr::Name(name) => self.reads_operand |= name.id.as_str() == self.operand,
             _ => visitor::walk_expr(self, expr),
         }
     }

@@ -32,7 +32,7 @@ type Entries = BTreeMap<String, Vec<u8>>;
 /// Where the keys are.
 pub struct Signing {
     secret: Option<(Client, String, String)>,
-    known: Mutex<Option<(Instant, Arc<SigningKeys>)>>,
+    cached: Mutex<Option<(Instant, Arc<SigningKeys>)>>,
 }
 
 impl Signing {
@@ -41,7 +41,7 @@ impl Signing {
     pub fn in_secret(client: Client, namespace: &str, name: &str) -> Self {
         Self {
             secret: Some((client, namespace.to_owned(), name.to_owned())),
-            known: Mutex::default(),
+            cached: Mutex::default(),
         }
     }
 
@@ -50,15 +50,15 @@ impl Signing {
     pub fn of_ones_own() -> Self {
         Self {
             secret: None,
-            known: Mutex::default(),
+            cached: Mutex::default(),
         }
     }
 
     /// The keys.
     pub(super) async fn keys(&self) -> Result<Arc<SigningKeys>, SandboxError> {
         // Held until the keys are read: passes that come at once ask the API server once.
-        let mut known = self.known.lock().await;
-        if let Some((since, keys)) = known.as_ref()
+        let mut cached = self.cached.lock().await;
+        if let Some((since, keys)) = cached.as_ref()
             && (self.secret.is_none() || since.elapsed() < KEYS_CACHED_FOR)
         {
             return Ok(Arc::clone(keys));
@@ -76,7 +76,7 @@ impl Signing {
             remedy: "correct it: what its keys signed is built anew where they are gone".to_owned(),
         })?;
         let keys = Arc::new(keys);
-        *known = Some((Instant::now(), Arc::clone(&keys)));
+        *cached = Some((Instant::now(), Arc::clone(&keys)));
         Ok(keys)
     }
 }

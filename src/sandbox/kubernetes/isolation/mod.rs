@@ -46,7 +46,8 @@ pub enum Verdict {
     /// The policies hold.
     Enforced {
         /// What was shown to be out of reach.
-        kept_from: Vec<String>,
+        #[serde(rename = "kept_from")]
+        blocked: Vec<String>,
         /// What did not answer the control either.
         unproved: Vec<String>,
     },
@@ -89,9 +90,9 @@ pub fn conclude(targets: &[Target], findings: &Findings) -> Verdict {
             return open("build", reached);
         }
     }
-    let kept_from = among(&findings.control.reached, &|_| true);
+    let blocked = among(&findings.control.reached, &|_| true);
     // The API server is there in every cluster: where even that does not answer, the network of the control was not working.
-    if !kept_from.iter().any(|name| name == API_SERVER) {
+    if !blocked.iter().any(|name| name == API_SERVER) {
         return Verdict::Unknown {
             why: format!(
                 "the {API_SERVER} did not answer the control, which no policy of ours restricts: silence proves nothing"
@@ -99,8 +100,8 @@ pub fn conclude(targets: &[Target], findings: &Findings) -> Verdict {
         };
     }
     let unproved = targets.iter().map(|target| target.name.clone());
-    let unproved = unproved.filter(|name| !kept_from.contains(name)).collect();
-    Verdict::Enforced { kept_from, unproved }
+    let unproved = unproved.filter(|name| !blocked.contains(name)).collect();
+    Verdict::Enforced { blocked, unproved }
 }
 
 /// The results for every pool of nodes.
@@ -150,11 +151,11 @@ impl Isolation {
     #[must_use]
     pub fn standing(&self, selector: &BTreeMap<String, String>) -> Standing {
         let pools = self.pools();
-        let mut kept_from = BTreeSet::new();
+        let mut blocked = BTreeSet::new();
         let mut awaited = None;
         for (pool, verdict) in pools.values().filter(|(pool, _)| may_land(selector, pool)) {
             match verdict {
-                Verdict::Enforced { kept_from: names, .. } => kept_from.extend(names.iter().cloned()),
+                Verdict::Enforced { blocked: names, .. } => blocked.extend(names.iter().cloned()),
                 // One pool on which the Pod may land and that is open is enough to refuse it.
                 Verdict::Open { policy, reached } => {
                     return Standing::Refuted(refuted(pool, policy, reached));
@@ -169,7 +170,7 @@ impl Isolation {
         }
         awaited.map_or_else(
             || {
-                let names: Vec<String> = kept_from.into_iter().collect();
+                let names: Vec<String> = blocked.into_iter().collect();
                 Standing::Verified(format!(
                     "a Pod under the same policy was kept from: {}",
                     names.join(", ")

@@ -41,7 +41,7 @@ fn selector_of(labels: &[(&str, &str)]) -> BTreeMap<String, String> {
 
 fn enforced() -> Verdict {
     Verdict::Enforced {
-        kept_from: names(&[API_SERVER]),
+        blocked: names(&[API_SERVER]),
         unproved: Vec::new(),
     }
 }
@@ -56,7 +56,7 @@ fn silence_where_the_control_was_answered_shows_that_the_policies_hold() {
     assert_eq!(
         conclude(&targets(), &findings),
         Verdict::Enforced {
-            kept_from: names(&[API_SERVER, "DNS", SIBLING]),
+            blocked: names(&[API_SERVER, "DNS", SIBLING]),
             unproved: names(&["metadata service"]),
         }
     );
@@ -139,4 +139,15 @@ fn a_pool_that_lets_a_canary_through_holds_those_that_may_land_there() {
         isolation.standing(&selector_of(&[("a", "2")])),
         Standing::Verified(_)
     ));
+}
+
+#[test]
+fn a_verdict_that_an_earlier_version_recorded_is_read() {
+    let recorded = serde_json::json!({"enforced": {"kept_from": ["API server"], "unproved": []}});
+    let verdict = Verdict::Enforced {
+        blocked: names(&["API server"]),
+        unproved: Vec::new(),
+    };
+    assert_eq!(serde_json::to_value(&verdict).unwrap(), recorded);
+    assert_eq!(serde_json::from_value::<Verdict>(recorded).unwrap(), verdict);
 }
