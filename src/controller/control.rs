@@ -221,7 +221,7 @@ pub async fn record_hold<P: Pass>(pass: &mut P, hold: &Hold) -> Result<Reconcile
     };
     let (object, shared) = (pass.object(), P::Of::shared(pass.context()));
     // Before the write, so that what a person changes meanwhile is not missed.
-    if hold.until == Until::Mended {
+    if hold.until == Until::Corrected {
         shared.wait_for_change(object, pass.refers_to());
     } else {
         let uid = object.meta().uid.as_deref().unwrap_or_default();

@@ -29,7 +29,7 @@ pub fn misconfigured(message: String) -> Blocked {
     Blocked(Hold {
         reason: reason::CONFIGURATION,
         message,
-        until: Until::Mended,
+        until: Until::Corrected,
     })
 }
 

@@ -239,7 +239,7 @@ fn what_holds(context: &Context, task: &Task, decision: &Decision) -> Option<Hol
         Standing::Refuted(message) => Some(Hold {
             reason: reason::ISOLATION_NOT_ENFORCED,
             message,
-            until: Until::Mended,
+            until: Until::Corrected,
         }),
         // Meanwhile everything that runs no code can be done.
         Standing::Awaited(message) => runs_code(decision).then(|| queued(message)),

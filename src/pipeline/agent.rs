@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 pub use cases::doubtful;
-pub use command::{AroundTests, Command, Judged, Then};
+pub use command::{BesideTests, Command, Judged, Then};
 pub use conversation::conversation;
 pub use policy::CommandPolicy;
 pub use session::{MAX_DENIALS, MAX_REPEATS, Pending, Proceeded, Session};

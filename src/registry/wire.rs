@@ -52,7 +52,7 @@ pub(super) struct Wire {
     /// To the registry that is named.
     own: Client,
     /// To where it sends.
-    elsewhere: OnceLock<Result<Client, String>>,
+    restricted: OnceLock<Result<Client, String>>,
     certificates: Vec<Certificate>,
     proxies: Proxies,
     gate: EgressGate,
@@ -92,7 +92,7 @@ impl Wire {
         Ok(Self {
             own: with_settings(own, &certificates).build().map_err(setup)?,
             // Made when a registry first sends to another address: most never do.
-            elsewhere: OnceLock::new(),
+            restricted: OnceLock::new(),
             gate: EgressGate::through(&access.proxies, allowed, access.closed.clone()),
             certificates,
             proxies: access.proxies.clone(),
@@ -187,7 +187,7 @@ impl Wire {
     /// The client for addresses that only the registry names: it may reach fewer of them.
     fn restricted_client(&self, url: &Url) -> Result<&Client, Failure> {
         self.gate.check_url(url).map_err(|refused| sent(&refused))?;
-        let made = self.elsewhere.get_or_init(|| {
+        let made = self.restricted.get_or_init(|| {
             let builder = self.proxies.install(self.gate.client_builder());
             let builder = builder.map_err(|error| error.to_string())?;
             let client = with_settings(builder, &self.certificates).build();

@@ -171,7 +171,7 @@ async fn an_event_is_taken_by_the_api_server_and_the_same_again_is_counted() {
         let hold = Hold {
             reason: "Configuration",
             message: long,
-            until: Until::Mended,
+            until: Until::Corrected,
         };
         events.held(&task, &hold);
         events.held(&task, &hold);

@@ -59,7 +59,7 @@ async fn what_a_task_waits_for_brings_it_on_when_it_is_there_or_changes() {
         space.kubectl(&["label", "secret", "late", "codegen-operator.dev/use=registry"]);
         let not_right = stalls_over(".dockerconfigjson");
         space.until(task, "stalled over its content", AT_ONCE, not_right).await;
-        // Mended.
+        // Corrected.
         space.kubectl(&["delete", "secret", "late"]);
         space.copy_secret_as("registry", "late").await;
         space

@@ -96,8 +96,8 @@ fn holds() -> Vec<(Hold, (&'static str, &'static str))> {
     };
     vec![
         (hold(reason::QUEUED, Until::Room), PROGRESSING),
-        (hold(reason::CONFIGURATION, Until::Mended), DEGRADED),
-        (hold(reason::ISOLATION_NOT_ENFORCED, Until::Mended), DEGRADED),
+        (hold(reason::CONFIGURATION, Until::Corrected), DEGRADED),
+        (hold(reason::ISOLATION_NOT_ENFORCED, Until::Corrected), DEGRADED),
         (hold(reason::SUSPENDED, Until::Resumed), SUSPENDED),
     ]
 }
@@ -230,17 +230,17 @@ fn run_cases() -> Vec<Case> {
     for (reason, until, health) in [
         (reason::QUEUED, Until::Room, PROGRESSING),
         (reason::INFRASTRUCTURE, Until::Room, PROGRESSING),
-        (reason::CONFIGURATION, Until::Mended, DEGRADED),
-        (reason::ISOLATION_NOT_ENFORCED, Until::Mended, DEGRADED),
+        (reason::CONFIGURATION, Until::Corrected, DEGRADED),
+        (reason::ISOLATION_NOT_ENFORCED, Until::Corrected, DEGRADED),
         (run_reason::READING_INPUTS, Until::Room, PROGRESSING),
         (run_reason::READING_OUTPUTS, Until::Room, PROGRESSING),
         (run_reason::AWAITING_TASK, Until::Room, PROGRESSING),
         (run_reason::AWAITING_RUN, Until::Room, PROGRESSING),
-        (run_reason::TASK_NOT_FOUND, Until::Mended, DEGRADED),
-        (run_reason::TASK_NOT_SUCCEEDED, Until::Mended, DEGRADED),
-        (run_reason::INVALID_INPUTS, Until::Mended, DEGRADED),
-        (run_reason::IMAGE_GONE, Until::Mended, DEGRADED),
-        (run_reason::NO_PROGRAM, Until::Mended, DEGRADED),
+        (run_reason::TASK_NOT_FOUND, Until::Corrected, DEGRADED),
+        (run_reason::TASK_NOT_SUCCEEDED, Until::Corrected, DEGRADED),
+        (run_reason::INVALID_INPUTS, Until::Corrected, DEGRADED),
+        (run_reason::IMAGE_GONE, Until::Corrected, DEGRADED),
+        (run_reason::NO_PROGRAM, Until::Corrected, DEGRADED),
     ] {
         cases.push((Some(held(reason, until)), health));
     }

@@ -10,7 +10,7 @@ pub(super) fn refused(message: String) -> Blocked {
     Blocked(Hold {
         reason: code_mode_reason::TOOLS_REFUSED,
         message,
-        until: Until::Mended,
+        until: Until::Corrected,
     })
 }
 

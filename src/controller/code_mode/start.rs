@@ -31,7 +31,7 @@ pub async fn agent_of(context: &Context, run: &CodeModeRun) -> Result<CodeModeAg
                 "spec.agentRef refers to the CodeModeAgent {namespace}/{name}, which is not there: create it, and the run goes on by \
                  itself"
             ),
-            until: Until::Mended,
+            until: Until::Corrected,
         })
     })
 }
@@ -78,7 +78,7 @@ async fn earlier_conversation(
                     "spec.continues refers to the CodeModeRun {namespace}/{name}, which has failed, so that there is no answer to go on \
                      from: make another run"
                 ),
-                until: Until::Mended,
+                until: Until::Corrected,
             })
             .into());
         }

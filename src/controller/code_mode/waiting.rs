@@ -24,7 +24,7 @@ pub fn stalled(named: impl Fn(&str) -> Option<Arc<CodeGenRun>>, calls: &[Pending
                 "call {} of `{}` waits for the run {}, which waits itself: {why}",
                 call.number, call.tool, call.run
             ),
-            until: Until::Mended,
+            until: Until::Corrected,
         })
     })
 }

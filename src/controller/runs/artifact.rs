@@ -211,7 +211,7 @@ impl RunPass<'_> {
             let hold = Hold {
                 reason,
                 message,
-                until: Until::Mended,
+                until: Until::Corrected,
             };
             self.context.events.run_held(&self.object, &hold);
         }

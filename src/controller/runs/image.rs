@@ -144,7 +144,7 @@ fn stalled(reason: &'static str, message: String) -> Blocked {
     Blocked(Hold {
         reason,
         message,
-        until: Until::Mended,
+        until: Until::Corrected,
     })
 }
 

@@ -42,7 +42,7 @@ pub async fn task_of(context: &Context, object: &CodeGenRun, name: &str) -> Resu
                 "spec.taskRef refers to the CodeGenTask {namespace}/{name}, which is not there: create it, and the run goes on by \
                  itself; or make another run with the right name"
             ),
-            until: Until::Mended,
+            until: Until::Corrected,
         }));
     };
     match unfinished(&task) {
@@ -73,7 +73,7 @@ pub fn unfinished(task: &CodeGenTask) -> Option<Hold> {
                     "the {name} has failed ({reason}), so there is no program to run: change the task, and the run goes on by itself \
                      when that has succeeded"
                 ),
-                until: Until::Mended,
+                until: Until::Corrected,
             })
         }
         _ => Some(Hold {
@@ -176,7 +176,7 @@ mod tests {
     #[rstest]
     #[case::new(json!({}), Some(("AwaitingTask", Until::Room)))]
     #[case::works(json!({"stage": "Planning", "observedGeneration": 1}), Some(("AwaitingTask", Until::Room)))]
-    #[case::failed(json!({"stage": "Failed", "observedGeneration": 1}), Some(("TaskNotSucceeded", Until::Mended)))]
+    #[case::failed(json!({"stage": "Failed", "observedGeneration": 1}), Some(("TaskNotSucceeded", Until::Corrected)))]
     #[case::goes_on(json!({"stage": "Failed", "observedGeneration": 0}), Some(("AwaitingTask", Until::Room)))]
     #[case::changed(json!({"stage": "Succeeded", "observedGeneration": 0, "result": "r"}), Some(("AwaitingTask", Until::Room)))]
     #[case::succeeded(json!({"stage": "Succeeded", "observedGeneration": 1, "result": "r"}), None)]

@@ -40,7 +40,7 @@ pub fn invalid(message: String) -> Blocked {
     Blocked(Hold {
         reason: run_reason::INVALID_INPUTS,
         message,
-        until: Until::Mended,
+        until: Until::Corrected,
     })
 }
 

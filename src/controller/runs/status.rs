@@ -261,7 +261,7 @@ mod tests {
         let hold = Hold {
             reason: run_reason::TASK_NOT_FOUND,
             message: "create it".to_owned(),
-            until: Until::Mended,
+            until: Until::Corrected,
         };
         let status = WRITER.held(CodeGenRunStatus::default(), &hold);
         assert_eq!(status.stage.as_deref(), Some("Pending"));

@@ -243,7 +243,7 @@ impl RunPass<'_> {
                          another run"
                     )
                 },
-                until: Until::Mended,
+                until: Until::Corrected,
             })
             .into()),
             // The program can end the harness, so that must not be tried for ever.

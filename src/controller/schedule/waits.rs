@@ -135,7 +135,7 @@ impl<K: Resource<DynamicType = ()>> Default for Waits<K> {
             state: Mutex::new(State {
                 waiting: HashMap::new(),
                 objects: BTreeMap::new(),
-                mended: HashSet::new(),
+                changed: HashSet::new(),
             }),
             added: Notify::new(),
         }
@@ -148,7 +148,7 @@ struct State<K: Resource<DynamicType = ()>> {
     waiting: HashMap<String, (ObjectRef<K>, BTreeSet<PolledObject>)>,
     objects: BTreeMap<PolledObject, Object>,
     /// Uids of those for which something has changed since their last pass.
-    mended: HashSet<String>,
+    changed: HashSet<String>,
 }
 
 /// An object that somebody waits for.
@@ -200,7 +200,7 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
     /// It waits no more.
     pub fn stop(&self, uid: &str) {
         let mut state = self.state();
-        state.mended.remove(uid);
+        state.changed.remove(uid);
         state.stop(uid);
     }
 
@@ -211,7 +211,7 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
 
     /// Whether something has changed that it waited for; true once.
     pub fn take_woken(&self, uid: &str) -> bool {
-        self.state().mended.remove(uid)
+        self.state().changed.remove(uid)
     }
 
     /// Whether it waits for anything.
@@ -245,7 +245,7 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
         let of = |uid| state.waiting.get(uid).map(|(who, _)| who.clone());
         let who = woken.iter().filter_map(of).collect();
         // `take_woken` shows the pass that it may retry at once.
-        state.mended.extend(woken);
+        state.changed.extend(woken);
         who
     }
 

@@ -71,7 +71,7 @@ impl Events {
     /// The task is held; one Event for each cause.
     pub fn held(&self, object: &CodeGenTask, hold: &Hold) {
         let is_warning = match hold.until {
-            Until::Mended => true,
+            Until::Corrected => true,
             Until::Room => hold.reason != reason::QUEUED,
             Until::Resumed => false,
         };
@@ -140,7 +140,7 @@ impl Events {
             message = hold.message,
             "the run waits"
         );
-        self.enqueue(reference(run), waiting(hold, hold.until == Until::Mended));
+        self.enqueue(reference(run), waiting(hold, hold.until == Until::Corrected));
     }
 
     /// The run has ended, as its status says.

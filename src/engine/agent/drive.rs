@@ -103,9 +103,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                         Tests::Failed(failed) => {
                             report(&failed, session, &mut step);
                             if is_claim {
-                                Answer::Note(missing(&failed.told))
+                                Answer::Note(missing(&failed.message))
                             } else {
-                                Answer::Tests(Err(failed.told))
+                                Answer::Tests(Err(failed.message))
                             }
                         }
                     }
@@ -178,7 +178,7 @@ fn of_verdict(verdict: &Verdict, session: &Session, agent: &AgentProgress) -> Te
         return Tests::Doubtful(cases);
     }
     Tests::Failed(Failed {
-        told: with_notes(told, session),
+        message: with_notes(told, session),
         is_refused: false,
         cases: reported_cases(verdict),
     })
@@ -204,7 +204,7 @@ enum Tests {
 
 /// Why tests did not pass.
 struct Failed {
-    told: String,
+    message: String,
     /// Whether nothing ran.
     is_refused: bool,
     /// Cases that it is told of.
@@ -215,7 +215,7 @@ impl Failed {
     /// Nothing ran.
     const fn of(why: String) -> Self {
         Self {
-            told: why,
+            message: why,
             is_refused: true,
             cases: Vec::new(),
         }
@@ -226,7 +226,7 @@ fn report(failed: &Failed, session: &mut Session, step: &mut Step) {
     session.report_cases(&failed.cases);
     step.reported_cases.extend(failed.cases.iter().cloned());
     step.not_tested = if failed.is_refused {
-        failed.told.clone()
+        failed.message.clone()
     } else {
         String::new()
     };

@@ -10,14 +10,14 @@ pub enum Judged {
     /// It runs in the sandbox, as it was read.
     Safe(Value),
     /// It asks for the task's own tests.
-    Tests(AroundTests),
+    Tests(BesideTests),
     /// It is turned away, for this reason.
     Denied(String),
 }
 
 /// What runs in the sandbox before and after tests.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct AroundTests {
+pub struct BesideTests {
     /// Before them; where it fails, they do not run.
     pub before: Option<Value>,
     /// After them, where they passed.
@@ -26,7 +26,7 @@ pub struct AroundTests {
     pub failed: Option<Value>,
 }
 
-impl AroundTests {
+impl BesideTests {
     /// What comes after these parts of a call, which are over.
     #[must_use]
     pub fn part_after(self, earlier: Option<&CallResult>) -> Part {

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::json;
 
-use super::command::{AroundTests, Judged};
+use super::command::{BesideTests, Judged};
 use crate::command_policy::{Class, Rules, Script, judge};
 
 /// The rules that come with the operator; a test loads them.
@@ -39,7 +39,7 @@ impl CommandPolicy {
         let value = |script: Script| json!(script);
         match (judgement.class, judgement.parsed) {
             (Class::Safe, Some(script)) => Judged::Safe(value(script)),
-            (Class::Intercepted, _) => Judged::Tests(AroundTests {
+            (Class::Intercepted, _) => Judged::Tests(BesideTests {
                 before: judgement.before.map(value),
                 passed: judgement.after.passed.map(value),
                 failed: judgement.after.failed.map(value),

@@ -254,9 +254,9 @@ impl Session {
         INTERCEPTED.clone_into(&mut result.class);
         let call = self.open.as_ref().and_then(Turn::next_call);
         if let Some(Ok(ToolUse::Bash(bash))) = call.map(ToolUse::of)
-            && let Judged::Tests(around) = judge(&bash.command)
+            && let Judged::Tests(beside) = judge(&bash.command)
         {
-            result.is_partial = matches!(around.part_after(Some(&result)), Part::Command(..));
+            result.is_partial = matches!(beside.part_after(Some(&result)), Part::Command(..));
         }
         self.answer(result)
     }
@@ -332,7 +332,7 @@ impl Session {
                 _ if is_cut => CallResult::at_once(&name, Err(CUT.to_owned()), now),
                 Err(why) => CallResult::at_once(&name, Err(why), now),
                 Ok(ToolUse::Bash(bash)) => match judge(&bash.command) {
-                    Judged::Tests(around) => match around.part_after(turn.earlier.as_ref()) {
+                    Judged::Tests(beside) => match beside.part_after(turn.earlier.as_ref()) {
                         Part::Tests => {
                             let pending = Pending::Tests;
                             return Proceeded { results, pending };
@@ -380,7 +380,7 @@ impl Session {
             };
             let (script, then) = match judge(&command) {
                 Judged::Safe(script) => (script, Then::Nothing),
-                Judged::Tests(around) => match around.part_after(earlier.take()) {
+                Judged::Tests(beside) => match beside.part_after(earlier.take()) {
                     Part::Command(script, then) => (script, then),
                     Part::Tests | Part::Over => break,
                 },

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::command::{AroundTests, Command, Judged, Then};
+use super::command::{BesideTests, Command, Judged, Then};
 use super::conversation::{conversation, cut};
 use super::session::{Pending, Session};
 use super::step::Step;
@@ -20,13 +20,13 @@ use crate::pipeline::sandbox::CommandsPhase;
 /// A policy of two commands.
 fn judge(command: &str) -> Judged {
     match command {
-        "pytest" => Judged::Tests(AroundTests::default()),
-        "make && pytest && run; ls" => Judged::Tests(AroundTests {
+        "pytest" => Judged::Tests(BesideTests::default()),
+        "make && pytest && run; ls" => Judged::Tests(BesideTests {
             before: Some("make".into()),
             passed: Some("run; ls".into()),
             failed: Some("ls".into()),
         }),
-        "make && pytest && run" => Judged::Tests(AroundTests {
+        "make && pytest && run" => Judged::Tests(BesideTests {
             before: Some("make".into()),
             passed: Some("run".into()),
             failed: None,

@@ -225,7 +225,7 @@ mod tests {
         let hold = Hold {
             reason: code_mode_reason::TOOLS_REFUSED,
             message: "tool `x`: the server says \u{9b}2J".to_owned(),
-            until: Until::Mended,
+            until: Until::Corrected,
         };
         let refused = unresolved(CodeModeAgentStatus::default(), &hold, None, at(0));
         assert_eq!(
@@ -247,7 +247,7 @@ mod tests {
         let hold = Hold {
             reason: code_mode_reason::TOOLS_AWAITED,
             message: "the task is not there".to_owned(),
-            until: Until::Mended,
+            until: Until::Corrected,
         };
         let waits = unresolved(ready, &hold, Some(2), at(5));
         assert_eq!(waits.tools.len(), 1);

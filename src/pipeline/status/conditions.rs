@@ -28,7 +28,7 @@ impl From<Until> for Kind {
     fn from(until: Until) -> Self {
         match until {
             Until::Room => Self::Working,
-            Until::Mended => Self::WaitingForPerson,
+            Until::Corrected => Self::WaitingForPerson,
             Until::Resumed => Self::Suspended,
         }
     }

@@ -31,7 +31,7 @@ pub enum Until {
     /// It ends by itself.
     Room,
     /// A person must change something that is wrong.
-    Mended,
+    Corrected,
     /// A person who wanted it so.
     Resumed,
 }

@@ -128,7 +128,7 @@ fn a_transition_time_moves_only_when_the_status_of_its_condition_does() {
 
 #[rstest]
 #[case::queued(Until::Room, ["False", "Unknown", "True", "False"])]
-#[case::misconfigured(Until::Mended, ["False", "Unknown", "False", "True"])]
+#[case::misconfigured(Until::Corrected, ["False", "Unknown", "False", "True"])]
 #[case::suspended(Until::Resumed, ["False", "Unknown", "False", "False"])]
 fn what_holds_a_task_stands_in_its_conditions(#[case] until: Until, #[case] expected: [&str; 4]) {
     let hold = Hold {
@@ -164,7 +164,7 @@ fn a_task_that_is_held_for_want_of_isolation_says_no_more_that_it_was_seen() {
     let hold = |reason| Hold {
         reason,
         message: "reached API server".into(),
-        until: Until::Mended,
+        until: Until::Corrected,
     };
     let other = held(shown.clone(), Some(1), &hold(reason::CONFIGURATION), at(9));
     assert_eq!(condition(&other, ISOLATION_VERIFIED), "True");

@@ -147,8 +147,8 @@ fn on_hold(reason: &'static str, until: Until, message: &str) -> CodeGenTaskStat
 }
 
 #[rstest]
-#[case(reason::ISOLATION_NOT_ENFORCED, Until::Mended)]
-#[case(reason::CONFIGURATION, Until::Mended)]
+#[case(reason::ISOLATION_NOT_ENFORCED, Until::Corrected)]
+#[case(reason::CONFIGURATION, Until::Corrected)]
 #[case(reason::QUEUED, Until::Room)]
 #[case(reason::SUSPENDED, Until::Resumed)]
 fn whatever_holds_a_task_is_shown_as_what_it_waits_for(#[case] reason: &'static str, #[case] until: Until) {
@@ -161,7 +161,7 @@ fn whatever_holds_a_task_is_shown_as_what_it_waits_for(#[case] reason: &'static 
 fn a_task_that_has_failed_waits_for_nothing() {
     let failed = CodeGenTaskStatus {
         stage: Some("Failed".to_owned()),
-        ..on_hold(reason::NO_PROGRESS, Until::Mended, "it goes in circles")
+        ..on_hold(reason::NO_PROGRESS, Until::Corrected, "it goes in circles")
     };
     assert!(is_stalled(&failed.conditions));
     assert_eq!(text(&news(&status("Planning", 0), &failed)), "");
@@ -169,7 +169,7 @@ fn a_task_that_has_failed_waits_for_nothing() {
 
 #[test]
 fn what_a_task_waits_for_is_printed_once_and_again_when_it_changes() {
-    let waiting = |message: &str| on_hold(reason::CONFIGURATION, Until::Mended, message);
+    let waiting = |message: &str| on_hold(reason::CONFIGURATION, Until::Corrected, message);
     let told = news(&status("Planning", 0), &waiting("no Secret openai"));
     assert_eq!(text(&told), "! waiting       no Secret openai\n");
     assert_eq!(

@@ -19,7 +19,7 @@ impl Events {
             message = hold.message,
             "the agent is not ready"
         );
-        self.enqueue(reference(agent), waiting(hold, hold.until == Until::Mended));
+        self.enqueue(reference(agent), waiting(hold, hold.until == Until::Corrected));
     }
 
     /// The question is held; one Event for each cause.
@@ -31,7 +31,7 @@ impl Events {
             message = hold.message,
             "the question waits"
         );
-        self.enqueue(reference(run), waiting(hold, hold.until == Until::Mended));
+        self.enqueue(reference(run), waiting(hold, hold.until == Until::Corrected));
     }
 
     /// A program was refused, or failed.

@@ -133,7 +133,7 @@ fn queueing_and_suspension_are_no_warnings_and_misconfiguration_is() {
     let holds = [
         (reason::QUEUED, Until::Room, false),
         (reason::SUSPENDED, Until::Resumed, false),
-        (reason::CONFIGURATION, Until::Mended, true),
+        (reason::CONFIGURATION, Until::Corrected, true),
         (reason::INFRASTRUCTURE, Until::Room, true),
     ];
     for (reason, until, is_warning) in holds {
