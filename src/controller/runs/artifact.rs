@@ -30,6 +30,7 @@ use crate::pipeline::run::artifact::{KEY, KIND, RUN, TASK, annotations, media_ty
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until};
 use crate::registry::{Artifact, ArtifactFile, FileContent};
+use crate::sandbox::SandboxError;
 use crate::sandbox::kubernetes::{Destination, push_artifact};
 
 /// The field that names the credentials.
@@ -135,18 +136,21 @@ impl RunPass<'_> {
         let registries = (&self.context.settings.registries, &self.context.registries);
         match push_artifact(self.context.client.clone(), registries, destination, artifact).await {
             Ok(digest) => self.pushed(wanted, &reference, &digest).await,
-            Err(error) => {
-                let delay = match error.category() {
-                    Category::Configuration => Delay::Person,
-                    Category::Infrastructure => Delay::Registry,
-                };
-                let followed = self.delayed(destination, delay, &with_causes(&error)).await?;
-                if let FollowUp::Again(pause) = followed {
-                    self.context.runs.push_after(&self.object, pause);
-                }
-                Ok(followed)
-            }
+            Err(error) => self.refused(destination, &error).await,
         }
+    }
+
+    /// A registry that was asked from here did not take the outputs: it is left alone for the pause, whatever else happens to the run.
+    pub(super) async fn refused(&mut self, destination: Destination<'_>, error: &SandboxError) -> Followed {
+        let delay = match error.category() {
+            Category::Configuration => Delay::Person,
+            Category::Infrastructure => Delay::Registry,
+        };
+        let followed = self.delayed(destination, delay, &with_causes(error)).await?;
+        if let FollowUp::Again(pause) = followed {
+            self.context.runs.push_after(&self.object, pause);
+        }
+        Ok(followed)
     }
 
     /// Says what is in the way, and when it is tried again.

@@ -35,6 +35,8 @@ enum Found {
     Progress(Progressing<PushReport>),
     /// Something is in its way.
     Delayed(Delay, String),
+    /// The registry takes nothing.
+    Refused(SandboxError),
 }
 
 impl RunPass<'_> {
@@ -93,6 +95,7 @@ impl RunPass<'_> {
         let (pod, found) = progress(&sandbox, &request, destination, inspection).await;
         match found {
             Found::Delayed(delay, why) => self.delayed(destination, delay, &why).await,
+            Found::Refused(error) => self.refused(destination, &error).await,
             Found::Progress(Progressing::Queued(why)) => self.delayed(destination, Delay::Room, &why).await,
             Found::Progress(Progressing::Pending) => {
                 let message = format!(
@@ -211,11 +214,7 @@ async fn progress(
             let owner = (RUN, request.owner.as_str());
             let client = sandbox.client.clone();
             if let Err(error) = check_destination(client, registries, destination, owner).await {
-                let delay = match error.category() {
-                    Category::Configuration => Delay::Person,
-                    Category::Infrastructure => Delay::Registry,
-                };
-                return (pod, Found::Delayed(delay, with_causes(&error)));
+                return (pod, Found::Refused(error));
             }
             Box::pin(pusher.start()).await
         }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kube::ResourceExt as _;
 use kube::runtime::controller::Action;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -426,6 +427,14 @@ async fn a_registry_that_refuses_costs_no_pod() {
         "its time is over, and it stays"
     );
     world.registry.refuses(false);
+    world.reconcile::<CodeGenRun>("count").await;
+    assert_eq!(
+        times(&world, "create Pod"),
+        0,
+        "the registry is left alone for now"
+    );
+    let uid = world.cached::<CodeGenRun>("count").uid().unwrap();
+    world.context.runs.push_is_over(&uid);
     world.settle::<CodeGenRun>("count").await;
     assert_eq!(
         world.server.all("codegenruns").len(),
@@ -452,6 +461,7 @@ async fn a_secret_that_is_not_there_is_named_and_mounted_when_it_is() {
         "metadata": {"name": "registry", "labels": {"codegen-operator.dev/use": "registry"}},
         "data": {".dockerconfigjson": "e30="},
     }));
+    world.poll().await;
     world.reconcile::<CodeGenRun>("count").await;
     let pods = world.server.of_component("pods", "push");
     let volumes = pods[0]["spec"]["volumes"].as_array().unwrap();
