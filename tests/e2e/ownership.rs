@@ -188,6 +188,8 @@ async fn no_container_joins_a_sandbox() {
         }
         let join = |who: &str, pod: &str| {
             let mut found: Value = serde_json::from_str(&space.kubectl(&["get", "pod", pod, "--output=json"])).unwrap();
+            // The scheduler writes that no node fits meanwhile.
+            found["metadata"].as_object_mut().unwrap().remove("resourceVersion");
             found["spec"]["ephemeralContainers"] = json!([{
                 "name": "debugger", "image": "registry.example.com/nothing:1", "terminationMessagePolicy": "File",
                 "imagePullPolicy": "IfNotPresent",
