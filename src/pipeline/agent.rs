@@ -13,6 +13,7 @@ mod session;
 mod step;
 mod test_result;
 mod tools;
+mod turn;
 mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet};

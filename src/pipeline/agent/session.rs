@@ -13,8 +13,9 @@ use super::conversation::cut;
 use super::room::room;
 use super::step::{CallResult, CommandRun, EarlyEnd, INTERCEPTED, NO_OUTPUT, Step};
 use super::tools::{Bash, Files, ToolUse};
+use super::turn::{Repeated, Turn};
 use super::workspace::{PACKAGES, SOLUTION, Workspace};
-use crate::pipeline::call::{FinishReason, Reply};
+use crate::pipeline::call::Reply;
 use crate::pipeline::conversation::{Exchange, ToolCall, ToolResult};
 use crate::pipeline::digest::sha256_hex_of_parts;
 
@@ -80,68 +81,6 @@ pub struct Session {
     reported_cases: BTreeSet<String>,
     /// Bytes of all results.
     recorded: usize,
-}
-
-/// What comes again where an agent gets nowhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Repeated {
-    Call,
-    Claim,
-    Cut,
-    Refusal,
-}
-
-/// The present turn.
-#[derive(Clone, Debug)]
-struct Turn {
-    number: u32,
-    sequence: u32,
-    reply: Reply,
-    results: Vec<CallResult>,
-    /// What the parts of the next call that are over came to together, where it asks for tests.
-    earlier: Option<CallResult>,
-    note: String,
-}
-
-impl Turn {
-    fn next_call(&self) -> Option<&ToolCall> {
-        self.reply.calls.get(self.results.len())
-    }
-
-    /// Whether its next call may lack its end.
-    fn is_cut(&self, index: usize) -> bool {
-        self.reply.finish == FinishReason::Length && index + 1 == self.reply.calls.len()
-    }
-
-    /// What an agent is told whose reply ended before it said what is to be done.
-    fn unfinished(&self) -> Option<String> {
-        if !self.reply.calls.is_empty() {
-            return None;
-        }
-        let why = match &self.reply.finish {
-            FinishReason::Length => "it met the limit of output tokens. Say less at a time".to_owned(),
-            FinishReason::Refused => {
-                "it was refused. If a part of the task stands against it, do the rest".to_owned()
-            }
-            FinishReason::Other(name) if is_pause(name) => format!("the provider ended it ({name})"),
-            FinishReason::Complete | FinishReason::Other(_) => return None,
-        };
-        Some(format!(
-            "Your reply ended before it called a tool: {why}.\nGo on with the tools; when everything has passed, say so without calling one."
-        ))
-    }
-
-    const fn repeated(&self) -> Repeated {
-        match self.reply.finish {
-            FinishReason::Length => Repeated::Cut,
-            FinishReason::Refused => Repeated::Refusal,
-            FinishReason::Complete | FinishReason::Other(_) => Repeated::Claim,
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        self.next_call().is_none() && (!self.reply.calls.is_empty() || !self.note.is_empty())
-    }
 }
 
 impl Session {
@@ -499,11 +438,6 @@ fn on(files: &mut Files, tool: &ToolUse) -> Option<Result<String, String>> {
         ToolUse::Edit(asked) => Some(files.edit(asked)),
         ToolUse::Bash(_) => None,
     }
-}
-
-/// Whether a provider says by this that the model has not said everything, or not so that it can be read.
-fn is_pause(name: &str) -> bool {
-    name == "pause_turn" || name.to_lowercase().contains("malformed")
 }
 
 /// What a tool is called with, in a line.

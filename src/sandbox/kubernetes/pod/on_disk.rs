@@ -6,6 +6,7 @@
 use serde::Deserialize;
 
 use super::execution::Check;
+use super::operator::explained;
 use super::spec::CHECKER;
 use super::volumes::OUTPUTS_CHECKED;
 use super::{Pods, Reported, execution_of, named, network, start_harness};
@@ -97,16 +98,4 @@ fn request(asked: &OutputsAsked) -> Vec<u8> {
     });
     // Plain data with string keys: writing it to memory cannot fail.
     serde_json::to_vec(&request).unwrap_or_default()
-}
-
-/// The environment of the task is there; it is the operator's own image that is not.
-fn explained(error: SandboxError) -> SandboxError {
-    match error {
-        SandboxError::EnvironmentMissing(image) => SandboxError::Refused {
-            object: format!("image {image}"),
-            reason: "the registry does not have it".to_owned(),
-            remedy: "correct the operator's setting operatorImage".to_owned(),
-        },
-        other => other,
-    }
 }

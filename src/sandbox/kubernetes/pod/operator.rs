@@ -161,8 +161,8 @@ impl<'a> OperatorPod<'a> {
     }
 }
 
-/// The image is none that a task names.
-fn explained(error: SandboxError) -> SandboxError {
+/// The image that is not there is the operator's own, and none that a task names.
+pub(super) fn explained(error: SandboxError) -> SandboxError {
     match error {
         SandboxError::EnvironmentMissing(image) => SandboxError::Refused {
             object: format!("image {image}"),
