@@ -7,17 +7,20 @@ use std::collections::BTreeSet;
 use rstest::rstest;
 use serde_json::{Map, Value, json};
 
-use crate::arguments::bind;
+use crate::arguments::{bind, check};
+use crate::finite::finite;
 use crate::prompt::{self, Failure, Message, Persona, Role, ShownLimits};
 use crate::reply::{NoProgram, program_of};
-use crate::signature::{Effect, Tool, Toolbox, ToolboxError};
+use crate::signature::{Effect, Tool, Toolbox, ToolboxError, check_schemas};
 
+/// A tool as it is listed: without references.
 fn tool(name: &str, parameters: Value, result: Option<Value>) -> Tool {
+    let plain = |schema: Value| finite(&schema).map_or(schema, |plain| plain.schema);
     Tool {
         name: name.to_owned(),
         description: String::new(),
-        parameters,
-        result,
+        parameters: plain(parameters),
+        result: result.map(plain),
         effect: Effect::ReadOnly,
         is_loosened: false,
     }
@@ -163,10 +166,12 @@ fn bound(positional: &Value, keyword: &Value) -> Result<Value, String> {
     let signature = rate().signatures.remove(0);
     let positional = positional.as_array().cloned().unwrap();
     let keyword = keyword.as_object().cloned().unwrap();
-    let bound = bind(&signature, positional, keyword);
-    bound
-        .map(Value::Object)
-        .map_err(|error| format!("{}: {error}", error.kind()))
+    let bound = bind(&signature, positional, keyword).map(Value::Object);
+    let checked = bound.and_then(|arguments| {
+        check("rate", &signature.tool.parameters, &arguments)?;
+        Ok(arguments)
+    });
+    checked.map_err(|error| format!("{}: {error}", error.kind()))
 }
 
 #[rstest]
