@@ -11,6 +11,7 @@ pub mod journal;
 mod lines;
 pub mod names;
 pub mod prompt;
+pub mod python;
 pub mod reply;
 pub mod schema;
 pub mod signature;
