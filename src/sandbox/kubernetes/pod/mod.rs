@@ -39,7 +39,6 @@ use self::execution::{CONTAINER, Check, Execution, Program};
 use self::job_key::Keys;
 pub use self::job_key::{JOB_KEY, decrypt_job};
 use self::observe::{Ended, PodState, observe};
-pub(super) use self::ready::api_servers;
 use self::refusal::{Refusal, classify};
 pub use self::spec::{JOB_FILE, JOB_SHA256, NONCE, folder_sha256};
 pub use self::volumes::CREDENTIALS_FILE;
