@@ -33,7 +33,7 @@ use self::dockerfile::{Aged, Recipe};
 use self::index::{INDEX_URL, Verified, content, index_url, installer_index};
 use self::job::{Files, Plan};
 use self::objects::{DockerConfig, Objects};
-pub(super) use self::objects::concatenated;
+pub(super) use self::objects::{check_pull_secret, concatenated};
 pub(super) use self::policy::policy_of_pushes;
 pub(super) use self::publish::publish;
 pub use self::published::{InImage, ProgramImage, PublishedProgram};
