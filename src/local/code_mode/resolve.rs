@@ -12,6 +12,7 @@ use super::pick::Picked;
 use super::programs::{Programs, program};
 use crate::api::CodeGenAgent;
 use crate::api::code_mode::{McpTool, Skill, ToolSource};
+use crate::code_mode::signature::{Tool, check_schemas};
 use crate::engine::code_mode::clients::{Servers, command_key, command_server, listed, server, server_key};
 use crate::local::commands::Allowed;
 use crate::local::objects::Objects;
@@ -59,6 +60,12 @@ pub(super) async fn resolve(
     let shared = shared(picked, objects)?;
     let mut question = question(&picked.run, picked.agent, shared, (skills, tools, Vec::new()))?;
     question.model = model_of(picked, objects, overrides)?;
+    let all: Vec<Tool> = question
+        .tools
+        .iter()
+        .map(|sourced| sourced.tool.clone())
+        .collect();
+    check_schemas(&all).map_err(|error| AskError::Tools(error.to_string()))?;
     let toolbox = question.toolbox();
     let toolbox = toolbox.map_err(|error| AskError::Tools(error.to_string()))?;
     check_required(&picked.agent.spec.require_approval, &toolbox)?;

@@ -12,12 +12,20 @@ use crate::sandbox::harness;
 const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"];
 /// Files and folders of `/etc` that libraries read; none of them says anything about users or this machine.
 // No `/etc/passwd`, `/etc/hosts` or `/etc/hostname` of this machine: they name users and networks.
-const SETTINGS: [&str; 6] = [
+// Beside certificates lie private keys, which whoever is in the group `ssl-cert` may read: certificates and settings alone.
+const SETTINGS: [&str; 13] = [
     "/etc/ld.so.cache",
     "/etc/alternatives",
-    "/etc/ssl",
+    "/etc/ssl/certs",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/openssl.cnf",
     "/etc/ca-certificates",
-    "/etc/pki",
+    "/etc/pki/ca-trust",
+    "/etc/pki/ca-trust-source",
+    "/etc/pki/tls/certs",
+    "/etc/pki/tls/cert.pem",
+    "/etc/pki/tls/openssl.cnf",
     "/etc/fonts",
 ];
 /// What a resolver reads, given only with the network.

@@ -32,8 +32,8 @@ pub use self::artifact::{Destination, check_destination, push_artifact};
 use self::dockerfile::{Aged, Recipe};
 use self::index::{INDEX_URL, Verified, content, index_url, installer_index};
 use self::job::{Files, Plan};
-pub(super) use self::objects::concatenated;
 use self::objects::{DockerConfig, Objects};
+pub(super) use self::objects::{check_pull_secret, concatenated};
 pub(super) use self::policy::policy_of_pushes;
 pub(super) use self::publish::publish;
 pub use self::published::{InImage, ProgramImage, PublishedProgram};
@@ -42,6 +42,7 @@ pub use self::signing::Signing;
 use self::sources::{Base, Target};
 use self::state::State;
 use super::names::{Component, labels, name, name_of_pod};
+use super::reach::api_servers;
 use super::{KubernetesSandbox, build_namespace};
 use crate::api::common::CacheMode;
 use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
@@ -223,9 +224,9 @@ impl<'a> Build<'a> {
         let plan = self.plan(&foundation, &verified)?;
         // A dry run, before anything exists: a Pod that admission refuses would otherwise be an event of a Job that never starts.
         self.objects.try_pod(&self.name, job::template(&plan)).await?;
-        let network = &self.sandbox.settings.build.network;
+        let servers = api_servers(&self.sandbox.client).await;
         // Before the Job: for no moment does a Pod of it run without its policy.
-        if let Some(policy) = policy::policy(namespace(self.sandbox), network) {
+        if let Some(policy) = policy::policy(namespace(self.sandbox), self.sandbox.settings, &servers)? {
             self.objects.write_policy(&policy).await?;
         }
         match self.objects.create_job(&job::job(&plan)).await? {

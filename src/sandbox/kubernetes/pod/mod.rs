@@ -39,10 +39,10 @@ use self::execution::{CONTAINER, Check, Execution, Program};
 use self::job_key::Keys;
 pub use self::job_key::{JOB_KEY, decrypt_job};
 use self::observe::{Ended, PodState, observe};
-pub(super) use self::ready::api_servers;
 use self::refusal::{Refusal, classify};
 pub use self::spec::{JOB_FILE, JOB_SHA256, NONCE, folder_sha256};
 pub use self::volumes::CREDENTIALS_FILE;
+use super::build::check_pull_secret;
 use super::settings::Settings;
 use super::{KubernetesSandbox, names, room};
 use crate::pipeline::digest::sha256_hex;
@@ -145,8 +145,9 @@ async fn start_harness(
     let labels = run.labels();
     let needs = async {
         let policy = ready::ensure_policy(sandbox, policy, &labels);
-        let (harness, policy, needs) = tokio::join!(ready::ensure_harness(sandbox), policy, needs);
-        harness.and(policy).and(needs)
+        let (harness, pull) = (ready::ensure_harness(sandbox), check_pull_secret(sandbox));
+        let (harness, pull, policy, needs) = tokio::join!(harness, pull, policy, needs);
+        harness.and(pull).and(policy).and(needs)
     };
     Box::pin(pods.start(&run, keys, needs)).await
 }

@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::net::IpAddr;
 
-use ipnet::IpNet;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::{ListParams, PostParams};
-use kube::{Api, Client, Resource, ResourceExt as _};
+use kube::{Api, Resource, ResourceExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::super::reach::api_servers;
 use super::super::{KubernetesSandbox, names, policies};
 use super::execution::Execution;
 use super::job_key::{JobKey, KEY_NAME};
@@ -31,21 +29,6 @@ pub(super) async fn policy(
         NetworkAccess::Internet | NetworkAccess::List(_) => api_servers(&sandbox.client).await,
     };
     network::policy(access, &sandbox.settings.sandbox.network, &servers)
-}
-
-/// Addresses of the API server, as far as they can be learnt; the check from inside the Pod shows when one is missing.
-pub(in super::super) async fn api_servers(client: &Client) -> Vec<IpNet> {
-    let slices: Api<EndpointSlice> = Api::namespaced(client.clone(), "default");
-    // A role that may not read it is no reason to fail here.
-    let slice = slices.get_opt("kubernetes").await.ok().flatten();
-    let endpoints = slice.into_iter().flat_map(|slice| slice.endpoints);
-    let addresses = endpoints.flat_map(|endpoint| endpoint.addresses);
-    // Pods reach the Service's address, and the policy is applied before or after it is translated, as the plugin has it.
-    let service = std::env::var("KUBERNETES_SERVICE_HOST").ok();
-    addresses
-        .chain(service)
-        .filter_map(|address| address.parse::<IpAddr>().ok().map(IpNet::from))
-        .collect()
 }
 
 /// Creates the harness of this version where it is not there. It is the first process of every sandbox: one that is there must be the

@@ -1,18 +1,40 @@
-//! Bound on how deep a syntax tree may get, found from the tokens alone.
+//! Every parse of Python that a model or a stranger wrote, with a bound on how deep its syntax tree may get, found from the tokens alone.
 //!
 //! The parser bounds its own recursion, yet reads chains such as `a.b.c` or `1 + 1 + 1` in a loop: their tree is as deep as
 //! they are long, and every walk over it (dropping it too) recurses. So depth is bounded before there is a tree.
 
 use ruff_python_ast::token::TokenKind;
-use ruff_python_parser::{Mode, lexer};
+use ruff_python_ast::{ModModule, PythonVersion};
+use ruff_python_parser::{Mode, ParseError, ParseOptions, Parsed, lexer};
 
 /// Deepest expression, in operators, brackets and blocks around a token. Real programs stay far below 100.
 const MAX_DEPTH: usize = 400;
 /// Deepest block; Python itself allows 100.
 const MAX_BLOCKS: usize = 100;
 
-/// Offset of the end of the first line where an expression or a block gets too deep.
-pub(super) fn first_too_deep(source: &str) -> Option<usize> {
+/// Why there is no syntax tree.
+#[derive(Debug, thiserror::Error)]
+pub enum Unparsed {
+    /// An expression or a block is too deep; the offset is that of the end of the first line where it is.
+    #[error("the expression is nested too deeply; split it into steps")]
+    TooDeep(usize),
+    /// It is no Python.
+    #[error("{}", .0.error)]
+    Syntax(ParseError),
+}
+
+/// The syntax tree of a file, of the latest Python.
+pub fn parse(source: &str) -> Result<Parsed<ModModule>, Unparsed> {
+    if let Some(offset) = first_too_deep(source) {
+        return Err(Unparsed::TooDeep(offset));
+    }
+    let options = ParseOptions::from(Mode::Module).with_target_version(PythonVersion::latest());
+    let parsed = ruff_python_parser::parse(source, options).map_err(Unparsed::Syntax)?;
+    // Of the mode that is asked for it is always one.
+    parsed.try_into_module().ok_or(Unparsed::TooDeep(0))
+}
+
+fn first_too_deep(source: &str) -> Option<usize> {
     if !is_too_deep(source) {
         return None;
     }
