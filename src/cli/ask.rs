@@ -11,7 +11,8 @@ pub(super) use self::cluster::until_its_end;
 use self::render::{Shown, end, happened};
 use super::args::{AskArgs, Format, ManifestArgs};
 use super::command::{
-    TASK_FAILED, USAGE, document, fail, fail_each, is_interactive, model_options, read, runtime, warning,
+    TASK_FAILED, USAGE, document, fail, fail_each, is_interactive, model_options, read, runtime, trust,
+    warning,
 };
 use super::local::{Recording, log};
 use super::progress::Progress;
@@ -134,6 +135,7 @@ async fn follow(
         fresh: args.fresh,
         approvals: approvals(args),
         commands: commands(args, progress),
+        trust: trust(args.trust),
         ..model_options(&args.model)
     };
     let output = output_folder(args.output.as_deref(), picked);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::args::{Format, LocalArgs};
 use super::command::{
     TASK_FAILED, USAGE, document, fail, fail_each, given, is_interactive, model_options, read, runtime,
-    warning,
+    trust, warning,
 };
 use super::paint::{Line, Mark};
 use super::progress::Progress;
@@ -150,6 +150,7 @@ fn options(args: &LocalArgs, tasks: &[&CodeGenTask]) -> Result<TaskOptions, Vec<
             calls: BTreeMap::new(),
             ask: is_interactive().then_some(super::approve::ask),
         },
+        trust: trust(args.trust),
         // The folder of a single task may lie anywhere.
         has_neighbours: args.output.is_none() || tasks.len() > 1,
         retry: args.retry.then(|| Retry {

@@ -308,6 +308,7 @@ fn local_args(args: &NewArgs, folder: &Path) -> LocalArgs {
         },
         model: args.model.clone(),
         output: args.results.clone(),
+        trust: false,
         fresh: args.fresh,
         retry: false,
         from: None,

@@ -6,7 +6,7 @@ use std::{env, fs, io};
 
 use serde_json::json;
 
-use super::terminal::on_a_thread;
+use super::terminal::{AskYes, on_a_thread};
 use crate::api::code_mode::ToolSource;
 use crate::pipeline::code_mode::{McpAddress, SourcedTool, ToolOrigin, command_line};
 use crate::pipeline::digest::sha256_hex;
@@ -15,9 +15,6 @@ use crate::tools::{AllowedCommand, OnStart};
 
 /// Folder of what was allowed, below the user's cache.
 const ALLOWED: &str = "commands";
-
-/// Shows a command, and waits for whether it may be started. May block.
-pub(crate) type AskToStart = fn(&str) -> bool;
 
 /// A server that nobody has allowed to be started.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +47,7 @@ pub(crate) struct Commands {
     /// Whether the command line allows those that the manifests name.
     pub of_manifests: bool,
     /// Asks a person; nobody is there without it.
-    pub ask: Option<AskToStart>,
+    pub ask: Option<AskYes>,
     /// Is told of each start before it.
     pub on_start: OnStart,
 }
@@ -68,7 +65,7 @@ struct Candidate {
 #[derive(Clone, Copy, Debug)]
 enum Verdict {
     Start,
-    Ask(AskToStart),
+    Ask(AskYes),
     Refuse,
 }
 
@@ -215,7 +212,7 @@ mod tests {
         #[case] was_allowed: bool,
         #[case] expected: &str,
     ) {
-        let ask: AskToStart = |_| true;
+        let ask: AskYes = |_| true;
         let commands = Commands {
             of_manifests,
             ask: somebody_is_there.then_some(ask),

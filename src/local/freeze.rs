@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::hex;
-use crate::pipeline::task::{FrozenFile, FrozenFiles};
+use crate::pipeline::task::{FrozenFile, FrozenFiles, is_plain_name};
 use crate::sources::reading::is_link_or_socket;
 use crate::sources::{LARGEST_SOURCE, MOST_FOLDER_FILES, Plan, Source, Wanted, digest, remedy};
 
@@ -46,6 +46,14 @@ pub enum FreezeError {
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// The copy would not lie in its folder.
+    #[error("{name}: {file_name:?} is no name of a file in a folder: give a name without a slash")]
+    Outside {
+        /// Name of the sample or input.
+        name: String,
+        /// Name of its copy.
+        file_name: String,
     },
     /// It is neither a file nor a folder, or not the one that is wanted.
     #[error("{name}: {path} is not a {wanted}", path = path.display())]
@@ -110,6 +118,13 @@ pub async fn freeze(plan: &Plan, into: &Path, cache: &Path) -> Result<FrozenFile
 
 async fn freeze_one(wanted: &Wanted, folder: &Path, cache: &Path) -> Result<FrozenFile, FreezeError> {
     let copier = Copier { name: &wanted.name };
+    // Whoever asks for it, and wherever the name comes from.
+    if !is_plain_name(&wanted.file_name) {
+        return Err(FreezeError::Outside {
+            name: wanted.name.clone(),
+            file_name: wanted.file_name.clone(),
+        });
+    }
     let target = folder.join(&wanted.file_name);
     copier.create_parent(&target)?;
     let (sha256, bytes) = match &wanted.source {
@@ -182,7 +197,9 @@ impl Copier<'_> {
         target: &Path,
         limit: u64,
     ) -> Result<(String, u64), FreezeError> {
-        let mut file = File::create(target).map_err(|source| self.write_error(target, source))?;
+        // Never what is there, nor where a link leads.
+        let created = File::create_new(target);
+        let mut file = created.map_err(|source| self.write_error(target, source))?;
         let mut digest = Sha256::new();
         let mut buffer = vec![0; 256 * 1024];
         let mut bytes = 0;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::approval::Approvals;
 use super::commands::Commands;
+use super::trust::Trust;
 use crate::api::model::Provider;
 use crate::pipeline::retry::Retry;
 use crate::sources::Given;
@@ -28,6 +29,8 @@ pub struct TaskOptions {
     pub approvals: Approvals,
     /// Who allows servers that are programs of this machine to be started.
     pub commands: Commands,
+    /// The say on records that were made elsewhere.
+    pub trust: Trust,
     /// Another try of a task that has ended; `None` where nobody asks for one.
     pub retry: Option<Retry>,
     /// Further tries at each end, in order: those of the task that is replayed.

@@ -6,7 +6,7 @@ use std::path::Path;
 use codegen_operator::api::status::{CodeGenTaskStatus, SnapshotStatus};
 use codegen_operator::controller::record::progress::{index, record, recorded};
 use codegen_operator::engine::results;
-use codegen_operator::ledger::{FolderStore, Ledger, Store as _};
+use codegen_operator::ledger::{FolderStore, Ledger, Seals, Store as _};
 use codegen_operator::pipeline::digest::sha256_hex;
 use codegen_operator::pipeline::progress::Progress;
 use codegen_operator::pipeline::status::{IsolationShown, StatusContext, status};
@@ -31,10 +31,15 @@ async fn penguins(folder: &Path) -> Finished {
     let example = examples().join("penguins");
     expect_code(&replayed(&example, folder), 0);
     let runs = folder.join(".runs");
-    let run = runs.join(std::fs::read_to_string(runs.join("latest")).unwrap().trim());
-    let store = FolderStore::open(&run.join("record")).unwrap();
+    let open = |scope: &str, folder: &Path, name: &str| {
+        let sealed = std::fs::read(folder.join(name)).unwrap();
+        Seals::of_user(scope).unwrap().open(name, sealed).unwrap()
+    };
+    let name = String::from_utf8(open(".runs", &runs, "latest")).unwrap();
+    let run = runs.join(&name);
+    let store = FolderStore::open(&run.join("record"), Seals::of_user(&name).unwrap()).unwrap();
     Finished {
-        task: serde_json::from_slice(&std::fs::read(run.join("task.json")).unwrap()).unwrap(),
+        task: serde_json::from_slice(&open(&name, &run, "task.json")).unwrap(),
         progress: serde_json::from_slice(&store.load().await.unwrap().unwrap()).unwrap(),
         documents: names(&store),
         store,

@@ -107,6 +107,10 @@ pub struct AskArgs {
     /// each is asked about once, at a terminal.
     #[arg(long, requires = "asked", help_heading = "Decisions")]
     pub allow_command: bool,
+    /// Go by records that were made elsewhere (another user, another machine), for this command alone. Look at them first: they decide what
+    /// runs, and what counts as tested. They do not become yours.
+    #[arg(long, requires = "asked", help_heading = "Decisions")]
+    pub trust: bool,
     /// The model, what is sent to it and what is replayed instead.
     #[command(flatten)]
     pub model: ModelArgs,

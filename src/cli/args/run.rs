@@ -150,6 +150,10 @@ pub struct LocalRunArgs {
     /// The one task that is meant, where the manifests hold several.
     #[arg(long, value_name = "NAME")]
     pub task: Option<String>,
+    /// Go by records that were made elsewhere (another user, another machine), for this command alone. Look at them first: they decide what
+    /// runs, and what counts as tested. They do not become yours.
+    #[arg(long)]
+    pub trust: bool,
     /// The run.
     #[command(flatten)]
     pub program: ProgramArgs,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::print::{Only, Outputs, ended};
 use crate::api::values::ValueType;
 use crate::cli::args::{LocalRunArgs, ManifestArgs};
-use crate::cli::command::{TASK_FAILED, USAGE, fail, fail_each, read, runtime, warning};
+use crate::cli::command::{TASK_FAILED, USAGE, fail, fail_each, read, runtime, trust, warning};
 use crate::cli::progress::Progress;
 use crate::local::interrupt::{self, INTERRUPTED};
 use crate::local::objects::Objects;
@@ -94,11 +94,14 @@ async fn run_and_write(
     objects: &Objects,
     progress: &Progress,
 ) -> Result<i32, LocalRunError> {
-    let finished = Finished::open(folder).await?;
+    let finished = Finished::open(folder, &trust(args.trust)).await?;
     let target = args.program.output_dir.as_deref();
     let _held = target.map(write::hold).transpose()?;
     if let Some(target) = target {
         write::check(target, &finished.task.outputs)?;
+    }
+    for notice in &finished.notices {
+        progress.lines(&warning(notice));
     }
     let options = LocalRunOptions {
         inputs: args.program.inputs.clone(),
@@ -115,7 +118,7 @@ async fn run_and_write(
         progress.run(label);
     }))
     .await?;
-    for notice in finished.notices.iter().chain(&notices) {
+    for notice in &notices {
         progress.lines(&warning(notice));
     }
     let mut shown = Outputs::default();

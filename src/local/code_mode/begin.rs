@@ -70,7 +70,7 @@ async fn tools_again(frozen: &Frozen, request: &Request<'_>) -> Result<Tools, As
     let servers = (Servers::new(), &allowed);
     Ok(Tools {
         clients: clients(&question.tools, servers, &question.namespace, objects)?,
-        programs: same_programs(&question.tools, &frozen.programs, picked, objects).await?,
+        programs: same_programs(&question.tools, &frozen.programs, picked, objects, &options.trust).await?,
     })
 }
 
@@ -83,8 +83,12 @@ pub(super) async fn begin(request: &Request<'_>) -> Result<Begun, AskError> {
         output,
     } = *request;
     let command = format!("kubectl-codegen ask, agent {},", picked.agent_name());
-    let folder = TaskFolder::open(output, &command)?;
+    let mut folder = TaskFolder::open(output, &command)?;
     let hash = picked.hash();
+    // What begins anew reads nothing of it.
+    if !options.fresh {
+        folder.check_origin(&hash, &options.trust).await?;
+    }
     let agent = fingerprint(picked, objects);
     if !options.fresh
         && let Some((run, mut frozen)) = earlier(&folder, &hash)?
@@ -113,7 +117,7 @@ pub(super) async fn begin(request: &Request<'_>) -> Result<Begun, AskError> {
         question,
         servers,
         programs,
-    } = resolve(picked, objects, &options.model, &allowed).await?;
+    } = resolve(picked, objects, options, &allowed).await?;
     let servers = (servers, &allowed);
     let clients = clients(&question.tools, servers, &question.namespace, objects)?;
     let distinct: String = std::iter::repeat_with(fastrand::alphanumeric)

@@ -16,8 +16,9 @@ use crate::code_mode::signature::{Tool, check_schemas};
 use crate::engine::code_mode::clients::{Servers, command_key, command_server, listed, server, server_key};
 use crate::local::commands::Allowed;
 use crate::local::objects::Objects;
-use crate::local::options::ModelOverrides;
+use crate::local::options::{ModelOverrides, TaskOptions};
 use crate::local::run::Finished;
+use crate::local::trust::Trust;
 use crate::pipeline::code_mode::{
     McpAddress, Question, SourcedTool, check_required, http_tool, mcp_tools, model, question,
 };
@@ -43,12 +44,14 @@ pub(super) struct Resolved {
 pub(super) async fn resolve(
     picked: &Picked<'_>,
     objects: &Objects,
-    overrides: &ModelOverrides,
+    options: &TaskOptions,
     allowed: &Allowed,
 ) -> Result<Resolved, AskError> {
     let skills = skills(picked, objects)?;
     let sources = picked.agent.spec.tools.iter();
-    let found = try_join_all(sources.map(|source| tools_of(source, picked, objects, allowed))).await?;
+    let found =
+        try_join_all(sources.map(|source| tools_of(source, picked, objects, (allowed, &options.trust))))
+            .await?;
     let mut tools = Vec::new();
     let mut servers = Servers::new();
     let mut programs = Programs::new();
@@ -59,7 +62,7 @@ pub(super) async fn resolve(
     }
     let shared = shared(picked, objects)?;
     let mut question = question(&picked.run, picked.agent, shared, (skills, tools, Vec::new()))?;
-    question.model = model_of(picked, objects, overrides)?;
+    question.model = model_of(picked, objects, &options.model)?;
     let all: Vec<Tool> = question
         .tools
         .iter()
@@ -165,7 +168,7 @@ async fn tools_of(
     source: &ToolSource,
     picked: &Picked<'_>,
     objects: &Objects,
-    allowed: &Allowed,
+    (allowed, trust): (&Allowed, &Trust),
 ) -> Result<Found, AskError> {
     if let Some(http) = &source.http {
         return Ok(Found {
@@ -177,7 +180,7 @@ async fn tools_of(
         return of_a_server(source, mcp, picked.namespace(), objects, allowed).await;
     }
     if let Some(task) = &source.task_ref {
-        let (tool, finished) = program(source, task, picked, objects).await?;
+        let (tool, finished) = program(source, task, picked, objects, trust).await?;
         return Ok(Found {
             tools: vec![tool],
             program: Some((task.name.clone(), finished)),

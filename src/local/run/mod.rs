@@ -92,6 +92,12 @@ pub async fn run(
     if matches!(resolved.sandbox.network, NetworkAccess::List(_)) {
         return Err(LocalRunError::Sandbox(SandboxError::NetworkList));
     }
+    for (_, file) in resolved
+        .files()
+        .filter(|(input, _)| input.from == InputOrigin::Default)
+    {
+        finished.run.check_input(file)?;
+    }
     let secrets = sandbox_variables(&resolved.sandbox.secrets, &task.namespace, objects)?;
     let secret_env = secrets
         .iter()

@@ -21,6 +21,7 @@ use super::interpreter::{self, Interpreter};
 use super::system_packages;
 use crate::package_index::{PYPI, PackageIndex};
 use crate::pipeline::causes::with_causes;
+use crate::pipeline::digest::is_digest;
 use crate::pipeline::lock::Lock;
 use crate::sandbox::Built;
 use crate::sandbox::error::SandboxError;
@@ -58,12 +59,23 @@ pub(super) fn folder(cache: &Path, id: &str) -> PathBuf {
     cache.join("environments").join(id)
 }
 
-/// An environment that is ready; `None` when it is not built or its interpreter is gone.
+/// An environment that is ready; `None` when it is not built or its interpreter is gone, and for what is no id of one, whoever recorded it:
+/// a path would name an environment of somebody else.
 pub(super) fn find(cache: &Path, id: &str) -> Option<Environment> {
-    let text = fs::read(folder(cache, id).join(MARKER)).ok()?;
-    let environment: Environment = serde_json::from_slice(&text).ok()?;
+    let folder = is_digest(id).then(|| folder(cache, id))?;
+    let is_in_cache = folder.symlink_metadata().ok()?.is_dir();
+    let marker = is_in_cache.then(|| folder.join(MARKER))?;
+    let text = marker
+        .symlink_metadata()
+        .ok()?
+        .is_file()
+        .then(|| fs::read(&marker))?;
+    let environment: Environment = serde_json::from_slice(&text.ok()?).ok()?;
+    // It names the folder of the harness.
+    let is_version = |byte: u8| byte.is_ascii_digit() || byte == b'.';
     // An update of the system may have removed the interpreter: the links in the environment lead nowhere then.
-    environment.executable.exists().then_some(environment)
+    let is_ready = environment.version.bytes().all(is_version) && environment.executable.exists();
+    is_ready.then_some(environment)
 }
 
 /// Whether anything can be built below `cache`: folders are made there, and one more that is removed again.
@@ -360,6 +372,8 @@ fn point_scripts_into_sandbox(bin: &Path) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
+    const ID: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
     fn environment(executable: &Path) -> Environment {
         Environment {
             python: "3.11.2".into(),
@@ -399,21 +413,45 @@ mod tests {
     fn a_finished_environment_is_found() {
         let cache = tempfile::tempdir().unwrap();
         let environment = environment(Path::new("/proc/self/exe"));
-        store(cache.path(), "abc", &environment);
-        assert_eq!(find(cache.path(), "abc"), Some(environment));
+        store(cache.path(), ID, &environment);
+        assert_eq!(find(cache.path(), ID), Some(environment));
+    }
+
+    #[test]
+    fn an_id_that_is_a_path_or_a_link_finds_no_environment_of_somebody_else() {
+        let (cache, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        store(cache.path(), ID, &environment(Path::new("/proc/self/exe")));
+        let theirs = folder(other.path(), ID);
+        store(other.path(), ID, &environment(Path::new("/proc/self/exe")));
+        let upper = ID.to_uppercase();
+        let linked = ID.replace('a', "b");
+        std::os::unix::fs::symlink(&theirs, folder(cache.path(), &linked)).unwrap();
+        let marked = ID.replace('a', "c");
+        fs::create_dir(folder(cache.path(), &marked)).unwrap();
+        std::os::unix::fs::symlink(theirs.join(MARKER), folder(cache.path(), &marked).join(MARKER)).unwrap();
+        for id in [
+            theirs.to_str().unwrap(),
+            &format!("../environments/{ID}"),
+            &format!("./{ID}"),
+            &upper,
+            &linked,
+            &marked,
+            "",
+            ".",
+            "..",
+        ] {
+            assert_eq!(find(cache.path(), id), None, "{id}");
+        }
     }
 
     #[test]
     fn an_environment_without_its_marker_or_interpreter_is_not_there() {
         let cache = tempfile::tempdir().unwrap();
-        fs::create_dir_all(folder(cache.path(), "half").join("bin")).unwrap();
-        store(
-            cache.path(),
-            "orphan",
-            &environment(Path::new("/nowhere/python3")),
-        );
-        assert_eq!(find(cache.path(), "half"), None);
-        assert_eq!(find(cache.path(), "orphan"), None);
+        let half = ID.replace('a', "b");
+        fs::create_dir_all(folder(cache.path(), &half).join("bin")).unwrap();
+        store(cache.path(), ID, &environment(Path::new("/nowhere/python3")));
+        assert_eq!(find(cache.path(), &half), None);
+        assert_eq!(find(cache.path(), ID), None);
     }
 
     #[test]
