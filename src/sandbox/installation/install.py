@@ -40,7 +40,8 @@ class Uv:
             # What lies in folders above is no matter of this installation.
             "UV_NO_CONFIG": "true",
             "UV_CACHE_DIR": job["cache"],
-            "UV_LINK_MODE": "copy",
+            # Copies, where they lie on different mounts.
+            "UV_LINK_MODE": "hardlink",
             "UV_NO_PROGRESS": "true",
             "UV_PYTHON_DOWNLOADS": "never",
             "NO_COLOR": "1",

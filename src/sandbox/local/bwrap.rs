@@ -259,7 +259,7 @@ fn interpreter(folder: &Path, line: &mut Line) {
     line.bind(folder, folder);
 }
 
-/// What an installation sees: the system and the interpreter read-only, the network, and three folders to write to.
+/// What an installation sees: the system and the interpreter read-only, the network, and one folder to write to.
 #[derive(Clone, Debug)]
 pub(super) struct Workshop<'a> {
     /// Who starts it.
@@ -272,18 +272,19 @@ pub(super) struct Workshop<'a> {
     pub interpreter: &'a Path,
     /// The program that installs.
     pub uv: &'a Path,
-    /// The folder that becomes the environment.
-    pub environment: &'a Path,
-    /// Where archives are stored.
-    pub cache: &'a Path,
-    /// What the installation reads and writes besides.
-    pub work: &'a Path,
+    /// The folder with the new environment ([`ENVIRONMENT`]), archives, and files of the installation.
+    // One mount, so that files of archives become files of the environment without being copied.
+    pub folder: &'a Path,
     /// Files of this user that its settings name.
     pub files: &'a [String],
 }
 
-/// Where an installation has its program, its archives, and its files.
-pub(super) const WORKSHOP: [&str; 3] = ["/uv", "/archives", "/work"];
+/// The program that installs, as an installation sees it.
+pub(super) const UV: &str = "/uv";
+/// Its folder.
+pub(super) const WORKSHOP: &str = "/workshop";
+/// The environment in its folder.
+pub(super) const ENVIRONMENT: &str = "env";
 
 /// Arguments of bubblewrap for an installation, the command last.
 pub(super) fn installation(workshop: &Workshop, command: &[&str]) -> Vec<OsString> {
@@ -313,16 +314,14 @@ pub(super) fn installation(workshop: &Workshop, command: &[&str]) -> Vec<OsStrin
     for file in workshop.files {
         line.add(["--ro-bind-try", file, file]);
     }
-    let [uv, cache, work] = WORKSHOP.map(Path::new);
-    line.bind(workshop.uv, uv);
-    let written = [
-        (workshop.environment, Path::new(venv::FOLDER)),
-        (workshop.cache, cache),
-        (workshop.work, work),
-    ];
-    for (source, target) in written {
-        line.add([OsString::from("--bind"), source.into(), target.into()]);
-    }
+    line.bind(workshop.uv, Path::new(UV));
+    line.add([OsString::from("--bind"), workshop.folder.into(), WORKSHOP.into()]);
+    // Under the name that it has in every sandbox: scripts have it in their first line.
+    line.add([
+        "--symlink",
+        &format!("{}/{ENVIRONMENT}", &WORKSHOP[1..]),
+        venv::FOLDER,
+    ]);
     line.add(["--remount-ro", "/", "--chdir", "/", "--"]);
     line.add([workshop.executable]);
     line.add(["-I", "-S", "-B"]);

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use self::installer::Place;
+use super::bwrap::ENVIRONMENT;
 use super::interpreter;
 use super::{system_packages, user_cache};
 use crate::package_index::{PYPI, PackageIndex};
@@ -111,12 +112,14 @@ pub(super) async fn find_or_build(
     // A name of its own: the installer of a killed run may still write into the folder that it was given.
     let folder = tempfile::Builder::new()
         .prefix(&format!("{id}.unfinished-"))
-        // The temporary folder is for its owner alone by default, and the sandbox may run as another user.
-        .permissions(fs::Permissions::from_mode(0o755))
         .tempdir_in(&parent)
         .map_err(SandboxError::io("create a folder in", &parent))?;
-    let unfinished = folder.path();
-    let environment = build(cache, unfinished, spec).await?;
+    let unfinished = &folder.path().join(ENVIRONMENT);
+    // Whatever this user's mask: the sandbox may run as another user.
+    fs::create_dir(unfinished)
+        .and_then(|()| fs::set_permissions(unfinished, fs::Permissions::from_mode(0o755)))
+        .map_err(SandboxError::io("create", unfinished))?;
+    let environment = build(cache, folder.path(), spec).await?;
     let marker = serde_json::to_vec_pretty(&environment).unwrap_or_default();
     // Last, and renamed as a whole: whatever is found under the final name is complete.
     fs::write(unfinished.join(MARKER), marker).map_err(SandboxError::io("write", unfinished))?;
@@ -177,7 +180,7 @@ fn remove(folder: &Path) -> Result<(), SandboxError> {
     }
 }
 
-async fn build(cache: &Path, target: &Path, spec: &ImageSpec) -> Result<Environment, SandboxError> {
+async fn build(cache: &Path, folder: &Path, spec: &ImageSpec) -> Result<Environment, SandboxError> {
     // Of this user and not of this cache: every folder with environments has the same program.
     let tools = user_cache().unwrap_or_else(|_| cache.to_owned());
     let interpreter = interpreter::find(&spec.python_version, !uv::is_there(&tools)).await?;
@@ -192,18 +195,11 @@ async fn build(cache: &Path, target: &Path, spec: &ImageSpec) -> Result<Environm
         index::verify(&PackageIndex::new(None, Vec::new()), spec, place(spec, &python)).await?;
     }
     let uv = uv::find_or_fetch(&tools, &interpreter).await?;
-    let parent = cache.join("environments");
-    let work = tempfile::Builder::new()
-        // Removed with the next build of the same environment, if this one is killed.
-        .prefix(&format!("{}.unfinished-", spec.content_hash()))
-        .tempdir_in(&parent)
-        .map_err(SandboxError::io("create a folder in", &parent))?;
     let place = Place {
         interpreter: &interpreter,
-        environment: target,
         uv: &uv,
-        cache: &cache.join("uv"),
-        work: work.path(),
+        archives: &cache.join("uv"),
+        folder,
     };
     let installed = place.install(spec, lock).await?;
     Ok(Environment {

@@ -1,4 +1,4 @@
-//! Installs packages into a new environment: uv within bubblewrap, which writes to that folder and to its own archives alone.
+//! Installs packages into a new environment: uv within bubblewrap, which writes to one folder with that and its own archives.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use tokio::process::Command;
 
-use super::super::bwrap::{self, WORKSHOP, Workshop};
+use super::super::bwrap::{self, ENVIRONMENT, UV, WORKSHOP, Workshop};
 use super::super::interpreter::Interpreter;
 use super::super::isolation::{self, KernelSwitches};
 use crate::pipeline::lock::Lock;
@@ -22,19 +22,19 @@ const LOCKED: &str = "locked.txt";
 /// Whom an installer trusts besides.
 const AUTHORITIES: &str = "authorities.pem";
 const JOB: &str = "installation.json";
+/// What uv has fetched and unpacked.
+const ARCHIVES: &str = "archives";
 
 /// Where packages are installed, and by what.
 pub(super) struct Place<'a> {
     /// The interpreter behind the environment.
     pub interpreter: &'a Interpreter,
-    /// The environment.
-    pub environment: &'a Path,
     /// The program that installs.
     pub uv: &'a Path,
-    /// Where it stores archives.
-    pub cache: &'a Path,
-    /// A folder that no package writes to: what the installation reads and says.
-    pub work: &'a Path,
+    /// Where its archives are stored between installations.
+    pub archives: &'a Path,
+    /// The folder of the installation, with the environment in it.
+    pub folder: &'a Path,
 }
 
 impl Place<'_> {
@@ -44,13 +44,12 @@ impl Place<'_> {
         for name in &settings.left_out {
             tracing::warn!("pip's setting {name} is not taken: uv has none like it");
         }
-        let [uv, cache, work] = WORKSHOP;
-        let locked = format!("{work}/{LOCKED}");
+        let (archives, locked) = (format!("{WORKSHOP}/{ARCHIVES}"), format!("{WORKSHOP}/{LOCKED}"));
         let installation = Installation {
-            uv,
+            uv: UV,
             environment: super::FOLDER,
-            work,
-            cache,
+            work: WORKSHOP,
+            cache: &archives,
             link: None,
             requirements: &spec.packages.pip,
             locked: lock.is_some().then_some(locked.as_str()),
@@ -60,19 +59,27 @@ impl Place<'_> {
         self.write(JOB, &serde_json::to_string(&installation).unwrap_or_default())?;
         self.write(LOCKED, &lock.map(Lock::to_string).unwrap_or_default())?;
         self.write(INSTALL.0, INSTALL.1)?;
-        fs::create_dir_all(self.cache).map_err(SandboxError::io("create", self.cache))?;
-        let ended = run(self.sandboxed(&settings, work)?).await;
+        let own = self.folder.join(ARCHIVES);
+        // Of two installations at once the second one begins without; what they fetched last stays.
+        let _ = fs::rename(self.archives, &own);
+        let ended = run(self.sandboxed(&settings)?).await;
+        let _ = fs::rename(&own, self.archives);
         ended.map_err(|said| self.failed(&said, lock.is_some()))?;
-        let written = self.work.join(REQUIREMENTS);
+        let written = self.folder.join(REQUIREMENTS);
         let text = fs::read_to_string(&written).map_err(SandboxError::io("read", &written))?;
         let installed =
             Lock::parse(&text).ok_or_else(|| SandboxError::NoReport("uv's list cannot be read".into()))?;
         // Before anything of it is read or started.
-        let fault = judge::environment(self.environment, &installed);
-        match fault.map_err(SandboxError::io("read", self.environment))? {
+        let environment = self.environment();
+        let fault = judge::environment(&environment, &installed);
+        match fault.map_err(SandboxError::io("read", &environment))? {
             Some((package, why)) => Err(denied(&package, &why)),
             None => Ok(installed),
         }
+    }
+
+    fn environment(&self) -> PathBuf {
+        self.folder.join(ENVIRONMENT)
     }
 
     fn failed(&self, said: &str, is_locked: bool) -> SandboxError {
@@ -81,7 +88,7 @@ impl Place<'_> {
         }
         // The one thing that the installation itself finds.
         if said.contains(&format!("replaced: {}", judge::SETTINGS)) {
-            let fault = judge::owner_of(self.environment, judge::SETTINGS);
+            let fault = judge::owner_of(&self.environment(), judge::SETTINGS);
             return denied(
                 &fault,
                 &format!(
@@ -94,7 +101,7 @@ impl Place<'_> {
         if is_locked { classify_locked(error) } else { error }
     }
 
-    fn sandboxed(&self, settings: &Settings, work: &str) -> Result<Command, SandboxError> {
+    fn sandboxed(&self, settings: &Settings) -> Result<Command, SandboxError> {
         let line = bwrap::installation(
             &Workshop {
                 starter: super::super::runner::starter(),
@@ -102,12 +109,10 @@ impl Place<'_> {
                 executable: &self.interpreter.executable,
                 interpreter: &self.interpreter.prefix,
                 uv: self.uv,
-                environment: self.environment,
-                cache: self.cache,
-                work: self.work,
+                folder: self.folder,
                 files: &settings.files,
             },
-            &[&format!("{work}/{}", INSTALL.0), &format!("{work}/{JOB}")],
+            &[&format!("{WORKSHOP}/{}", INSTALL.0), &format!("{WORKSHOP}/{JOB}")],
         );
         let mut command = Command::new(isolation::find_bubblewrap()?);
         command.args(line);
@@ -139,7 +144,7 @@ impl Place<'_> {
     }
 
     fn write(&self, name: &str, text: &str) -> Result<PathBuf, SandboxError> {
-        let file = self.work.join(name);
+        let file = self.folder.join(name);
         fs::write(&file, text).map_err(SandboxError::io("write", &file))?;
         Ok(file)
     }
