@@ -43,12 +43,17 @@ pub(crate) const FILES: [(&str, &str); 31] = [
     ("watch.py", include_str!("harness/watch.py")),
 ];
 
-/// What starts the harness in a Pod, for `sh -c`, on the interpreter behind the image's environment: nothing that packages brought
-/// comes first on its `PATH`. The program for `python3 -I -S -c` is the argument; its own argument is the interpreter of the environment.
-// `${PATH#...}` takes the environment off the front, so `python3` is not the one that packages could replace. `-I -S` loads no `site`, no
-// `.pth` file and no `PYTHON*` variable.
-pub(crate) const BASE_INTERPRETER: &str = "\
-python=$(command -v python3); PATH=${PATH#/opt/codegen/bin:}; exec python3 -I -S -c \"$0\" \"$python\"";
+/// The interpreter that the image's environment is for: a link that the build makes before any package is there, in a place that none
+/// writes to. Each Pod of ours starts by it, and no file that a package could have replaced comes before it.
+pub(crate) const INTERPRETER: &str = "/opt/codegen-python";
+/// The interpreter of that environment, for what the harness starts.
+pub(crate) const ENVIRONMENT_PYTHON: &str = "/opt/codegen/bin/python3";
+
+/// What starts the harness in a Pod of somebody's own image, for `sh -c`: that has no such link, and one interpreter for both. The program
+/// for `python3 -I -S -c` is the argument.
+// `-I -S` loads no `site`, no `.pth` file and no `PYTHON*` variable.
+pub(crate) const OWN_INTERPRETER: &str =
+    "python=$(command -v python3); exec python3 -I -S -c \"$0\" \"$python\"";
 
 /// The program that starts the harness in a Pod.
 pub(crate) const START_IN_POD: &str =

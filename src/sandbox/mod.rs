@@ -14,6 +14,7 @@ use std::future::Future;
 
 pub use error::{PackageProblem, PackageProblemKind, SandboxError};
 pub use image::ImageSpec;
+pub use installation::judge::{PACKAGE_LAYER, layer as judge_layer};
 pub use kubernetes::KubernetesSandbox;
 pub use local::LocalSandbox;
 pub use publication::{Publication, Published};

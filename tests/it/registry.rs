@@ -58,6 +58,36 @@ fn typed(mut descriptor: Value, media_type: &str) -> Value {
 
 /// An image of two layers, one of them larger than what is read at once; its digest.
 fn layout(folder: &Path, first_layer: &[u8]) -> String {
+    layout_of(folder, first_layer, &vec![7; 3_000_000])
+}
+
+/// A layer with these files and the link that every environment has.
+fn layer_of(paths: &[&str]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(flate2::write::GzEncoder::new(
+        Vec::new(),
+        flate2::Compression::fast(),
+    ));
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(tar::EntryType::Symlink);
+    header.set_size(0);
+    archive
+        .append_link(&mut header, "opt/codegen-python", "/usr/local/bin/python3.12")
+        .unwrap();
+    for path in paths {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(4);
+        header.set_mode(0o755);
+        archive.append_data(&mut header, path, &b"evil"[..]).unwrap();
+    }
+    archive.into_inner().unwrap().finish().unwrap()
+}
+
+fn layout_of(folder: &Path, first_layer: &[u8], last_layer: &[u8]) -> String {
+    let last_type = if last_layer.starts_with(&[0x1f, 0x8b]) {
+        "application/vnd.oci.image.layer.v1.tar+gzip"
+    } else {
+        "application/vnd.oci.image.layer.v1.tar"
+    };
     fs::create_dir_all(folder.join("blobs/sha256")).unwrap();
     let layer_type = "application/vnd.oci.image.layer.v1.tar";
     let manifest = json!({
@@ -66,7 +96,7 @@ fn layout(folder: &Path, first_layer: &[u8]) -> String {
         "config": typed(blob(folder, b"{}"), "application/vnd.oci.image.config.v1+json"),
         "layers": [
             typed(blob(folder, first_layer), layer_type),
-            typed(blob(folder, &vec![7; 3_000_000]), layer_type),
+            typed(blob(folder, last_layer), last_type),
         ],
     });
     let manifest = typed(
@@ -481,4 +511,34 @@ fn an_environment_that_gives_way_to_another_keeps_a_tag_and_what_is_gone_is_not_
     assert_eq!(operator.runtime.block_on(found).unwrap(), Some(old.digest));
     let nowhere = format!("sha256:{}", "0".repeat(64));
     assert_eq!(operator.signs(TAG, &nowhere), None);
+}
+
+#[test]
+fn an_image_whose_package_layer_writes_elsewhere_is_not_pushed() {
+    let registry = Registry::start();
+    let push = |name: &str, paths: &[&str], arguments: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        layout_of(folder.path(), b"the base", &layer_of(paths));
+        registry.push(folder.path(), name, arguments)
+    };
+    let judged = ["--environment=/opt/codegen"];
+    let honest = push("honest", &["opt/codegen/bin/tool"], &judged);
+    assert!(
+        honest.status.success(),
+        "{}",
+        String::from_utf8_lossy(&honest.stdout)
+    );
+
+    let hostile = ["opt/codegen/bin/tool", "bin/sh"];
+    let refused = push("hostile", &hostile, &judged);
+    assert_eq!(refused.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&refused.stdout);
+    for part in [
+        "the layer of its pip packages has bin/sh",
+        "outside of the environment",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    // Without the check it is there for every task.
+    assert!(push("hostile", &hostile, &[]).status.success());
 }

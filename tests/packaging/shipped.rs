@@ -177,7 +177,7 @@ fn a_release_builds_on_images_by_their_digests_and_stops_where_it_learns_none() 
         .lines()
         .map(|line| line.split_once('=').unwrap().0)
         .collect();
-    assert_eq!(names, ["build-base", "base", "executor"], "{lines}");
+    assert_eq!(names, ["installer-base", "build-base", "base", "executor"], "{lines}");
     assert!(
         lines.lines().all(|line| line.ends_with(&format!("@{digest}"))),
         "{lines}"
@@ -196,7 +196,14 @@ fn a_release_builds_on_images_by_their_digests_and_stops_where_it_learns_none() 
         .lines()
         .filter(|line| line.starts_with("FROM "))
         .collect();
-    assert_eq!(froms, ["FROM ${BUILD_BASE} AS build", "FROM ${BASE}"]);
+    assert_eq!(
+        froms,
+        [
+            "FROM ${INSTALLER_BASE} AS installer",
+            "FROM ${BUILD_BASE} AS build",
+            "FROM ${BASE}"
+        ]
+    );
 }
 
 #[test]

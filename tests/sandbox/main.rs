@@ -29,3 +29,4 @@ mod server;
 mod support;
 mod walls;
 mod walls_down;
+mod wheels;

@@ -218,17 +218,7 @@ fn files_of_the_job(layout: &Layout, line: &mut Line) {
 
 /// The read-only system: programs, libraries, a minimal `/etc`, devices and processes.
 fn system(layout: &Layout, line: &mut Line) {
-    line.bind(Path::new("/usr"), Path::new("/usr"));
-    for folder in layout.system {
-        match &folder.link {
-            Some(target) => line.add([
-                OsString::from("--symlink"),
-                target.into(),
-                folder.path.clone().into(),
-            ]),
-            None => line.bind(&folder.path, &folder.path),
-        }
-    }
+    programs(layout.system, line);
     let resolver: &[&str] = if layout.network { &RESOLVER } else { &[] };
     for path in SETTINGS.iter().chain(resolver).chain(&STORES) {
         // `-try`: no distribution has all of them.
@@ -243,18 +233,108 @@ fn system(layout: &Layout, line: &mut Line) {
     for path in layout.machine {
         line.bind(&layout.identity.join(NOTHING), Path::new(path));
     }
-    if !["/usr"]
+    interpreter(layout.interpreter, line);
+}
+
+fn programs(system: &[SystemFolder], line: &mut Line) {
+    line.bind(Path::new("/usr"), Path::new("/usr"));
+    for folder in system {
+        match &folder.link {
+            Some(target) => line.add([
+                OsString::from("--symlink"),
+                target.into(),
+                folder.path.clone().into(),
+            ]),
+            None => line.bind(&folder.path, &folder.path),
+        }
+    }
+}
+
+/// The folder of the interpreter, where the system has it elsewhere.
+fn interpreter(folder: &Path, line: &mut Line) {
+    if ["/usr"]
         .iter()
         .chain(&STORES)
-        .any(|folder| layout.interpreter.starts_with(folder))
+        .any(|system| folder.starts_with(system))
     {
-        // Made first for the same reason as `/var` is: a home is closed to other users.
-        let above: Vec<&Path> = layout.interpreter.ancestors().skip(1).collect();
-        for folder in above.into_iter().rev().skip(1) {
-            line.add([OsString::from("--dir"), folder.into()]);
-        }
-        line.bind(layout.interpreter, layout.interpreter);
+        return;
     }
+    // Made first for the same reason as `/var` is: a home is closed to other users.
+    let above: Vec<&Path> = folder.ancestors().skip(1).collect();
+    for folder in above.into_iter().rev().skip(1) {
+        line.add([OsString::from("--dir"), folder.into()]);
+    }
+    line.bind(folder, folder);
+}
+
+/// What an installation sees: the system and the interpreter read-only, the network, and one folder to write to.
+#[derive(Clone, Debug)]
+pub(super) struct Workshop<'a> {
+    /// Who starts it.
+    pub starter: Starter,
+    /// Top folders of the system.
+    pub system: &'a [SystemFolder],
+    /// The interpreter that the environment is for.
+    pub executable: &'a Path,
+    /// Its folder.
+    pub interpreter: &'a Path,
+    /// The program that installs.
+    pub uv: &'a Path,
+    /// The folder with the new environment ([`ENVIRONMENT`]), archives, and files of the installation.
+    // One mount, so that files of archives become files of the environment without being copied.
+    pub folder: &'a Path,
+    /// Files of this user that its settings name.
+    pub files: &'a [String],
+}
+
+/// The program that installs, as an installation sees it.
+pub(super) const UV: &str = "/uv";
+/// Its folder.
+pub(super) const WORKSHOP: &str = "/workshop";
+/// The environment in its folder.
+pub(super) const ENVIRONMENT: &str = "env";
+
+/// Arguments of bubblewrap for an installation, the command last.
+pub(super) fn installation(workshop: &Workshop, command: &[&str]) -> Vec<OsString> {
+    let mut line = Line::default();
+    line.add([
+        "--unshare-ipc",
+        "--unshare-pid",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+    ]);
+    match workshop.starter {
+        Starter::User => line.add(["--unshare-user"]),
+        Starter::Root { .. } => line.add(["--cap-drop", "ALL"]),
+    }
+    line.add(["--die-with-parent", "--new-session"]);
+    programs(workshop.system, &mut line);
+    for path in SETTINGS
+        .iter()
+        .chain(&RESOLVER)
+        .chain(&["/etc/hosts"])
+        .chain(&STORES)
+    {
+        line.add(["--ro-bind-try", path, path]);
+    }
+    line.add(["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]);
+    interpreter(workshop.interpreter, &mut line);
+    for file in workshop.files {
+        line.add(["--ro-bind-try", file, file]);
+    }
+    line.bind(workshop.uv, Path::new(UV));
+    line.add([OsString::from("--bind"), workshop.folder.into(), WORKSHOP.into()]);
+    // Under the name that it has in every sandbox: scripts have it in their first line.
+    line.add([
+        "--symlink",
+        &format!("{}/{ENVIRONMENT}", &WORKSHOP[1..]),
+        venv::FOLDER,
+    ]);
+    line.add(["--remount-ro", "/", "--chdir", "/", "--"]);
+    line.add([workshop.executable]);
+    line.add(["-I", "-S", "-B"]);
+    command.iter().for_each(|word| line.add([*word]));
+    line.0
 }
 
 #[derive(Default)]

@@ -90,7 +90,7 @@ pub(super) async fn run(
 }
 
 /// Who starts sandboxes here.
-fn starter() -> Starter {
+pub(super) fn starter() -> Starter {
     if rustix::process::geteuid().is_root() {
         Starter::Root {
             user: FIRST_USER + fastrand::u32(..USERS),

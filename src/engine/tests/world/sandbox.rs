@@ -272,8 +272,13 @@ impl Sandbox for Fake {
         }
         if let Some(name) = self.unknown.iter().find(|name| spec.packages.pip.contains(name)) {
             self.builds.fetch_add(1, Ordering::SeqCst);
-            let said = format!("ERROR: No matching distribution found for {name}");
-            return Err(crate::sandbox::packages::classify(&said));
+            return Err(SandboxError::Packages(PackageProblem {
+                manager: "pip",
+                names: vec![name.clone()],
+                kind: PackageProblemKind::NotFound,
+                detail: format!("ERROR: No matching distribution found for {name}"),
+                is_foreseen: false,
+            }));
         }
         let fresh = self
             .installed

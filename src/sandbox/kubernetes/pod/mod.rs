@@ -313,6 +313,11 @@ impl<'a> Pods<'a> {
                 Err(SandboxError::EnvironmentMissing(image.to_owned()))
             }
             PodState::Lost(reason) => Err(self.lost(reason)),
+            // An image of an earlier version has no link to its interpreter, and is made anew.
+            PodState::Ended(ended) if ended.not_started && self.sandbox.task.image.reference.is_none() => {
+                self.delete(pod).await?;
+                Err(SandboxError::EnvironmentMissing(image.to_owned()))
+            }
             PodState::Ended(ended) => self.judge(pod, &ended, now).await,
         }
     }

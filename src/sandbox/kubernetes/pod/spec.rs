@@ -225,7 +225,12 @@ impl Execution<'_> {
                 let files = folder_sha256(files.map(|(name, text)| (*name, text.as_bytes())));
                 env.push(variable(HARNESS_SHA256, &files));
                 let start = format!("{START}\n{}", harness::START_IN_POD);
-                let command = words(&["/bin/sh", "-c", harness::BASE_INTERPRETER, &start]);
+                let command = if self.task.image.reference.is_some() {
+                    words(&["/bin/sh", "-c", harness::OWN_INTERPRETER, &start])
+                } else {
+                    let (base, python) = (harness::INTERPRETER, harness::ENVIRONMENT_PYTHON);
+                    words(&[base, "-I", "-S", "-c", &start, python])
+                };
                 (command, None, Some("/sandbox".to_owned()))
             }
             Program::Reader(_) => (None, words(&[READ_SOURCES]), None),
