@@ -4,7 +4,7 @@
 //! codegen-out/penguin-masses/
 //!   solution.py  test_solution.py  outputs/  data-context.txt  schemas.py
 //!   conversation.jsonl  replies.jsonl  test-output.txt  attempts/  status.yaml
-//!   run.sh  requirements.txt  requirements.lock  Dockerfile
+//!   run.sh  launcher.py  requirements.txt  requirements.lock  Dockerfile
 //!   .runs/lock  .runs/published.json  .runs/latest  .runs/<first 12 hex of the decisive hash>/
 //! ```
 

@@ -5,8 +5,11 @@ use super::image::sha256_hex;
 /// Where the harness lies inside a sandbox.
 pub(crate) const FOLDER: &str = "/harness";
 
+/// What computes the order of a program's sets, for everything that starts one.
+pub(crate) const HASH_SEED: (&str, &str) = ("hash_seed.py", include_str!("harness/hash_seed.py"));
+
 /// Its files by name.
-pub(crate) const FILES: [(&str, &str); 31] = [
+pub(crate) const FILES: [(&str, &str); 32] = [
     ("acceptance.py", include_str!("harness/acceptance.py")),
     (
         "acceptance_session.py",
@@ -22,6 +25,7 @@ pub(crate) const FILES: [(&str, &str); 31] = [
     ("expansion.py", include_str!("harness/expansion.py")),
     ("fields.py", include_str!("harness/fields.py")),
     ("files.py", include_str!("harness/files.py")),
+    (HASH_SEED.0, HASH_SEED.1),
     ("interpreter.py", include_str!("harness/interpreter.py")),
     ("lines.py", include_str!("harness/lines.py")),
     ("loops.py", include_str!("harness/loops.py")),

@@ -96,6 +96,7 @@ async fn every_honest_program_passes_its_suite_and_gives_the_same_result() {
         name: "data".into(),
         file_name: "data.csv".into(),
         source: sample.display().to_string(),
+        content: Vec::new(),
     }];
     let report = crate::environment::run(&job).await;
     assert_eq!(report.phases.len(), job.phases.len(), "the job came to its end");

@@ -25,6 +25,8 @@ impl Image {
         }
         let launcher = concat!(env!("CARGO_MANIFEST_DIR"), "/src/sandbox/launcher/run.py");
         fs::copy(launcher, image.path("program/run.py")).unwrap();
+        let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/src/sandbox/harness/hash_seed.py");
+        fs::copy(seed, image.path("program/hash_seed.py")).unwrap();
         // Writes how it was called to an output whose path stands in its source.
         let program = format!(
             "import json, sys\nwith open('{}', 'w') as file:\n    json.dump(sys.argv[1:], file)\nsys.exit(7)\n",
@@ -212,4 +214,32 @@ fn help_names_options_with_types_and_defaults_outputs_and_variables() {
     ] {
         assert!(said.contains(expected), "{expected:?} is not in\n{said}");
     }
+}
+
+#[test]
+fn the_order_of_sets_follows_from_options_and_inputs_wherever_they_lie_and_outputs_go() {
+    let image = Image::new();
+    image.mount();
+    let program = format!(
+        "import json, os\nwith open('{}', 'w') as file:\n    json.dump([os.environ['PYTHONHASHSEED'], list({{'a', 'b', 'c', 'd'}})], file)\n",
+        image.path("outputs/called").display()
+    );
+    fs::write(image.path("program/solution.py"), program).unwrap();
+    let seeded = |arguments: &[&str], folder: &str| {
+        let output = image.run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        called(&image.path(folder).join("called"))
+    };
+    let first = seeded(&["--title=t"], "outputs");
+    fs::write(image.path("same.csv"), "a\n1\n").unwrap();
+    fs::write(image.path("other.csv"), "a\n2\n").unwrap();
+    let [same, other, made] =
+        ["same.csv", "other.csv", "made"].map(|name| image.path(name).display().to_string());
+    assert_eq!(
+        seeded(&["--title=t", "--measurements", &same, "--decimals=1"], "outputs"),
+        first
+    );
+    assert_eq!(seeded(&["--title=t", "--output-dir", &made], "made"), first);
+    assert_ne!(seeded(&["--title=t", "--measurements", &other], "outputs"), first);
+    assert_ne!(seeded(&["--title=u"], "outputs"), first);
 }

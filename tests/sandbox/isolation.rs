@@ -142,6 +142,7 @@ fn input(name: &str, file_name: &str, source: &Path) -> InputMount {
         name: name.into(),
         file_name: file_name.into(),
         source: source.display().to_string(),
+        content: Vec::new(),
     }
 }
 

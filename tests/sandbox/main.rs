@@ -9,6 +9,7 @@
 )]
 
 mod acceptance;
+mod alike;
 mod archives;
 mod authorities;
 mod cases;

@@ -131,6 +131,8 @@ pub(super) struct Layout<'a> {
     pub identity: &'a Path,
     /// Inputs and the counters of a control group.
     pub mounts: &'a [Mount],
+    /// Whether the harness writes inputs, beside those that are mounted.
+    pub own_inputs: bool,
     /// The folder that outputs go to, where they do not go to memory.
     pub outputs: Option<&'a Path>,
     /// Whether the network of this machine is shared.
@@ -200,6 +202,9 @@ fn files_of_the_job(layout: &Layout, line: &mut Line) {
     // Made first: bubblewrap would close the folders above a target like those above its source.
     for folder in ["/var", "/var/inputs", "/run", "/run/limits"] {
         line.add(["--dir", folder]);
+    }
+    if layout.own_inputs {
+        line.add(["--perms", "1777", "--tmpfs", "/var/inputs"]);
     }
     for mount in layout.mounts {
         line.bind(&mount.source, &mount.target);
@@ -381,6 +386,7 @@ mod tests {
             harness: Path::new("/cache/harness/def"),
             identity: Path::new("/tmp/session"),
             mounts: &mounts,
+            own_inputs: false,
             outputs: None,
             network: false,
         };

@@ -77,6 +77,7 @@ pub(super) async fn run(
         harness: &harness,
         identity: session.path(),
         mounts: &mounts,
+        own_inputs: job.has_own_inputs(),
         outputs,
         network,
     });

@@ -5,7 +5,7 @@ def test_the_secret_expectation(program):
     assert found["processes"] == []
     assert found["environment"] == []
     assert found["modules"] == []
-    assert found["arguments"] == ["--data", "/sandbox/inputs/given/data.csv"]
+    assert found["arguments"] == ["--data", "/var/inputs/given/data.csv"]
 
 
 def test_after_it(program):

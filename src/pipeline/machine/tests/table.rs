@@ -13,7 +13,8 @@ type Step = (Stage, OutcomeKind, Stage);
 const WALKS: u32 = 8_000;
 const STEPS: u32 = 60;
 const PACKAGES: [&[&str]; 3] = [&[], &["pandas"], &["pandas", "no-such-package"]];
-const CHECKS: [CheckSource; 7] = [
+const CHECKS: [CheckSource; 8] = [
+    CheckSource::HeldCase,
     CheckSource::Test,
     CheckSource::Vacuity,
     CheckSource::Mutants,
@@ -171,6 +172,14 @@ impl Random {
         })
     }
 
+    fn revised(&mut self) -> Outcome {
+        let mut outcome = revised(self.numbers.bool());
+        if let Outcome::CasesRevised(revised) = &mut outcome {
+            revised.was_held = self.numbers.bool();
+        }
+        outcome
+    }
+
     fn decided(&mut self) -> Outcome {
         let asked = awaited(&self.task, &self.progress);
         let (gate, hash) = asked.map_or((Gate::Plan, String::new()), |asked| (asked.gate, asked.hash));
@@ -219,7 +228,7 @@ impl Random {
                 started_at: at(0),
             }),
             OutcomeKind::Diagnosed => self.diagnosed(),
-            OutcomeKind::CasesRevised => revised(self.numbers.bool()),
+            OutcomeKind::CasesRevised => self.revised(),
             OutcomeKind::CodeFixed => Outcome::CodeFixed(self.new_source()),
             OutcomeKind::TestsFixed => Outcome::TestsFixed(self.new_source()),
             OutcomeKind::FixNotApplied => Outcome::FixNotApplied {

@@ -39,6 +39,7 @@ fn job() -> Job {
         name: name.into(),
         file_name: file_name.into(),
         source: String::new(),
+        content: Vec::new(),
     };
     Job {
         phases: Vec::new(),
