@@ -177,7 +177,11 @@ fn a_release_builds_on_images_by_their_digests_and_stops_where_it_learns_none() 
         .lines()
         .map(|line| line.split_once('=').unwrap().0)
         .collect();
-    assert_eq!(names, ["installer-base", "build-base", "base", "executor"], "{lines}");
+    assert_eq!(
+        names,
+        ["installer-base", "build-base", "base", "executor"],
+        "{lines}"
+    );
     assert!(
         lines.lines().all(|line| line.ends_with(&format!("@{digest}"))),
         "{lines}"
