@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 pub(super) use self::cluster::until_its_end;
 use self::render::{Shown, end, happened};
+use super::approve::trust;
 use super::args::{AskArgs, Format, ManifestArgs};
 use super::command::{
-    TASK_FAILED, USAGE, document, fail, fail_each, is_interactive, model_options, read, runtime, trust,
-    warning,
+    TASK_FAILED, USAGE, document, fail, fail_each, is_interactive, model_options, read, runtime, warning,
 };
 use super::local::{Recording, log};
 use super::progress::Progress;

@@ -15,7 +15,6 @@ use super::text::{columns, shortened, thousands, wrap};
 use crate::api::CodeGenTask;
 use crate::local::objects::{Fault, Objects};
 use crate::local::options::{ModelOverrides, TaskOptions};
-use crate::local::trust::Trust;
 use crate::local::{files, kustomize};
 use crate::sources::{Claims, Given, unclaimed};
 
@@ -96,14 +95,6 @@ pub(super) fn model_options(args: &ModelArgs) -> TaskOptions {
 /// Whether somebody can be asked.
 pub(super) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
-}
-
-/// The say on records that were made elsewhere: the command line's, else that of whoever sits at the terminal.
-pub(super) fn trust(is_given: bool) -> Trust {
-    Trust {
-        given: is_given,
-        ask: is_interactive().then_some(super::approve::may_trust),
-    }
 }
 
 /// A runtime that can reach the network.

@@ -5,10 +5,11 @@ use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::approve::trust;
 use super::args::{Format, LocalArgs};
 use super::command::{
     TASK_FAILED, USAGE, document, fail, fail_each, given, is_interactive, model_options, read, runtime,
-    trust, warning,
+    warning,
 };
 use super::paint::{Line, Mark};
 use super::progress::Progress;

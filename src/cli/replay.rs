@@ -11,8 +11,9 @@ use jiff::Timestamp;
 
 use self::compare::{End, first_difference, is_same_end};
 use self::inputs::freeze_inputs;
+use super::approve::trust;
 use super::args::ReplayArgs;
-use super::command::{TASK_FAILED, USAGE, fail, runtime, trust, warning};
+use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::Absent;
 use super::paint::{Line, Mark};
 use super::progress::Progress;

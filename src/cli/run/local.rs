@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use super::print::{Only, Outputs, ended};
 use crate::api::values::ValueType;
+use crate::cli::approve::trust;
 use crate::cli::args::{LocalRunArgs, ManifestArgs};
-use crate::cli::command::{TASK_FAILED, USAGE, fail, fail_each, read, runtime, trust, warning};
+use crate::cli::command::{TASK_FAILED, USAGE, fail, fail_each, read, runtime, warning};
 use crate::cli::progress::Progress;
 use crate::local::interrupt::{self, INTERRUPTED};
 use crate::local::objects::Objects;
