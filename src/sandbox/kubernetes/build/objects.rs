@@ -16,7 +16,7 @@ use super::job::BUILD;
 use crate::api::secret_use::SecretUse;
 use crate::sandbox::SandboxError;
 use crate::sandbox::kubernetes::names::{OPERATOR, PART_OF};
-use crate::sandbox::kubernetes::{KubernetesSandbox, policies};
+use crate::sandbox::kubernetes::policies;
 
 /// The key of a Secret of type `kubernetes.io/dockerconfigjson`.
 const DOCKER_CONFIG: &str = ".dockerconfigjson";
@@ -37,21 +37,6 @@ impl DockerConfig {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
-}
-
-/// Refuses a Secret that an image is to be pulled with and that its owner did not label for it: whoever may create tasks runs private images
-/// by it, and reads them so. One that was built here was pushed, and its base pulled, with Secrets that were checked then.
-pub(in crate::sandbox::kubernetes) async fn check_pull_secret(
-    sandbox: &KubernetesSandbox<'_>,
-) -> Result<(), SandboxError> {
-    let image = &sandbox.task.image;
-    let (name, field) = match (&image.reference, &image.pull_secret, &image.push_secret) {
-        (Some(_), Some(name), _) => (name, "image.pullSecretRef"),
-        (Some(_), None, Some(name)) => (name, "image.pushSecretRef"),
-        _ => return Ok(()),
-    };
-    let objects = Objects::new(sandbox.client.clone(), &sandbox.owner.namespace);
-    objects.docker_config(name, field).await.map(drop)
 }
 
 /// The objects of one namespace.

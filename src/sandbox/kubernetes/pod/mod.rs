@@ -42,7 +42,6 @@ use self::observe::{Ended, PodState, observe};
 use self::refusal::{Refusal, classify};
 pub use self::spec::{JOB_FILE, JOB_SHA256, NONCE, folder_sha256};
 pub use self::volumes::CREDENTIALS_FILE;
-use super::build::check_pull_secret;
 use super::settings::Settings;
 use super::{KubernetesSandbox, names, room};
 use crate::pipeline::digest::sha256_hex;
@@ -145,7 +144,7 @@ async fn start_harness(
     let labels = run.labels();
     let needs = async {
         let policy = ready::ensure_policy(sandbox, policy, &labels);
-        let (harness, pull) = (ready::ensure_harness(sandbox), check_pull_secret(sandbox));
+        let (harness, pull) = (ready::ensure_harness(sandbox), ready::check_pull_secret(sandbox));
         let (harness, pull, policy, needs) = tokio::join!(harness, pull, policy, needs);
         harness.and(pull).and(policy).and(needs)
     };

@@ -16,6 +16,7 @@ use super::execution::Execution;
 use super::job_key::{JobKey, KEY_NAME};
 use super::refusal::{Refusal, classify};
 use super::{cluster, network, spec, volumes};
+use crate::api::secret_use::SecretUse;
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::sandbox::{Progressing, SandboxError};
 
@@ -29,6 +30,35 @@ pub(super) async fn policy(
         NetworkAccess::Internet | NetworkAccess::List(_) => api_servers(&sandbox.client).await,
     };
     network::policy(access, &sandbox.settings.sandbox.network, &servers)
+}
+
+/// Refuses a Secret that an image is to be pulled with and that its owner did not label for it: whoever may create tasks runs private images
+/// by it, and reads them so. One that was built here was pushed, and its base pulled, with Secrets that were checked then.
+pub(super) async fn check_pull_secret(sandbox: &KubernetesSandbox<'_>) -> Result<(), SandboxError> {
+    let image = &sandbox.task.image;
+    let (name, field) = match (&image.reference, &image.pull_secret, &image.push_secret) {
+        (Some(_), Some(name), _) => (name, "image.pullSecretRef"),
+        (Some(_), None, Some(name)) => (name, "image.pushSecretRef"),
+        _ => return Ok(()),
+    };
+    let namespace = &sandbox.owner.namespace;
+    let secrets: Api<Secret> = Api::namespaced(sandbox.client.clone(), namespace);
+    let object = format!("Secret {namespace}/{name}");
+    let found = secrets.get_opt(name).await;
+    let found = found.map_err(|error| cluster(format!("read {object}"))(error))?;
+    let refused = |reason: String, remedy: String| SandboxError::Refused {
+        object,
+        reason,
+        remedy,
+    };
+    match found.as_ref().map(|found| SecretUse::Registry.check(found)) {
+        Some(Ok(())) => Ok(()),
+        Some(Err(refusal)) => Err(refused(refusal.reason, refusal.remedy)),
+        None => Err(refused(
+            "it is not there".to_owned(),
+            format!("create it, or correct {field}"),
+        )),
+    }
 }
 
 /// Creates the harness of this version where it is not there. It is the first process of every sandbox: one that is there must be the
