@@ -73,10 +73,11 @@ pub(super) fn refused_wheel(text: &str) -> Option<SandboxError> {
 
 /// Words of uv about wheels that no honest builder writes.
 #[expect(clippy::expect_used, reason = "the patterns are constants; a test uses them")]
-static REFUSED: LazyLock<[Regex; 4]> = LazyLock::new(|| {
+static REFUSED: LazyLock<[Regex; 5]> = LazyLock::new(|| {
     [
         r"Failed to install: \S+ \((?P<package>[^)]+)\) cause: (?P<why>(?:The wheel is invalid|Scripts must not use|failed to rename file|No such file or directory \(os error 2\) at path).*)",
-        r"Failed to download `(?P<package>[^`]+)` cause: Failed to extract archive: .*?cause: (?P<why>Archive contains.*|.*is a directory.*)",
+        r"Failed to download `(?P<package>[^`]+)` cause: Failed to extract archive: .*?cause: (?P<why>Archive contains.*|.*Is a directory.*)",
+        r"Failed to download `(?P<package>[^`]+)` cause: (?P<why>The wheel is invalid.*)",
         r"hint: (?P<why>The structure of `(?P<package>[^`]+)` \([^)]*\) was invalid.*)",
         r"hint: (?P<why>Metadata for `(?P<package>[^`]+)` \([^)]*\) could not be parsed.*)",
     ]
