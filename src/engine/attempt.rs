@@ -17,13 +17,13 @@ use crate::pipeline::sandbox::{
     Job, OutputReport, PhaseEnd, PhaseName, PhaseReport, Report, Sentinels, TestFailure,
 };
 use crate::pipeline::stage::Category;
-use crate::pipeline::stored_outputs::{RunOnDisk, join_findings};
+use crate::pipeline::stored_outputs::join_findings;
 use crate::pipeline::verdict::{RehearsalFindings, Verdict, acceptance_failures, judge};
 use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
 use super::data::DataReader;
 use super::event::Event;
-use super::jobs::Jobs;
+use super::jobs::{Jobs, Reports};
 use super::on_disk::take_rehearsal;
 use super::redaction;
 use super::{Engine, EngineError, MAX_LOST_CHILDREN, Performed, damaged};
@@ -431,18 +431,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             &self.data.columns(self.task, &profiles),
         ))
     }
-}
-
-/// What the jobs of an attempt came to.
-pub(super) struct Reports {
-    pub main: Report,
-    hidden: Option<Report>,
-    on_disk: Option<RunOnDisk>,
-    acceptance: Option<Report>,
-    /// In the order of the sandboxes of cases; `None` for those in the main job.
-    pub cases: Vec<Option<Report>>,
-    /// Wall time from the beginning of the first execution to the end of the last.
-    seconds: f64,
 }
 
 /// How long the longest of some executions took.

@@ -16,10 +16,10 @@ use crate::pipeline::sandbox::{
     InputMount, Job, MAX_OUTPUT_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramChannel, ProgramPhase,
     Report, Sentinels, TestPhase,
 };
+use crate::pipeline::stored_outputs::RunOnDisk;
 use crate::pipeline::task::{FrozenFile, Task};
 use crate::sandbox::Sandbox;
 
-use super::attempt::Reports;
 use super::data::DataReader;
 use super::on_disk::OnDisk;
 use super::{Engine, EngineError};
@@ -56,6 +56,18 @@ pub(super) struct CaseJob {
     pub is_hidden: bool,
     /// The cases in the order of the phases, each with its place among all.
     cases: Vec<(usize, CaseExecution)>,
+}
+
+/// What the jobs of an attempt came to.
+pub(super) struct Reports {
+    pub main: Report,
+    pub hidden: Option<Report>,
+    pub on_disk: Option<RunOnDisk>,
+    pub acceptance: Option<Report>,
+    /// In the order of the sandboxes of cases; `None` for those in the main job.
+    pub cases: Vec<Option<Report>>,
+    /// Wall time from the beginning of the first execution to the end of the last.
+    pub seconds: f64,
 }
 
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {

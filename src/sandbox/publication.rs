@@ -222,6 +222,6 @@ mod tests {
             Some("print(1)\n".as_bytes())
         );
         assert_eq!(of("var/outputs").owner, USER);
-        assert_eq!(entries.len(), 6);
+        assert_eq!(entries.len(), 7);
     }
 }

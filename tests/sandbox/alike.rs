@@ -13,6 +13,7 @@ use codegen_operator::pipeline::cases::{
 use codegen_operator::pipeline::run::{RunSettings, resolve as resolve_run};
 use codegen_operator::pipeline::sandbox::{Job, OutputContent, PhaseReport};
 use codegen_operator::pipeline::task::{FrozenFile, FrozenFiles, Task, resolve};
+use codegen_operator::pipeline::verdict::FailedCheck;
 use serde_json::{Value, json};
 
 use crate::support::{job, run};
@@ -103,11 +104,11 @@ impl Inputs {
             *items.entry(item).or_insert(0) += units.parse::<i64>().unwrap();
         }
         let total: i64 = items.values().sum::<i64>() * self.factor.parse::<i64>().unwrap();
-        let rows: String = items
+        let rows: Vec<String> = items
             .iter()
             .map(|(item, units)| format!("{item},{units}\n"))
             .collect();
-        (total, format!("item,units\n{rows}"))
+        (total, format!("item,units\n{}", rows.concat()))
     }
 
     fn case(&self) -> Case {
@@ -185,7 +186,7 @@ async fn failed(task: &Task, set: &CaseSet, program: &str, apart: bool) -> Vec<S
     }
     let (runs, phases): (Vec<_>, Vec<_>) = reports.into_iter().unzip();
     let judged = judge(task, &runs, phases.iter().map(Some));
-    judged.failed.iter().map(|check| check.headline()).collect()
+    judged.failed.iter().map(FailedCheck::headline).collect()
 }
 
 /// Whether a real run of a program gives what it should.

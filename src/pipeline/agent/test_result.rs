@@ -213,7 +213,7 @@ mod tests {
         assert!(!result.contains("13") && !result.contains("secret"), "{result}");
     }
     #[test]
-    fn of_a_case_that_is_held_back_it_is_told_that_it_fails() {
+    fn of_a_case_that_is_held_back_the_agent_learns_that_it_fails() {
         let full = check(CheckSource::Case, "expected 8", "sales: z");
         let mut verdict = verdict(vec![full.masked(2)]);
         verdict.held = vec![full];

@@ -38,6 +38,12 @@ pub(super) fn mounts(
             name: input.name.clone(),
             reason,
         };
+        // Before anything is copied.
+        for name in [&input.file_name, &input.name] {
+            if name.is_empty() || name.contains('/') || name == "." || name == ".." {
+                return Err(refuse(format!("`{name}` is not a file name")));
+            }
+        }
         let source = if input.content.is_empty() {
             fs::canonicalize(&input.source).map_err(|error| refuse(format!("{}: {error}", input.source)))?
         } else {
@@ -56,9 +62,6 @@ pub(super) fn mounts(
             source
         };
         for name in [&input.file_name, &input.name] {
-            if name.is_empty() || name.contains('/') || name == "." || name == ".." {
-                return Err(refuse(format!("`{name}` is not a file name")));
-            }
             let target = Path::new(FOLDER).join(name);
             if mounts.iter().all(|mount| mount.target != target) {
                 mounts.push(Mount {

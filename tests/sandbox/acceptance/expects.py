@@ -1,7 +1,7 @@
 def test_the_secret_expectation(program):
     found = program(files={"data.csv": "value\n1\n"}).json("found")
     assert found["files"] == []
-    assert found["beside"] == ["inputs", "solution.py"]
+    assert found["beside"] == ["solution.py"]
     assert found["processes"] == []
     assert found["environment"] == []
     assert found["modules"] == []

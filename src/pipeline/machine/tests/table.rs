@@ -36,7 +36,11 @@ impl Random {
     fn new(seed: u64) -> Self {
         let mut numbers = fastrand::Rng::with_seed(seed);
         let mut task = task();
-        task.limits.max_iterations = numbers.u32(2..30);
+        task.limits.max_iterations = if numbers.bool() {
+            numbers.u32(1..4)
+        } else {
+            numbers.u32(2..30)
+        };
         task.testing = if numbers.u8(..4) == 0 {
             TestingMode::Skip
         } else {
@@ -142,6 +146,7 @@ impl Random {
                 output: "summary".into(),
                 bytes: None,
             }),
+            2 => verdict.failed = vec![failed(CheckSource::HeldCase, "case 3", "1")],
             _ => {
                 let message = self.numbers.u32(..40).to_string();
                 verdict.failed = vec![failed(self.one_of(&CHECKS), "t::a", &message)];
