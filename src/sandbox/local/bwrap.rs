@@ -325,7 +325,9 @@ pub(super) fn installation(workshop: &Workshop, command: &[&str]) -> Vec<OsStrin
     line.add(["--remount-ro", "/", "--chdir", "/", "--"]);
     line.add([workshop.executable]);
     line.add(["-I", "-S", "-B"]);
-    command.iter().for_each(|word| line.add([*word]));
+    for word in command {
+        line.add([*word]);
+    }
     line.0
 }
 

@@ -79,8 +79,6 @@ struct Build<'a> {
     sandbox: &'a KubernetesSandbox<'a>,
     spec: &'a ImageSpec,
     repeat: u32,
-    /// The namespace of the task, where its Secrets are.
-    home: Objects,
     /// The namespace of the build.
     objects: Objects,
     target: Target,
@@ -126,7 +124,6 @@ impl<'a> Build<'a> {
             sandbox,
             spec,
             repeat,
-            home,
             objects,
             target,
             base,
