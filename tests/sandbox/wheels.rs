@@ -74,10 +74,11 @@ impl Wheel {
         ));
         let about = "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n";
         files.push((format!("{INFO}/WHEEL"), about.to_owned()));
-        let listed: String = files.iter().map(|(name, _)| format!("{name},,\n")).collect();
+        let listed: Vec<String> = files.iter().map(|(name, _)| format!("{name},,\n")).collect();
         files.push((
             format!("{INFO}/RECORD"),
-            self.record.unwrap_or(format!("{listed}{INFO}/RECORD,,\n")),
+            self.record
+                .unwrap_or(format!("{}{INFO}/RECORD,,\n", listed.concat())),
         ));
         let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
         for (name, text) in files {
