@@ -372,7 +372,7 @@ const PLANTED: [Planted; 41] = [
         clone.edit_progress(|progress| {
             let document = &mut progress["documents"]["solution"];
             document["sha256"] = sha256_hex(program.as_bytes()).into();
-            name = document["name"].as_str().unwrap().to_owned();
+            document["name"].as_str().unwrap().clone_into(&mut name);
         });
         fs::write(clone.revision("record").join(name), program).unwrap();
     }),
@@ -390,7 +390,7 @@ const PLANTED: [Planted; 41] = [
         fs::write(clone.revision("inputs/text.txt"), "one two three").unwrap();
     }),
     ("an input that is a pipe", |clone| {
-        clone.pipe(&clone.revision("inputs/text.txt"))
+        clone.pipe(&clone.revision("inputs/text.txt"));
     }),
     ("a task that leads to a secret", |clone| {
         clone.link(&clone.revision("task.json"), &clone.outside("secret.txt"));
@@ -408,7 +408,7 @@ const PLANTED: [Planted; 41] = [
         clone.link(&clone.revision("record/.tmp"), &clone.outside("folder"));
     }),
     ("a progress that is a pipe", |clone| {
-        clone.pipe(&clone.revision("record/.progress.jsonl"))
+        clone.pipe(&clone.revision("record/.progress.jsonl"));
     }),
     ("a revision that leads to a folder", |clone| {
         clone.link(&clone.revision_in(RESULTS), &clone.outside("folder"));
@@ -423,7 +423,7 @@ const PLANTED: [Planted; 41] = [
         clone.link(&clone.state("latest"), &clone.outside("secret.txt"));
     }),
     ("a latest revision that is a pipe", |clone| {
-        clone.pipe(&clone.state("latest"))
+        clone.pipe(&clone.state("latest"));
     }),
     ("a lock that leads to a file", |clone| {
         clone.link(&clone.state("lock"), &clone.outside("notes.txt"));
@@ -513,7 +513,7 @@ const ASKED: [Planted; 7] = [
             tools.push(tool);
         });
         clone.edit(&record.join("record/.progress.jsonl"), |progress| {
-            progress["stage"] = "Running".into()
+            progress["stage"] = "Running".into();
         });
     }),
     ("a call whose file is a secret", |clone| {
@@ -742,25 +742,28 @@ const KUSTOMIZATIONS: [(&str, &str); 11] = [
 
 const GENERATOR: &str = "apiVersion: v1\nkind: Planted\nmetadata:\n  name: planted\n  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: ../tools/python}\n";
 
+/// What of `lines` got through in a checkout with something planted in it.
+fn through(planted: &str, clone: &Checkout, lines: &[&[&str]]) -> Vec<String> {
+    let damages = lines.iter().flat_map(|line| {
+        let (_, damage) = clone.damage(line);
+        damage
+            .into_iter()
+            .map(move |damage| format!("{planted}, {line:?}: {damage}"))
+    });
+    damages.collect()
+}
+
+/// A text with the paths of what lies outside of the checkout.
+fn filled(clone: &Checkout, text: &str) -> String {
+    text.replace("/SECRET", clone.outside("secret.txt").to_str().unwrap())
+        .replace("SECRET", clone.outside("secret.txt").to_str().unwrap())
+        .replace("NOTES", clone.outside("notes.txt").to_str().unwrap())
+        .replace("DIGEST", &sha256_hex(SECRET.as_bytes()))
+}
+
 #[test]
-fn nothing_that_a_manifest_or_a_kustomization_says_starts_a_program_or_reaches_outside() {
-    let mut through = Vec::new();
-    let mut check = |planted: &str, clone: &Checkout, lines: &[&[&str]]| {
-        for line in lines {
-            let (_, damage) = clone.damage(line);
-            through.extend(
-                damage
-                    .iter()
-                    .map(|damage| format!("{planted}, {line:?}: {damage}")),
-            );
-        }
-    };
-    let filled = |clone: &Checkout, text: &str| {
-        text.replace("/SECRET", clone.outside("secret.txt").to_str().unwrap())
-            .replace("SECRET", clone.outside("secret.txt").to_str().unwrap())
-            .replace("NOTES", clone.outside("notes.txt").to_str().unwrap())
-            .replace("DIGEST", &sha256_hex(SECRET.as_bytes()))
-    };
+fn nothing_that_a_manifest_says_starts_a_program_or_reaches_outside() {
+    let mut all = Vec::new();
     for (planted, spec) in SPECS {
         let clone = Checkout::new();
         let mut task: Value =
@@ -771,24 +774,31 @@ fn nothing_that_a_manifest_or_a_kustomization_says_starts_a_program_or_reaches_o
         }
         fs::write(clone.path("task.json"), task.to_string()).unwrap();
         fs::remove_dir_all(clone.path("codegen-out")).unwrap();
-        check(
-            planted,
-            &clone,
-            &[
-                VERBS[0],
-                &["context", "-f", "task.json"],
-                &["local", "run", "-f", "task.json"],
-            ],
-        );
+        let context = ["context", "-f", "task.json"];
+        let run = ["local", "run", "-f", "task.json"];
+        all.extend(through(planted, &clone, &[VERBS[0], &context, &run]));
     }
+    let clone = Checkout::new();
+    let agent = fs::read_to_string(clone.path("agent.json")).unwrap();
+    let mut agent: Value = serde_json::from_str(&agent).unwrap();
+    agent["spec"]["tools"] = json!([{"name": "more", "mcp": {"command": [clone.path("tools/python")]}}]);
+    agent["status"] = json!({"tools": []});
+    fs::write(clone.path("agent.json"), agent.to_string()).unwrap();
+    all.extend(through("a server that is a program", &clone, &[&ASK]));
+    assert!(all.is_empty(), "{} got through:\n{}", all.len(), all.join("\n"));
+}
+
+#[test]
+fn nothing_that_a_kustomization_says_starts_a_program_or_reaches_outside() {
+    let mut all = Vec::new();
     for (planted, rest) in KUSTOMIZATIONS {
         let clone = Checkout::new();
         fs::remove_dir_all(clone.path("codegen-out")).unwrap();
         fs::create_dir(clone.path("k")).unwrap();
         let task = fs::read_to_string(clone.path("task.json")).unwrap();
-        let sample = r#"{"name":"text","configMapKeyRef":{"name":"texts","key":"a.txt"}}"#;
         let mut task: Value = serde_json::from_str(&task).unwrap();
-        task["spec"]["samples"] = json!([serde_json::from_str::<Value>(sample).unwrap()]);
+        task["spec"]["samples"] =
+            json!([{"name": "text", "configMapKeyRef": {"name": "texts", "key": "a.txt"}}]);
         fs::write(clone.path("k/task.json"), task.to_string()).unwrap();
         fs::write(clone.path("k/generator.yaml"), GENERATOR).unwrap();
         clone.link(&clone.path("k/linked"), &clone.outside("secret.txt"));
@@ -798,35 +808,13 @@ fn nothing_that_a_manifest_or_a_kustomization_says_starts_a_program_or_reaches_o
         } else {
             "resources: [task.json]\n"
         };
-        fs::write(
-            clone.path("k/kustomization.yaml"),
-            format!("{resources}{}\n", filled(&clone, rest)),
-        )
-        .unwrap();
+        let text = format!("{resources}{}\n", filled(&clone, rest));
+        fs::write(clone.path("k/kustomization.yaml"), text).unwrap();
         let local = ["local", "-k", "k", "--replay", "replies.jsonl"];
-        check(
-            planted,
-            &clone,
-            &[
-                &local,
-                &["context", "-k", "k"],
-                &["ask", "-k", "k", "How many words?"],
-            ],
-        );
+        let ask = ["ask", "-k", "k", "How many words?"];
+        all.extend(through(planted, &clone, &[&local, &["context", "-k", "k"], &ask]));
     }
-    let clone = Checkout::new();
-    let agent = fs::read_to_string(clone.path("agent.json")).unwrap();
-    let mut agent: Value = serde_json::from_str(&agent).unwrap();
-    agent["spec"]["tools"] = json!([{"name": "more", "mcp": {"command": [clone.path("tools/python")]}}]);
-    agent["status"] = json!({"tools": []});
-    fs::write(clone.path("agent.json"), agent.to_string()).unwrap();
-    check("a server that is a program", &clone, &[&ASK]);
-    assert!(
-        through.is_empty(),
-        "{} got through:\n{}",
-        through.len(),
-        through.join("\n")
-    );
+    assert!(all.is_empty(), "{} got through:\n{}", all.len(), all.join("\n"));
 }
 
 #[rstest]
