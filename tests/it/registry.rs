@@ -61,18 +61,12 @@ fn layout(folder: &Path, first_layer: &[u8]) -> String {
     layout_of(folder, first_layer, &vec![7; 3_000_000])
 }
 
-/// A layer with these files and the link that every environment has.
+/// A layer with these files.
 fn layer_of(paths: &[&str]) -> Vec<u8> {
     let mut archive = tar::Builder::new(flate2::write::GzEncoder::new(
         Vec::new(),
         flate2::Compression::fast(),
     ));
-    let mut header = tar::Header::new_gnu();
-    header.set_entry_type(tar::EntryType::Symlink);
-    header.set_size(0);
-    archive
-        .append_link(&mut header, "opt/codegen-python", "/usr/local/bin/python3.12")
-        .unwrap();
     for path in paths {
         let mut header = tar::Header::new_gnu();
         header.set_size(4);

@@ -1,7 +1,8 @@
 """Makes an environment and installs into it with uv: what was recorded, or what uv chooses, which is written down first.
 
-Started as `python -I -S -B` by the interpreter that the environment is for; the argument is a file that says what to do. Wheels alone,
-and nothing of theirs runs: the environment's interpreter starts once, before anything is in it.
+Started as `python -I -S -B` by the interpreter that the environment is for; the argument is a file that says what to do, and a second one
+says to do a part of it: `environment` or `packages`. Wheels alone, and nothing of theirs runs: the environment's interpreter starts once,
+before anything is in it.
 """
 
 import glob
@@ -57,20 +58,37 @@ class Uv:
         self.run("pip", command, *self.options, "--only-binary", ":all:", "--python", python, *arguments)
 
 
-def main(file):
+def main(file, part=""):
     with open(file, encoding="utf-8") as text:
         job = json.load(text)
     # Whatever this user's mask, the sandbox's user must be able to read it.
     os.umask(0o022)
-    uv, environment, requirements = Uv(job), job["environment"], os.path.join(job["work"], "requirements.txt")
+    uv = Uv(job)
+    if part != "packages":
+        make(uv, job)
+    if part != "environment":
+        install(uv, job)
+    for name in (".lock", ".gitignore", "CACHEDIR.TAG"):
+        # What uv leaves for itself; anybody may write to the first.
+        if os.path.lexists(left := os.path.join(job["environment"], name)):
+            os.remove(left)
+
+
+def make(uv, job):
+    """Makes the environment, with nothing in it."""
     # By its path alone uv would take the interpreter of another environment for this one.
     for seen in glob.glob(os.path.join(glob.escape(job["cache"]), "interpreter-*")):
         shutil.rmtree(seen, ignore_errors=True)
-    uv.run("venv", "--no-project", "--python", sys.executable, environment)
-    settings = content(environment)
+    uv.run("venv", "--no-project", "--python", sys.executable, job["environment"])
     if job.get("link"):
         # What starts by it is what started this.
         os.symlink(os.path.realpath(sys.executable), job["link"])
+
+
+def install(uv, job):
+    """Installs into the environment what was recorded, else what uv chooses."""
+    environment, requirements = job["environment"], os.path.join(job["work"], "requirements.txt")
+    settings = content(environment)
     if job.get("locked"):
         shutil.copyfile(job["locked"], requirements)
     else:
@@ -78,10 +96,6 @@ def main(file):
     uv.pip("install", f"{environment}/bin/python", "--no-deps", "--require-hashes", "--requirement", requirements)
     if content(environment) != settings:
         sys.exit("replaced: pyvenv.cfg")
-    for name in (".lock", ".gitignore", "CACHEDIR.TAG"):
-        # What uv leaves for itself; anybody may write to the first.
-        if os.path.lexists(left := os.path.join(environment, name)):
-            os.remove(left)
     if job.get("link"):
         # For whoever reads the image.
         shutil.copyfile(requirements, os.path.join(environment, "requirements.txt"))
@@ -127,4 +141,4 @@ def compile_all(environment):
     subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-main(sys.argv[1])
+main(*sys.argv[1:])

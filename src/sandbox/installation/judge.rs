@@ -13,7 +13,6 @@ use regex::Regex;
 
 use crate::pipeline::lock::Lock;
 use crate::pipeline::python::requirement::normalized;
-use crate::sandbox::harness::INTERPRETER;
 
 /// Programs that are started as Python, and files beside them that say where Python finds its own modules.
 #[expect(clippy::expect_used, reason = "the pattern is a constant; a test uses it")]
@@ -113,7 +112,7 @@ pub const PACKAGE_LAYER: &str = "the layer of its pip packages";
 const MOST_ENTRIES: usize = 2_000_000;
 
 /// What is wrong with the layer that a build made of pip packages, a tar archive that may be compressed: nothing but `environment` may be
-/// written, and the link `interpreter`, which is there.
+/// written. What is there before any package, the link that Pods start by among it, lies in the layer below.
 pub fn layer(
     archive: impl io::Read,
     is_packed: bool,
@@ -126,7 +125,6 @@ pub fn layer(
         Box::new(archive)
     };
     let mut archive = tar::Archive::new(archive);
-    let mut has_link = false;
     for (at, entry) in archive.entries()?.enumerate() {
         let entry = entry?;
         let path = entry.path_bytes();
@@ -143,7 +141,6 @@ pub fn layer(
             tar::EntryType::XGlobalHeader => continue,
             _ => Kind::Other,
         };
-        has_link |= format!("/{path}") == INTERPRETER;
         let why = if at >= MOST_ENTRIES {
             Some("is one file too many")
         } else {
@@ -153,16 +150,12 @@ pub fn layer(
             return Ok(Some(format!("has {}, which {why}", shown(&path))));
         }
     }
-    Ok((!has_link).then(|| format!("has no {INTERPRETER}, by which its Pods would start")))
+    Ok(None)
 }
 
 fn entry_fault(path: &str, kind: &Kind, environment: &str, installed: Option<&Lock>) -> Option<&'static str> {
     if !is_plain(Path::new(path)) {
         return Some("leads elsewhere");
-    }
-    if format!("/{path}") == INTERPRETER {
-        let is_base = matches!(kind, Kind::Link(target) if is_of_the_base(target));
-        return (!is_base).then_some("is no link to the interpreter of the base");
     }
     let Some(below) = Path::new("/")
         .join(path)
@@ -368,7 +361,6 @@ mod tests {
         };
         let python = Some("/usr/local/bin/python3.12");
         add("opt/", tar::EntryType::Directory, None);
-        add("opt/codegen-python", tar::EntryType::Symlink, python);
         add("opt/codegen/bin/python3", tar::EntryType::Symlink, python);
         add(
             "opt/codegen/lib/python3.12/site-packages/guest-1.0.dist-info/RECORD",
@@ -418,6 +410,7 @@ mod tests {
     #[rstest]
     #[case::shell("bin/sh", "/opt/codegen/bin/guest")]
     #[case::interpreter_of_the_pods("opt/codegen-python", "/opt/codegen/bin/guest")]
+    #[case::interpreter_of_the_base("opt/codegen-python", "/usr/local/bin/python3.12")]
     #[case::interpreter_by_a_step_back("opt/codegen-python", "/usr/../opt/codegen/bin/guest")]
     #[case::interpreter_beside("opt/codegen-python", "codegen/bin/guest")]
     #[case::python("opt/codegen/bin/python", "guest")]
@@ -432,15 +425,13 @@ mod tests {
     }
 
     #[test]
-    fn an_honest_layer_is_pushed_and_one_without_its_interpreter_is_not() {
+    fn an_honest_layer_is_pushed_and_one_with_a_device_is_not() {
         assert_eq!(
             judged(&with("opt/codegen/bin/guest", tar::EntryType::Regular, None)),
             None
         );
         assert_eq!(judged(&with("tmp/", tar::EntryType::Directory, None)), None);
         assert!(judged(&with("dev/null", tar::EntryType::Char, None)).is_some());
-        let empty = tar::Builder::new(Vec::new()).into_inner().unwrap();
-        assert!(judged(&empty).unwrap().contains("/opt/codegen-python"));
     }
 
     #[test]

@@ -95,12 +95,14 @@ impl Recipe<'_> {
         if !self.packages.apt.is_empty() {
             let _ = writeln!(text, "RUN {}", self.apt());
         }
+        let install = format!("python3 -I -S -B {FILES}/{} {FILES}/{INSTALLATION}", INSTALL.0);
+        // Before any package, with the links to the base's interpreter: Kaniko puts what a new link leads to beside it into its layer.
+        let _ = writeln!(text, "RUN mkdir -p {WORK} && {install} environment");
         // A layer of its own, which the push judges. Nothing of a package runs for it.
         let _ = writeln!(
             text,
-            "RUN mkdir -p {WORK} && {}python3 -I -S -B {FILES}/{} {FILES}/{INSTALLATION} && rm -rf {ARCHIVES}",
-            self.authorities(),
-            INSTALL.0,
+            "RUN {}{install} packages && rm -rf {ARCHIVES}",
+            self.authorities()
         );
         let _ = writeln!(text, "ENV PATH={ENVIRONMENT}/bin:${{PATH:-{DEFAULT_PATH}}}");
         text
