@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_goes_before_a_file_and_no_file_counts_where_pip_is_told_so() {
+    fn a_variable_goes_before_a_file_and_no_file_counts_where_pip_is_isolated() {
         let own = ("PIP_INDEX_URL", "https://other.example/simple");
         let found = settings(OF_A_COMPANY, &[own], "0");
         assert_eq!(found.env["UV_DEFAULT_INDEX"], own.1);

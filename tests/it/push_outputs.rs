@@ -108,6 +108,7 @@ impl Place {
 
     async fn get(&self, part: &str) -> Vec<u8> {
         let address = format!("http://{}/v2/outputs/{part}", self.registry.host);
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         let request = client
             .get(address)

@@ -508,7 +508,7 @@ fn an_environment_that_gives_way_to_another_keeps_a_tag_and_what_is_gone_is_not_
 }
 
 #[test]
-fn an_image_whose_package_layer_writes_elsewhere_is_not_pushed() {
+fn an_image_whose_package_layer_leaves_its_environment_is_not_pushed() {
     let registry = Registry::start();
     let push = |name: &str, paths: &[&str], arguments: &[&str]| {
         let folder = tempfile::tempdir().unwrap();

@@ -285,7 +285,7 @@ pub(super) struct Workshop<'a> {
     pub interpreter: &'a Path,
     /// The program that installs.
     pub uv: &'a Path,
-    /// The folder with the new environment ([`ENVIRONMENT`]), archives, and files of the installation.
+    /// The folder with the new environment ([`venv::ENVIRONMENT`]), archives, and files of the installation.
     // One mount, so that files of archives become files of the environment without being copied.
     pub folder: &'a Path,
     /// Files of this user that its settings name.
@@ -296,8 +296,6 @@ pub(super) struct Workshop<'a> {
 pub(super) const UV: &str = "/uv";
 /// Its folder.
 pub(super) const WORKSHOP: &str = "/workshop";
-/// The environment in its folder.
-pub(super) const ENVIRONMENT: &str = "env";
 
 /// Arguments of bubblewrap for an installation, the command last.
 pub(super) fn installation(workshop: &Workshop, command: &[&str]) -> Vec<OsString> {
@@ -332,7 +330,7 @@ pub(super) fn installation(workshop: &Workshop, command: &[&str]) -> Vec<OsStrin
     // Under the name that it has in every sandbox: scripts have it in their first line.
     line.add([
         "--symlink",
-        &format!("{}/{ENVIRONMENT}", &WORKSHOP[1..]),
+        &format!("{}/{}", &WORKSHOP[1..], venv::ENVIRONMENT),
         venv::FOLDER,
     ]);
     line.add(["--remount-ro", "/", "--chdir", "/", "--"]);

@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use self::installer::Place;
-use super::bwrap::ENVIRONMENT;
 use super::interpreter;
 use super::{system_packages, user_cache};
 use crate::package_index::{PYPI, PackageIndex};
@@ -28,6 +27,9 @@ use crate::sandbox::packages::reject_locations;
 
 /// Where an environment lies inside a sandbox.
 pub(super) const FOLDER: &str = "/env";
+
+/// The folder of a new environment, in that of its installation.
+pub(super) const ENVIRONMENT: &str = "env";
 
 /// Written last: an environment without it is not there.
 const MARKER: &str = "environment.json";

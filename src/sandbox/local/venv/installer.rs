@@ -6,9 +6,10 @@ use std::process::Stdio;
 
 use tokio::process::Command;
 
-use super::super::bwrap::{self, ENVIRONMENT, UV, WORKSHOP, Workshop};
+use super::super::bwrap::{self, UV, WORKSHOP, Workshop};
 use super::super::interpreter::Interpreter;
 use super::super::isolation::{self, KernelSwitches};
+use super::ENVIRONMENT;
 use crate::pipeline::lock::Lock;
 use crate::sandbox::error::SandboxError;
 use crate::sandbox::image::ImageSpec;
