@@ -165,6 +165,8 @@ async fn a_download_is_cached_by_its_digest() {
         ..wanted(source)
     };
     let first = freeze_sample(wanted.clone(), folder.path()).await.unwrap();
+    // A copy is a new file.
+    std::fs::remove_dir_all(folder.path().join(INPUTS)).unwrap();
     let second = freeze_sample(wanted, folder.path()).await.unwrap();
     assert_eq!((first.bytes, second.sha256.as_str()), (3, ABC));
 }
