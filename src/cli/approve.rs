@@ -12,7 +12,7 @@ use kube::Api;
 use kube::api::PostParams;
 
 use self::ask::caution;
-pub(super) use self::ask::{answer, ask, is_yes, may_start};
+pub(super) use self::ask::{answer, ask, is_allowed, is_yes};
 use super::args::{Color, DecideArgs, WaitingArg};
 use super::cluster::{Cluster, refusal};
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};

@@ -19,6 +19,7 @@ use crate::api::retry::RetryFrom;
 use crate::local::approval::Approvals;
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
 use crate::local::objects::Objects;
+use crate::local::opens::{not_shown_before, of_task};
 use crate::local::options::TaskOptions;
 use crate::local::runner::{Ended, output_folder, run_task};
 use crate::pipeline::retry::Retry;
@@ -106,6 +107,11 @@ async fn run_all(
                 output.display()
             )));
         }
+        // The command line may name another model, or none.
+        let asks_a_model = options.replay.is_none() && options.model.base_url.is_none();
+        for line in not_shown_before(of_task(task, objects, asks_a_model)) {
+            progress.lines(&warning(&line));
+        }
         let running = run_task(task, objects, options, &output, &mut replayed, progress, stop);
         let ended = Box::pin(running).await;
         progress.stop();
@@ -145,6 +151,7 @@ fn options(args: &LocalArgs, tasks: &[&CodeGenTask]) -> Result<TaskOptions, Vec<
     Ok(TaskOptions {
         given: given(&args.manifests.data, tasks)?,
         fresh: args.fresh,
+        allowed_hosts: args.network.allow_host.clone(),
         approvals: Approvals {
             given: args.approve.iter().map(|gate| (*gate).into()).collect(),
             calls: BTreeMap::new(),

@@ -18,6 +18,7 @@ use crate::local::draft::{Draft, DraftOptions, KUSTOMIZATION, TASK, WriteError};
 use crate::local::error::TaskError;
 use crate::local::interrupt::{self, INTERRUPTED};
 use crate::local::objects::Objects;
+use crate::local::prepare::downloads;
 use crate::local::propose::{Proposal, propose};
 use crate::sources::Given;
 
@@ -158,7 +159,14 @@ async fn described(draft: &Draft, objects: &Objects, progress: &Progress) -> Res
     // Not the draft's own task: that of the manifest has its namespace.
     let task = objects.tasks.first().unwrap_or(&draft.task);
     let given = Given::default();
-    let described = context_of(task, objects, &given, ContextOverrides::default()).await;
+    let described = context_of(
+        task,
+        objects,
+        &given,
+        ContextOverrides::default(),
+        &downloads(&[]),
+    )
+    .await;
     progress.stop();
     let context = described.map_err(|error| refused(draft, &error))?;
     if context.failed.is_empty() {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::approval::Approvals;
 use super::commands::Commands;
 use crate::api::model::Provider;
+use crate::egress::AllowedHost;
 use crate::pipeline::retry::Retry;
 use crate::sources::Given;
 
@@ -28,6 +29,8 @@ pub struct TaskOptions {
     pub approvals: Approvals,
     /// Who allows servers that are programs of this machine to be started.
     pub commands: Commands,
+    /// Hosts that tools, downloads and programs reach although they are not public.
+    pub allowed_hosts: Vec<AllowedHost>,
     /// Another try of a task that has ended; `None` where nobody asks for one.
     pub retry: Option<Retry>,
     /// Further tries at each end, in order: those of the task that is replayed.

@@ -9,6 +9,7 @@ use super::local::{Format, ModelArgs};
 use super::values::Color;
 use crate::api::code_mode::AnswerReuse;
 use crate::api::duration;
+use crate::egress::AllowedHost;
 
 /// Exit codes of `ask`.
 pub(super) const EXIT_CODES: &str = "\
@@ -107,6 +108,15 @@ pub struct AskArgs {
     /// each is asked about once, at a terminal.
     #[arg(long, requires = "asked", help_heading = "Decisions")]
     pub allow_command: bool,
+    /// A host, an address or a range that tools and programs may reach although it is not of the public internet (`127.0.0.1:8000`,
+    /// `tools.lan`, `10.1.0.0/16`). May be repeated.
+    #[arg(
+        long,
+        requires = "asked",
+        value_name = "HOST[:PORT]|CIDR",
+        help_heading = "Decisions"
+    )]
+    pub allow_host: Vec<AllowedHost>,
     /// The model, what is sent to it and what is replayed instead.
     #[command(flatten)]
     pub model: ModelArgs,

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use super::values::{Color, duration, http_address, name_and_path};
 use super::{FromArg, GateArg, LocalCommand};
 use crate::api::model::Provider;
+use crate::egress::AllowedHost;
 
 /// Exit codes of `local`.
 pub(super) const EXIT_CODES: &str = "\
@@ -74,6 +75,16 @@ pub struct DataArgs {
     pub claims: Vec<(String, PathBuf)>,
 }
 
+/// What is reached besides the public internet.
+#[derive(Args, Debug, Default, Clone)]
+#[command(next_help_heading = "Network")]
+pub struct NetworkArgs {
+    /// A host, an address or a range that may be reached although it is not of the public internet (`files.lan:8080`, `127.0.0.1:11434`,
+    /// `10.1.0.0/16`): by downloads, and by programs whose task opens the network. May be repeated.
+    #[arg(long, value_name = "HOST[:PORT]|CIDR")]
+    pub allow_host: Vec<AllowedHost>,
+}
+
 /// Options of `local`.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -88,6 +99,9 @@ pub struct LocalArgs {
     /// The model, what is sent to it and what is replayed instead.
     #[command(flatten)]
     pub model: ModelArgs,
+    /// What is reached besides the public internet.
+    #[command(flatten)]
+    pub network: NetworkArgs,
     /// Folder of the results; with several tasks, one folder each in it. Default: codegen-out/<task name>.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, help_heading = "Results")]
     pub output: Option<PathBuf>,

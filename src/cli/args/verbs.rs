@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::cluster::ClusterArgs;
-use super::local::DataArgs;
+use super::local::{DataArgs, NetworkArgs};
 use super::values::Color;
 use crate::cli::prices::{NamedPrice, named_price};
 use crate::pipeline::stage::Stage;
@@ -365,6 +365,9 @@ pub struct ReplayArgs {
     /// What stands in the place of its data.
     #[command(flatten)]
     pub data: DataArgs,
+    /// What is reached besides the public internet.
+    #[command(flatten)]
+    pub network: NetworkArgs,
     /// Colours on stderr. `auto`: on a terminal, unless `NO_COLOR` is set.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Color,

@@ -20,8 +20,8 @@ const SETTINGS: [&str; 6] = [
     "/etc/pki",
     "/etc/fonts",
 ];
-/// What a resolver reads, given only with the network.
-const RESOLVER: [&str; 2] = ["/etc/resolv.conf", "/etc/nsswitch.conf"];
+/// What a resolver reads, given only with the network: the sandbox's own, since the machine's name servers are out of its reach.
+pub(super) const RESOLVER: [&str; 2] = ["resolv.conf", "nsswitch.conf"];
 /// Package stores outside `/usr`.
 const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
 
@@ -125,8 +125,10 @@ pub(super) struct Layout<'a> {
     pub mounts: &'a [Mount],
     /// The folder that outputs go to, where they do not go to memory.
     pub outputs: Option<&'a Path>,
-    /// Whether the network of this machine is shared.
-    pub network: bool,
+    /// Whether it is started in a network namespace that leads to the internet.
+    pub internet: bool,
+    /// What must be out of reach before anything runs.
+    pub closed: Option<&'a str>,
 }
 
 /// Arguments of bubblewrap, the harness's command last.
@@ -159,6 +161,7 @@ pub(super) fn arguments(layout: &Layout) -> Vec<OsString> {
     line.add([&harness::start_code(
         &format!("{}/bin/python", venv::FOLDER),
         user,
+        layout.closed,
     )]);
     line.0
 }
@@ -172,13 +175,14 @@ fn namespaces(layout: &Layout, line: &mut Line) {
         // `-try`: kernels without this namespace run programs all the same.
         "--unshare-cgroup-try",
     ]);
-    if !layout.network {
+    if !layout.internet {
         line.add(["--unshare-net"]);
     }
+    // Who starts it in a network namespace is root of that.
+    line.add(["--cap-drop", "ALL"]);
     match layout.starter {
         Starter::User => line.add(["--unshare-user", "--uid", "1000", "--gid", "1000"]),
         Starter::Root { .. } => {
-            line.add(["--cap-drop", "ALL"]);
             // Only what the harness needs to become the job's user.
             line.add(["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]);
         }
@@ -221,12 +225,12 @@ fn system(layout: &Layout, line: &mut Line) {
             None => line.bind(&folder.path, &folder.path),
         }
     }
-    let resolver: &[&str] = if layout.network { &RESOLVER } else { &[] };
-    for path in SETTINGS.iter().chain(resolver).chain(&STORES) {
+    for path in SETTINGS.iter().chain(&STORES) {
         // `-try`: no distribution has all of them.
         line.add(["--ro-bind-try", path, path]);
     }
-    for name in ["passwd", "group", "hosts"] {
+    let resolver: &[&str] = if layout.internet { &RESOLVER } else { &[] };
+    for name in ["passwd", "group", "hosts"].iter().chain(resolver) {
         line.bind(&layout.identity.join(name), &Path::new("/etc").join(name));
     }
     line.add(["--proc", "/proc", "--dev", "/dev"]);
@@ -294,7 +298,8 @@ mod tests {
             identity: Path::new("/tmp/session"),
             mounts: &mounts,
             outputs: None,
-            network: false,
+            internet: false,
+            closed: None,
         };
         change(&mut layout);
         arguments(&layout)
@@ -322,7 +327,7 @@ mod tests {
     #[case("--ro-bind /proc/sys /proc/sys")]
     #[case("--ro-bind /tmp/session/nothing /proc/keys")]
     #[case("-- /usr/bin/python3.12 -I -S -c")]
-    #[case("main.main('/env/bin/python', None)")]
+    #[case("main.main('/env/bin/python', None, None)")]
     fn a_sandbox_of_a_user_has(#[case] words: &str) {
         let line = line(|_| ());
         assert!(line.contains(words), "{line}");
@@ -357,18 +362,25 @@ mod tests {
             line.contains("--cap-drop ALL --cap-add CAP_SETUID --cap-add CAP_SETGID"),
             "{line}"
         );
-        assert!(line.ends_with("main.main('/env/bin/python', 62001)"), "{line}");
+        assert!(
+            line.ends_with("main.main('/env/bin/python', 62001, None)"),
+            "{line}"
+        );
         assert!(!line.contains("--unshare-user"), "{line}");
     }
 
     #[test]
-    fn the_internet_brings_the_resolver_along() {
-        let line = line(|layout| layout.network = true);
+    fn the_internet_brings_a_resolver_of_the_sandboxs_own_along() {
+        let line = line(|layout| {
+            layout.internet = true;
+            layout.closed = Some("192.168.1.5:4000");
+        });
         assert!(
-            line.contains("--ro-bind-try /etc/resolv.conf /etc/resolv.conf"),
+            line.contains("--ro-bind /tmp/session/resolv.conf /etc/resolv.conf"),
             "{line}"
         );
         assert!(!line.contains("--unshare-net"), "{line}");
+        assert!(line.ends_with("None, '192.168.1.5:4000')"), "{line}");
     }
 
     #[test]
