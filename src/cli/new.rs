@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tokio::sync::oneshot;
 
 use super::approve::{answer, is_yes};
-use super::args::{LocalArgs, ManifestArgs, NewArgs};
+use super::args::{LocalArgs, ManifestArgs, NetworkArgs, NewArgs};
 use super::command::{TASK_FAILED, USAGE, fail_each, is_interactive, model_options, runtime, warning};
 use super::local::{Recording, log, run_after};
 use super::paint::{Line, Mark, paint};
@@ -314,6 +314,7 @@ fn local_args(args: &NewArgs, folder: &Path) -> LocalArgs {
             kustomize: vec![folder.to_owned()],
             ..ManifestArgs::default()
         },
+        network: NetworkArgs::default(),
         model: args.model.clone(),
         output: args.results.clone(),
         fresh: args.fresh,

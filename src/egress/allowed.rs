@@ -1,4 +1,4 @@
-//! What a command line opens beside the public internet. Pure, but for names.
+//! Hosts that a command line opens beside the public internet. Pure, but for names.
 
 use std::io;
 use std::net::IpAddr;
@@ -55,7 +55,8 @@ impl FromStr for AllowedHost {
         if host.is_empty() || !host.chars().all(is_of_a_name) {
             return Err(wrong());
         }
-        let host = Host::Name(super::entry::bare_host(host));
+        // As URLs have it.
+        let host = Host::Name(host.trim_end_matches('.').to_ascii_lowercase());
         Ok(Self { host, port })
     }
 }

@@ -16,7 +16,7 @@ use crate::tools::{AllowedCommand, OnStart};
 /// Folder of what was allowed, below the user's cache.
 const ALLOWED: &str = "commands";
 
-/// What somebody at a terminal is asked to allow.
+/// A thing that somebody at a terminal is asked to allow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Consent {
     /// To start this command.
@@ -147,7 +147,13 @@ impl Commands {
                 Verdict::Start => true,
                 Verdict::Refuse => false,
                 Verdict::Ask(ask) => {
-                    asked(ask, Consent::Start(command_line(&argv)), (&remembered, &argv)).await
+                    asked(
+                        ask,
+                        Consent::Start(command_line(&argv)),
+                        remembered.as_ref(),
+                        &argv,
+                    )
+                    .await
                 }
             };
             if !may_start {
@@ -161,7 +167,7 @@ impl Commands {
 }
 
 impl Commands {
-    /// Whether a key may be sent to an address that nobody named on the command line. `None` where nobody can be asked.
+    /// Asks for a key to be sent to an address that nobody named on the command line. `None` where nobody can be asked.
     pub async fn may_send_key(&self, variable: &str, address: &str) -> Option<bool> {
         // No command begins like this.
         let words = ["--model-key-env", variable, address].map(str::to_owned);
@@ -173,15 +179,16 @@ impl Commands {
             variable: variable.to_owned(),
             address: address.to_owned(),
         };
-        Some(asked(self.ask?, consent, (&remembered, &words)).await)
+        Some(asked(self.ask?, consent, remembered.as_ref(), &words).await)
     }
 }
 
-/// What somebody answers, which is remembered where it is yes.
+/// The answer of somebody, which is remembered where it is yes.
 async fn asked(
     ask: AskForConsent,
     consent: Consent,
-    (remembered, words): (&Option<Remembered>, &[String]),
+    remembered: Option<&Remembered>,
+    words: &[String],
 ) -> bool {
     let answer = on_a_thread(move || ask(&consent)).await;
     let is_allowed = answer.unwrap_or(false);
@@ -201,7 +208,7 @@ fn refused(tool: &str, argv: &[String], is_of_manifests: bool) -> NotAllowed {
     }
 }
 
-/// That a user has allowed, or was shown, something in this folder.
+/// A file that says: this user has allowed, or was shown, something in this folder.
 pub(super) struct Remembered(PathBuf);
 
 impl Remembered {

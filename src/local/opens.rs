@@ -1,4 +1,4 @@
-//! What manifests open: somebody else may have written them, so it is shown before it is used, once.
+//! The networks and hosts that manifests open: somebody else may have written them, so they are shown before they are used, once.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::api::sandbox::{Egress, Sandbox};
 use crate::api::{CodeGenAgent, CodeGenTask, CodeModeAgent};
 use crate::sources::find;
 
-/// Those of the lines that nobody has been shown in this folder; from now on somebody has.
+/// The lines that nobody has been shown in this folder; from now on somebody has.
 pub(crate) fn not_shown_before(lines: Vec<String>) -> Vec<String> {
     let is_new = |line: &String| {
         // No command begins like this.
@@ -31,7 +31,7 @@ pub(crate) fn not_shown_before(lines: Vec<String>) -> Vec<String> {
     lines.into_iter().filter(is_new).collect()
 }
 
-/// What a task opens. `asks_a_model` where the manifests' model is asked.
+/// Lines on what a task opens. `asks_a_model` where the manifests' model is asked.
 pub(crate) fn of_task(task: &CodeGenTask, objects: &Objects, asks_a_model: bool) -> Vec<String> {
     let spec = &task.spec;
     let agent = shared(
@@ -55,7 +55,7 @@ pub(crate) fn of_task(task: &CodeGenTask, objects: &Objects, asks_a_model: bool)
     lines
 }
 
-/// What an agent of code mode opens. `asks_a_model` where the manifests' model is asked.
+/// Lines on what an agent of code mode opens. `asks_a_model` where the manifests' model is asked.
 pub(crate) fn of_agent(
     (name, namespace): (&str, &str),
     agent: &CodeModeAgent,

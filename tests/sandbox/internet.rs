@@ -43,13 +43,15 @@ const CLOSED: [&str; 25] = [
     "url http://lan.test/",
 ];
 /// The same by sockets that name their device, which looks up no route where there is none.
-const BY_DEVICE: [&str; 6] = [
+const BY_DEVICE: [&str; 8] = [
     "bound 192.168.77.7 80",
     "bound 169.254.169.254 80",
     "bound 10.1.2.3 80",
     "steered 192.168.77.7 80",
     "told 192.168.77.7 81",
     "told 169.254.169.254 81",
+    "bound 2001:db8:77::7 80",
+    "bound fd00:ec2::254 80",
 ];
 const OPEN: [&str; 5] = [
     "tcp 203.0.113.9 80",

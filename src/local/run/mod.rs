@@ -37,7 +37,7 @@ use crate::pipeline::sandbox::{Job, Phase, Report};
 use crate::pipeline::stage::Category;
 use crate::pipeline::stored_outputs::OutputsAsked;
 use crate::pipeline::task::FrozenFile;
-use crate::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
+use crate::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _};
 use given::{GivenInputs, freeze_given};
 
 /// What the command line says about a run.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, UdpSocket};
@@ -22,7 +23,7 @@ use crate::sandbox::error::SandboxError;
 
 /// The sandbox's address, in a block that nobody has.
 const ADDRESS: &str = "192.0.0.18";
-/// What it asks for names, and sends everything to.
+/// The other end: its name server, and its way to everything.
 const GATEWAY: &str = "192.0.0.17";
 /// Bits of their network.
 const PREFIX: &str = "30";
@@ -30,15 +31,15 @@ const PREFIX: &str = "30";
 const DEVICE: &str = "eth0";
 /// The device by which `pasta` takes what a namespace sends.
 const TUN: &str = "/dev/net/tun";
-/// Ranges that are closed, as commands of `ip` for each family.
-const ROUTES: [(&str, &str); 2] = [("-4", "routes-4"), ("-6", "routes-6")];
+/// Files with the commands of `ip` that close ranges, for each family.
+const ROUTES: [&str; 2] = ["routes-4", "routes-6"];
 /// Closes the ranges, says so, and becomes the rest. Nothing else runs in the namespace before.
 const OPEN: &str = r#"ip=$0; folder=$1; shift
 "$ip" -4 -batch "$folder/routes-4" || exit 125
 if [ -e /proc/net/if_inet6 ]; then "$ip" -6 -batch "$folder/routes-6" || exit 125; fi
 echo "the sandbox has its network" >&2
 exec "$@""#;
-/// What that says.
+/// The line by which that says so.
 const OPENED: &str = "the sandbox has its network";
 /// Variables that name a proxy.
 const PROXIES: [&str; 6] = [
@@ -57,7 +58,7 @@ pub(super) struct Tools {
     ip: PathBuf,
 }
 
-/// The programs, where this machine has them and what they need.
+/// Finds the programs, and refuses a machine that lacks one or what they need.
 pub(super) fn tools() -> Result<Tools, SandboxError> {
     let (pasta, ip) = (find_tool("pasta"), find_tool("ip"));
     let (Some(pasta), Some(ip)) = (&pasta, &ip) else {
@@ -134,7 +135,14 @@ impl Internet {
         let tools = tools()?;
         let mut closed = closed_ranges();
         for family in ["-4", "-6"] {
-            closed.extend(on_link(&routes(&tools.ip, family).await?));
+            let routes = routes(&tools.ip, family).await?;
+            let on_link = on_link(&routes).map_err(|error| {
+                unavailable(
+                    format!("the output of `ip -json route` cannot be read ({error})"),
+                    "install iproute2 4.13 or later",
+                )
+            })?;
+            closed.extend(on_link);
         }
         let mut plan = Plan::default();
         for host in opened {
@@ -164,7 +172,7 @@ impl Internet {
     pub fn files(&self) -> Vec<(&'static str, String)> {
         let routes = ROUTES.iter().zip(&self.routes);
         routes
-            .map(|((_, name), text)| (*name, text.clone()))
+            .map(|(name, text)| (*name, text.clone()))
             .chain([
                 ("resolv.conf", format!("nameserver {GATEWAY}\n")),
                 ("nsswitch.conf", "hosts: files dns\n".to_owned()),
@@ -178,7 +186,7 @@ impl Internet {
         Some(address.to_string())
     }
 
-    /// What runs the words that follow in a namespace with the internet. `session` has the files.
+    /// A command that runs the words that follow in a namespace with the internet. `session` has the files.
     pub fn command(&self, starter: Starter, session: &Path) -> Command {
         let mut command = Command::new(&self.tools.pasta);
         command
@@ -190,7 +198,7 @@ impl Internet {
     }
 }
 
-/// Why nothing ran, from the words of `pasta` and `ip`; None where the network was there.
+/// An error of the words of `pasta` and `ip`; None where the network was there.
 pub(super) fn explain(stderr: &str) -> Option<SandboxError> {
     if stderr.contains(OPENED) {
         return None;
@@ -269,8 +277,8 @@ struct Route {
 }
 
 /// Networks that this machine is part of, and its own addresses: not all of them are private ones.
-fn on_link(routes: &str) -> BTreeSet<IpNet> {
-    let routes: Vec<Route> = serde_json::from_str(routes).unwrap_or_default();
+fn on_link(routes: &str) -> serde_json::Result<BTreeSet<IpNet>> {
+    let routes: Vec<Route> = serde_json::from_str(routes)?;
     let direct = routes
         .into_iter()
         .filter(|route| route.gateway.is_none() && route.via.is_none() && route.nexthops.is_none());
@@ -280,20 +288,25 @@ fn on_link(routes: &str) -> BTreeSet<IpNet> {
     });
     // A tunnel may have the whole internet as its own network.
     let is_a_network = |range: &IpNet| range.prefix_len() >= if range.addr().is_ipv4() { 8 } else { 16 };
-    ranges.filter(is_a_network).map(|range| range.trunc()).collect()
+    Ok(ranges.filter(is_a_network).map(|range| range.trunc()).collect())
 }
 
 /// Proxies that this process's environment names.
 fn proxies_of_the_environment() -> Vec<AllowedHost> {
     let values = PROXIES.iter().filter_map(|name| std::env::var(name).ok());
-    let urls = values.filter_map(|value| match value.contains("://") {
-        true => Url::parse(&value).ok(),
-        false => Url::parse(&format!("http://{value}")).ok(),
+    let urls = values.filter_map(|value| {
+        let has_scheme = value.contains("://");
+        Url::parse(&if has_scheme {
+            value
+        } else {
+            format!("http://{value}")
+        })
+        .ok()
     });
     urls.filter_map(|url| AllowedHost::of_url(&url)).collect()
 }
 
-/// What is opened besides public addresses.
+/// Addresses and ports that are opened besides public ones.
 #[derive(Default)]
 struct Plan {
     rules: BTreeSet<(bool, String)>,
@@ -312,7 +325,8 @@ impl Plan {
                 } else {
                     range.addr()
                 };
-                self.hosts.push_str(&format!("{address} {name}\n"));
+                // Writing to memory cannot fail.
+                let _ = writeln!(self.hosts, "{address} {name}");
             }
             if is_loopback(range) {
                 // The sandbox has a loopback of its own, at which these ports lead to this machine's.
@@ -355,12 +369,12 @@ impl Plan {
                 ));
             }
         }
+        // By IPv6 the rule itself counts for every socket. By IPv4 a socket that is bound to a device sends what finds no way to whoever
+        // is on the link, so that closed ranges are addresses of the sandbox's own. What others send from such an address is dropped.
         for range in closed.iter().filter(|range| range.addr().is_ipv6() == is_v6) {
             lines.push(if is_v6 {
-                format!("route add unreachable {range} dev lo table 10")
+                format!("rule add pref 10 to {range} unreachable")
             } else {
-                // As addresses of the sandbox's own: a socket that is bound to a device sends what has no route, or an unreachable one, to
-                // whoever is on the link. What such an address sends is dropped.
                 format!("route add local {range} dev {DEVICE} table 10")
             });
         }
@@ -399,5 +413,92 @@ fn is_loopback(range: IpNet) -> bool {
     match range {
         IpNet::V4(range) => range.addr().is_loopback(),
         IpNet::V6(range) => range.addr() == Ipv6Addr::LOCALHOST,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn plan(opened: &[&str]) -> Result<Plan, SandboxError> {
+        let mut plan = Plan::default();
+        for text in opened {
+            let host: AllowedHost = text.parse().unwrap();
+            plan.open(&host, &host.ranges().await.unwrap())?;
+        }
+        Ok(plan)
+    }
+
+    #[test]
+    fn networks_of_this_machine_and_its_addresses_are_on_its_link() {
+        let routes = r#"[
+            {"dst":"default","gateway":"203.0.113.1","dev":"eth0"},
+            {"dst":"0.0.0.0/1","dev":"tun0","scope":"link"},
+            {"dst":"203.0.113.0/24","dev":"eth0","protocol":"kernel","scope":"link"},
+            {"type":"local","dst":"203.0.113.5","dev":"eth0","table":"local"},
+            {"dst":"198.51.100.0/24","gateway":"203.0.113.9","dev":"eth0"},
+            {"dst":"2001:db8:77::/64","dev":"eth0"},
+            {"dst":"default","via":{"family":"inet6","host":"fe80::1"},"dev":"eth0"}
+        ]"#;
+        let found: Vec<String> = on_link(routes).unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["203.0.113.0/24", "203.0.113.5/32", "2001:db8:77::/64"]);
+    }
+
+    #[tokio::test]
+    async fn what_is_opened_goes_before_what_is_closed() {
+        let plan = plan(&["10.0.0.0/8", "192.168.1.5:80", "[fd00::1]:443"])
+            .await
+            .unwrap();
+        let closed = closed_ranges();
+        let v4 = plan.routes(&closed, false);
+        assert!(
+            v4.contains("route add local 10.0.0.0/8 dev eth0 table 10\n"),
+            "{v4}"
+        );
+        assert!(v4.contains("rule add pref 10 lookup 10\n"), "{v4}");
+        assert!(v4.contains("rule add pref 5 to 10.0.0.0/8 lookup main\n"), "{v4}");
+        assert!(
+            v4.contains("rule add pref 5 to 192.168.1.5/32 ipproto tcp dport 80 lookup main\n"),
+            "{v4}"
+        );
+        assert!(!v4.contains("fd00"), "{v4}");
+        let v6 = plan.routes(&closed, true);
+        assert!(v6.contains("rule add pref 10 to fe80::/10 unreachable\n"), "{v6}");
+        assert!(
+            v6.contains("to fd00::1/128 ipproto udp dport 443 lookup main\n"),
+            "{v6}"
+        );
+    }
+
+    #[tokio::test]
+    async fn of_the_loopback_one_port_is_opened_and_never_all() {
+        let opened = plan(&["127.0.0.1:5432"]).await.unwrap();
+        assert_eq!(opened.loopback, BTreeSet::from([5432]));
+        assert!(opened.rules.is_empty() && opened.ranges.is_empty());
+        let refused = plan(&["127.0.0.1"]).await.map(drop).unwrap_err();
+        assert!(
+            refused.to_string().contains("--allow-host 127.0.0.1:PORT"),
+            "{refused}"
+        );
+        let words = pasta_arguments(Starter::User, &opened.loopback);
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        let words = words.join(" ");
+        assert!(
+            words.contains("--no-map-gw -t none -u none -T 5432 -U 5432"),
+            "{words}"
+        );
+        let words = pasta_arguments(Starter::Root { user: 62_001 }, &BTreeSet::new());
+        assert!(words.iter().any(|word| word == "--netns-only"), "{words:?}");
+    }
+
+    #[test]
+    fn words_of_pasta_are_an_error_where_the_network_was_not_there() {
+        let words = "Failed to send 4 bytes to syslog\nFailed to open tun socket in namespace\n";
+        let error = explain(words).unwrap().to_string();
+        assert!(
+            error.contains("(Failed to open tun socket in namespace)"),
+            "{error}"
+        );
+        assert!(explain("the sandbox has its network\nTraceback").is_none());
     }
 }

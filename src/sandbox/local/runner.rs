@@ -128,7 +128,7 @@ fn session(starter: Starter, internet: Option<&Internet>) -> Result<TempDir, San
         .tempdir()
         .map_err(action)?;
     let uid = starter.inner_uid();
-    let opened = internet.map_or("", |internet| &internet.hosts);
+    let opened = internet.map_or("", |internet| internet.hosts.as_str());
     let files = [
         (
             "passwd",

@@ -6,7 +6,7 @@ import sys
 import urllib.request
 
 SECONDS = 1.5
-IP_UNICAST_IF = 50
+IP_PKTINFO, IP_UNICAST_IF = 8, 50
 
 
 def stream(family, address, *options):
@@ -49,7 +49,7 @@ def attempt(words):
     if how == "steered":
         return stream(family, address, (socket.IPPROTO_IP, IP_UNICAST_IF, struct.pack("!I", index)))
     if how == "told":
-        return datagram(family, address, [(socket.IPPROTO_IP, socket.IP_PKTINFO, struct.pack("I4s4s", index, b"", b""))])
+        return datagram(family, address, [(socket.IPPROTO_IP, IP_PKTINFO, struct.pack("I4s4s", index, b"", b""))])
     raise SystemExit(f"unknown: {how}")
 
 

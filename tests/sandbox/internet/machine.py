@@ -20,6 +20,7 @@ def ip(*words):
 def serve(server):
     while True:
         with server.accept()[0] as connection:
+            connection.recv(4096)
             connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\nhere")
 
 
