@@ -53,14 +53,14 @@ ip("-6", "route", "add", "default", "via", "2001:db8:77::1")
 
 # What resolvers and `pasta` find here, for this mount namespace alone.
 libc = ctypes.CDLL(None, use_errno=True)
-folder = b"/run"
+folder = b"/mnt"
 if libc.mount(b"none", folder, b"tmpfs", 0, None):
     sys.exit("cannot mount")
-with open("/run/resolv.conf", "w") as file:
+with open("/mnt/resolv.conf", "w") as file:
     file.write("nameserver 192.168.77.1\n")
-os.mknod("/run/tun", 0o020666, os.makedev(10, 200))
-os.chmod("/run/tun", 0o666)
-for source, target in ((b"/run/resolv.conf", b"/etc/resolv.conf"), (b"/run/tun", b"/dev/net/tun")):
+os.mknod("/mnt/tun", 0o020666, os.makedev(10, 200))
+os.chmod("/mnt/tun", 0o666)
+for source, target in ((b"/mnt/resolv.conf", b"/etc/resolv.conf"), (b"/mnt/tun", b"/dev/net/tun")):
     if libc.mount(source, target, None, 4096, None):
         sys.exit(f"cannot bind {target}")
 
