@@ -225,6 +225,8 @@ fn system(layout: &Layout, line: &mut Line) {
             None => line.bind(&folder.path, &folder.path),
         }
     }
+    // Made first for the same reason as `/var` is: another user than root reads what names resolve to.
+    line.add(["--dir", "/etc"]);
     for path in SETTINGS.iter().chain(&STORES) {
         // `-try`: no distribution has all of them.
         line.add(["--ro-bind-try", path, path]);
