@@ -264,10 +264,9 @@ fn a_tool_of_this_machine_is_asked_where_the_command_line_names_its_host_alone()
         let host = case.shop.origin.trim_start_matches("http://");
         let told = stderr(&refused);
         assert!(told.contains(&format!("--allow-host {host}")), "{told}");
-        assert!(
-            told.contains(&format!("tools of agent shop ask http://{host}")),
-            "{told}"
-        );
+        // Shown once.
+        let shown = told.contains(&format!("tools of agent shop ask http://{host}"));
+        assert_eq!(shown, tool == "rate", "{told}");
     }
     assert_eq!(
         [case.shop.count("GET /rate"), case.shop.count("POST /mcp")],
@@ -278,7 +277,7 @@ fn a_tool_of_this_machine_is_asked_where_the_command_line_names_its_host_alone()
 #[test]
 fn a_key_of_the_environment_goes_to_no_address_that_a_manifest_names_alone() {
     let case = Case::new(&["1"]);
-    case.agent(&[]);
+    case.agent(&case.tools()[..1]);
     let text = fs::read_to_string(case.path("agent.json")).unwrap();
     let model = json!({"name": "m", "baseURL": format!("{}/v1", case.shop.origin)});
     let text = text.replace(r#"{"name":"m"}"#, &model.to_string());
@@ -288,6 +287,7 @@ fn a_key_of_the_environment_goes_to_no_address_that_a_manifest_names_alone() {
             .current_dir(case.folder.path())
             .env("OPENAI_API_KEY", "hunter2")
             .args(["ask", "-f", "agent.json", "--output", "out"])
+            .args(["--allow-host", "127.0.0.1"])
             .args(options)
             .arg(QUESTION)
             .stdin(Stdio::null())
