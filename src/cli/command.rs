@@ -13,7 +13,6 @@ use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::text::{columns, shortened, thousands, wrap};
 use crate::api::CodeGenTask;
-use crate::local::commands::Commands;
 use crate::local::objects::{Fault, Objects};
 use crate::local::options::{ModelOverrides, TaskOptions};
 use crate::local::{files, kustomize};
@@ -89,10 +88,6 @@ pub(super) fn model_options(args: &ModelArgs) -> TaskOptions {
         replay: args.replay.clone(),
         replay_strict: args.replay_strict,
         model_timeout: args.model_timeout,
-        commands: Commands {
-            ask: is_interactive().then_some(super::approve::is_allowed),
-            ..Commands::default()
-        },
         ..TaskOptions::default()
     }
 }

@@ -17,6 +17,7 @@ use super::summary::summary;
 use crate::api::CodeGenTask;
 use crate::api::retry::RetryFrom;
 use crate::local::approval::Approvals;
+use crate::local::commands::Commands;
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
 use crate::local::objects::Objects;
 use crate::local::opens::{not_shown_before, of_task};
@@ -156,6 +157,10 @@ fn options(args: &LocalArgs, tasks: &[&CodeGenTask]) -> Result<TaskOptions, Vec<
             given: args.approve.iter().map(|gate| (*gate).into()).collect(),
             calls: BTreeMap::new(),
             ask: is_interactive().then_some(super::approve::ask),
+        },
+        commands: Commands {
+            ask: is_interactive().then_some(super::approve::is_allowed),
+            ..Commands::default()
         },
         // The folder of a single task may lie anywhere.
         has_neighbours: args.output.is_none() || tasks.len() > 1,
