@@ -6,9 +6,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::values::{Color, duration, http_address, name_and_path};
-use super::{FromArg, GateArg, LocalCommand};
+use super::{FromArg, GateArg, LocalCommand, NetworkArgs};
 use crate::api::model::Provider;
-use crate::egress::AllowedHost;
 
 /// Exit codes of `local`.
 pub(super) const EXIT_CODES: &str = "\
@@ -73,16 +72,6 @@ pub struct DataArgs {
     /// A folder in the place of a PersistentVolumeClaim. May be repeated.
     #[arg(long = "claim", value_name = "NAME=FOLDER", value_parser = name_and_path)]
     pub claims: Vec<(String, PathBuf)>,
-}
-
-/// What is reached besides the public internet.
-#[derive(Args, Debug, Default, Clone)]
-#[command(next_help_heading = "Network")]
-pub struct NetworkArgs {
-    /// A host, an address or a range that may be reached although it is not of the public internet (`files.lan:8080`, `127.0.0.1:11434`,
-    /// `10.1.0.0/16`): by downloads, and by programs whose task opens the network. May be repeated.
-    #[arg(long, value_name = "HOST[:PORT]|CIDR")]
-    pub allow_host: Vec<AllowedHost>,
 }
 
 /// Options of `local`.

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::cluster::ClusterArgs;
-use super::local::{DataArgs, NetworkArgs};
+use super::local::DataArgs;
+use super::network::NetworkArgs;
 use super::values::Color;
 use crate::cli::prices::{NamedPrice, named_price};
 use crate::pipeline::stage::Stage;
