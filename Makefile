@@ -18,7 +18,7 @@ lint: ## rustfmt and clippy, as the continuous integration runs them
 test: ## Run every test
 	@scripts/install-prerequisites --tests
 	@tests/cluster/tool registry >/dev/null
-	cargo test --locked --workspace --no-fail-fast
+	scripts/cargo-test --locked --workspace --no-fail-fast
 
 KUBECTL_CODEGEN ?= cargo run --locked --bin kubectl-codegen --
 

@@ -309,6 +309,10 @@ pub struct CaseEvidence {
     pub total: i32,
     /// Cases of which everything held.
     pub passed: i32,
+    /// Of those, cases of the plan whose inputs and results were shown to whoever wrote the program, since it failed them before. Where at
+    /// least three decide, one is held back for as long as one was never shown.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub seen: i32,
     /// `Require`, or `Report` where they decide nothing.
     pub mode: CaseMode,
     /// Cases that were wrong and were corrected by a second answer.

@@ -11,16 +11,17 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Api;
 use kube::api::PostParams;
 
-use self::ask::caution;
 pub(super) use self::ask::{answer, ask, is_allowed, is_yes};
+use self::ask::{caution, may_trust};
 use super::args::{Color, DecideArgs, WaitingArg};
 use super::cluster::{Cluster, refusal};
-use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
+use super::command::{TASK_FAILED, USAGE, fail, is_interactive, runtime, warning};
 use super::ended::Absent;
 use super::paint::{Line, Mark};
 use super::progress::Progress;
 use crate::api::CodeGenApproval;
 use crate::api::approval::{AnyGate, ApprovalDecision, CodeGenApprovalSpec, CodeModeRunRef, TaskRef};
+use crate::local::trust::Trust;
 use crate::sandbox::kubernetes::names;
 
 /// What waits for a decision.
@@ -42,6 +43,14 @@ struct Awaiting {
 enum Reference {
     Task(TaskRef),
     Question(CodeModeRunRef),
+}
+
+/// The say on records that were made elsewhere: the command line's, else that of whoever sits at the terminal.
+pub(super) fn trust(is_given: bool) -> Trust {
+    Trust {
+        given: is_given,
+        ask: is_interactive().then_some(may_trust),
+    }
 }
 
 /// Runs the command.

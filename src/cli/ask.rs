@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 pub(super) use self::cluster::until_its_end;
 use self::render::{Shown, end, happened};
+use super::approve::trust;
 use super::args::{AskArgs, Format, ManifestArgs};
 use super::command::{
     TASK_FAILED, USAGE, document, fail, fail_each, is_interactive, model_options, read, runtime, warning,
@@ -136,6 +137,7 @@ async fn follow(
         approvals: approvals(args),
         commands: commands(args, progress),
         allowed_hosts: args.allow_host.clone(),
+        trust: trust(args.trust),
         ..model_options(&args.model)
     };
     let output = output_folder(args.output.as_deref(), picked);

@@ -254,6 +254,7 @@ mod tests {
     use crate::controller::tests::api_server::NAMESPACE;
     use crate::controller::tests::world::World;
     use crate::local::run::Finished;
+    use crate::local::trust::Trust;
 
     /// A task that ran on a text and a folder, whose `ConfigMap`s are gone.
     async fn finished(exposure: &str) -> World {
@@ -321,7 +322,7 @@ mod tests {
             let (exported, _) = exported(&world).await;
             exported.write(folder.path()).await.unwrap();
         }
-        let finished = Finished::open(folder.path()).await.unwrap();
+        let finished = Finished::open(folder.path(), &Trust::default()).await.unwrap();
         assert_eq!(finished.notices, [""; 0]);
         let read = |path: &str| std::fs::read_to_string(finished.run.input(path)).unwrap();
         assert_eq!(

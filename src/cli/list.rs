@@ -85,7 +85,12 @@ async fn in_folder(folder: &Path, progress: &Progress) -> Result<Vec<Listed>, St
     let mut found = Vec::new();
     for place in results_in(folder)? {
         match from_folder(&place).await {
-            Ok(task) => found.push(Listed::of_folder(task)),
+            Ok(task) => {
+                if let Some(elsewhere) = &task.foreign {
+                    progress.lines(&warning(elsewhere));
+                }
+                found.push(Listed::of_folder(task));
+            }
             // One that is damaged hides no other.
             Err(absent) => progress.lines(&warning(&absent.message)),
         }

@@ -5,6 +5,7 @@ use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::approve::trust;
 use super::args::{Format, LocalArgs};
 use super::command::{
     TASK_FAILED, USAGE, document, fail, fail_each, given, is_interactive, model_options, read, runtime,
@@ -162,6 +163,7 @@ fn options(args: &LocalArgs, tasks: &[&CodeGenTask]) -> Result<TaskOptions, Vec<
             ask: is_interactive().then_some(super::approve::is_allowed),
             ..Commands::default()
         },
+        trust: trust(args.trust),
         // The folder of a single task may lie anywhere.
         has_neighbours: args.output.is_none() || tasks.len() > 1,
         retry: args.retry.then(|| Retry {

@@ -317,6 +317,7 @@ fn local_args(args: &NewArgs, folder: &Path) -> LocalArgs {
         network: NetworkArgs::default(),
         model: args.model.clone(),
         output: args.results.clone(),
+        trust: false,
         fresh: args.fresh,
         retry: false,
         from: None,

@@ -11,12 +11,13 @@ use jiff::Timestamp;
 
 use self::compare::{End, first_difference, is_same_end};
 use self::inputs::freeze_inputs;
+use super::approve::trust;
 use super::args::ReplayArgs;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::Absent;
 use super::paint::{Line, Mark};
 use super::progress::Progress;
-use super::recorded::{RecordedTask, read};
+use super::recorded::{Place, RecordedTask, find};
 use crate::api::conditions::reason;
 use crate::api::retry::RetryStatus;
 use crate::engine::results;
@@ -79,7 +80,8 @@ struct Replayed {
 }
 
 async fn replay(args: &ReplayArgs, progress: &Progress, stop: &Stop) -> Result<Replayed, Absent> {
-    let recorded = read(&args.record.task, &args.record.cluster).await?;
+    let recorded = find(&args.record.task, &args.record.cluster).await?;
+    check_origin(&recorded, args.trust).await?;
     let (mut task, entries) = replayable(&recorded)?;
     let retries = recorded.retries()?;
     match args.index_url.as_deref() {
@@ -122,6 +124,20 @@ async fn replay(args: &ReplayArgs, progress: &Progress, stop: &Stop) -> Result<R
     let before = End::of(&recorded.status, recorded.progress.as_ref(), &entries);
     let after = End::of(&shown, Some(&executed.progress), &executed.entries);
     Ok(verdict(&recorded.name, &before, &after))
+}
+
+/// Refuses records that were made elsewhere, unless somebody says that they are gone by.
+async fn check_origin(recorded: &RecordedTask, is_trusted: bool) -> Result<(), Absent> {
+    let (Some(elsewhere), Place::Folder(folder)) = (&recorded.foreign, &recorded.place) else {
+        return Ok(());
+    };
+    if trust(is_trusted).allows(folder).await {
+        return Ok(());
+    }
+    Err(Absent::new(
+        format!("{elsewhere}; look at them, then repeat with --trust"),
+        USAGE,
+    ))
 }
 
 /// The task and its calls, where there is something to replay.

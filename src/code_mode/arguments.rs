@@ -33,8 +33,8 @@ impl ArgumentError {
     }
 }
 
-/// The arguments as the object that the tool's schema describes. What is not given and what is `None` without `None` being a value of
-/// it is left out.
+/// The arguments as the object that the tool's schema describes, not yet held to it ([`check`]). What is not given and what is `None`
+/// without `None` being a value of it is left out.
 pub fn bind(
     signature: &Signature,
     positional: Vec<Value>,
@@ -82,13 +82,6 @@ pub fn bind(
             _ => {}
         }
     }
-    check(
-        name,
-        "argument",
-        &signature.tool.parameters,
-        &Value::Object(arguments.clone()),
-    )
-    .map_err(ArgumentError::Value)?;
     Ok(arguments)
 }
 
@@ -98,33 +91,36 @@ fn stands_for_nothing(parameter: &Parameter, value: &Value) -> bool {
     value.is_null() && !parameter.is_required && !takes_none
 }
 
-/// Holds `value` to a schema; a schema that is none allows everything, for a person sees what is wrong with it elsewhere.
-pub fn check(tool: &str, what: &str, schema: &Value, value: &Value) -> Result<(), String> {
+/// Holds arguments to the schema of their tool; a schema that is none allows everything, for a person sees what is wrong with it
+/// elsewhere. It may take seconds.
+pub fn check(tool: &str, schema: &Value, arguments: &Value) -> Result<(), ArgumentError> {
     let Ok(held) = HeldTo::new(schema) else {
         return Ok(());
     };
-    let faults: Vec<_> = held
-        .faults(value, MAX_FAULTS)
-        .into_iter()
-        .map(|fault| described(what, &fault))
-        .collect();
+    let faults: Vec<_> = held.faults(arguments, MAX_FAULTS).iter().map(described).collect();
     if faults.is_empty() {
         return Ok(());
     }
-    Err(format!("{tool}(): {}", faults.join("; ")))
+    Err(ArgumentError::Value(format!("{tool}(): {}", faults.join("; "))))
 }
 
 /// Where in the arguments, and what.
-fn described(what: &str, fault: &Fault<'_>) -> String {
-    let Fault::There(error) = fault else {
-        return format!("{what}: none of the alternatives fits that the schema gives");
+fn described(fault: &Fault<'_>) -> String {
+    let error = match fault {
+        Fault::There(error) => error,
+        Fault::Somewhere => {
+            return "argument: none of the alternatives fits that the schema gives".to_owned();
+        }
+        Fault::TooLong => {
+            return "argument: too long for a schema of that size: give less at a time".to_owned();
+        }
     };
     let place = error.instance_path().to_string();
     let place = place.trim_start_matches('/').replace('/', ".");
     let place = if place.is_empty() {
-        what.to_owned()
+        "argument".to_owned()
     } else {
-        format!("{what} {place}")
+        format!("argument {place}")
     };
     format!("{place}: {}", cut(&error.to_string()))
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{Expr, Stmt, StmtFunctionDef};
-use ruff_python_parser::parse_module;
+
+use crate::python::parse;
 
 /// Functions of `asyncio` that only wrap what they are given.
 const WRAPPING: [&str; 1] = ["gather"];
@@ -18,7 +19,7 @@ pub fn lacks_answer(code: &str, printed: &str) -> Option<&'static str> {
             "it printed and ends without a value, and what is printed is no answer: put the answer in an expression on the last line",
         );
     }
-    let is_expression = parse_module(code).is_ok_and(|parsed| {
+    let is_expression = parse(code).is_ok_and(|parsed| {
         let last = parsed.syntax().body.last();
         last.is_some_and(|last| match last {
             Stmt::Expr(_) => true,
@@ -51,7 +52,7 @@ impl std::fmt::Display for NeverAwaited {
 /// The calls of the program's own `async def`s whose coroutines get a name that nothing uses, or none.
 #[must_use]
 pub fn never_awaited(code: &str) -> Vec<NeverAwaited> {
-    let Ok(parsed) = parse_module(code) else {
+    let Ok(parsed) = parse(code) else {
         return Vec::new();
     };
     let mut found = Found::default();

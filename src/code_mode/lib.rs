@@ -6,16 +6,16 @@
 pub mod arguments;
 pub mod ending;
 pub mod faults;
+pub mod finite;
 pub mod journal;
 mod lines;
-pub mod loosen;
 pub mod names;
 pub mod prompt;
+pub mod python;
 pub mod reply;
 pub mod schema;
 pub mod signature;
 pub mod types;
-pub mod weight;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,8 @@
 //! The program in a model's reply.
 
-use ruff_python_parser::parse_module;
 use serde_json::Value;
+
+use crate::python::{Unparsed, parse};
 
 /// Longest program, in bytes.
 pub const MAX_PROGRAM_BYTES: usize = 64 * 1024;
@@ -23,6 +24,9 @@ pub enum NoProgram {
     /// One that is too long.
     #[error("the program is longer than {MAX_PROGRAM_BYTES} bytes; write a shorter one")]
     TooLong,
+    /// One that nobody reads.
+    #[error("an expression of the program is nested too deeply; split it into steps")]
+    TooDeep,
 }
 
 /// The program: the value of `program` in a JSON object, the one fenced block, or the text itself where it is Python.
@@ -40,6 +44,9 @@ pub fn program_of(reply: &str) -> Result<String, NoProgram> {
     }
     if program.len() > MAX_PROGRAM_BYTES {
         return Err(NoProgram::TooLong);
+    }
+    if matches!(parse(&program), Err(Unparsed::TooDeep(_))) {
+        return Err(NoProgram::TooDeep);
     }
     Ok(program)
 }
@@ -68,7 +75,7 @@ fn unfenced(text: &str) -> Result<String, NoProgram> {
         }
     }
     match blocks.as_slice() {
-        [] if parse_module(text).is_ok() => Ok(text.to_owned()),
+        [] if !matches!(parse(text), Err(Unparsed::Syntax(_))) => Ok(text.to_owned()),
         // What has the shape of a program is run, so that its fault is named with its line.
         [] if text.lines().any(is_statement) => Ok(text.to_owned()),
         [] => Err(NoProgram::Prose),

@@ -8,7 +8,7 @@ use crate::lines::in_one_line;
 use crate::names::class_name;
 use crate::types::{Field, Object, Type};
 
-/// Objects in objects beyond this depth are of any type, as are those that contain themselves.
+/// Objects in objects beyond this depth are of any type.
 const MAX_DEPTH: usize = 6;
 /// Fields of one object that the model reads; one with more is a mapping.
 const MAX_FIELDS: usize = 64;
@@ -21,29 +21,23 @@ const DESCRIPTION_CHARS: usize = 120;
 pub const FILE_FORMAT: &str = "codegen-file";
 
 /// The type that `schema` describes. What no type of Python says is `Any`: the schema itself is what arguments and results are checked
-/// against. References are those of `root`, `name` is what objects in it are named after (`["exchange_rate", "result"]`), and `classes` the names that are taken.
+/// against, and what a reference that is left stands for is anything. `name` is what objects in it are named after (`["exchange_rate", "result"]`), and
+/// `classes` the names that are taken.
 #[must_use]
-pub fn type_of(schema: &Value, root: &Value, name: &[&str], classes: &mut BTreeSet<String>) -> Type {
-    let mut reader = Reader { root, classes };
+pub fn type_of(schema: &Value, name: &[&str], classes: &mut BTreeSet<String>) -> Type {
+    let mut reader = Reader { classes };
     let mut place = name.iter().map(|part| (*part).to_owned()).collect();
     reader.read(schema, &mut place, 0)
 }
 
-struct Reader<'a, 'c> {
-    root: &'a Value,
+struct Reader<'c> {
     classes: &'c mut BTreeSet<String>,
 }
 
-impl<'a> Reader<'a, '_> {
+impl Reader<'_> {
     fn read(&mut self, schema: &Value, place: &mut Vec<String>, depth: usize) -> Type {
         if depth > MAX_DEPTH {
             return Type::Any;
-        }
-        if let Some(reference) = schema["$ref"].as_str() {
-            return match self.resolve(reference) {
-                Some(target) => self.read(target, place, depth + 1),
-                None => Type::Any,
-            };
         }
         if let Some(values) = schema["enum"].as_array() {
             return literals(values);
@@ -142,10 +136,6 @@ impl<'a> Reader<'a, '_> {
             number += 1;
         }
         free
-    }
-
-    fn resolve(&self, reference: &str) -> Option<&'a Value> {
-        self.root.pointer(reference.strip_prefix('#')?)
     }
 }
 

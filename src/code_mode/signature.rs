@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::faults::{HeldTo, Unusable};
 use crate::lines::in_one_line;
 use crate::names::{check_tool_name, parameter_name};
 use crate::schema::{one_line, type_of};
 use crate::types::{Object, Position, Type, literal};
-use crate::weight::{TooMuch, check_weight};
 
 /// Most tools of one agent.
 pub const MAX_TOOLS: usize = 128;
@@ -32,7 +32,7 @@ pub struct Tool {
     pub result: Option<Value>,
     /// What a call does to the world.
     pub effect: Effect,
-    /// Whether parts of its schemas allow anything, for they have references that are not followed.
+    /// Whether parts of its schemas allow anything, for they have references that are not followed, or stand for too much.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_loosened: bool,
 }
@@ -109,14 +109,31 @@ pub enum ToolboxError {
     SameName(String),
     /// One whose schema nobody can check anything against.
     #[error(
-        "the schema of the tool `{0}` cannot be used, for {1}: leave it out, of a server by naming the others in `toolNames`"
+        "the schema of the tool `{0}` cannot be used: {1}; or leave the tool out, of a server by naming the others in `toolNames`"
     )]
-    Schema(String, TooMuch),
+    Schema(String, Unusable),
     /// More than a model can read.
     #[error(
         "{0} tools are more than the {MAX_TOOLS} that a model is shown: choose some of a server by `toolNames`"
     )]
     TooMany(usize),
+}
+
+/// Refuses a tool with a schema that no value can be held to within bounds. It may take seconds, and is done where tools are listed. What is
+/// no schema allows everything.
+pub fn check_schemas(tools: &[Tool]) -> Result<(), ToolboxError> {
+    for tool in tools {
+        for schema in [Some(&tool.parameters), tool.result.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            match HeldTo::new(schema) {
+                Ok(_) | Err(Unusable::NoSchema(_)) => {}
+                Err(why) => return Err(ToolboxError::Schema(tool.name.clone(), why)),
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Toolbox {
@@ -132,12 +149,6 @@ impl Toolbox {
             check_tool_name(&tool.name).map_err(ToolboxError::Name)?;
             if !names.insert(tool.name.clone()) {
                 return Err(ToolboxError::SameName(tool.name));
-            }
-            for schema in [Some(&tool.parameters), tool.result.as_ref()]
-                .into_iter()
-                .flatten()
-            {
-                check_weight(schema).map_err(|why| ToolboxError::Schema(tool.name.clone(), why))?;
             }
             signatures.push(Signature::of(tool, &mut classes));
         }
@@ -191,7 +202,7 @@ impl Signature {
     /// The signature of one tool; `classes` are the names of classes that are taken.
     fn of(tool: Tool, classes: &mut BTreeSet<String>) -> Self {
         let result = match &tool.result {
-            Some(schema) => type_of(schema, schema, &[&tool.name, "result"], classes),
+            Some(schema) => type_of(schema, &[&tool.name, "result"], classes),
             None => Type::Any,
         };
         let mut parameters = parameters(&tool, classes);
@@ -285,7 +296,7 @@ fn parameters(tool: &Tool, classes: &mut BTreeSet<String>) -> Vec<Parameter> {
             name.push('_');
         }
         parameters.push(Parameter {
-            type_: type_of(schema, &tool.parameters, &[&tool.name, property], classes),
+            type_: type_of(schema, &[&tool.name, property], classes),
             is_required: required.is_some_and(|names| names.iter().any(|required| required == property)),
             default: schema.get("default").cloned(),
             description: one_line(schema["description"].as_str().unwrap_or_default()),

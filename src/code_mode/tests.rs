@@ -7,17 +7,21 @@ use std::collections::BTreeSet;
 use rstest::rstest;
 use serde_json::{Map, Value, json};
 
-use crate::arguments::bind;
+use crate::arguments::{bind, check};
+use crate::ending::{lacks_answer, never_awaited};
+use crate::finite::finite;
 use crate::prompt::{self, Failure, Message, Persona, Role, ShownLimits};
 use crate::reply::{NoProgram, program_of};
-use crate::signature::{Effect, Tool, Toolbox, ToolboxError};
+use crate::signature::{Effect, Tool, Toolbox, ToolboxError, check_schemas};
 
+/// A tool as it is listed: without references.
 fn tool(name: &str, parameters: Value, result: Option<Value>) -> Tool {
+    let plain = |schema: Value| finite(&schema).map_or(schema, |plain| plain.schema);
     Tool {
         name: name.to_owned(),
         description: String::new(),
-        parameters,
-        result,
+        parameters: plain(parameters),
+        result: result.map(plain),
         effect: Effect::ReadOnly,
         is_loosened: false,
     }
@@ -163,10 +167,12 @@ fn bound(positional: &Value, keyword: &Value) -> Result<Value, String> {
     let signature = rate().signatures.remove(0);
     let positional = positional.as_array().cloned().unwrap();
     let keyword = keyword.as_object().cloned().unwrap();
-    let bound = bind(&signature, positional, keyword);
-    bound
-        .map(Value::Object)
-        .map_err(|error| format!("{}: {error}", error.kind()))
+    let bound = bind(&signature, positional, keyword).map(Value::Object);
+    let checked = bound.and_then(|arguments| {
+        check("rate", &signature.tool.parameters, &arguments)?;
+        Ok(arguments)
+    });
+    checked.map_err(|error| format!("{}: {error}", error.kind()))
 }
 
 #[rstest]
@@ -225,6 +231,26 @@ fn a_reply_without_one_program_says_what_to_answer(#[case] reply: &str, #[case] 
 #[test]
 fn a_program_that_is_too_long_is_asked_for_again() {
     assert_eq!(program_of(&"x = 1\n".repeat(20_000)), Err(NoProgram::TooLong));
+}
+
+#[test]
+fn a_reply_that_nests_without_end_is_a_fault_on_the_stack_of_a_server() {
+    // As large as the stack of tokio's threads.
+    let reader = std::thread::Builder::new().stack_size(2 * 1024 * 1024);
+    let read = reader.spawn(|| {
+        let sum = format!("x = 1{}", " + 1".repeat(100_000));
+        assert_eq!(program_of(&sum), Err(NoProgram::TooLong));
+        assert!(never_awaited(&sum).is_empty() && lacks_answer(&sum, "").is_some());
+        for deep in [
+            format!("x = a{}", ".b".repeat(30_000)),
+            format!("x = {}1", "-".repeat(60_000)),
+        ] {
+            let fenced = format!("```python\n{deep}\n```");
+            assert_eq!(program_of(&fenced), Err(NoProgram::TooDeep));
+            assert_eq!(program_of(&deep), Err(NoProgram::TooDeep));
+        }
+    });
+    read.unwrap().join().unwrap();
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod rows;
 pub mod scalar;
 pub mod schema;
 pub mod source;
+pub mod turns;
 pub mod value_type;
 pub mod worker;
 

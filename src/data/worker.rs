@@ -28,6 +28,7 @@ use super::joins::{JoinProfile, joins};
 use super::outputs::{self, Declared, OutputContent, OutputFault, OutputValue};
 use super::profile::{Content, SampleProfile, TextProfile};
 use super::source::Source;
+use super::turns::Turns;
 
 const MIB: u64 = 1024 * 1024;
 const STDERR_LIMIT: u64 = 4096;
@@ -252,6 +253,8 @@ pub struct Client {
     args: Vec<OsString>,
     limits: Limits,
     places: Option<Arc<Semaphore>>,
+    turns: Turns,
+    namespace: String,
 }
 
 /// What a child answered.
@@ -279,6 +282,8 @@ impl Client {
             args,
             limits: Limits::default(),
             places: None,
+            turns: Turns::default(),
+            namespace: String::new(),
         }
     }
 
@@ -287,6 +292,13 @@ impl Client {
     #[must_use]
     pub fn with_at_most(mut self, children: usize) -> Self {
         self.places = Some(Arc::new(Semaphore::new(children)));
+        self
+    }
+
+    /// The same client for what belongs to `namespace`: a place that becomes free goes to namespaces by turns.
+    #[must_use]
+    pub fn in_turn_of(mut self, namespace: &str) -> Self {
+        namespace.clone_into(&mut self.namespace);
         self
     }
 
@@ -312,8 +324,11 @@ impl Client {
         }
         // Outside of the time that a child has: waiting for a place is not the file's fault.
         let _place = match &self.places {
-            // Nobody closes it.
-            Some(places) => places.acquire().await.ok(),
+            Some(places) => {
+                let _turn = self.turns.take(&self.namespace).await;
+                // Nobody closes it.
+                places.acquire().await.ok()
+            }
             None => None,
         };
         let mut stdout = Vec::new();

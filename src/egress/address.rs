@@ -39,12 +39,19 @@ pub(super) fn is_public(address: IpAddr) -> bool {
     // `::ffff:10.0.0.1` is 10.0.0.1 for whoever connects.
     match address.to_canonical() {
         IpAddr::V4(address) => is_public_v4(address),
-        IpAddr::V6(address) if is_in(address.into(), TRANSLATED) => is_public_v4(last_four(address)),
-        IpAddr::V6(address) => {
-            let address = IpAddr::V6(address);
+        address @ IpAddr::V6(_) => match translated(address) {
+            Some(behind) => is_public(behind),
             // For IPv6 what is not allocated to the public is refused, so a new private range needs no entry here.
-            is_in(address, PUBLIC_V6) && !SET_ASIDE_V6.iter().any(|range| is_in(address, range))
-        }
+            None => is_in(address, PUBLIC_V6) && !SET_ASIDE_V6.iter().any(|range| is_in(address, range)),
+        },
+    }
+}
+
+/// The address of IPv4 that a translator makes of one of IPv6.
+pub(super) fn translated(address: IpAddr) -> Option<IpAddr> {
+    match address {
+        IpAddr::V6(inner) if is_in(address, TRANSLATED) => Some(last_four(inner).into()),
+        _ => None,
     }
 }
 

@@ -24,7 +24,7 @@ use reqwest::{ClientBuilder, Url};
 use thiserror::Error;
 
 pub(crate) use self::address::CLOSED;
-use self::address::is_public;
+use self::address::{is_public, translated};
 pub(crate) use self::allowed::ALLOW_HOST;
 pub use self::allowed::{AllowedHost, NoHost};
 pub(crate) use self::client::{client_to, within_the_origin};
@@ -259,7 +259,9 @@ impl Rules {
     /// Whether names that lead to `address` may be connected to by whoever has no entry for them.
     fn is_open(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        is_public(address) && !self.closed.iter().any(|range| range.contains(&address))
+        let forms = [Some(address), translated(address)];
+        let is_closed = |form: &IpAddr| self.closed.iter().any(|range| range.contains(form));
+        is_public(address) && !forms.iter().flatten().any(is_closed)
     }
 
     fn follow(&self, attempt: Attempt<'_>) -> Action {

@@ -40,6 +40,8 @@ async fn get(gate: &EgressGate, url: &str) -> Result<String, Refused> {
 #[case("https://[::ffff:7f00:1]/", Err(Why::NotPublic))]
 #[case("https://203.0.113.7/", Err(Why::NotPublic))]
 #[case("https://[::ffff:203.0.113.7]/", Err(Why::NotPublic))]
+#[case("https://[64:ff9b::cb00:7107]/", Err(Why::NotPublic))]
+#[case("https://[64:ff9b::101:101]/", Ok(()))]
 fn only_public_hosts_over_https_are_reached_without_an_entry(
     #[case] url: &str,
     #[case] expected: Result<(), Why>,

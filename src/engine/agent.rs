@@ -197,7 +197,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     fn job_of_commands(&self, session: &Session, commands: &[Command]) -> Job {
         let phase = CommandsPhase::new(session.workspace(), commands);
         // Samples are shown where models see them anyway. Secrets are for the program alone.
-        let mut job = self.job(vec![Phase::Commands(phase)], !self.task.has_private_data());
+        let mut job = self.job(
+            vec![Phase::Commands(phase)],
+            self.mounts(|_| !self.task.has_private_data()),
+        );
         job.env.clone_from(&self.task.sandbox.env);
         job
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use futures::future::join;
+use futures::future::{join, join_all};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -17,13 +17,13 @@ use crate::pipeline::sandbox::{
     Job, OutputReport, PhaseEnd, PhaseName, PhaseReport, Report, Sentinels, TestFailure,
 };
 use crate::pipeline::stage::Category;
-use crate::pipeline::stored_outputs::{RunOnDisk, join_findings};
+use crate::pipeline::stored_outputs::join_findings;
 use crate::pipeline::verdict::{RehearsalFindings, Verdict, acceptance_failures, judge};
 use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
 use super::data::DataReader;
 use super::event::Event;
-use super::jobs::Jobs;
+use super::jobs::{Jobs, Reports};
 use super::on_disk::take_rehearsal;
 use super::redaction;
 use super::{Engine, EngineError, MAX_LOST_CHILDREN, Performed, damaged};
@@ -99,7 +99,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Err(performed) => return Ok(*performed),
         };
         // A pass that finds them done began after they did.
-        let took = SignedDuration::try_from_secs_f64(reports.seconds()).unwrap_or_default();
+        let took = SignedDuration::try_from_secs_f64(reports.seconds).unwrap_or_default();
         let started_at = (self.clock)()
             .checked_sub(took)
             .map_or(started_at, |began| began.min(started_at));
@@ -172,43 +172,78 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         image: &str,
         jobs: &Jobs,
     ) -> Result<Progressing<Reports>, SandboxError> {
-        let main = match self.execute_one(progress, image, &jobs.main).await?.done() {
-            Ok(main) => main,
+        // A case that is executed as a run is begins with the tests, so that nobody waits for it. What it is given is the plan's, and no data of
+        // the user's.
+        let main = self.execute_one(progress, image, &jobs.main);
+        let shown = self.execute_cases(progress, image, jobs, false);
+        let (main, shown) = join(main, shown).await;
+        let (main, shown) = match both(main?, shown?).done() {
+            Ok(done) => done,
             Err(waits) => return Ok(waits),
         };
-        let on_disk = |in_memory| self.execute_on_disk(progress, image, jobs.on_disk.as_ref(), in_memory);
-        // The main job has ended, so that these may run.
-        let hidden = self.execute_any(progress, image, jobs.hidden.as_ref());
-        let acceptance = self.execute_any(progress, image, jobs.acceptance.as_ref());
-        let (hidden, on_disk, acceptance) = if jobs.is_private {
-            // Of the rehearsal a little is shown.
-            let hidden = match hidden.await?.done() {
-                Ok(hidden) => hidden,
-                Err(waits) => return Ok(waits),
-            };
-            match on_disk(hidden.as_ref().and_then(rehearsal_in)).await?.done() {
-                Ok(on_disk) => (Progressing::Done(hidden), on_disk, acceptance.await?),
-                Err(waits) => return Ok(waits),
-            }
-        } else {
-            let on_disk = match on_disk(rehearsal_in(&main)).await?.done() {
-                Ok(on_disk) => on_disk,
-                Err(waits) => return Ok(waits),
-            };
-            let (hidden, acceptance) = join(hidden, acceptance).await;
-            (hidden?, on_disk, acceptance?)
+        // All that a model sees has ended, so that this may run. Of a rehearsal a little is shown.
+        let hidden = match self
+            .execute_any(progress, image, jobs.hidden.as_ref())
+            .await?
+            .done()
+        {
+            Ok(hidden) => hidden,
+            Err(waits) => return Ok(waits),
         };
-        Ok(match (hidden, acceptance) {
-            (Progressing::Done(hidden), Progressing::Done(acceptance)) => Progressing::Done(Reports {
-                main,
-                hidden,
-                on_disk,
-                acceptance,
-            }),
-            (Progressing::Queued(why), _) | (_, Progressing::Queued(why)) => Progressing::Queued(why),
-            (Progressing::Unseen, _) | (_, Progressing::Unseen) => Progressing::Unseen,
-            (Progressing::Pending, _) | (_, Progressing::Pending) => Progressing::Pending,
-        })
+        let in_memory = hidden.as_ref().and_then(rehearsal_in).or(rehearsal_in(&main));
+        let on_disk = self.execute_on_disk(progress, image, jobs.on_disk.as_ref(), in_memory);
+        let on_disk = match on_disk.await?.done() {
+            Ok(on_disk) => on_disk,
+            Err(waits) => return Ok(waits),
+        };
+        let acceptance = self.execute_any(progress, image, jobs.acceptance.as_ref());
+        let examples = self.execute_cases(progress, image, jobs, true);
+        let (acceptance, examples) = join(acceptance, examples).await;
+        let (acceptance, examples) = match both(acceptance?, examples?).done() {
+            Ok(done) => done,
+            Err(waits) => return Ok(waits),
+        };
+        let seconds = longest(&shown).max(main.seconds)
+            + longest([&hidden])
+            + on_disk.as_ref().map_or(0.0, |done| done.report.seconds)
+            + longest(examples.iter().chain([&acceptance]));
+        let cases = shown
+            .into_iter()
+            .zip(examples)
+            .map(|(shown, hidden)| shown.or(hidden));
+        Ok(Progressing::Done(Reports {
+            main,
+            hidden,
+            on_disk,
+            acceptance,
+            cases: cases.collect(),
+            seconds,
+        }))
+    }
+
+    /// The sandboxes of cases that are hidden or not, all at once; `None` in the place of the others.
+    async fn execute_cases(
+        &self,
+        progress: &Progress,
+        image: &str,
+        jobs: &Jobs,
+        are_hidden: bool,
+    ) -> Result<Progressing<Vec<Option<Report>>>, SandboxError> {
+        let done = join_all(jobs.cases.iter().map(|cases| {
+            let job = cases.job.as_ref().filter(|_| cases.is_hidden == are_hidden);
+            self.execute_any(progress, image, job)
+        }));
+        let mut all = Progressing::Done(Vec::new());
+        for report in done.await {
+            all = both(all, report?).done().map_or_else(
+                |waits| waits,
+                |(mut reports, report): (Vec<_>, _)| {
+                    reports.push(report);
+                    Progressing::Done(reports)
+                },
+            );
+        }
+        Ok(all)
     }
 
     async fn execute_any(
@@ -278,23 +313,26 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         &self,
         progress: &Progress,
         jobs: &mut Jobs,
-        reports: Reports,
+        mut reports: Reports,
         started_at: Timestamp,
     ) -> Result<Result<AttemptRecord, String>, EngineError> {
         let redactor = &self.surroundings.redactor;
-        let Reports {
-            mut main,
-            mut hidden,
-            on_disk,
-            acceptance,
-        } = reports;
-        if on_disk.is_some() {
+        if reports.on_disk.is_some() {
             // It takes the place of the one in memory.
-            take_rehearsal(&mut jobs.main, &mut main);
-            if let Some((job, report)) = jobs.hidden.as_mut().zip(hidden.as_mut()) {
+            take_rehearsal(&mut jobs.main, &mut reports.main);
+            if let Some((job, report)) = jobs.hidden.as_mut().zip(reports.hidden.as_mut()) {
                 take_rehearsal(job, report);
             }
         }
+        let cases = jobs.judge_cases(self.task, &reports);
+        let mut failed_cases = jobs.failed_cases(&reports, &cases);
+        let Reports {
+            main,
+            hidden,
+            on_disk,
+            acceptance,
+            ..
+        } = reports;
         let rehearsal = match &on_disk {
             Some(done) => rehearsal_in(&done.report),
             None => rehearsal_in(&main).or(hidden.as_ref().and_then(rehearsal_in)),
@@ -308,7 +346,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             let found = asked.iter().zip(done.found.iter().cloned()).collect();
             join_findings(&mut findings, &self.task.outputs, found);
         }
-        let cases = jobs.judge_cases(self.task, &main, hidden.as_ref());
         let acceptance = jobs.acceptance_sentinels.as_ref().zip(acceptance.as_ref());
         let skipped = jobs.skipped_rehearsal.as_deref();
         let on_disk = jobs.on_disk.as_ref().map(|on_disk| &on_disk.job).zip(on_disk);
@@ -331,7 +368,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             judge(&runs, acceptance, &findings, skipped, cases)
         };
         verdict.is_on_disk = on_disk.is_some();
-        let mut failed_cases = jobs.failed_cases(&main, &verdict);
         redaction::phases(redactor, failed_cases.values_mut());
         verdict.acceptance_imports = jobs.acceptance_imports;
         let failed_acceptance = self.failed_acceptance(acceptance);
@@ -397,19 +433,19 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 }
 
-struct Reports {
-    main: Report,
-    hidden: Option<Report>,
-    on_disk: Option<RunOnDisk>,
-    acceptance: Option<Report>,
+/// How long the longest of some executions took.
+fn longest<'a>(reports: impl IntoIterator<Item = &'a Option<Report>>) -> f64 {
+    let seconds = reports.into_iter().flatten().map(|report| report.seconds);
+    seconds.fold(0.0, f64::max)
 }
 
-impl Reports {
-    /// Wall time from the beginning of the first execution to the end of the last.
-    fn seconds(&self) -> f64 {
-        let of = |report: &Option<Report>| report.as_ref().map_or(0.0, |report| report.seconds);
-        let on_disk = self.on_disk.as_ref().map_or(0.0, |done| done.report.seconds);
-        self.main.seconds + on_disk + of(&self.hidden).max(of(&self.acceptance))
+/// Two things that go on at the same time.
+fn both<A, B>(one: Progressing<A>, other: Progressing<B>) -> Progressing<(A, B)> {
+    match (one, other) {
+        (Progressing::Done(one), Progressing::Done(other)) => Progressing::Done((one, other)),
+        (Progressing::Queued(why), _) | (_, Progressing::Queued(why)) => Progressing::Queued(why),
+        (Progressing::Unseen, _) | (_, Progressing::Unseen) => Progressing::Unseen,
+        (Progressing::Pending, _) | (_, Progressing::Pending) => Progressing::Pending,
     }
 }
 

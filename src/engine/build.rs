@@ -25,9 +25,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let wanted = progress.build.wanted.clone();
         let task = self.task;
         let mut spec = ImageSpec::new(task.language, &task.image, &wanted).under(&task.packages);
-        if let Some(before) = &progress.build.built {
-            spec = spec.after(&task.image, &before.packages);
-        }
         // Only reads, up to the build.
         spec.lock = self.lock(progress, &spec).await?;
         let packages = [spec.packages.pip.clone(), spec.packages.apt.clone()].concat();

@@ -1,6 +1,6 @@
 //! The jobs of an attempt: what runs in which sandbox.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::api::common::TestingMode;
 use crate::ledger::Store;
@@ -13,11 +13,11 @@ use crate::pipeline::python::mutants::mutant_phase;
 use crate::pipeline::python::sentinels::plant;
 use crate::pipeline::python::{Module, outline::stub, reach::imports_program};
 use crate::pipeline::sandbox::{
-    Job, MAX_OUTPUT_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramChannel, ProgramPhase, Report,
-    Sentinels, TestPhase,
+    InputMount, Job, MAX_OUTPUT_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramChannel, ProgramPhase,
+    Report, Sentinels, TestPhase,
 };
-use crate::pipeline::task::Task;
-use crate::pipeline::verdict::Verdict;
+use crate::pipeline::stored_outputs::RunOnDisk;
+use crate::pipeline::task::{FrozenFile, Task};
 use crate::sandbox::Sandbox;
 
 use super::data::DataReader;
@@ -30,7 +30,7 @@ const CASE_STREAM_BYTES: usize = 4_096;
 pub(super) struct Jobs {
     /// What a model may learn of.
     pub main: Job,
-    /// The user's examples, and the rehearsal where the samples are private: what runs beside them shows less.
+    /// The rehearsal where the samples are private: what runs beside it shows less.
     pub hidden: Option<Job>,
     /// Whether the samples are private.
     pub is_private: bool,
@@ -41,8 +41,33 @@ pub(super) struct Jobs {
     /// Whether those tests have the program in their own process.
     pub acceptance_imports: bool,
     pub skipped_rehearsal: Option<String>,
-    /// The user's, which are in the hidden job, before those in the main one.
-    pub cases: Vec<CaseExecution>,
+    /// The cases, by sandbox.
+    pub cases: Vec<CaseJob>,
+}
+
+/// What cases that share a sandbox have in common: whether they are hidden, whether it is executed apart, and the frozen inputs.
+type Key = (bool, bool, BTreeSet<String>);
+
+/// Cases that share a sandbox.
+pub(super) struct CaseJob {
+    /// The job; `None` for those in the main one.
+    pub job: Option<Job>,
+    /// Whether they are the user's examples, of which no model learns more than their count.
+    pub is_hidden: bool,
+    /// The cases in the order of the phases, each with its place among all.
+    cases: Vec<(usize, CaseExecution)>,
+}
+
+/// What the jobs of an attempt came to.
+pub(super) struct Reports {
+    pub main: Report,
+    pub hidden: Option<Report>,
+    pub on_disk: Option<RunOnDisk>,
+    pub acceptance: Option<Report>,
+    /// In the order of the sandboxes of cases; `None` for those in the main job.
+    pub cases: Vec<Option<Report>>,
+    /// Wall time from the beginning of the first execution to the end of the last.
+    pub seconds: f64,
 }
 
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
@@ -67,28 +92,16 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Rehearsal::Run(_) if self.begins_on_disk(progress) && on_disk.is_some() => None,
             Rehearsal::Run(args) => {
                 let rehearsal = Phase::Program(self.rehearsal(&solution, args));
-                if is_private {
-                    hidden.push(rehearsal);
-                } else {
-                    phases.push(rehearsal);
-                }
+                if is_private { &mut hidden } else { &mut phases }.push(rehearsal);
                 None
             }
             Rehearsal::Skip(why) => Some(why),
         };
         phases.extend(self.about_the_suite(progress, &solution).await?);
-        // A program that hangs in one of them takes the time of no other phase with it.
-        let cases = self.cases(progress).await?;
-        let forms = self.forms(progress).await?;
-        for run in &cases {
-            // Files of cases are written as the samples are.
-            let phase = run.phase(self.task, &forms, &solution);
-            if run.origin == Origin::Example {
-                hidden.push(phase);
-            } else {
-                phases.push(phase);
-            }
-        }
+        let samples = self.mounts(|_| true);
+        // Private samples are not mounted where models see what is printed.
+        let inputs = if is_private { Vec::new() } else { samples.clone() };
+        let cases = self.case_jobs(progress, &solution, &inputs, &mut phases).await?;
         let acceptance = self.surroundings.acceptance_tests.as_ref().map(|tests| {
             let file = "test_acceptance.py";
             let mut phase =
@@ -99,17 +112,59 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let acceptance_sentinels = acceptance.as_ref().map(|phase| phase.sentinels.clone());
         let acceptance_imports = acceptance.as_ref().is_some_and(|phase| phase.channel.is_none());
         Ok(Jobs {
-            // Private samples are not mounted where models see what is printed.
-            main: self.job(phases, !is_private),
-            hidden: (!hidden.is_empty()).then(|| self.job(hidden, true)),
+            main: self.job(phases, inputs),
+            hidden: (!hidden.is_empty()).then(|| self.job(hidden, samples.clone())),
             is_private,
             on_disk,
-            acceptance: acceptance.map(|phase| self.job(vec![Phase::Tests(phase)], true)),
+            acceptance: acceptance.map(|phase| self.job(vec![Phase::Tests(phase)], samples)),
             acceptance_sentinels,
             acceptance_imports,
             skipped_rehearsal,
             cases,
         })
+    }
+
+    /// The cases of the present attempt by sandbox: each has the inputs that a run of it would have and no others. Those that have what
+    /// the main job has (`inputs`) become `phases` of it.
+    async fn case_jobs(
+        &self,
+        progress: &Progress,
+        solution: &str,
+        inputs: &[InputMount],
+        phases: &mut Vec<Phase>,
+    ) -> Result<Vec<CaseJob>, EngineError> {
+        // Files of cases are written as the samples are.
+        let forms = self.forms(progress).await?;
+        let mut groups: BTreeMap<Key, Vec<_>> = BTreeMap::new();
+        for (place, run) in self.cases(progress).await?.into_iter().enumerate() {
+            let key = (run.origin == Origin::Example, run.is_apart, run.frozen(self.task));
+            groups.entry(key).or_default().push((place, run));
+        }
+        let of_main: BTreeSet<String> = inputs.iter().map(|input| input.name.clone()).collect();
+        let job = |((is_hidden, is_apart, frozen), cases): (Key, Vec<(usize, CaseExecution)>)| {
+            let beside = cases
+                .iter()
+                .map(|(_, run)| run.phase(self.task, &forms, solution));
+            let job = if is_apart {
+                cases.first().map(|(_, run)| {
+                    let (phase, inputs) = run.as_run(self.task, &forms, solution, |file| self.source(file));
+                    self.job(vec![phase], inputs)
+                })
+            } else if !is_hidden && frozen == of_main {
+                // A program that hangs in one of them takes the time of no other phase with it.
+                phases.extend(beside);
+                None
+            } else {
+                let inputs = self.mounts(|name| frozen.contains(name));
+                Some(self.job(beside.collect(), inputs))
+            };
+            CaseJob {
+                job,
+                is_hidden,
+                cases,
+            }
+        };
+        Ok(groups.into_iter().map(job).collect())
     }
 
     /// What shows whether the generated suite finds faults.
@@ -136,6 +191,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     pub(super) async fn cases(&self, progress: &Progress) -> Result<Vec<CaseExecution>, EngineError> {
         let mut set = self.case_set(progress).await?;
         set.forms = self.forms(progress).await?;
+        set.seen.clone_from(&progress.seen_cases);
         Ok(cases::executions(self.task, &set, progress.attempt > 1))
     }
 
@@ -188,42 +244,44 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             max_output_bytes: MAX_OUTPUT_BYTES,
             disk_bytes: None,
             in_message: false,
-            hash_seed: None,
         }
     }
 
-    pub(super) fn job(&self, phases: Vec<Phase>, has_inputs: bool) -> Job {
+    pub(super) fn job(&self, phases: Vec<Phase>, inputs: Vec<InputMount>) -> Job {
         let sandbox = &self.task.sandbox;
-        let sources = &self.surroundings.sources;
         let mut env = sandbox.env.clone();
         env.extend(self.surroundings.secret_env.clone());
         Job {
             phases,
-            inputs: if has_inputs {
-                self.task
-                    .mounts(|file| sources.get(&file.name).cloned().unwrap_or_default())
-            } else {
-                Vec::new()
-            },
+            inputs,
             env,
             limits: sandbox.job_limits(),
             network: sandbox.network.clone(),
         }
     }
+
+    /// The frozen inputs of these names, as they are mounted.
+    pub(super) fn mounts(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<InputMount> {
+        let mounts = self.task.mounts(|file| self.source(file)).into_iter();
+        mounts.filter(|mount| is_wanted(&mount.name)).collect()
+    }
+
+    fn source(&self, file: &FrozenFile) -> String {
+        self.surroundings
+            .sources
+            .get(&file.name)
+            .cloned()
+            .unwrap_or_default()
+    }
 }
 
 impl Jobs {
-    /// Judges the cases that were reached. Where a program hung none follows: those decide nothing, and count as not passed.
-    pub fn judge_cases(&self, task: &Task, main: &Report, hidden: Option<&Report>) -> CasesJudged {
-        let hidden = self.hidden.iter().zip(hidden);
+    /// Judges the cases that were reached. Where a program hung none follows in that sandbox: those decide nothing, and count as not passed.
+    pub fn judge_cases(&self, task: &Task, reports: &Reports) -> CasesJudged {
         let mut runs = Vec::new();
         let mut done = Vec::new();
         let mut unreached = Vec::new();
-        // In the order of `cases`: the user's, which are in the hidden job, come first.
-        let reports = hidden
-            .chain([(&self.main, main)])
-            .flat_map(|(job, report)| case_reports(job, report).map(move |phase| (phase, has_hung(report))));
-        for (run, (phase, has_hung)) in self.cases.iter().zip(reports) {
+        for (run, phase, has_hung) in self.case_reports(reports) {
             if phase.is_none() && has_hung {
                 unreached.push(run.origin);
             } else {
@@ -243,16 +301,15 @@ impl Jobs {
     }
 
     /// What the plan's cases that failed came to, by their names: the others are compared and forgotten.
-    pub fn failed_cases(&self, main: &Report, verdict: &Verdict) -> BTreeMap<String, PhaseReport> {
+    pub fn failed_cases(&self, reports: &Reports, judged: &CasesJudged) -> BTreeMap<String, PhaseReport> {
         let is_failed = |id: &String| {
-            let mut failed = verdict.failed.iter().chain(&verdict.reported);
+            let mut failed = judged.failed.iter().chain(&judged.reported).chain(&judged.held);
             failed.any(|check| check.detail.id == *id)
         };
-        self.cases
-            .iter()
-            .filter(|run| run.origin != Origin::Example)
-            .zip(case_reports(&self.main, main))
-            .filter_map(|(run, phase)| {
+        self.case_reports(reports)
+            .into_iter()
+            .filter(|(run, ..)| run.origin != Origin::Example)
+            .filter_map(|(run, phase, _)| {
                 let id = Some(run.id()).filter(is_failed)?;
                 let mut phase = phase?.clone();
                 phase.stdout = tail(&phase.stdout, CASE_STREAM_BYTES);
@@ -260,6 +317,24 @@ impl Jobs {
                 Some((id, phase))
             })
             .collect()
+    }
+
+    /// What each case came to (`None` for one that never ran), and whether its sandbox ended with a phase that used up its time.
+    fn case_reports<'a>(
+        &'a self,
+        reports: &'a Reports,
+    ) -> Vec<(&'a CaseExecution, Option<&'a PhaseReport>, bool)> {
+        let mut all: Vec<_> = (self.cases.iter().zip(&reports.cases))
+            .flat_map(|(shared, report)| {
+                let job = shared.job.as_ref().unwrap_or(&self.main);
+                let report = report.as_ref().unwrap_or(&reports.main);
+                let phases = phases_of_cases(job, report);
+                let cases = shared.cases.iter().zip(phases);
+                cases.map(move |((place, run), phase)| (*place, (run, phase, has_hung(report))))
+            })
+            .collect();
+        all.sort_by_key(|(place, _)| *place);
+        all.into_iter().map(|(_, case)| case).collect()
     }
 }
 
@@ -272,7 +347,7 @@ fn has_hung(report: &Report) -> bool {
 }
 
 /// What each case of a job came to; `None` for one that never ran.
-fn case_reports<'a>(job: &'a Job, report: &'a Report) -> impl Iterator<Item = Option<&'a PhaseReport>> {
+fn phases_of_cases<'a>(job: &'a Job, report: &'a Report) -> impl Iterator<Item = Option<&'a PhaseReport>> {
     let is_case = |phase: &Phase| matches!(phase, Phase::Program(run) if run.name == PhaseName::Case);
     job.phases
         .iter()

@@ -20,10 +20,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Everything that the present call may need.
     pub(super) async fn material(&self, progress: &Progress) -> Result<Material, EngineError> {
         let documents = &progress.documents;
-        let verdict = match &documents.run {
+        let mut verdict = match &documents.run {
             Some(document) => Some(self.get_json::<AttemptRecord>(document).await?.verdict),
             None => None,
         };
+        if let Some(verdict) = verdict.as_mut().filter(|verdict| !verdict.held.is_empty()) {
+            let runs = self.cases(progress).await?;
+            verdict.show_held(|id| runs.iter().any(|run| run.is_settled && run.id() == id));
+        }
         let diagnosis = match &documents.diagnosis {
             Some(document) => self.get_json(document).await?,
             None => Diagnosis::default(),

@@ -39,7 +39,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let mut phase = self.rehearsal(solution, args);
         phase.disk_bytes = Some(self.task.sandbox.output_bytes());
         Some(OnDisk {
-            job: self.job(vec![Phase::Program(phase)], true),
+            job: self.job(vec![Phase::Program(phase)], self.mounts(|_| true)),
             asked: OutputsAsked {
                 outputs,
                 checks,

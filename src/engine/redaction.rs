@@ -41,7 +41,8 @@ pub(super) fn findings(redactor: &Redactor, findings: &mut RehearsalFindings) {
 
 /// What the verdict rests on.
 pub(super) fn verdict(redactor: &Redactor, verdict: &mut Verdict) {
-    for check in verdict.failed.iter_mut().chain(&mut verdict.reported) {
+    let failed = verdict.failed.iter_mut().chain(&mut verdict.reported);
+    for check in failed.chain(&mut verdict.held) {
         failure(redactor, &mut check.detail);
     }
     if let Some(message) = &mut verdict.rehearsal.message {

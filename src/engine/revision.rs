@@ -27,6 +27,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         // A case that a person has approved of is dropped rather than corrected by a model.
         let are_approved = approval::has_approved_plan(self.task, progress);
         let Revised { set, confirmed } = revise(self.task, &set, &blamed, answers, are_approved);
+        let shown = blamed
+            .iter()
+            .filter(|blamed| confirmed.contains(&blamed.run.id()));
+        let mut seen = progress.seen_cases.clone();
+        seen.extend(shown.filter_map(|blamed| blamed.run.number()));
         let mut diagnosis = self.diagnosis_of_cases(progress).await?;
         diagnosis.settle_cases(&confirmed);
         // Under the number of this call, beside the diagnosis before it: a document is never changed.
@@ -44,23 +49,29 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             diagnosis,
             program_is_at_fault: !confirmed.is_empty(),
             are_all_confirmed: confirmed.len() == blamed.len(),
+            was_held: blamed.iter().any(|blamed| blamed.run.is_held),
+            seen: set.still_deciding(&seen),
         }))
     }
 
-    /// The diagnosis that blames cases: the model's, or of an agent's program the one that follows from what fails.
+    /// The diagnosis that blames cases: the model's, or the one that follows from what fails: of an agent's program, and of a case that is
+    /// held back.
     async fn diagnosis_of_cases(&self, progress: &Progress) -> Result<Diagnosis, EngineError> {
         let documents = &progress.documents;
-        match (&progress.agent, &documents.run, &documents.diagnosis) {
-            (Some(_), Some(run), _) => {
-                let verdict = self.get_json::<AttemptRecord>(run).await?.verdict;
-                let is_blamed = |id: &String| progress.blamed_cases.contains(id);
-                let blamed = verdict.failed.iter().filter(|check| is_blamed(&check.detail.id));
-                Ok(Diagnosis {
+        if let Some(run) = &documents.run {
+            let verdict = self.get_json::<AttemptRecord>(run).await?.verdict;
+            let is_blamed = |id: &String| progress.blamed_cases.contains(id);
+            if progress.agent.is_some() || verdict.only_held_fails() {
+                let failed = verdict.failed.iter().chain(&verdict.held);
+                let blamed = failed.filter(|check| is_blamed(&check.detail.id));
+                return Ok(Diagnosis {
                     failures: blamed.map(of_doubtful_case).collect(),
-                })
+                });
             }
-            (None, _, Some(document)) => self.get_json(document).await,
-            (_, _, _) => Ok(Diagnosis::default()),
+        }
+        match &documents.diagnosis {
+            Some(document) => self.get_json(document).await,
+            None => Ok(Diagnosis::default()),
         }
     }
 }

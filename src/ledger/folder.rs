@@ -6,41 +6,45 @@
 //! the progress that names them, once each: there are one or two of them for each call of a model. The progress, which is
 //! saved more often than all of them, is not: losing the last saves costs the steps since.
 //!
-//! Beside the objects lie `.progress.jsonl` (the progress and, as its last line, its checksum), `.checksums` (the SHA-256
-//! of every object, written before the object) and `.tmp`.
+//! Beside the objects lie `.progress.jsonl` (the progress) and `.tmp`. Each of them ends with its seal, in the same file: whatever stops the
+//! machine, neither is there without the other.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tempfile::NamedTempFile;
 
+use super::below::read_below;
+use super::seal::Seals;
 use super::store::{Created, Store, StoreError, check_name};
-use crate::pipeline::digest::sha256_hex;
 
 const PROGRESS: &str = ".progress.jsonl";
-const CHECKSUMS: &str = ".checksums";
 const TEMPORARY: &str = ".tmp";
 
 /// A store in a folder. One process at a time may write to it; the caller sees to that.
 #[derive(Clone, Debug)]
 pub struct FolderStore {
     root: Arc<Path>,
+    seals: Seals,
 }
 
 impl FolderStore {
     /// The store in `root`, which is created when it is not there.
-    pub fn open(root: &Path) -> Result<Self, StoreError> {
+    pub fn open(root: &Path, seals: Seals) -> Result<Self, StoreError> {
         create_folder(&root.join(TEMPORARY))?;
-        Ok(Self { root: root.into() })
+        Ok(Self::existing(root, seals))
     }
 
     /// The store in `root` as it is, to read from: nothing is created.
     #[must_use]
-    pub fn existing(root: &Path) -> Self {
-        Self { root: root.into() }
+    pub fn existing(root: &Path, seals: Seals) -> Self {
+        Self {
+            root: root.into(),
+            seals,
+        }
     }
 
     /// The folder.
@@ -65,39 +69,26 @@ impl FolderStore {
         done.unwrap_or_else(|error| Err(StoreError::from_io("use", &self.root, io::Error::other(error))))
     }
 
-    /// A file in the folder for temporary ones; it goes away unless it is put in its place.
-    fn write_temporary(&self, place: &Path, bytes: &[u8]) -> Result<NamedTempFile, StoreError> {
-        let failed = |error| StoreError::from_io("write", place, error);
+    /// A sealed file in the folder for temporary ones; it goes away unless it is put in its place.
+    fn write_temporary(&self, name: &str, bytes: &[u8]) -> Result<NamedTempFile, StoreError> {
+        let failed = |error| StoreError::from_io("write", &self.root.join(name), error);
         // On the file system of the target, where a rename is atomic.
         let mut file = NamedTempFile::new_in(self.root.join(TEMPORARY)).map_err(failed)?;
-        file.write_all(bytes).map_err(failed)?;
+        file.write_all(&self.seals.seal(name, bytes)).map_err(failed)?;
         Ok(file)
     }
 
     fn save_blocking(&self, progress: &[u8]) -> Result<(), StoreError> {
         let place = self.root.join(PROGRESS);
-        let mut bytes = progress.to_vec();
-        bytes.extend_from_slice(&seal(progress));
         // Not synced: what a power cut spoils here is made again from the replies.
-        let file = self.write_temporary(&place, &bytes)?;
+        let file = self.write_temporary(PROGRESS, progress)?;
         file.persist(&place)
             .map_err(|error| StoreError::from_io("replace", &place, error.error))?;
         Ok(())
     }
 
     fn load_blocking(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some(mut bytes) = read_file(&self.root.join(PROGRESS))? else {
-            return Ok(None);
-        };
-        let length = bytes.len().saturating_sub(seal(b"").len());
-        if bytes[length..] != seal(&bytes[..length]) {
-            return Err(StoreError::Damaged {
-                name: PROGRESS.to_owned(),
-                detail: "its checksum does not match".to_owned(),
-            });
-        }
-        bytes.truncate(length);
-        Ok(Some(bytes))
+        self.read_blocking(PROGRESS)
     }
 
     fn create_blocking(&self, name: &str, bytes: &[u8]) -> Result<Created, StoreError> {
@@ -106,13 +97,11 @@ impl FolderStore {
         }
         let place = self.path(name);
         create_folder(parent(&place))?;
-        let file = self.write_temporary(&place, bytes)?;
+        let file = self.write_temporary(name, bytes)?;
         // A reply is paid for, so that it must survive a power cut.
         file.as_file()
             .sync_data()
             .map_err(|error| StoreError::from_io("write", &place, error))?;
-        // Before the object: a crash in between leaves a line too many, which does no harm.
-        self.add_checksum(name, bytes)?;
         // Never over an object that is there: the first one counts.
         match file.persist_noclobber(&place) {
             Ok(_) => {
@@ -160,41 +149,17 @@ impl FolderStore {
         Ok(names)
     }
 
-    fn add_checksum(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        let path = self.root.join(CHECKSUMS);
-        let line = format!("{}  {name}\n", sha256_hex(bytes));
-        let append = || -> io::Result<()> {
-            let mut file: File = OpenOptions::new().create(true).append(true).open(&path)?;
-            // A write that was cut short must not spoil the line after it.
-            file.write_all(format!("\n{line}").as_bytes())
-        };
-        append().map_err(|error| StoreError::from_io("write", &path, error))
-    }
-
+    /// A record without the seal of its own name, of this revision and by this user's key is not read.
     fn read_blocking(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some(bytes) = read_file(&self.path(name))? else {
+        let read = read_below(&self.root, Path::new(name));
+        let Some(bytes) = read.map_err(|error| StoreError::from_io("read", &self.path(name), error))? else {
             return Ok(None);
         };
-        let checksums = read_file(&self.root.join(CHECKSUMS))?.unwrap_or_default();
-        let checksums = String::from_utf8_lossy(&checksums);
-        let sum = sha256_hex(&bytes);
-        let mut recorded = checksums
-            .lines()
-            .filter_map(|line| line.split_once("  "))
-            .filter(|line| line.1 == name);
-        // Several lines: a crash came between a checksum and its object. None: a power cut took the checksum.
-        let mut any = false;
-        let intact = recorded.any(|line| {
-            any = true;
-            line.0 == sum
-        });
-        if intact || !any {
-            return Ok(Some(bytes));
-        }
-        Err(StoreError::Damaged {
+        let opened = self.seals.open(name, bytes).ok_or_else(|| StoreError::Damaged {
             name: name.to_owned(),
-            detail: "its checksum does not match".to_owned(),
-        })
+            detail: "its seal does not match".to_owned(),
+        });
+        opened.map(Some)
     }
 }
 
@@ -222,11 +187,6 @@ impl Store for FolderStore {
     }
 }
 
-/// The last line of the progress file: its checksum as a JSON string, so that the file stays a row of JSON values.
-fn seal(progress: &[u8]) -> Vec<u8> {
-    format!("\n\"sha256:{}\"\n", sha256_hex(progress)).into_bytes()
-}
-
 /// Names of what is in a folder; nothing where there is no such folder.
 fn entries(path: &Path) -> Result<Vec<String>, StoreError> {
     let failed = |error| StoreError::from_io("read", path, error);
@@ -244,14 +204,6 @@ fn entries(path: &Path) -> Result<Vec<String>, StoreError> {
             Ok(Vec::new())
         }
         Err(error) => Err(failed(error)),
-    }
-}
-
-fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(StoreError::from_io("read", path, error)),
     }
 }
 

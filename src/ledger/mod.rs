@@ -3,16 +3,20 @@
 //! A reply is stored under a name that follows from its place in the run, and never replaced. So whoever goes on with a run,
 //! after a crash or on another machine, finds what was paid for.
 
+mod below;
 mod entry;
 mod folder;
 mod memory;
+mod seal;
 mod store;
 
+pub(crate) use below::{digest_below, read_below, refuse_links};
 pub(crate) use entry::{Entry, Message, Prefix, Role, export_replies};
 pub use folder::FolderStore;
 pub(crate) use memory::MemoryStore;
 #[cfg(test)]
 pub(crate) use memory::{Fault, FaultMoment};
+pub use seal::{Key, KeyError, Seals};
 pub use store::Store;
 pub(crate) use store::{Created, StoreError};
 

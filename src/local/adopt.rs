@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::folder::{REVISIONS, RevisionFolder, TASK};
+use super::folder::{REVISIONS, RevisionFolder};
 use super::prepare::Prepared;
 use crate::ledger::{Created, FolderStore, Store as _, StoreError};
 use crate::pipeline::digest::sha256_hex;
@@ -103,12 +103,16 @@ fn neighbours(own: &Path) -> Vec<PathBuf> {
 /// What the task of this folder left, if it asked the same, succeeded, is whole, and may be taken over.
 async fn origin(folder: &Path, key: &str, task: &Task) -> Option<Origin> {
     let run = RevisionFolder::latest(folder).ok()??;
-    let asked: Task = serde_json::from_slice(&run.read(TASK).ok()??).ok()?;
+    // Not even with --trust: what this task goes on with would be sealed as this user's.
+    if run.is_foreign() {
+        return None;
+    }
+    let asked = run.task().ok()??;
     let record = run.record();
     if !record.is_dir() {
         return None;
     }
-    let store = FolderStore::open(&record).ok()?;
+    let store = run.existing_store();
     let progress: Progress = serde_json::from_slice(&store.load().await.ok()??).ok()?;
     let is_the_same = progress.stage == Stage::Succeeded
         && key_of(&asked, &progress).as_deref() == Some(key)

@@ -70,7 +70,7 @@ pub async fn execute(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Executed, TaskError> {
-    let store = FolderStore::open(&prepared.run.record()).map_err(stopped)?;
+    let store = prepared.run.store().map_err(stopped)?;
     // Before a call is paid for: without isolation nothing of it could be run.
     let sandbox = Isolated::new(prepared, &options.allowed_hosts, observer)?;
     sandbox.check_builds(prepared, options.replay.is_none()).await?;

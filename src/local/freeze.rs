@@ -1,19 +1,24 @@
 //! Sources to files that no longer change: every byte is copied first and hashed from the copy.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use reqwest::Url;
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::egress::{AllowedHost, EgressGate, Refused};
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::hex;
-use crate::pipeline::task::{FrozenFile, FrozenFiles};
+use crate::pipeline::task::{FrozenFile, FrozenFiles, is_plain_name};
+use crate::sources::reading::is_link_or_socket;
 use crate::sources::{LARGEST_SOURCE, MOST_FOLDER_FILES, Plan, Source, Wanted, digest, remedy};
 
 /// Folder of samples and inputs inside a run.
@@ -43,6 +48,14 @@ pub enum FreezeError {
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// The copy would not lie in its folder.
+    #[error("{name}: {file_name:?} is no name of a file in a folder: give a name without a slash")]
+    Outside {
+        /// Name of the sample or input.
+        name: String,
+        /// Name of its copy.
+        file_name: String,
     },
     /// It is neither a file nor a folder, or not the one that is wanted.
     #[error("{name}: {path} is not a {wanted}", path = path.display())]
@@ -137,6 +150,13 @@ async fn freeze_one(
     downloads: &Downloads,
 ) -> Result<FrozenFile, FreezeError> {
     let copier = Copier { name: &wanted.name };
+    // Whoever asks for it, and wherever the name comes from.
+    if !is_plain_name(&wanted.file_name) {
+        return Err(FreezeError::Outside {
+            name: wanted.name.clone(),
+            file_name: wanted.file_name.clone(),
+        });
+    }
     let target = folder.join(&wanted.file_name);
     copier.create_parent(&target)?;
     let (sha256, bytes) = match &wanted.source {
@@ -209,7 +229,9 @@ impl Copier<'_> {
         target: &Path,
         limit: u64,
     ) -> Result<(String, u64), FreezeError> {
-        let mut file = File::create(target).map_err(|source| self.write_error(target, source))?;
+        // Never what is there, nor where a link leads.
+        let created = File::create_new(target);
+        let mut file = created.map_err(|source| self.write_error(target, source))?;
         let mut digest = Sha256::new();
         let mut buffer = vec![0; 256 * 1024];
         let mut bytes = 0;
@@ -237,17 +259,21 @@ impl Copier<'_> {
     }
 
     fn copy_file(&self, path: &Path, target: &Path, limit: u64) -> Result<(String, u64), FreezeError> {
-        // Before it is opened: opening a pipe would wait for a writer.
-        let metadata = fs::metadata(path).map_err(|source| self.read_error(path, source))?;
-        if !metadata.is_file() {
-            return Err(FreezeError::WrongKind {
-                name: self.name.to_owned(),
-                path: path.to_owned(),
-                wanted: "file",
-            });
+        let opened = opened(CWD, path, OFlags::empty()).map_err(|source| self.read_error(path, source))?;
+        match opened {
+            (file, FileType::RegularFile) => {
+                self.copy(&mut BufReader::new(File::from(file)), path, target, limit)
+            }
+            _ => Err(self.wrong_kind(path, "file")),
         }
-        let file = File::open(path).map_err(|source| self.read_error(path, source))?;
-        self.copy(&mut BufReader::new(file), path, target, limit)
+    }
+
+    fn wrong_kind(&self, path: &Path, wanted: &'static str) -> FreezeError {
+        FreezeError::WrongKind {
+            name: self.name.to_owned(),
+            path: path.to_owned(),
+            wanted,
+        }
     }
 
     fn write_folder(
@@ -267,17 +293,15 @@ impl Copier<'_> {
         Ok((digest::of_folder(parts), total))
     }
 
+    /// Copies what lies below `from`, each folder and file opened where it was listed: nothing that takes its place meanwhile is followed.
     fn copy_folder(&self, from: &Path, target: &Path) -> Result<(String, u64), FreezeError> {
-        let wrong = |path: &Path, wanted| FreezeError::WrongKind {
-            name: self.name.to_owned(),
-            path: path.to_owned(),
-            wanted,
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source: io::Error| self.read_error(&path, source)
         };
-        if !fs::metadata(from)
-            .map_err(|source| self.read_error(from, source))?
-            .is_dir()
-        {
-            return Err(wrong(from, "folder"));
+        let (top, kind) = opened(CWD, from, OFlags::empty()).map_err(failed(from))?;
+        if kind != FileType::Directory {
+            return Err(self.wrong_kind(from, "folder"));
         }
         let mut parts = Vec::new();
         let mut total = 0;
@@ -285,24 +309,30 @@ impl Copier<'_> {
         while let Some(relative) = open.pop() {
             let (here, there) = (from.join(&relative), target.join(&relative));
             fs::create_dir_all(&there).map_err(|source| self.write_error(&there, source))?;
-            for entry in fs::read_dir(&here).map_err(|source| self.read_error(&here, source))? {
-                let entry = entry.map_err(|source| self.read_error(&here, source))?;
-                let kind = entry
-                    .file_type()
-                    .map_err(|source| self.read_error(&entry.path(), source))?;
-                let relative = relative.join(entry.file_name());
-                if kind.is_dir() {
-                    open.push(relative);
+            let folder = beneath(&top, &relative).map_err(failed(&here))?;
+            for entry in Dir::read_from(&folder).map_err(|error| failed(&here)(error.into()))? {
+                let entry = entry.map_err(|error| failed(&here)(error.into()))?;
+                let name = Path::new(OsStr::from_bytes(entry.file_name().to_bytes())).to_owned();
+                if [Path::new("."), Path::new("..")].contains(&name.as_path()) {
                     continue;
                 }
-                // A link may lead to a file that the user never meant to give.
-                if !kind.is_file() {
-                    return Err(wrong(&entry.path(), "file"));
+                let (path, relative) = (here.join(&name), relative.join(&name));
+                match opened(folder.as_fd(), &name, OFlags::NOFOLLOW) {
+                    Ok((_, FileType::Directory)) => {
+                        open.push(relative);
+                        continue;
+                    }
+                    Ok((file, FileType::RegularFile)) => {
+                        let (mut file, target) = (BufReader::new(File::from(file)), target.join(&relative));
+                        let (digest, size) = self.copy(&mut file, &path, &target, LARGEST_SOURCE - total)?;
+                        total += size;
+                        parts.push((relative.to_string_lossy().into_owned(), digest));
+                    }
+                    // A link may lead to a file that the user never meant to give.
+                    Ok(_) => return Err(self.wrong_kind(&path, "file")),
+                    Err(error) if is_link_or_socket(&error) => return Err(self.wrong_kind(&path, "file")),
+                    Err(error) => return Err(self.read_error(&path, error)),
                 }
-                let left = LARGEST_SOURCE - total;
-                let (digest, size) = self.copy_file(&entry.path(), &target.join(&relative), left)?;
-                total += size;
-                parts.push((relative.to_string_lossy().into_owned(), digest));
                 if parts.len() > MOST_FOLDER_FILES {
                     return Err(FreezeError::TooLarge {
                         name: self.name.to_owned(),
@@ -312,6 +342,27 @@ impl Copier<'_> {
         }
         Ok((digest::of_folder(parts), total))
     }
+}
+
+/// What lies at a path, and of which kind it is. Without blocking, for a pipe would wait for a writer.
+fn opened(folder: BorrowedFd<'_>, path: &Path, how: OFlags) -> io::Result<(OwnedFd, FileType)> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | how;
+    let found = openat(folder, path, flags, Mode::empty())?;
+    let kind = FileType::from_raw_mode(fstat(&found)?.st_mode);
+    Ok((found, kind))
+}
+
+/// The folder at `relative`, through folders alone.
+fn beneath(top: &OwnedFd, relative: &Path) -> io::Result<OwnedFd> {
+    let mut here = top.try_clone()?;
+    for part in relative {
+        (here, _) = opened(
+            here.as_fd(),
+            Path::new(part),
+            OFlags::NOFOLLOW | OFlags::DIRECTORY,
+        )?;
+    }
+    Ok(here)
 }
 
 /// Keys may not hold a slash in an API server; here nothing else has checked them.

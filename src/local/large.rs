@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::on_disk::StoredFiles;
 use crate::engine::results::LargeOutput;
 use crate::pipeline::digest::sha256_of;
-use crate::pipeline::task::FrozenFile;
+use crate::pipeline::task::{FrozenFile, is_plain_name};
 
 /// Digests of published results by name.
 type Published = BTreeMap<String, BTreeSet<String>>;
@@ -59,14 +59,19 @@ impl LargeResults {
         let mut found = Self::default();
         for output in outputs {
             let place = stored.place(&output.name, &output.sha256);
-            match place.symlink_metadata() {
-                Ok(metadata) if metadata.is_dir() => {
+            // Both are of a record, which may be anybody's.
+            let is_inside = [&output.name, &output.sha256]
+                .into_iter()
+                .all(|name| is_plain_name(name));
+            let there = is_inside.then(|| place.symlink_metadata().ok()).flatten();
+            match there {
+                Some(metadata) if metadata.is_dir() => {
                     let added = found.add_folder(&output.path, &place, false);
                     added.map_err(|error| {
                         io::Error::new(error.kind(), format!("cannot read {}: {error}", place.display()))
                     })?;
                 }
-                Ok(_) => {
+                Some(metadata) if metadata.is_file() => {
                     let file = LargeFile {
                         path: place.clone(),
                         sha256: output.sha256.clone(),
@@ -74,7 +79,8 @@ impl LargeResults {
                     };
                     found.files.insert(output.path.clone(), file);
                 }
-                Err(_) => {
+                // Nothing, or a link, which leads anywhere.
+                _ => {
                     found.moved.push(output.path.clone());
                     continue;
                 }

@@ -1,12 +1,17 @@
 //! One run of a task folder at a time. The operating system holds the lock, so that one of a killed run is gone.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::ledger::{Seals, read_below};
+
+/// The file that is locked, with who holds it.
+const LOCK: &str = "lock";
 
 /// Who holds a lock.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
@@ -65,8 +70,8 @@ pub struct FolderLock {
 
 impl FolderLock {
     /// Locks `folder` through the file `lock` in `state`, at once or not at all.
-    pub fn take(folder: &Path, state: &Path, command: &str) -> Result<Self, LockError> {
-        let path = state.join("lock");
+    pub fn take(folder: &Path, state: &Path, command: &str, seals: &Seals) -> Result<Self, LockError> {
+        let path = state.join(LOCK);
         let io_error = |source| LockError::Io {
             path: path.clone(),
             source,
@@ -82,9 +87,9 @@ impl FolderLock {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let holder = fs::read(&path)
-                    .ok()
-                    .and_then(|text| serde_json::from_slice(&text).ok());
+                let sealed = read_below(state, Path::new(LOCK)).ok().flatten();
+                let text = sealed.and_then(|sealed| seals.open(LOCK, sealed));
+                let holder = text.and_then(|text| serde_json::from_slice(&text).ok());
                 return Err(LockError::Held {
                     folder: folder.to_owned(),
                     holder,
@@ -103,7 +108,7 @@ impl FolderLock {
             .map_err(io_error)?;
         // Only the holder of the lock writes, so that the text is about the holder.
         file.set_len(0)
-            .and_then(|()| file.write_all(&text))
+            .and_then(|()| file.write_all(&seals.seal(LOCK, &text)))
             .map_err(io_error)?;
         Ok(Self { _file: file })
     }
@@ -112,13 +117,23 @@ impl FolderLock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
+    fn seals() -> Seals {
+        Seals::of_user("state").unwrap()
+    }
 
     #[test]
     fn the_second_process_learns_who_holds_the_folder() {
         let folder = tempfile::tempdir().unwrap();
-        let _held =
-            FolderLock::take(folder.path(), folder.path(), "kubectl-codegen local, task sum").unwrap();
-        let error = FolderLock::take(folder.path(), folder.path(), "second")
+        let _held = FolderLock::take(
+            folder.path(),
+            folder.path(),
+            "kubectl-codegen local, task sum",
+            &seals(),
+        )
+        .unwrap();
+        let error = FolderLock::take(folder.path(), folder.path(), "second", &seals())
             .unwrap_err()
             .to_string();
         let pid = std::process::id();
@@ -132,9 +147,12 @@ mod tests {
     #[test]
     fn a_lock_that_was_let_go_can_be_taken() {
         let folder = tempfile::tempdir().unwrap();
-        drop(FolderLock::take(folder.path(), folder.path(), "a command that is longer").unwrap());
-        let _held = FolderLock::take(folder.path(), folder.path(), "b").unwrap();
-        let holder: Holder = serde_json::from_slice(&fs::read(folder.path().join("lock")).unwrap()).unwrap();
+        drop(FolderLock::take(folder.path(), folder.path(), "a command that is longer", &seals()).unwrap());
+        let _held = FolderLock::take(folder.path(), folder.path(), "b", &seals()).unwrap();
+        let text = seals()
+            .open(LOCK, fs::read(folder.path().join(LOCK)).unwrap())
+            .unwrap();
+        let holder: Holder = serde_json::from_slice(&text).unwrap();
         assert_eq!(holder.command, "b");
     }
 }

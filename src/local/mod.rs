@@ -29,6 +29,7 @@ pub(crate) mod results;
 pub mod run;
 pub(crate) mod runner;
 mod terminal;
+pub(crate) mod trust;
 mod yaml;
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::fmt;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use thiserror::Error;
 
 use super::manifest::{Document, Origin};
@@ -125,24 +126,28 @@ impl Objects {
         match kind {
             "CodeGenTask" => {
                 if let Manifest::Task(mut task) = understand(document)? {
-                    // A manifest without one means `default`.
-                    task.metadata.namespace = Some(key.0);
+                    task.metadata = of_the_user(task.metadata, key.0);
+                    task.status = None;
                     self.tasks.push(*task);
                 }
             }
             "CodeGenAgent" => {
-                if let Manifest::Agent(agent) = understand(document)? {
+                if let Manifest::Agent(mut agent) = understand(document)? {
+                    agent.metadata = of_the_user(agent.metadata, key.0.clone());
                     self.agents.insert(key, *agent);
                 }
             }
             "CodeModeAgent" => {
-                if let Manifest::CodeModeAgent(agent) = understand(document)? {
+                if let Manifest::CodeModeAgent(mut agent) = understand(document)? {
+                    agent.metadata = of_the_user(agent.metadata, key.0.clone());
+                    agent.status = None;
                     self.code_mode_agents.insert(key, *agent);
                 }
             }
             "CodeModeRun" => {
                 if let Manifest::CodeModeRun(mut run) = understand(document)? {
-                    run.metadata.namespace = Some(key.0);
+                    run.metadata = of_the_user(run.metadata, key.0);
+                    run.status = None;
                     self.code_mode_runs.push(*run);
                 }
             }
@@ -262,6 +267,24 @@ fn key_of(document: &Document, kind: &str) -> Result<ObjectKey, Fault> {
     } else {
         format!("the {kind} has no name: write metadata: {{name: my-name}}")
     }))
+}
+
+/// The metadata that the writer of a manifest has given an object. What a cluster has added says nothing here, and annotations of ours ask the operator for
+/// something that a command line says here.
+fn of_the_user(metadata: ObjectMeta, namespace: String) -> ObjectMeta {
+    let is_theirs = |key: &String| key.split('/').next() != Some(GROUP);
+    let annotations = metadata.annotations.map(|annotations| {
+        let theirs = annotations.into_iter().filter(|(key, _)| is_theirs(key));
+        theirs.collect()
+    });
+    ObjectMeta {
+        name: metadata.name,
+        // A manifest without one means `default`.
+        namespace: Some(namespace),
+        labels: metadata.labels,
+        annotations,
+        ..ObjectMeta::default()
+    }
 }
 
 /// Reads one of our own kinds as an API server would.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::approval::Approvals;
 use super::commands::Commands;
+use super::trust::Trust;
 use crate::api::model::Provider;
 use crate::egress::AllowedHost;
 use crate::pipeline::retry::Retry;
@@ -31,6 +32,8 @@ pub struct TaskOptions {
     pub commands: Commands,
     /// Hosts that tools, downloads and programs reach although they are not public.
     pub allowed_hosts: Vec<AllowedHost>,
+    /// The say on records that were made elsewhere.
+    pub trust: Trust,
     /// Another try of a task that has ended; `None` where nobody asks for one.
     pub retry: Option<Retry>,
     /// Further tries at each end, in order: those of the task that is replayed.

@@ -13,7 +13,7 @@ use super::options::{ModelOverrides, TaskOptions};
 use crate::api::model::Model;
 use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::egress::AllowedHost;
-use crate::ledger::{FolderStore, Store as _};
+use crate::ledger::Store as _;
 use crate::model::{NamedIn, Secret};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::sandbox::NetworkAccess;
@@ -58,7 +58,7 @@ pub async fn prepare(
     let sources = plan(&object, &objects.config_maps, &options.given)?;
     let name = object.metadata.name.as_deref().unwrap_or_default();
     // The lock first: two commands must not freeze into one folder.
-    let folder = TaskFolder::open(output, &format!("kubectl-codegen local, task {name},"))?;
+    let mut folder = TaskFolder::open(output, &format!("kubectl-codegen local, task {name},"))?;
     // Copies into a staging folder, for the revision has no name before its inputs have digests.
     let staging = folder.staging()?;
     let frozen = freeze(&sources, &staging, &downloads(&options.allowed_hosts)).await?;
@@ -68,6 +68,10 @@ pub async fn prepare(
         return Err(TaskError::Sandbox(SandboxError::NetworkList));
     }
     let hash = task.decisive_hash();
+    // What begins anew reads nothing of it.
+    if !options.fresh {
+        folder.check_origin(&hash, &options.trust).await?;
+    }
     // What sends nothing asks for nothing.
     let starts_over = options.fresh || options.retry.is_some();
     let sends_nothing = options.replay.is_some() || (!starts_over && has_succeeded(&folder, &hash).await?);
@@ -104,19 +108,22 @@ fn other_task(folder: &TaskFolder, task: &Task) -> Result<Option<String>, TaskEr
     let Some(latest) = RevisionFolder::latest(folder.root())? else {
         return Ok(None);
     };
-    let recorded = latest
-        .read(TASK)?
-        .and_then(|bytes| serde_json::from_slice::<Task>(&bytes).ok());
+    // What cannot be read says nothing, and is replaced.
+    let recorded = if latest.is_foreign() {
+        None
+    } else {
+        latest.task().ok().flatten()
+    };
     Ok(recorded.map(|other| other.name).filter(|name| *name != task.name))
 }
 
 /// Whether an earlier command brought the revision to its end, so that no call is left. A record that cannot be read is the
 /// engine's to report.
 async fn has_succeeded(folder: &TaskFolder, hash: &str) -> Result<bool, TaskError> {
-    let Some(run) = folder.existing(hash) else {
+    let Some(run) = folder.existing(hash)? else {
         return Ok(false);
     };
-    let store = FolderStore::open(&run.record()).map_err(stopped)?;
+    let store = run.existing_store();
     let saved = store.load().await.map_err(stopped)?;
     let progress = saved.and_then(|bytes| serde_json::from_slice::<Progress>(&bytes).ok());
     Ok(progress.is_some_and(|progress| progress.stage == Stage::Succeeded))

@@ -1,7 +1,6 @@
 //! What the files of a project mean for whoever wants to install it. No request is made here.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::str::FromStr as _;
 
 use jiff::{SignedDuration, Timestamp};
@@ -18,11 +17,7 @@ const HIGHEST_PATCH: u64 = 99;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// A wheel that can be installed.
-    Available {
-        /// The versions that are old enough, as a specifier to add to the requirement (`<=2.1,!=2.0.9`); nothing where
-        /// age does not matter.
-        bound: Option<String>,
-    },
+    Available,
     /// No project of that name.
     NoProject,
     /// A project, and no wheel of it for this Python and architecture.
@@ -51,11 +46,7 @@ pub(super) fn judge(files: &[File], question: &Question<'_>, now: Timestamp) -> 
     let minor: u32 = minor.unwrap_or_default();
     // Highest and lowest patch release: `requires-python` may begin or end within a minor version.
     let pythons = [0, HIGHEST_PATCH].map(|patch| Version::new([3, u64::from(minor), patch]));
-    // Where the digest of the installed archive is known, only that file is judged.
-    let is_asked = |file: &&File| file.sha256.is_some() && file.sha256.as_deref() == question.sha256;
-    let installed = files.iter().find(is_asked).map(std::slice::from_ref);
-    let wheels: Vec<(&File, Wheel<'_>)> = installed
-        .unwrap_or(files)
+    let wheels: Vec<(&File, Wheel<'_>)> = files
         .iter()
         .filter_map(|file| Some((file, Wheel::parse(&file.name)?)))
         .filter(|(file, wheel)| {
@@ -66,12 +57,12 @@ pub(super) fn judge(files: &[File], question: &Question<'_>, now: Timestamp) -> 
         return Answer::NoWheel;
     }
     let wanted = question.requirement.versions();
-    // pip gives what was taken back to whoever names that very version.
+    // uv gives what was taken back to whoever names that very version.
     let is_exact = wanted.contains("==") && !wanted.contains('*');
     let specifiers = VersionSpecifiers::from_str(&wanted).unwrap_or_else(|_| VersionSpecifiers::empty());
     let mut releases: BTreeMap<Version, Release> = BTreeMap::new();
     for (file, wheel) in wheels {
-        // What has no version of PEP 440 is passed over by pip, too.
+        // What has no version of PEP 440 is passed over by uv, too.
         let Ok(version) = Version::from_str(wheel.version) else {
             continue;
         };
@@ -91,7 +82,7 @@ pub(super) fn judge(files: &[File], question: &Question<'_>, now: Timestamp) -> 
                 uploaded: file.uploaded,
             });
     }
-    // pip takes versions before their release only where there is nothing else.
+    // uv takes versions before their release only where there is nothing else.
     if releases.keys().any(Version::is_stable) {
         releases.retain(|version, _| version.is_stable());
     }
@@ -99,12 +90,12 @@ pub(super) fn judge(files: &[File], question: &Question<'_>, now: Timestamp) -> 
         return Answer::NoVersion;
     }
     match question.min_release_age_days {
-        0 => Answer::Available { bound: None },
+        0 => Answer::Available,
         days => old_enough(&releases, i64::from(days), now),
     }
 }
 
-/// Whether one of these Pythons is one that `requires-python` names. What cannot be read says nothing, as with pip.
+/// Whether one of these Pythons is one that `requires-python` names. What cannot be read says nothing, as with uv.
 fn takes(requires_python: Option<&str>, pythons: &[Version]) -> bool {
     let specifiers = requires_python.and_then(|text| VersionSpecifiers::from_str(text).ok());
     specifiers.is_none_or(|specifiers| pythons.iter().any(|python| specifiers.contains(python)))
@@ -120,19 +111,8 @@ fn old_enough(releases: &BTreeMap<Version, Release>, days: i64, now: Timestamp) 
     };
     let least = SignedDuration::from_hours(24 * days);
     let is_old = |uploaded: Timestamp| now.duration_since(uploaded) >= least;
-    // The newest that is old enough is the bound, so an installer takes that or an older one.
-    let newest = dated.iter().rev().find(|(_, uploaded)| is_old(*uploaded));
-    // Releases below the bound may be younger: a fix of an old series, published last week.
-    if let Some((newest, _)) = newest {
-        let mut bound = format!("<={newest}");
-        let young = dated
-            .iter()
-            .filter(|(version, uploaded)| version < newest && !is_old(*uploaded));
-        for (version, _) in young {
-            // Writing to a string cannot fail.
-            let _ = write!(bound, ",!={version}");
-        }
-        return Answer::Available { bound: Some(bound) };
+    if dated.iter().any(|(_, uploaded)| is_old(*uploaded)) {
+        return Answer::Available;
     }
     let oldest = dated.iter().min_by_key(|(_, uploaded)| *uploaded);
     oldest.map_or(Answer::NoVersion, |(version, uploaded)| {
@@ -155,7 +135,6 @@ mod tests {
             requires_python: None,
             is_yanked: false,
             uploaded: None,
-            sha256: None,
         }
     }
 
@@ -173,19 +152,12 @@ mod tests {
             python: "3.12",
             architecture: "x86_64",
             min_release_age_days,
-            sha256: None,
             authorities: None,
         };
         judge(files, &question, NOW.parse().unwrap())
     }
 
-    fn bound(text: &str) -> Answer {
-        Answer::Available {
-            bound: Some(text.to_owned()),
-        }
-    }
-
-    const AVAILABLE: Answer = Answer::Available { bound: None };
+    const AVAILABLE: Answer = Answer::Available;
 
     #[test]
     fn a_wheel_for_this_python_of_a_version_that_will_do_is_available() {
@@ -239,7 +211,7 @@ mod tests {
     fn versions_before_their_release_count_where_there_is_nothing_else() {
         assert_eq!(answer(&[wheel("2.0rc1")], "tiny", 0), AVAILABLE);
         let files = [of("1.0", "2025-01-01"), of("2.0rc1", "2025-02-01")];
-        assert_eq!(answer(&files, "tiny", 7), bound("<=1.0"));
+        assert_eq!(answer(&files, "tiny", 7), AVAILABLE);
     }
 
     #[test]
@@ -250,41 +222,16 @@ mod tests {
             of("2.0", "2025-06-01"),
             of("2.1", "2025-06-28"),
         ];
-        assert_eq!(answer(&files, "tiny", 7), bound("<=2.0,!=1.0.1"));
-        assert_eq!(answer(&files, "tiny<2", 7), bound("<=1.0"));
+        assert_eq!(answer(&files, "tiny", 7), AVAILABLE);
+        assert_eq!(answer(&files, "tiny<2", 7), AVAILABLE);
         assert_eq!(answer(&files, "tiny>2", 7), Answer::TooYoung("2.1".into(), 2));
-        assert_eq!(answer(&files, "tiny", 1), bound("<=2.1"));
+        assert_eq!(answer(&files, "tiny", 1), AVAILABLE);
     }
 
     #[test]
     fn a_wheel_that_was_added_later_makes_its_release_young() {
         let files = [of("1.0", "2025-01-01"), of("1.0", "2025-06-29")];
         assert_eq!(answer(&files, "tiny", 7), Answer::TooYoung("1.0".into(), 1));
-    }
-
-    #[test]
-    fn of_what_is_installed_the_very_file_counts_where_the_index_knows_it() {
-        let files = ["2025-01-01", "2025-06-29"].map(|day| File {
-            sha256: Some(day.to_owned()),
-            ..of("1.0", day)
-        });
-        let requirement = Requirement::parse("tiny==1.0").unwrap();
-        let answer = |sha256| {
-            let question = Question {
-                index: "https://index.example/simple",
-                requirement: &requirement,
-                python: "3.12",
-                architecture: "x86_64",
-                min_release_age_days: 7,
-                sha256,
-                authorities: None,
-            };
-            judge(&files, &question, NOW.parse().unwrap())
-        };
-        assert_eq!(answer(Some("2025-01-01")), bound("<=1.0"));
-        for sha256 in [Some("2025-06-29"), Some("unknown"), None] {
-            assert_eq!(answer(sha256), Answer::TooYoung("1.0".into(), 1), "{sha256:?}");
-        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod judge;
 mod page;
 mod wheel;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -55,8 +55,6 @@ pub struct Question<'a> {
     pub architecture: &'a str,
     /// Days that a release must have been there.
     pub min_release_age_days: u32,
-    /// SHA-256 of the very file that it is about, where that is known.
-    pub sha256: Option<&'a str>,
     /// Certificate authorities that are trusted for this question alone, PEM.
     pub authorities: Option<&'a str>,
 }
@@ -115,12 +113,10 @@ pub struct PackageIndex {
     clients: Mutex<HashMap<String, Client>>,
     cache: Mutex<HashMap<Key, (Instant, Answer)>>,
     places: Semaphore,
-    /// What everything in it was old enough of: it stays that.
-    settled: Mutex<HashSet<String>>,
 }
 
 /// Everything that an answer depends on.
-type Key = [String; 7];
+type Key = [String; 6];
 
 impl PackageIndex {
     /// Asks whom `gate` lets it ask.
@@ -133,7 +129,6 @@ impl PackageIndex {
             clients: Mutex::default(),
             cache: Mutex::default(),
             places: Semaphore::new(PAGES_AT_ONCE),
-            settled: Mutex::default(),
         }
     }
 
@@ -145,7 +140,6 @@ impl PackageIndex {
             question.python.to_owned(),
             question.architecture.to_owned(),
             question.min_release_age_days.to_string(),
-            question.sha256.unwrap_or_default().to_owned(),
             trusted(question),
         ];
         if let Some(answer) = self.cached(&key) {
@@ -175,25 +169,6 @@ impl PackageIndex {
         }
         answers.insert(key, (Instant::now(), answer.clone()));
         Ok(answer)
-    }
-
-    /// Whether [`Self::settle`] has recorded this image and this age.
-    #[must_use]
-    pub fn is_settled(&self, image: &str, days: u32) -> bool {
-        self.all_settled().contains(&format!("{days} {image}"))
-    }
-
-    /// Remembers that all in an image is as old as that.
-    pub fn settle(&self, image: &str, days: u32) {
-        let mut settled = self.all_settled();
-        if settled.len() >= MOST_ANSWERS {
-            settled.clear();
-        }
-        settled.insert(format!("{days} {image}"));
-    }
-
-    fn all_settled(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.settled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn answers(&self) -> MutexGuard<'_, HashMap<Key, (Instant, Answer)>> {

@@ -15,8 +15,6 @@ pub(super) struct File {
     pub is_yanked: bool,
     /// When it was published, where the index says so.
     pub uploaded: Option<Timestamp>,
-    /// SHA-256 of its content, hexadecimal, where the index says so.
-    pub sha256: Option<String>,
 }
 
 /// The files of a page of this content type.
@@ -45,8 +43,6 @@ struct Entry {
     yanked: Value,
     #[serde(default)]
     upload_time: Option<String>,
-    #[serde(default)]
-    hashes: Value,
 }
 
 fn json(body: &[u8]) -> Result<Vec<File>, String> {
@@ -57,7 +53,6 @@ fn json(body: &[u8]) -> Result<Vec<File>, String> {
         requires_python: entry.requires_python.filter(|versions| !versions.is_empty()),
         is_yanked: !matches!(entry.yanked, Value::Null | Value::Bool(false)),
         uploaded: entry.upload_time.and_then(|time| time.parse().ok()),
-        sha256: entry.hashes["sha256"].as_str().map(str::to_owned),
     });
     Ok(files.collect())
 }
@@ -91,9 +86,6 @@ fn file(link: &tl::HTMLTag<'_>) -> Option<File> {
         requires_python: attribute("data-requires-python").filter(|versions| !versions.is_empty()),
         is_yanked: attribute("data-yanked").is_some(),
         uploaded: attribute("data-upload-time").and_then(|time| time.parse().ok()),
-        sha256: address
-            .split_once("#sha256=")
-            .map(|(_, digest)| digest.to_owned()),
     })
 }
 
@@ -118,7 +110,6 @@ mod tests {
             requires_python: None,
             is_yanked: false,
             uploaded: None,
-            sha256: None,
         }
     }
 
@@ -136,7 +127,6 @@ mod tests {
                 File {
                     requires_python: Some(">=3.9".into()),
                     uploaded: Some("2024-05-01T10:00:00.123456Z".parse().unwrap()),
-                    sha256: Some("ab".into()),
                     ..file("tiny-1.0-py3-none-any.whl")
                 },
                 File {
@@ -162,7 +152,6 @@ mod tests {
             [
                 File {
                     requires_python: Some(">=3.9,<4".into()),
-                    sha256: Some("ab".into()),
                     ..file("tiny-1.0-py3-none-any.whl")
                 },
                 file("tiny-1.0+cpu-py3-none-any.whl"),

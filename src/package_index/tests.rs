@@ -11,7 +11,7 @@ use super::*;
 const JSON: &str = "application/vnd.pypi.simple.v1+json";
 const PAGE: &str = r#"{"files": [{"filename": "tiny-1.0-py3-none-any.whl"}]}"#;
 const HTML: &str = r#"<html><body><a href="/files/tiny-1.0-py3-none-any.whl">tiny</a></body></html>"#;
-const AVAILABLE: Answer = Answer::Available { bound: None };
+const AVAILABLE: Answer = Answer::Available;
 
 fn asking(gate: EgressGate) -> PackageIndex {
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -39,7 +39,6 @@ async fn ask(index: &PackageIndex, address: &str, requirement: &str) -> Result<A
         python: "3.12",
         architecture: "x86_64",
         min_release_age_days: 0,
-        sha256: None,
         authorities: None,
     };
     index.ask(&question).await

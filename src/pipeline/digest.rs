@@ -56,6 +56,12 @@ pub fn of_folder(mut files: Vec<(String, String)>) -> String {
     hex(&digest.finalize())
 }
 
+/// Checks that a text has the form of a digest, and so names nothing but what has it: neither a path nor another spelling.
+#[must_use]
+pub fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// Lower-case hexadecimal digits, two a byte.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {

@@ -22,6 +22,7 @@ pub fn evidence(task: &Task, progress: &Progress) -> Option<EvidenceStatus> {
     let cases = progress.cases.clone().map(|cases| CaseEvidence {
         total: counted.total,
         passed: counted.passed,
+        seen: i32::try_from(progress.seen_cases.len()).unwrap_or(i32::MAX),
         ..cases
     });
     let has_acceptance = attempt.acceptance_tests.is_some_and(|counts| counts.total > 0);

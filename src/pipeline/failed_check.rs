@@ -40,6 +40,8 @@ pub enum CheckSource {
     Case,
     /// A case that was worked out twice.
     SettledCase,
+    /// A case of the plan that is held back from whoever writes the program.
+    HeldCase,
     /// The user's examples.
     Example,
 }
@@ -50,16 +52,21 @@ impl CheckSource {
     pub const fn suite_may_be_wrong(self) -> bool {
         match self {
             Self::Test | Self::Collection | Self::Session | Self::Vacuity | Self::Mutants => true,
-            Self::Rehearsal | Self::Acceptance | Self::Case | Self::SettledCase | Self::Example => false,
+            Self::Rehearsal
+            | Self::Acceptance
+            | Self::Case
+            | Self::SettledCase
+            | Self::HeldCase
+            | Self::Example => false,
         }
     }
 }
 
 impl CheckSource {
-    /// Whether a model learns of it no more than how many fail: it is the user's own.
+    /// Whether a model learns of it no more than how many fail: it is the user's own, or held back.
     #[must_use]
     pub const fn is_hidden(self) -> bool {
-        matches!(self, Self::Acceptance | Self::Example)
+        matches!(self, Self::Acceptance | Self::Example | Self::HeldCase)
     }
 
     /// Whether it is a case of the plan, or one that follows from it.
@@ -76,6 +83,19 @@ impl FailedCheck {
         // Sixteen digits: signatures are compared among the failures of one task, and stand in a status of limited size.
         let message = normalise(&self.detail.message);
         sha256_hex_of_parts(&[&self.detail.id, &self.detail.exception, &message])[..16].to_owned()
+    }
+
+    /// The same of a case that is held back: its number alone.
+    #[must_use]
+    pub fn masked(&self, number: usize) -> Self {
+        Self {
+            source: CheckSource::HeldCase,
+            detail: TestFailure {
+                id: format!("case {number}"),
+                message: "it fails, and is held back from whoever writes the program".to_owned(),
+                ..TestFailure::default()
+            },
+        }
     }
 
     /// One line for people: `test_solution.py::test_mean: AssertionError: assert 3 == 4`.

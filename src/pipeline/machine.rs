@@ -187,7 +187,13 @@ pub const TRANSITIONS: &[Transition] = {
         Transition::new(
             &[At::RunningTests],
             On::Tested,
-            &[At::Diagnosing, At::GeneratingTests, At::Working, At::Failed],
+            &[
+                At::RecheckingCases,
+                At::Diagnosing,
+                At::GeneratingTests,
+                At::Working,
+                At::Failed,
+            ],
         )
         .or_stays(),
         Transition::new(
@@ -199,7 +205,13 @@ pub const TRANSITIONS: &[Transition] = {
         Transition::new(
             &[At::RecheckingCases],
             On::CasesRevised,
-            &[At::FixingCode, At::FixingTests, At::Working],
+            &[
+                At::Diagnosing,
+                At::FixingCode,
+                At::FixingTests,
+                At::Working,
+                At::Failed,
+            ],
         ),
         Transition::new(&[At::RecheckingCases], On::CasesRevised, AFTER_FIX),
         Transition::new(&[At::FixingCode], On::CodeFixed, &[At::FixingTests]),
@@ -432,7 +444,7 @@ pub fn advance(
         Outcome::EnvironmentFixed { replaced, wanted } => next.take_environment(replaced, wanted, now),
         Outcome::Tested(tested) => next.take_verdict(task, tested, now),
         Outcome::Diagnosed(diagnosed) => next.take_diagnosis(diagnosed, now),
-        Outcome::CasesRevised(revised) => next.take_revision(revised, now),
+        Outcome::CasesRevised(revised) => next.take_revision(task, revised, now),
         Outcome::CodeFixed(source) => next.take_fixed_solution(source, now),
         Outcome::TestsFixed(source) => next.take_fixed_suite(source, now),
         Outcome::FixNotApplied { reason } => next.take_missed_fix(reason, now),

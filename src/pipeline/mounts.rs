@@ -50,6 +50,7 @@ impl Task {
                 name: file.name.clone(),
                 file_name: mount_name(file),
                 source: source(file),
+                content: Vec::new(),
             })
             .collect()
     }

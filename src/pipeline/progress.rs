@@ -104,6 +104,9 @@ pub struct Progress {
     /// Cases that the present diagnosis blames, until they were worked out again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blamed_cases: Vec<String>,
+    /// Numbers of the cases whose inputs and results the author of the program was shown, since it failed them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub seen_cases: BTreeSet<usize>,
     /// Whether any fix of the present attempt was applied.
     pub fix_applied: bool,
     /// What the loop remembers to notice that it repeats itself.
@@ -300,6 +303,7 @@ impl Progress {
             constraints: Vec::new(),
             pending_fixes: Vec::new(),
             blamed_cases: Vec::new(),
+            seen_cases: BTreeSet::new(),
             fix_applied: false,
             memory: Memory::default(),
             attempts: Vec::new(),

@@ -19,9 +19,6 @@ pub const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 /// Most bytes of all outputs of a run together. The harness knows it as four times the above.
 pub const MAX_OUTPUTS_BYTES: u64 = 4 * MAX_OUTPUT_BYTES;
 
-/// Where the input files of a single phase lie.
-pub const PHASE_INPUTS: &str = "/sandbox/inputs";
-
 /// Most bytes of all outputs of a run on a claim.
 pub const MAX_DISK_BYTES: u64 = 4 << 30;
 
@@ -58,6 +55,16 @@ impl Job {
         // At least one: a reader has no phases, and the time of one.
         self.limits.timeout_seconds.max(0.0) * self.phases.len().max(1) as f64
     }
+
+    /// Whether phases have inputs of their own, for which `/var/inputs` is a folder that the harness writes.
+    #[must_use]
+    pub fn has_own_inputs(&self) -> bool {
+        self.phases.iter().any(|phase| match phase {
+            Phase::Program(program) => !program.files.is_empty(),
+            Phase::Tests(tests) => tests.channel.is_some(),
+            Phase::Mutants(_) | Phase::Commands(_) => false,
+        })
+    }
 }
 
 /// A file or folder of the snapshot that the program reads.
@@ -70,6 +77,9 @@ pub struct InputMount {
     pub file_name: String,
     /// Where it lies in the snapshot (a path locally, a volume path in a cluster).
     pub source: String,
+    /// What it is where it lies nowhere: an input of a case that is executed as a run is. The path of a file's content is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<PhaseFile>,
 }
 
 /// Limits of one job.
@@ -194,6 +204,7 @@ impl CommandsPhase {
         let file = |(path, content): (&str, &[u8])| PhaseFile {
             path: path.to_owned(),
             content: STANDARD.encode(content),
+            also: Vec::new(),
         };
         let command = |command: &Command| PhaseCommand {
             script: command.script.clone(),
@@ -242,7 +253,7 @@ pub struct ProgramPhase {
     pub solution: String,
     /// Command-line arguments.
     pub args: Vec<String>,
-    /// Input files of this phase alone, laid out below [`PHASE_INPUTS`].
+    /// Input files of this phase alone, laid out below `/var/inputs`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<PhaseFile>,
     /// Names of the outputs to bring back from `/var/outputs`.
@@ -256,19 +267,19 @@ pub struct ProgramPhase {
     /// the program is given a secret, which it might print.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_message: bool,
-    /// The program's `PYTHONHASHSEED`, which the order of its sets follows; 0 without one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hash_seed: Option<u32>,
 }
 
 /// An input file of one phase.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct PhaseFile {
-    /// Path below [`PHASE_INPUTS`]: a name, or a folder and a name.
+    /// Path below the folder: a name, or a folder and a name.
     pub path: String,
     /// Its bytes in base64.
     pub content: String,
+    /// Other names beside it, with the same bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
 }
 
 /// What a job's phases did.

@@ -106,6 +106,30 @@ const fn is_true() -> bool {
     true
 }
 
+/// Checks that a name stands for something in the folder that it is joined to, and for nothing outside of it or below that.
+#[must_use]
+pub fn is_plain_name(name: &str) -> bool {
+    !matches!(name, "" | "." | "..") && !name.contains(['/', '\0'])
+}
+
+impl Task {
+    /// The first name of a file, an input or an output, or of the task itself, that would lie outside of the folder which it is joined to:
+    /// a record may be anybody's.
+    #[must_use]
+    pub fn outside_name(&self) -> Option<&str> {
+        let files = self
+            .samples
+            .iter()
+            .chain(&self.input_files)
+            .chain(&self.acceptance_tests);
+        let names = files.flat_map(|file| [&file.name, &file.file_name]);
+        let options = self.inputs.iter().map(|input| &input.name);
+        let outputs = self.outputs.iter().map(|output| &output.name);
+        let mut all = names.chain(options).chain(outputs).chain([&self.name]);
+        all.find(|name| !is_plain_name(name)).map(String::as_str)
+    }
+}
+
 /// A source as it was read when the task started.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]

@@ -166,6 +166,8 @@ pub fn verdict(failed: Vec<FailedCheck>) -> Verdict {
         exit_code: Some(0),
         failed,
         reported: Vec::new(),
+        held: Vec::new(),
+        seen: BTreeSet::new(),
         too_large: Vec::new(),
         is_on_disk: false,
     }
@@ -231,7 +233,6 @@ pub fn program() -> Phase {
         max_output_bytes: 1,
         disk_bytes: None,
         in_message: false,
-        hash_seed: None,
     })
 }
 

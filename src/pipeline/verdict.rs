@@ -52,6 +52,12 @@ pub struct Verdict {
     /// Cases that failed and only report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reported: Vec<FailedCheck>,
+    /// Why a case failed that is held back. Of a model that writes the program none of it reaches a prompt before it is no longer held.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<FailedCheck>,
+    /// Numbers of the cases whose failure shows what they state.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub seen: BTreeSet<usize>,
     /// Outputs that could not be checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub too_large: Vec<TooLarge>,
@@ -118,6 +124,32 @@ impl Verdict {
         self.failed
             .iter()
             .any(|check| check.source == CheckSource::Mutants)
+    }
+
+    /// Whether nothing fails but a case that is held back. It may be wrong itself, and nobody else could say so.
+    #[must_use]
+    pub fn only_held_fails(&self) -> bool {
+        !self.failed.is_empty()
+            && self
+                .failed
+                .iter()
+                .all(|check| check.source == CheckSource::HeldCase)
+    }
+
+    /// Shows what is known of a case that was held back and is no longer.
+    pub fn show_held(&mut self, is_shown: impl Fn(&str) -> bool) {
+        let held = std::mem::take(&mut self.held);
+        let (shown, held): (Vec<_>, Vec<_>) = held.into_iter().partition(|check| is_shown(&check.detail.id));
+        self.held = held;
+        if shown.is_empty() {
+            return;
+        }
+        // One at a time is held back.
+        self.failed.retain(|check| check.source != CheckSource::HeldCase);
+        self.failed.extend(shown.into_iter().map(|check| FailedCheck {
+            source: CheckSource::SettledCase,
+            ..check
+        }));
     }
 
     /// The failing set by signature.
@@ -322,6 +354,8 @@ pub fn judge(
         exit_code,
         failed,
         reported: cases.reported,
+        held: cases.held,
+        seen: cases.seen,
         too_large,
         is_on_disk: false,
     }

@@ -180,6 +180,36 @@ impl Layout {
 }
 
 impl Layout {
+    /// The layer that was made last: its content from the start, and whether that is compressed.
+    pub fn last_layer(&self) -> Result<(File, bool), LayoutError> {
+        let part = part_of(&self.manifest)?;
+        let Manifest { layers, .. } = parse(&part, &self.manifest_bytes)?;
+        let layer = layers.last().ok_or_else(|| invalid(&part, "has no layer"))?;
+        let part = part_of(layer)?;
+        let is_packed = match layer.media_type.rsplit(['+', '.']).next() {
+            Some("gzip") => true,
+            Some("tar") => false,
+            _ => {
+                return Err(invalid(
+                    &part,
+                    format!("is a {:?}, which nobody here can read", layer.media_type),
+                ));
+            }
+        };
+        let blob = self
+            .blobs
+            .iter()
+            .find(|blob| blob.descriptor.digest == layer.digest);
+        let blob = blob.ok_or_else(|| invalid(&part, "is not there"))?;
+        // Its own position: what is uploaded begins at the start. The descriptor is opened anew by what it is, and not by a name.
+        let file = File::open(format!(
+            "/proc/self/fd/{}",
+            std::os::fd::AsRawFd::as_raw_fd(&blob.file)
+        ));
+        let file = file.map_err(|source| LayoutError::Read { part, source })?;
+        Ok((file, is_packed))
+    }
+
     /// Says in the manifest what is installed in the image, which makes it an OCI manifest (Docker's has no annotations) and
     /// gives it another digest.
     pub fn annotate(&mut self, lock: &Lock) -> Result<(), LayoutError> {

@@ -5,8 +5,11 @@ use super::image::sha256_hex;
 /// Where the harness lies inside a sandbox.
 pub(crate) const FOLDER: &str = "/harness";
 
+/// What computes the order of a program's sets, for everything that starts one.
+pub(crate) const HASH_SEED: (&str, &str) = ("hash_seed.py", include_str!("harness/hash_seed.py"));
+
 /// Its files by name.
-pub(crate) const FILES: [(&str, &str); 31] = [
+pub(crate) const FILES: [(&str, &str); 32] = [
     ("acceptance.py", include_str!("harness/acceptance.py")),
     (
         "acceptance_session.py",
@@ -22,6 +25,7 @@ pub(crate) const FILES: [(&str, &str); 31] = [
     ("expansion.py", include_str!("harness/expansion.py")),
     ("fields.py", include_str!("harness/fields.py")),
     ("files.py", include_str!("harness/files.py")),
+    (HASH_SEED.0, HASH_SEED.1),
     ("interpreter.py", include_str!("harness/interpreter.py")),
     ("lines.py", include_str!("harness/lines.py")),
     ("loops.py", include_str!("harness/loops.py")),
@@ -43,12 +47,17 @@ pub(crate) const FILES: [(&str, &str); 31] = [
     ("watch.py", include_str!("harness/watch.py")),
 ];
 
-/// What starts the harness in a Pod, for `sh -c`, on the interpreter behind the image's environment: nothing that packages brought
-/// comes first on its `PATH`. The program for `python3 -I -S -c` is the argument; its own argument is the interpreter of the environment.
-// `${PATH#...}` takes the environment off the front, so `python3` is not the one that packages could replace. `-I -S` loads no `site`, no
-// `.pth` file and no `PYTHON*` variable.
-pub(crate) const BASE_INTERPRETER: &str = "\
-python=$(command -v python3); PATH=${PATH#/opt/codegen/bin:}; exec python3 -I -S -c \"$0\" \"$python\"";
+/// The interpreter that the image's environment is for: a link that the build makes before any package is there, in a place that none
+/// writes to. Each Pod of ours starts by it, and no file that a package could have replaced comes before it.
+pub(crate) const INTERPRETER: &str = "/opt/codegen-python";
+/// The interpreter of that environment, for what the harness starts.
+pub(crate) const ENVIRONMENT_PYTHON: &str = "/opt/codegen/bin/python3";
+
+/// What starts the harness in a Pod of somebody's own image, for `sh -c`: that has no such link, and one interpreter for both. The program
+/// for `python3 -I -S -c` is the argument.
+// `-I -S` loads no `site`, no `.pth` file and no `PYTHON*` variable.
+pub(crate) const OWN_INTERPRETER: &str =
+    "python=$(command -v python3); exec python3 -I -S -c \"$0\" \"$python\"";
 
 /// The program that starts the harness in a Pod.
 pub(crate) const START_IN_POD: &str =

@@ -11,7 +11,7 @@ use crate::pipeline::sandbox::Packages;
 use crate::pipeline::task::ImageSettings;
 
 /// Rises when the way environments are made changes, so that old ones are not taken for new ones.
-const KEY_VERSION: u32 = 1;
+const KEY_VERSION: u32 = 2;
 
 /// The distribution that every environment holds besides what is asked for.
 pub(crate) const TEST_RUNNER: &str = "pytest";
@@ -35,9 +35,6 @@ pub struct ImageSpec {
     pub sources: Vec<String>,
     /// Every package: the task's, those that are always installed, and pytest. Sorted, without duplicates.
     pub packages: Packages,
-    /// Every package of the task's environment before this one, where this one only adds to it: then what it has need not
-    /// be installed again. Part of how the environment is made and not of what it is.
-    pub from: Option<Packages>,
     /// Days that a release of what is asked for must have been on the index.
     pub min_release_age_days: u32,
     /// Whether the index is asked for each package before the environment is made; no part of what it is.
@@ -64,7 +61,6 @@ impl ImageSpec {
                 pip: merge(&[&packages.pip, &settings.base_packages, &runner]),
                 apt: merge(&[&packages.apt, &settings.base_system_packages]),
             },
-            from: None,
             min_release_age_days: 0,
             verify_on_index: false,
             lock: None,
@@ -77,19 +73,6 @@ impl ImageSpec {
         Self {
             min_release_age_days: policy.min_release_age_days(),
             verify_on_index: policy.verifies_on_index(),
-            ..self
-        }
-    }
-
-    /// The same environment, made on top of the one that had `packages`, where nothing of that is gone.
-    #[must_use]
-    pub fn after(self, settings: &ImageSettings, packages: &Packages) -> Self {
-        let before = Self::new(self.language, settings, packages).packages;
-        let keeps = |before: &[String], now: &[String]| before.iter().all(|package| now.contains(package));
-        // Only additions can be a layer on top: a layer takes nothing away, and a version that gives way would leave its files behind.
-        let only_adds = keeps(&before.pip, &self.packages.pip) && keeps(&before.apt, &self.packages.apt);
-        Self {
-            from: (only_adds && before != self.packages).then_some(before),
             ..self
         }
     }
@@ -108,7 +91,6 @@ impl ImageSpec {
             packages,
             // How an environment is made does not change what it is: with these in the key, equal environments would be built several
             // times.
-            from: _,
             min_release_age_days,
             verify_on_index: _,
             lock: _,
@@ -189,18 +171,6 @@ mod tests {
         let spec = ImageSpec::new(Language::Python, &settings(), &packages(&["pyyaml", "pandas"]));
         assert_eq!(spec.packages.pip, ["pandas", "pytest", "pyyaml"]);
         assert_eq!(spec.packages.apt, ["libgomp1"]);
-    }
-
-    #[test]
-    fn what_only_adds_stands_on_what_was_there() {
-        let spec = |pip: &[&str]| ImageSpec::new(Language::Python, &settings(), &packages(pip));
-        let more = spec(&["pyyaml", "rich"]).after(&settings(), &packages(&["pyyaml"]));
-        assert_eq!(more.from, Some(spec(&["pyyaml"]).packages));
-        assert_eq!(more.content_hash(), spec(&["pyyaml", "rich"]).content_hash());
-        let other = spec(&["rich"]).after(&settings(), &packages(&["pyyaml"]));
-        assert_eq!(other.from, None);
-        let equal = spec(&["rich"]).after(&settings(), &packages(&["rich"]));
-        assert_eq!(equal.from, None);
     }
 
     #[test]

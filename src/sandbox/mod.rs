@@ -12,8 +12,11 @@ pub mod publication;
 
 use std::future::Future;
 
+pub(crate) use harness::HASH_SEED;
+
 pub use error::{PackageProblem, PackageProblemKind, SandboxError};
 pub use image::ImageSpec;
+pub use installation::judge::{PACKAGE_LAYER, layer as judge_layer};
 pub use kubernetes::KubernetesSandbox;
 pub use local::LocalSandbox;
 pub use publication::{Publication, Published};

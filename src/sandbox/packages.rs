@@ -1,41 +1,36 @@
-//! What pip or uv said, as a failure with a name: the package that cannot be had, or an index that does not answer.
+//! What uv said, as a failure with a name: the package that cannot be had, or an index that does not answer.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::error::{PackageProblem, PackageProblemKind, SandboxError};
-use super::installation::replaced_interpreter;
+use super::installation::refused_wheel;
 
 /// How much of an installer's output an error carries, bytes.
-// Enough for pip's last paragraphs; the whole becomes part of a prompt and of a status, which has 32 KiB.
+// Enough for uv's whole explanation; the whole becomes part of a prompt and of a status, which has 32 KiB.
 const DETAIL_BYTES: usize = 2048;
 
-/// Signs of a network or index that fails, in lower case. Searched for first: pip goes on to say that it found no version.
-const UNREACHABLE: [&str; 14] = [
-    "newconnectionerror",
-    "connecttimeouterror",
-    "readtimeouterror",
-    "proxyerror",
-    "sslerror",
-    "certificate verify failed",
-    "temporary failure in name resolution",
+/// Signs of a network or index that fails, in lower case. Searched for first: they stand in the same text as names of packages.
+const UNREACHABLE: [&str; 7] = [
     "connection refused",
     "connection reset",
-    "remotedisconnected",
     "dns error",
     "error sending request",
     "failed to fetch",
-    "server error",
+    "http status server error",
+    "temporary failure in name resolution",
 ];
 
 /// Refuse requirements that are no names on the index: an address or a path would bring code that runs while it is installed.
 pub(crate) fn reject_locations(requirements: &[String]) -> Result<(), SandboxError> {
     let is_name = |requirement: &String| {
         let (name, marker) = requirement.split_once(';').unwrap_or((requirement, ""));
-        // pip takes an option, a path or `name @ https://...` for a requirement too. What begins with a letter or digit is no option, and
+        // uv takes an option, a path or `name @ https://...` for a requirement too. What begins with a letter or digit is no option, and
         // without these characters it is neither path nor address.
         name.starts_with(|first: char| first.is_ascii_alphanumeric())
+            // Each is a line of a file.
+            && !requirement.contains(char::is_control)
             && !name.contains(['/', '\\', '@', ':'])
             && !marker.contains(['/', '\\', '@'])
     };
@@ -61,26 +56,23 @@ pub(crate) fn reject_locations(requirements: &[String]) -> Result<(), SandboxErr
 
 /// What an installer's output means.
 pub(crate) fn classify(output: &str) -> SandboxError {
-    // First: an environment with a replaced interpreter must not be reported as anything that a model could work on.
-    if let Some(denied) = replaced_interpreter(output) {
-        return denied;
-    }
-    let lower = output.to_lowercase();
     // A full disk comes out as a failure of the package that was just unpacked, so it must be found before any rule on packages.
+    let lower = output.to_lowercase();
     if lower.contains("no space left on device") {
         return SandboxError::DiskFull("installing packages".into());
     }
-    // An index that does not answer ends in "no matching distribution" too, and a model would give up a package that exists.
-    if let Some(line) = output
-        .lines()
-        .find(|line| UNREACHABLE.iter().any(|sign| line.to_lowercase().contains(sign)))
-    {
-        return SandboxError::IndexUnreachable(without_credentials(&in_words(line.trim())));
-    }
     // uv wraps its sentences; a rule must see them whole.
     let text = output.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some(refused) = other_content(&text) {
+    let found = refused_wheel(&text)
+        .or_else(|| other_content(&text))
+        .or_else(|| refused_by_index(&text));
+    if let Some(refused) = found.or_else(|| too_young(&text)) {
         return refused;
+    }
+    if UNREACHABLE.iter().any(|sign| lower.contains(sign)) {
+        let start = text.find("Failed to fetch").unwrap_or_default();
+        let said = &text[start..];
+        return SandboxError::IndexUnreachable(without_credentials(&said[..said.floor_char_boundary(400)]));
     }
     let (kind, names) = problem(&text);
     SandboxError::Packages(PackageProblem {
@@ -92,33 +84,40 @@ pub(crate) fn classify(output: &str) -> SandboxError {
     })
 }
 
-/// An archive that is not the one of the lock, or not the one that the index itself announces.
+/// An archive that is not the one that was recorded, or that the index announced.
 fn other_content(text: &str) -> Option<SandboxError> {
-    let found = OTHER_CONTENT.iter().find_map(|rule| rule.captures(text))?;
-    let part = |name: &str| found.name(name).map_or("", |part| part.as_str());
-    let (expected, got) = (part("expected"), part("got"));
-    // The address ends in the digest that the index announces (`#sha256=...`). Where that is the expected one, the index contradicts
-    // itself; else the lock and the index differ.
-    let announced = part("address").ends_with(&format!("={expected}"));
-    let (whose, remedy) = if announced {
-        (
-            "the package index itself announces",
-            "have whoever runs the package index look into it: nothing was installed",
-        )
-    } else {
-        (
-            "was installed before",
-            "somebody may have exchanged it, so nothing was installed: have whoever runs the package index look into it; with \
-             spec.cache Override the versions and files that it has now are taken",
-        )
-    };
+    let found = OTHER_CONTENT.captures(text)?;
     Some(SandboxError::Refused {
-        object: format!("pip package {}", part("package")),
+        object: format!("pip package {}", &found["package"]),
         reason: format!(
-            "the package index serves another file than {whose}: its SHA-256 is {got}, and not {expected}"
+            "the package index serves another file than was installed before: its SHA-256 is {}, and not {}",
+            &found["got"], &found["expected"]
         ),
-        remedy: remedy.to_owned(),
+        remedy: "somebody may have exchanged it, so nothing was installed: have whoever runs the package index look into it; with spec.cache \
+                 Override the versions and files that it has now are taken"
+            .to_owned(),
     })
+}
+
+/// An index that wants other credentials, or whose certificate nobody here trusts.
+fn refused_by_index(text: &str) -> Option<SandboxError> {
+    let (rule, remedy) = BY_INDEX.iter().find(|(rule, _)| rule.is_match(text))?;
+    Some(SandboxError::Refused {
+        object: "package index".to_owned(),
+        reason: without_credentials(rule.find(text)?.as_str()),
+        remedy: (*remedy).to_owned(),
+    })
+}
+
+/// A package of which everything that will do is younger than a rule allows.
+fn too_young(text: &str) -> Option<SandboxError> {
+    let found = TOO_YOUNG.captures(text)?;
+    Some(SandboxError::PackageDenied(format!(
+        "pip package {}: every release that will do is younger than packages.minReleaseAgeDays allows ({}), or its index does not say when \
+         it was made. Name an older one in image.basePackages, or wait, or change the rule; a task in a cluster goes on at the annotation \
+         codegen-operator.dev/retry.",
+        &found["package"], &found["why"]
+    )))
 }
 
 /// The same, where a lock was to be installed: a model cannot change that an index has it no more.
@@ -152,14 +151,15 @@ fn problem(text: &str) -> (PackageProblemKind, Vec<String>) {
         };
         let names = found.get(1).map_or("", |names| names.as_str());
         let names = match kind {
-            // pip joins several names with commas and "and".
-            Conflict => names
-                .split([',', ' '])
-                .filter(|name| !name.is_empty() && *name != "and")
+            // Every package that its explanation names excludes another one.
+            Conflict => CONFLICTING
+                .captures_iter(text)
+                .filter_map(|one| Some(one.get(1)?.as_str()))
                 .collect(),
             NotFound | NoSuchVersion | InvalidName | Other => vec![names],
         };
         let mut names: Vec<String> = names.into_iter().map(distribution).collect();
+        names.retain(|name| !name.is_empty());
         names.sort();
         names.dedup();
         return (*kind, names);
@@ -167,52 +167,71 @@ fn problem(text: &str) -> (PackageProblemKind, Vec<String>) {
     (Other, vec![])
 }
 
-/// How pip and uv report an archive with another content than was asked for, in one line.
 #[expect(
     clippy::expect_used,
-    reason = "the patterns are constants; a test compiles each of them"
+    reason = "the patterns are constants; tests use each of them"
 )]
-static OTHER_CONTENT: LazyLock<[Regex; 2]> = LazyLock::new(|| {
-    [
-        r"DO NOT MATCH THE HASHES.*? (?P<package>\S+) from (?P<address>[^\s:]+:\S+?):? (?:\(from [^)]*\)+: )?Expected sha256 (?P<expected>[0-9a-f]{64}) .*?Got (?P<got>[0-9a-f]{64})",
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a valid pattern")
+}
+
+static OTHER_CONTENT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
         r"Hash mismatch for `(?P<package>[^`]+)`.*?Expected: sha256:(?P<expected>[0-9a-f]{64}) .*?Computed: sha256:(?P<got>[0-9a-f]{64})",
-    ]
-    .map(|pattern| Regex::new(pattern).expect("a valid pattern"))
+    )
 });
 
-#[expect(
-    clippy::expect_used,
-    reason = "the patterns are constants; a test compiles each of them"
-)]
+static BY_INDEX: LazyLock<[(Regex, &str); 2]> = LazyLock::new(|| {
+    [
+        (
+            r"An index (?:URL )?\([^)]*\) (?:could not be queried due to a lack of valid authentication credentials|returned a 403 Forbidden error)[^.]*",
+            "give image.indexURL credentials that the package index takes",
+        ),
+        (
+            r"Failed to fetch: .*invalid peer certificate: \S+",
+            "set image.indexCABundle to the certificate authority of the package index",
+        ),
+    ]
+    .map(|(text, remedy)| (pattern(text), remedy))
+});
+
+static TOO_YOUNG: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"`(?P<package>[^`]+)` was filtered by `exclude-newer` to (?P<why>only include packages uploaded before \S+)\.",
+    )
+});
+
+static CONFLICTING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:because|depends on|you require|and) (?:only |all versions of )?([a-z0-9][\w.-]*)[=<>!~{\[]",
+    )
+});
+
 static RULES: LazyLock<Vec<(Regex, PackageProblemKind)>> = LazyLock::new(|| {
     use PackageProblemKind::{Conflict, InvalidName, NoSuchVersion, NotFound};
     [
-        (r"Invalid requirement: '([^']+)'", InvalidName),
+        (r"Couldn't parse requirement in ()", InvalidName),
         (r"Failed to parse: `([^`]+)`", InvalidName),
         (
-            r"Cannot install (.+?) because these package versions have conflicting dependencies",
-            Conflict,
-        ),
-        (
-            // "none" is no version at all: the name is wrong. The next rule has the same words with a list of versions.
-            r"satisfies the requirement (\S+) \(from versions: none\)",
+            r"(?i)because (\S+) was not found in the (?:package registry|provided package locations)",
             NotFound,
         ),
-        (r"satisfies the requirement (\S+) \(from", NoSuchVersion),
-        (r"No matching distribution found for (\S+)", NotFound),
-        (r"Package '([^']+)' requires a different Python", NoSuchVersion),
+        (r"(\S+) ha(?:s|ve) no (?:usable )?wheels", NotFound),
         (
-            r"Because (\S+) was not found in the (?:package registry|provided package locations)",
-            NotFound,
+            r"(?i)because there (?:is|are) no versions? of (\S+)",
+            NoSuchVersion,
         ),
-        (r"(?:Because|and) (\S+) has no (?:usable )?wheels", NotFound),
-        (r"Because there (?:is|are) no versions? of (\S+)", NoSuchVersion),
+        (r"(?i)because only (\S+) (?:is|are) available", NoSuchVersion),
         (
-            r"Because (?:only )?(\S+) .*your requirements are unsatisfiable",
+            r"does not satisfy Python\S+ and (?:all versions of )?(\S+) depends? on Python",
+            NoSuchVersion,
+        ),
+        (
+            r"(?i)because .*your requirements()(?: and \S+)? are (?:unsatisfiable|incompatible)",
             Conflict,
         ),
     ]
-    .map(|(pattern, kind)| (Regex::new(pattern).expect("a valid pattern"), kind))
+    .map(|(text, kind)| (pattern(text), kind))
     .into()
 });
 
@@ -229,16 +248,6 @@ fn detail(output: &str) -> String {
     // The end, since installers say last what failed.
     let start = text.ceil_char_boundary(text.len().saturating_sub(DETAIL_BYTES));
     without_credentials(&text[start..])
-}
-
-/// A line of pip without what it prints of its own objects.
-fn in_words(line: &str) -> String {
-    #[expect(clippy::expect_used, reason = "the pattern is a constant; a test compiles it")]
-    static OBJECT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^WARNING: |Retrying \(Retry\([^)]*\)\) after |<[^<>]* object at 0x[0-9a-f]+>:? ?")
-            .expect("a valid pattern")
-    });
-    OBJECT.replace_all(line, "").into_owned()
 }
 
 /// An index address may carry a user and a password.
@@ -258,42 +267,35 @@ mod tests {
 
     #[rstest]
     #[case::unknown(
-        "ERROR: Could not find a version that satisfies the requirement no-such-thing (from versions: none)\nERROR: No matching distribution found for no-such-thing",
-        NotFound, &["no-such-thing"]
-    )]
-    #[case::version(
-        "ERROR: Could not find a version that satisfies the requirement pandas==99 (from versions: 2.2.0, 2.3.1)\nERROR: No matching distribution found for pandas==99",
-        NoSuchVersion, &["pandas"]
-    )]
-    #[case::conflict(
-        "ERROR: Cannot install numpy<2 and pandas==3.0 because these package versions have conflicting dependencies.\nERROR: ResolutionImpossible: for help visit",
-        Conflict, &["numpy", "pandas"]
-    )]
-    #[case::three_in_conflict(
-        "ERROR: Cannot install a==1, b==2 and c[x]==3 because these package versions have conflicting dependencies.",
-        Conflict, &["a", "b", "c"]
-    )]
-    #[case::invalid("ERROR: Invalid requirement: 'open cv'", InvalidName, &["open cv"])]
-    #[case::other_python(
-        "ERROR: Package 'foo' requires a different Python: 3.11.2 not in '>=3.12'",
-        NoSuchVersion, &["foo"]
-    )]
-    #[case::uv_unknown(
         "  × No solution found when resolving dependencies:\n  ╰─▶ Because no-such-thing was not found in the package\n      registry and you require no-such-thing, we can conclude that your requirements are unsatisfiable.",
         NotFound, &["no-such-thing"]
     )]
-    #[case::uv_version(
+    #[case::version(
         "  ╰─▶ Because there is no version of pandas==99 and you require pandas==99, we can conclude that your\n      requirements are unsatisfiable.",
         NoSuchVersion, &["pandas"]
     )]
-    #[case::uv_conflict(
+    #[case::conflict(
         "  ╰─▶ Because pandas==3.0 depends on numpy>=2 and you require numpy<2, we can conclude that your requirements are unsatisfiable.",
-        Conflict, &["pandas"]
+        Conflict, &["numpy", "pandas"]
     )]
-    #[case::uv_no_wheel(
+    #[case::no_wheel(
         "  ╰─▶ Because foo==1.0 has no wheels and building from source is disabled for foo, we can conclude",
         NotFound, &["foo"]
     )]
+    #[case::no_wheel_at_all(
+        "  cause: Because all versions of docopt have no usable wheels and you require docopt, we can conclude that your requirements are unsatisfiable.",
+        NotFound, &["docopt"]
+    )]
+    #[case::a_longer_conflict(
+        "  cause: Because requests==2.32.3 depends on urllib3>=1.21.1,<3 and you require requests==2.32.3, we can conclude that you require \
+         urllib3>=1.21.1,<3.\n         And because you require urllib3<1.20, we can conclude that your requirements are unsatisfiable.",
+        Conflict, &["requests", "urllib3"]
+    )]
+    #[case::a_version_that_is_too_new(
+        "  cause: Because only tiny<=2.0 is available and you require tiny>3, we can conclude that your requirements are unsatisfiable.",
+        NoSuchVersion, &["tiny"]
+    )]
+    #[case::invalid("error: Couldn't parse requirement in `-` at position 0\n  cause: Expected one of `@`, found `c`", InvalidName, &[])]
     #[case::anything_else("Segmentation fault", Other, &[])]
     fn the_package_at_fault_is_named(
         #[case] output: &str,
@@ -312,45 +314,41 @@ mod tests {
     const RECORDED: &str = "598043e764aa9416fb28e7e64fe7798a8751f9cb5535fdebdc1b03e6da688b11";
     const SERVED: &str = "d68fa60a1300f9ae4abf16e18f91deb073dbd719102750bc52434f5a8ea1c605";
 
-    fn pip_says(wanted: &str, address: &str) -> String {
-        format!(
-            "Collecting tiny\n  Downloading http://u:pw@index/files/tiny-1.0-py3-none-any.whl (794 bytes)\nERROR: THESE PACKAGES DO NOT \
-             MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you have updated the package versions, please update the hashes. Otherwise, \
-             examine the package contents carefully; someone may have tampered with them.\n    {wanted} from {address}:\n        \
-             Expected sha256 {RECORDED}\n             Got        {SERVED}\n"
-        )
-    }
-
-    #[rstest]
-    #[case::pip(&pip_says("tiny==1.0", "http://index:80/tiny-1.0-py3-none-any.whl (from -r /build/requirements.txt (line 1))"), "was installed before")]
-    #[case::pip_with_an_index_that_announces_it(
-        &pip_says("tiny==1.0", &format!("http://index:80/tiny-1.0-py3-none-any.whl#sha256={SERVED} (from -r x.txt (line 1))")),
-        "was installed before"
-    )]
-    #[case::pip_where_an_index_contradicts_itself(
-        &pip_says("tiny==1.0", &format!("http://index:80/tiny-1.0-py3-none-any.whl#sha256={RECORDED}")),
-        "itself announces"
-    )]
-    #[case::uv(
-        &format!("error: Failed to download `tiny==1.0`\n  cause: Hash mismatch for `tiny==1.0`\n\n  Expected:\n    sha256:{RECORDED}\n\n  Computed:\n    sha256:{SERVED}\n"),
-        "was installed before"
-    )]
-    fn an_archive_with_another_content_is_a_matter_for_a_person(#[case] output: &str, #[case] whose: &str) {
-        let error = classify(output);
+    #[test]
+    fn an_archive_with_another_content_is_a_matter_for_a_person() {
+        let error = classify(&format!(
+            "error: Failed to download `tiny==1.0`\n  cause: Hash mismatch for `tiny==1.0`\n\n  Expected:\n    sha256:{RECORDED}\n\n  \
+             Computed:\n    sha256:{SERVED}\n"
+        ));
         let said = error.to_string();
         assert!(
             matches!(&error, SandboxError::Refused { object, .. } if object == "pip package tiny==1.0"),
             "{said}"
         );
-        for part in [whose, RECORDED, SERVED] {
+        for part in ["was installed before", RECORDED, SERVED] {
             assert!(said.contains(part), "{part}: {said}");
         }
-        assert!(!said.contains("pw@"), "{said}");
+    }
+
+    #[test]
+    fn an_index_that_wants_credentials_and_a_release_that_is_too_young_are_named() {
+        let index = "error: No solution found\n  cause: Because pytest was not found in the package registry and you require pytest.\n\nhint: \
+                     An index URL (http://127.0.0.1:8771/simple) could not be queried due to a lack of valid authentication credentials (401 \
+                     Unauthorized)";
+        let said = classify(index).to_string();
+        assert!(said.contains("give image.indexURL credentials"), "{said}");
+        let young = "  cause: Because there are no versions of tiny and you require tiny, your requirements are unsatisfiable.\n\nhint: `tiny` was \
+                     filtered by `exclude-newer` to only include packages uploaded before 2026-11-20T16:29:13Z. The latest version";
+        let said = classify(young).to_string();
+        assert!(
+            said.starts_with("pip package tiny: ") && said.contains("2026-11-20T16:29:13Z"),
+            "{said}"
+        );
     }
 
     #[test]
     fn what_was_installed_before_and_is_gone_is_no_models_matter() {
-        let gone = classify("ERROR: No matching distribution found for tiny==1.0");
+        let gone = classify("Because there is no version of tiny==1.0 and you require tiny==1.0");
         let said = classify_locked(gone).to_string();
         assert!(
             said.starts_with("pip package tiny: the package index has no more"),
@@ -373,6 +371,7 @@ mod tests {
             "x @ https://example.com/x.whl",
             "./x",
             "../x",
+            "a\n-r x",
             "-r",
             "a/b",
         ] {
@@ -382,41 +381,28 @@ mod tests {
 
     #[rstest]
     #[case::refused(
-        "WARNING: Retrying after connection broken by 'NewConnectionError(...)': /simple/pandas/\nERROR: Could not find a version that satisfies the requirement pandas (from versions: none)"
+        "error: Failed to fetch: http://127.0.0.1:9/simple/tiny/\n  cause: error sending request\n  cause: Connection refused (os error 111)"
     )]
     #[case::server(
-        "ERROR: HTTP error 503 while getting https://index\nERROR: 503 Server Error: busy for url"
+        "error: Failed to fetch: http://index/simple/tiny/\n  cause: HTTP status server error (503 Service Unavailable)"
     )]
-    #[case::uv("error: Failed to fetch: `https://pypi.org/simple/pandas/`\n  Caused by: dns error")]
+    #[case::name("error: Failed to fetch: `https://pypi.org/simple/pandas/`\n  cause: dns error")]
     fn an_index_that_does_not_answer_is_nobodys_fault(#[case] output: &str) {
-        assert!(matches!(classify(output), SandboxError::IndexUnreachable(_)));
-    }
-
-    #[test]
-    fn what_pip_prints_of_its_objects_is_left_out() {
-        let output = "WARNING: Retrying (Retry(total=4, connect=None, read=None)) after connection broken by 'NewConnectionError(\
-                      '<pip._vendor.urllib3.connection.HTTPConnection object at 0x7f21c8d2b510>: Failed to establish a new \
-                      connection: [Errno 111] Connection refused')': /simple/pytest/";
         let SandboxError::IndexUnreachable(said) = classify(output) else {
-            panic!("not found");
+            panic!("{:?}", classify(output));
         };
-        assert_eq!(
-            said,
-            "connection broken by 'NewConnectionError('Failed to establish a new connection: [Errno 111] Connection refused')': \
-             /simple/pytest/"
-        );
+        assert!(said.starts_with("Failed to fetch: "), "{said}");
     }
 
     #[test]
     fn a_full_disk_is_named_as_the_cause() {
-        let output =
-            "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device";
+        let output = "error: Failed to install: a.whl (a==1)\n  cause: failed to copy file: No space left on device (os error 28)";
         assert!(matches!(classify(output), SandboxError::DiskFull(_)));
     }
 
     #[test]
     fn the_password_of_an_index_is_not_repeated() {
-        let message = classify("SSLError at https://user:hunter2@index.example.com/simple/").to_string();
+        let message = classify("Failed to fetch: https://user:hunter2@index.example.com/simple/").to_string();
         assert!(message.contains("https://***@index.example.com"), "{message}");
         assert!(!message.contains("hunter2"));
     }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
 use crate::registry::LayerEntry;
+use crate::sandbox::harness::HASH_SEED;
 
 /// Folder of the program in its image.
 pub const FOLDER: &str = "program";
@@ -66,6 +67,7 @@ impl Publication {
         vec![
             folder(FOLDER, 0),
             file(FILE, &self.file),
+            file(HASH_SEED.0, HASH_SEED.1.as_bytes()),
             file(LAUNCHER.0, LAUNCHER.1.as_bytes()),
             file(PROGRAM, self.program.as_bytes()),
             folder("var/inputs", 0),
@@ -220,6 +222,6 @@ mod tests {
             Some("print(1)\n".as_bytes())
         );
         assert_eq!(of("var/outputs").owner, USER);
-        assert_eq!(entries.len(), 6);
+        assert_eq!(entries.len(), 7);
     }
 }

@@ -437,7 +437,7 @@ impl<'a> ClaimReader<'a> {
 }
 
 /// What the system says of a link that is not followed, and of a socket.
-fn is_link_or_socket(error: &io::Error) -> bool {
+pub(crate) fn is_link_or_socket(error: &io::Error) -> bool {
     let codes = [Errno::LOOP, Errno::NXIO].map(|code| Some(code.raw_os_error()));
     codes.contains(&error.raw_os_error())
 }

@@ -3,6 +3,7 @@
 mod reply;
 mod template;
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
@@ -11,11 +12,12 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 
 use self::template::Template;
-use super::result_schema::ResultSchema;
+use super::held::first_allowed;
 use super::status::meaning;
 use super::target::{Target, parse_url};
 use super::tries::{Failure, Repeat, Tries};
 use super::{Called, Raised, RaisedKind, Sent, ToolError};
+use crate::code_mode::faults::HeldTo;
 use crate::egress::{EgressGate, Refused};
 use crate::model::{Connecting, RetryPolicy, Secret, retry_after};
 
@@ -51,7 +53,7 @@ pub(crate) struct HttpTool {
     method: Method,
     template: Template,
     parameters: Value,
-    result: Option<ResultSchema>,
+    result: Option<Arc<HeldTo>>,
     max_bytes: usize,
     policy: RetryPolicy,
 }
@@ -66,17 +68,19 @@ impl HttpTool {
             why,
         })?;
         let url = parse_url(name, template.base().as_str())?;
-        let result = options.result.as_ref().map(ResultSchema::new).transpose();
+        let result = options.result.as_ref().map(HeldTo::new).transpose();
         Ok(Self {
             target: Target::new(name, method.clone(), url, &options.headers, options.gate)?,
             method,
             template,
             parameters: options.parameters,
-            result: result.map_err(|why| ToolError::Schema {
-                tool: options.name,
-                part: "result",
-                why,
-            })?,
+            result: result
+                .map(|schema| schema.map(Arc::new))
+                .map_err(|why| ToolError::Schema {
+                    tool: options.name,
+                    part: "result",
+                    why: why.to_string(),
+                })?,
             max_bytes: options.max_bytes,
             policy: RetryPolicy::default(),
         })
@@ -144,14 +148,14 @@ impl HttpTool {
         deadline: Instant,
     ) -> Result<Called, Failure> {
         let connecting = Connecting::default();
-        let exchange = connecting.observe(self.exchange(request));
+        let exchange = connecting.observe(self.exchange(request, deadline));
         match timeout_at(deadline, exchange).await {
             Ok(outcome) => outcome,
             Err(_) => Err(self.timed_out(timeout, !connecting.is_under_way()).into()),
         }
     }
 
-    async fn exchange(&self, request: &Request) -> Result<Called, Failure> {
+    async fn exchange(&self, request: &Request, deadline: Instant) -> Result<Called, Failure> {
         let client = self
             .target
             .client()
@@ -166,7 +170,7 @@ impl HttpTool {
             .map_err(|error| self.not_answered(error))?;
         let status = response.status();
         if status.is_success() {
-            return self.returned(response).await;
+            return self.returned(response, deadline).await;
         }
         let headers = response.headers().clone();
         let url = response.url().clone();
@@ -174,7 +178,7 @@ impl HttpTool {
         Err(self.rejection(status, &headers, &url, &String::from_utf8_lossy(&text)))
     }
 
-    async fn returned(&self, response: Response) -> Result<Called, Failure> {
+    async fn returned(&self, response: Response, deadline: Instant) -> Result<Called, Failure> {
         let content_type = response.headers().get(CONTENT_TYPE).cloned();
         let content_type = content_type.as_ref().and_then(|value| value.to_str().ok());
         let (body, is_whole) = match response.content_length() {
@@ -189,10 +193,24 @@ impl HttpTool {
             ))
             .into());
         }
-        let value = reply::value(content_type, &body, self.result.as_ref())
-            .map_err(|fault| answered(&self.target.excerpt(&fault)))?;
+        let value = self.value(content_type, &body, deadline).await;
+        let value = value.map_err(|fault| answered(&self.target.excerpt(&fault)))?;
         // A server may repeat what it was sent, and a program's values are recorded.
         Ok(Called::Returned(self.target.redactor.redact_json(value)))
+    }
+
+    async fn value(
+        &self,
+        content_type: Option<&str>,
+        body: &[u8],
+        deadline: Instant,
+    ) -> Result<Value, String> {
+        let mut values = reply::values(content_type, body)?;
+        let Some(schema) = self.result.clone() else {
+            return Ok(values.swap_remove(0));
+        };
+        let allowed = first_allowed(move || Some(schema), values, deadline).await;
+        allowed.map_err(|fault| format!("replied with what its result schema does not allow: {fault}"))
     }
 
     /// At most `limit` bytes of a body, and whether that is all of it.

@@ -183,7 +183,7 @@ impl McpClient {
         };
         let id = handle.id.clone();
         match timeout_at(deadline, handle.await_response()).await {
-            Ok(Ok(result)) => Ok(call.called(result, session.redactor())),
+            Ok(Ok(result)) => Ok(call.called(result, session.redactor(), deadline).await),
             Ok(Err(error)) => Err(self.call_failed(session, &post, call, error).await),
             Err(_) => {
                 cancel(session.peer().clone(), id);

@@ -6,10 +6,10 @@
 
 mod call;
 mod error;
+mod held;
 mod http;
 mod json;
 mod mcp;
-mod result_schema;
 mod status;
 mod target;
 #[cfg(test)]
@@ -18,6 +18,7 @@ mod tries;
 
 pub(crate) use call::{Called, Raised, RaisedKind, Sent};
 pub(crate) use error::{ListBound, ToolError};
+pub(crate) use held::computed;
 pub(crate) use http::{HttpTool, HttpToolOptions};
 pub(crate) use mcp::{AllowedCommand, McpClient, McpOptions, McpServer, McpTool, OnStart, kill_servers};
 

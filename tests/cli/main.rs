@@ -22,6 +22,7 @@ use std::process::{Output, Stdio};
 
 use clap::CommandFactory as _;
 use codegen_operator::cli::args::Cli;
+use codegen_operator::ledger::Seals;
 use predicates::prelude::*;
 use predicates::str::{contains, starts_with};
 
@@ -314,10 +315,9 @@ fn the_second_process_on_a_task_learns_who_holds_it() {
     fs::create_dir_all(&state).unwrap();
     let mut held = File::create(state.join("lock")).unwrap();
     held.try_lock().unwrap();
-    held.write_all(
-        br#"{"pid": 4711, "host": "laptop", "command": "kubectl-codegen local, task sum,", "since": "2026-01-02T03:04:05Z"}"#,
-    )
-    .unwrap();
+    let holder = br#"{"pid": 4711, "host": "laptop", "command": "kubectl-codegen local, task sum,", "since": "2026-01-02T03:04:05Z"}"#;
+    let sealed = Seals::of_user(".runs").unwrap().seal("lock", holder);
+    held.write_all(&sealed).unwrap();
     refused(
         folder.path(),
         &[

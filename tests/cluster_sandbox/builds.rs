@@ -134,37 +134,6 @@ async fn two_tasks_that_want_one_image_at_once_share_its_build() {
 
 #[tokio::test]
 #[ignore = "needs a cluster: make e2e"]
-async fn a_package_more_is_one_small_layer_on_the_image_before() {
-    let space = Space::open("layers").await;
-    let owner = space.owner("words").await;
-    let task = space.task(|spec| spec["image"]["pullSecretRef"] = json!({"name": "push"}));
-    let started = Instant::now();
-    space.build(&owner, &task, &["pandas"]).await.unwrap();
-    eprintln!("all in {:.1} s", seconds(started));
-    let before = space.requests().len();
-    let started = Instant::now();
-    let built = space
-        .build_after(&owner, &task, &["pandas"], &["pandas", "six"])
-        .await
-        .unwrap();
-    eprintln!("one more in {:.1} s: {built:?}", seconds(started));
-    let has = |name: &str| built.resolved.iter().any(|package| package.starts_with(name));
-    assert!(
-        has("pandas==") && has("six==") && has("pytest=="),
-        "{:?}",
-        built.resolved
-    );
-    let requests = space.requests().split_off(before);
-    let uploads = requests
-        .iter()
-        .filter(|line| line.contains("\"PUT ") && line.contains("/blobs/uploads/"));
-    // The layer and the configuration.
-    assert_eq!(uploads.count(), 2, "{requests:#?}");
-    space.close().await;
-}
-
-#[tokio::test]
-#[ignore = "needs a cluster: make e2e"]
 async fn who_overrides_replaces_the_image_and_who_disables_shares_none() {
     let space = Space::open("modes").await;
     let task = |mode: &str| space.task(|spec| spec["cache"] = json!(mode));

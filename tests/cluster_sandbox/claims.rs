@@ -216,6 +216,7 @@ async fn what_the_reader_hashes_and_describes_is_what_a_sandbox_sees() {
         name: name.to_owned(),
         file_name: file_name.to_owned(),
         source: String::new(),
+        content: Vec::new(),
     };
     let look = "import pathlib\ninputs = pathlib.Path('/var/inputs')\nfound = sorted(str(p.relative_to(inputs)) for p in inputs.rglob('*') if p.is_file())\n\
                 found += [(inputs / 'orders.csv').read_text(), (inputs / 'rates').read_text()]\n\

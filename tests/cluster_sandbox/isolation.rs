@@ -236,6 +236,7 @@ async fn inputs_lie_under_both_names_and_are_read_only() {
             name: name.into(),
             file_name: file_name.into(),
             source: String::new(),
+            content: Vec::new(),
         })
         .to_vec();
     let report = world.run(&job).await;

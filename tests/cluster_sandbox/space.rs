@@ -207,28 +207,7 @@ impl Space {
 
     /// Asks until there is an answer, each time that a Job or Pod has changed.
     pub async fn build(&self, owner: &Owner, task: &Task, pip: &[&str]) -> Result<Built, SandboxError> {
-        self.build_after(owner, task, &[], pip).await
-    }
-
-    /// The same for a task whose image before had the packages `before`.
-    pub async fn build_after(
-        &self,
-        owner: &Owner,
-        task: &Task,
-        before: &[&str],
-        pip: &[&str],
-    ) -> Result<Built, SandboxError> {
-        let inputs = BTreeMap::new();
-        let sandbox = self.sandbox(owner, task, &inputs);
-        let packages = |pip: &[&str]| Packages {
-            pip: pip.iter().map(ToString::to_string).collect(),
-            apt: vec![],
-        };
-        let mut spec = ImageSpec::new(task.language, &task.image, &packages(pip));
-        if !before.is_empty() {
-            spec = spec.after(&task.image, &packages(before));
-        }
-        self.until_answered(|| sandbox.build(&spec, 0)).await
+        self.build_again(owner, task, pip, None).await
     }
 
     /// The same for a task that had this image before, which is gone.

@@ -238,14 +238,20 @@ fn a_question_goes_on_with_no_other_program_than_its_manifest_names() {
     let forged = honest.replace(SERVER, &planted.display().to_string());
     assert_ne!(honest, forged);
     fs::write(&record, forged).unwrap();
-    let refused = case.ask(&ALLOWED);
-    expect_code(&refused, 2);
-    let told = stderr(&refused);
-    assert!(
-        told.contains("the record of this question starts `python3 "),
-        "{told}"
-    );
-    assert!(!case.was_started());
+    for (options, reason) in [
+        (&["--allow-command"][..], "these records were made elsewhere: "),
+        // Who goes by it allows nothing with that.
+        (
+            &["--allow-command", "--trust"],
+            "the record of this question starts `python3 ",
+        ),
+    ] {
+        let refused = case.ask(options);
+        expect_code(&refused, 2);
+        let told = stderr(&refused);
+        assert!(told.contains(reason), "{told}");
+        assert!(!case.was_started());
+    }
     fs::write(&record, honest).unwrap();
     let honest = case.ask(&ALLOWED);
     expect_code(&honest, 0);

@@ -175,6 +175,9 @@ fn build() -> Value {
                 "restartPolicy": "Never", "automountServiceAccountToken": false,
                 "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
                 "initContainers": [{
+                    "name": "installer", "image": "registry.example.com/operator:1",
+                    "securityContext": security(json!({"runAsUser": 65532, "readOnlyRootFilesystem": true})),
+                }, {
                     "name": "build", "image": "registry.example.com/kaniko:1",
                     "securityContext": security(json!({"runAsUser": 0, "capabilities": {"drop": ["ALL"], "add": ["CHOWN", "SETUID"]}})),
                     "volumeMounts": [],
@@ -190,16 +193,16 @@ fn build() -> Value {
 }
 
 #[rstest]
-#[case::capability("/initContainers/0/securityContext/capabilities/add", json!(["NET_ADMIN"]), "what unpacks an image needs")]
+#[case::capability("/initContainers/1/securityContext/capabilities/add", json!(["NET_ADMIN"]), "what unpacks an image needs")]
 #[case::capability_of_the_push(
     "/containers/0/securityContext/capabilities/add", json!(["CHOWN"]), "what unpacks an image needs"
 )]
-#[case::capabilities_that_stay("/initContainers/0/securityContext/capabilities/drop", json!([]), "drops all capabilities")]
+#[case::capabilities_that_stay("/initContainers/1/securityContext/capabilities/drop", json!([]), "drops all capabilities")]
 #[case::privileged("/containers/0/securityContext", json!({"privileged": true}), "is privileged")]
 #[case::escalation("/containers/0/securityContext/allowPrivilegeEscalation", json!(true), "is privileged")]
 #[case::no_profile_of_the_pod("/securityContext", json!({}), "the seccomp profile of the runtime")]
 #[case::no_profile_of_a_container(
-    "/initContainers/0/securityContext/seccompProfile", json!({"type": "Unconfined"}), "keeps the profiles of its Pod"
+    "/initContainers/1/securityContext/seccompProfile", json!({"type": "Unconfined"}), "keeps the profiles of its Pod"
 )]
 #[case::no_apparmor("/containers/0/securityContext/appArmorProfile", json!({"type": "Unconfined"}), "keeps the profiles of its Pod")]
 #[case::no_apparmor_of_the_pod("/securityContext/appArmorProfile", json!({"type": "Unconfined"}), "keeps AppArmor")]
@@ -221,9 +224,12 @@ fn build() -> Value {
 #[case::token("/automountServiceAccountToken", json!(true), "has a token")]
 #[case::another_container("/containers/0/name", json!("shell"), "has the container that builds")]
 #[case::credentials_for_packages(
-    "/initContainers/0/volumeMounts", json!([{"name": "push-credentials", "mountPath": "/a"}]), "not mounted where packages"
+    "/initContainers/1/volumeMounts", json!([{"name": "push-credentials", "mountPath": "/a"}]), "not mounted where packages"
 )]
-#[case::a_build_that_never_ends("/initContainers/0/restartPolicy", json!("Always"), "has the container that builds")]
+#[case::a_build_that_never_ends("/initContainers/1/restartPolicy", json!("Always"), "has the container that builds")]
+#[case::an_installer_that_may_change_itself(
+    "/initContainers/0/securityContext/readOnlyRootFilesystem", json!(false), "has the container that builds"
+)]
 #[case::variable_of_another_object(
     "/containers/0/env", json!([{"name": "A", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}}]), "no variable"
 )]

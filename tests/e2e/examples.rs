@@ -1,4 +1,4 @@
-//! Every example on a cluster, with the calls and attempts that it has on a laptop (`tests/examples.rs`). `penguins` is in `outcomes`,
+//! Every example on a cluster, with the calls and attempts that it has on a laptop (`tests/it/examples.rs`). `penguins` is in `outcomes`,
 //! `river-level` in `river`, `prompt-only` in most.
 
 use std::path::Path;

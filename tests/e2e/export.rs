@@ -47,6 +47,7 @@ async fn everything_that_a_task_left_can_be_taken_out_and_replayed_without_a_clu
             "requirements.lock",
             "Dockerfile",
             "run.sh",
+            "launcher.py",
             "attempts/1/diagnosis.json",
             "attempts/2/solution.py.diff",
         ] {

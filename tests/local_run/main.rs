@@ -8,6 +8,7 @@
 
 mod inputs;
 mod outputs;
+mod planted;
 #[path = "../support/mod.rs"]
 mod support;
 mod tasks;

@@ -146,3 +146,96 @@ fn make_install_installs_the_programs_and_their_interpreter() {
         .collect();
     assert_eq!(packages, [".", "src/interpreter_worker"]);
 }
+
+/// A tag that is moved would run in the job that signs a release.
+#[test]
+fn every_action_of_a_workflow_is_named_by_its_commit() {
+    let is_commit = |name: &str| name.len() == 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let mut actions = 0;
+    for workflow in fs::read_dir(root().join(".github/workflows")).unwrap() {
+        let text = fs::read_to_string(workflow.unwrap().path()).unwrap();
+        for line in text.lines().filter(|line| line.contains("uses:")) {
+            let commit = line.split_once('@').unwrap().1.split_whitespace().next().unwrap();
+            assert!(is_commit(commit), "{line}");
+            actions += 1;
+        }
+    }
+    assert!(actions > 10, "{actions}");
+}
+
+#[test]
+fn a_release_builds_on_images_by_their_digests_and_stops_where_it_learns_none() {
+    let target = tempfile::tempdir().unwrap();
+    let digests = |digest: &str| {
+        let mut script = command(root().join("scripts/image-digests"), target.path());
+        script.env("CODEGEN_TEST_DIGEST", digest).output().unwrap()
+    };
+    let digest = format!("sha256:{}", "a".repeat(64));
+    let done = digests(&digest);
+    let lines = String::from_utf8(done.stdout).unwrap();
+    let names: Vec<&str> = lines
+        .lines()
+        .map(|line| line.split_once('=').unwrap().0)
+        .collect();
+    assert_eq!(
+        names,
+        ["installer-base", "build-base", "base", "executor"],
+        "{lines}"
+    );
+    assert!(
+        lines.lines().all(|line| line.ends_with(&format!("@{digest}"))),
+        "{lines}"
+    );
+    assert!(!digests("").status.success());
+    // Each is used: the bases by the build of the image, the executor by the chart.
+    let workflow = fs::read_to_string(root().join(".github/workflows/release.yaml")).unwrap();
+    for name in names {
+        assert!(
+            workflow.contains(&format!("needs.version.outputs.{name} }}}}")),
+            "{name}"
+        );
+    }
+    let dockerfile = fs::read_to_string(root().join("Dockerfile")).unwrap();
+    let froms: Vec<&str> = dockerfile
+        .lines()
+        .filter(|line| line.starts_with("FROM "))
+        .collect();
+    assert_eq!(
+        froms,
+        [
+            "FROM ${INSTALLER_BASE} AS installer",
+            "FROM ${BUILD_BASE} AS build",
+            "FROM ${BASE}"
+        ]
+    );
+}
+
+#[test]
+fn advisories_that_cannot_be_read_fail_where_they_are_required() {
+    let cache = tempfile::tempdir().unwrap();
+    let version = output("sed", &["-n", "s/^VERSION=//p", "scripts/deny"], "");
+    let bin = cache
+        .path()
+        .join(format!("codegen-operator/cargo-deny-{}/bin", version.trim()));
+    fs::create_dir_all(&bin).unwrap();
+    symlink("/bin/true", bin.join("cargo-deny")).unwrap();
+    symlink("/bin/false", bin.join("git")).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let ends_well = |arguments: &[&str]| {
+        let mut script = command(root().join("scripts/deny"), cache.path());
+        script
+            .args(arguments)
+            .env("PATH", &path)
+            .env("XDG_CACHE_HOME", cache.path());
+        script.output().unwrap().status.success()
+    };
+    assert!(ends_well(&[]));
+    assert!(!ends_well(&["--require-advisories"]));
+    let workflow = |name: &str| fs::read_to_string(root().join(".github/workflows").join(name)).unwrap();
+    for name in ["ci.yaml", "release.yaml"] {
+        assert!(
+            workflow(name).contains("scripts/deny --require-advisories"),
+            "{name}"
+        );
+    }
+}

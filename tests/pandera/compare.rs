@@ -182,6 +182,7 @@ async fn by_pandera(cases: &[Case], modules: &[&str]) -> Vec<Judged> {
             name: "cases".into(),
             file_name: "cases.json".into(),
             source: file.display().to_string(),
+            content: Vec::new(),
         }],
         ..support::job(vec![Phase::Program(phase)])
     };

@@ -105,13 +105,12 @@ async fn the_authority_of_one_question_is_that_of_no_other() {
             python: "3.12",
             architecture: "x86_64",
             min_release_age_days: 0,
-            sha256: None,
             authorities,
         };
         let known = &known;
         async move { known.ask(&question).await }
     };
-    let available = Ok(Answer::Available { bound: None });
+    let available = Ok(Answer::Available);
     assert!(ask(None).await.unwrap_err().passes());
     assert_eq!(ask(Some(pem.as_str())).await, available);
     assert!(ask(None).await.unwrap_err().passes());

@@ -223,20 +223,20 @@ async fn a_correct_program_finds_case_files_in_the_format_of_its_sample() {
 fn with_files(paths: &[&str]) -> Phase {
     Phase::Program(ProgramPhase {
         name: PhaseName::Case,
-        solution: "import os\nprint(sorted(os.listdir('/sandbox/inputs')))\n".into(),
+        solution: "import os\nprint(sorted(os.listdir('/var/inputs')))\n".into(),
         args: Vec::new(),
         files: paths
             .iter()
             .map(|path| PhaseFile {
                 path: (*path).into(),
                 content: "YQ==".into(),
+                also: Vec::new(),
             })
             .collect(),
         outputs: Vec::new(),
         max_output_bytes: 1 << 10,
         disk_bytes: None,
         in_message: false,
-        hash_seed: None,
     })
 }
 

@@ -54,6 +54,12 @@ async fn home_and_environment_of_the_user_are_out_of_sight() {
 }
 
 #[tokio::test]
+async fn certificates_of_the_system_are_in_sight_and_the_keys_beside_them_are_not() {
+    let code = "import os\nprint([name for name in os.listdir('/etc/ssl') if name == 'private'], len(os.listdir('/etc/ssl/certs')) > 1)\n";
+    assert_eq!(printed(code).await, "[] True\n");
+}
+
+#[tokio::test]
 async fn the_system_and_the_environment_are_read_only() {
     let code = "import os\nfor path in ('/usr/x', '/env/x', '/harness/x', '/etc/x', '/x', '/var/inputs/x', '/run/x'):\n    try:\n        open(path, 'w')\n        print('wrote', path)\n    except OSError:\n        pass\nfor path in ('/tmp/x', '/sandbox/x', '/var/outputs/x', '/dev/shm/x', 'x2'):\n    open(path, 'w')\nprint('done')\n";
     assert_eq!(printed(code).await, "done\n");
@@ -101,6 +107,7 @@ fn input(name: &str, file_name: &str, source: &Path) -> InputMount {
         name: name.into(),
         file_name: file_name.into(),
         source: source.display().to_string(),
+        content: Vec::new(),
     }
 }
 

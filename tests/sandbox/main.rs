@@ -9,6 +9,7 @@
 )]
 
 mod acceptance;
+mod alike;
 mod archives;
 mod authorities;
 mod cases;
@@ -30,3 +31,4 @@ mod server;
 mod support;
 mod walls;
 mod walls_down;
+mod wheels;

@@ -86,13 +86,25 @@ fn site_packages(environment: &Path) -> PathBuf {
 }
 
 #[rstest]
-#[case::python("guest-1.0.data/scripts/python", "bin/python")]
-#[case::python3("guest-1.0.data/scripts/python3", "bin/python3")]
-#[case::another("guest-1.0.data/scripts/python3.99", "bin/python3.99")]
-#[case::where_it_finds_its_modules("guest-1.0.data/data/pyvenv.cfg", "pyvenv.cfg")]
-#[case::where_it_looks_first("guest-1.0.data/scripts/pyvenv.cfg", "bin/pyvenv.cfg")]
+#[case::python(
+    "guest-1.0.data/scripts/python",
+    "is refused by uv (Scripts must not use the reserved name"
+)]
+#[case::python3(
+    "guest-1.0.data/scripts/python3",
+    "is refused by uv (Scripts must not use the reserved name"
+)]
+#[case::another(
+    "guest-1.0.data/scripts/python3.99",
+    "is refused by uv (Scripts must not use the reserved name"
+)]
+#[case::where_it_finds_its_modules("guest-1.0.data/data/pyvenv.cfg", "replaces pyvenv.cfg, ")]
+#[case::where_it_looks_first(
+    "guest-1.0.data/scripts/pyvenv.cfg",
+    "brings bin/pyvenv.cfg, which is in the place of an interpreter"
+)]
 #[tokio::test]
-async fn a_wheel_that_brings_an_interpreter_is_named(#[case] file: &str, #[case] replaced: &str) {
+async fn a_wheel_that_brings_an_interpreter_is_named(#[case] file: &str, #[case] says: &str) {
     let world = World::new();
     let error = world
         .with_wheel(&[(file, &world.interpreter())])
@@ -102,7 +114,7 @@ async fn a_wheel_that_brings_an_interpreter_is_named(#[case] file: &str, #[case]
         panic!("{error}");
     };
     assert!(
-        said.starts_with(&format!("pip package guest==1.0 replaces {replaced}, ")),
+        said.starts_with(&format!("pip package guest==1.0 {says}")),
         "{said}"
     );
     assert!(!world.marker().exists(), "it ran outside of a sandbox");
@@ -121,12 +133,17 @@ async fn a_wheel_with_programs_of_its_own_is_installed() {
             "#!python\nprint('check')\n",
         ),
         ("guest-1.0.data/scripts/pip", "#!python\nprint('pip')\n"),
+        ("guest_tool.py", "def main():\n    print('tool')\n"),
+        (
+            "guest-1.0.dist-info/entry_points.txt",
+            "[console_scripts]\nguest-tool = guest_tool:main\n",
+        ),
     ];
     let built = world.with_wheel(&files).await.unwrap();
-    let solution = "import subprocess\nfor name in ('guest', 'python-guest-check', 'pip'):\n    \
+    let solution = "import subprocess\nfor name in ('guest', 'python-guest-check', 'pip', 'guest-tool'):\n    \
                     print(subprocess.run([name], capture_output=True, text=True).stdout.strip())\n";
     let report = world.run(&built, &job(vec![program(solution, &[])])).await;
-    assert_eq!(report.phases[0].stdout, "guest\ncheck\npip\n", "{report:?}");
+    assert_eq!(report.phases[0].stdout, "guest\ncheck\npip\ntool\n", "{report:?}");
 }
 
 #[tokio::test]
@@ -192,69 +209,4 @@ async fn what_a_package_runs_at_the_start_of_python_is_there_for_tests_and_progr
     let session = report.phases[0].tests.as_ref().unwrap();
     assert_eq!(session.results[0].outcome, TestOutcome::Passed, "{session:?}");
     assert_eq!(report.phases[1].stdout, "there\n");
-}
-
-/// An environment that is extended, as an image is: nothing but our script and pip runs.
-struct Extended {
-    folder: TempDir,
-    index: Index,
-}
-
-impl Extended {
-    async fn python(&self, arguments: &[&str]) -> bool {
-        let ended = tokio::process::Command::new("python3")
-            .args(arguments)
-            .env("PIP_INDEX_URL", self.index.url(None))
-            .output();
-        ended.await.unwrap().status.success()
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.folder.path().join(name).to_str().unwrap().to_owned()
-    }
-
-    async fn install(&self, package: &str) -> bool {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/sandbox/installation/install.py");
-        let (none, environment) = (self.path("none"), self.path("env"));
-        let pip = ["install", "--quiet", "--only-binary", ":all:", "--", package];
-        let line = [&["-I", "-B", script, &none, &environment][..], &pip].concat();
-        self.python(&line).await
-    }
-}
-
-#[tokio::test]
-async fn nothing_of_a_package_runs_while_another_one_is_installed_beside_it() {
-    let folder = tempfile::tempdir_in(cache_parent()).unwrap();
-    let marker = folder.path().join("marker");
-    let code = format!("open({:?}, 'w').write('ran')\n", marker.display());
-    // What a start of Python runs, and what pip looks for beside itself.
-    let at_start = format!("import sys; {code}");
-    let files = [
-        ("guest.pth", at_start.as_str()),
-        ("sitecustomize.py", &code),
-        ("pip/__init__.py", &code),
-        ("pip/__main__.py", &code),
-        ("brotli.py", &code),
-        ("keyring.py", &code),
-        ("truststore.py", &code),
-    ];
-    let index = Index::start(vec![wheel("guest", &files), wheel("tiny", &[("tiny.py", "")])]).await;
-    let world = Extended { folder, index };
-    let environment = world.path("env");
-    assert!(
-        world
-            .python(&["-I", "-m", "venv", "--without-pip", &environment])
-            .await
-    );
-    assert!(world.install("guest").await && world.install("tiny").await);
-    assert!(!marker.exists(), "code of the package ran");
-    assert!(site_packages(Path::new(&environment)).join("tiny.py").exists());
-    // What is there is found: it is not installed again.
-    assert!(world.install("guest").await);
-
-    // pip as one would call it starts the environment's interpreter.
-    let interpreter = format!("{environment}/bin/python3");
-    let line = ["-I", "-m", "pip", "--python", &interpreter, "list"];
-    world.python(&line).await;
-    assert!(marker.exists(), "the package is harmless");
 }

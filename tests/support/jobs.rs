@@ -62,6 +62,5 @@ pub fn program(solution: &str, outputs: &[&str]) -> Phase {
         max_output_bytes: 1 << 20,
         disk_bytes: None,
         in_message: false,
-        hash_seed: None,
     })
 }

@@ -50,6 +50,12 @@ enum Command {
     ReadSources,
     #[command(hide = true)]
     PushOutputs(push_outputs::PushOutputs),
+    /// Copy the program that installs packages, which lies beside this one, to where a build runs it.
+    #[command(hide = true)]
+    LayOutInstaller {
+        /// The file to write.
+        target: PathBuf,
+    },
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -64,10 +70,18 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Ready(command) => return ready::run(&command),
         Command::ReadSources => read_sources::run()?,
         Command::PushOutputs(command) => push_outputs::run(&command)?,
+        Command::LayOutInstaller { target } => lay_out_installer(&target)?,
         Command::Worker => worker::serve(io::stdin().lock(), io::stdout().lock())
             .context("the worker lost the operator that it reads for")?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn lay_out_installer(target: &std::path::Path) -> anyhow::Result<()> {
+    let uv = std::env::current_exe()?.with_file_name("uv");
+    std::fs::copy(&uv, target)
+        .with_context(|| format!("failed to copy {} to {}", uv.display(), target.display()))?;
+    Ok(())
 }
 
 fn print_crds() -> anyhow::Result<()> {

@@ -6,11 +6,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use codegen_operator::egress::Entry;
+use codegen_operator::pipeline::lock::Lock;
 use codegen_operator::pipeline::stage::Category;
 use codegen_operator::registry::{
     Access, Credentials, Existing, Layout, Limits, Pushed, Registry, RegistryError, read_installed,
 };
 use codegen_operator::sandbox::kubernetes::folder_sha256;
+use codegen_operator::sandbox::{PACKAGE_LAYER, judge_layer};
 use serde_json::json;
 
 /// The registry or the layout failed in a way that a second try may get over.
@@ -49,6 +51,9 @@ pub struct PushLayout {
     /// What was installed, a requirements file (`# Python 3.12.4 on x86_64`, then `six==1.17.0 --hash=sha256:...`): becomes annotations of the manifest.
     #[arg(long, value_name = "FILE")]
     installed: Option<PathBuf>,
+    /// The only folder that the last layer may write to (`/opt/codegen`), for an image whose last layer is its pip packages.
+    #[arg(long, value_name = "FOLDER")]
+    environment: Option<String>,
     /// Folder with what the image was built from.
     #[arg(long, value_name = "FOLDER", requires = "built_from_sha256")]
     built_from: Option<PathBuf>,
@@ -125,6 +130,29 @@ fn files_sha256(folder: &Path) -> io::Result<String> {
     ))
 }
 
+/// What a package wrote outside of its environment would start every Pod of the image, with the key of its report.
+fn check_packages(
+    command: &PushLayout,
+    layout: &Layout,
+    installed: Option<&Lock>,
+) -> Result<(), RegistryError> {
+    let Some(environment) = &command.environment else {
+        return Ok(());
+    };
+    let (layer, is_packed) = layout.last_layer()?;
+    let fault = judge_layer(io::BufReader::new(layer), is_packed, environment, installed);
+    let fault = fault.unwrap_or_else(|error| Some(format!("cannot be read: {error}")));
+    fault.map_or(Ok(()), |why| {
+        Err(RegistryError::Image {
+            reference: command.reference.clone(),
+            reason: format!(
+                "is not pushed: {PACKAGE_LAYER} {why}. Find the package that brings it, take it out of image.basePackages or say in the \
+                 prompt what to use in its place, and tell whoever runs the package index"
+            ),
+        })
+    })
+}
+
 async fn push(command: &PushLayout) -> Result<Pushed, RegistryError> {
     // Before the credentials are even read.
     check_layout_files(command)?;
@@ -149,7 +177,13 @@ async fn push(command: &PushLayout) -> Result<Pushed, RegistryError> {
     };
     // Everything is verified before the first byte is sent.
     let mut layout = Layout::open(&command.layout, limits)?;
-    match command.installed.as_deref().map(read_installed) {
+    let installed = command.installed.as_deref().map(read_installed);
+    check_packages(
+        command,
+        &layout,
+        installed.as_ref().and_then(|installed| installed.as_ref().ok()),
+    )?;
+    match installed {
         Some(Ok(installed)) => layout.annotate(&installed)?,
         // The manifest says nothing then; whoever reads the image reports that.
         Some(Err(why)) => writeln!(

@@ -42,6 +42,14 @@ pub(in crate::cli) fn is_allowed(consent: &Consent) -> bool {
     is_yes(&answer(&spelled_out(&question).replace('\n', "\\n")))
 }
 
+/// Asks whether records are gone by that were made elsewhere.
+pub(in crate::cli) fn may_trust(folder: &str) -> bool {
+    is_yes(&answer(&format!(
+        "The records in {} were made elsewhere: they decide what runs, and what counts as tested. Go by them this time? [y/N] ",
+        spelled_out(folder).replace('\n', "\\n")
+    )))
+}
+
 /// What a terminal shows of a text that others wrote.
 fn shown(whole: &str) -> String {
     let mut shown = format!("\n{}\n\n", spelled_out(whole.trim_end()));

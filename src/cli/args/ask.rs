@@ -117,6 +117,10 @@ pub struct AskArgs {
         help_heading = "Decisions"
     )]
     pub allow_host: Vec<AllowedHost>,
+    /// Go by records that were made elsewhere (another user, another machine), for this command alone. Look at them first: they decide what
+    /// runs, and what counts as tested. They do not become yours.
+    #[arg(long, requires = "asked", help_heading = "Decisions")]
+    pub trust: bool,
     /// The model, what is sent to it and what is replayed instead.
     #[command(flatten)]
     pub model: ModelArgs,

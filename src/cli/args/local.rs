@@ -112,6 +112,10 @@ pub struct LocalArgs {
     /// With --retry: a sentence that is added to the task for this try ("the dates are day first").
     #[arg(long, value_name = "TEXT", requires = "retry", help_heading = "Results")]
     pub hint: Option<String>,
+    /// Go by records that were made elsewhere (another user, another machine), for this command alone. Look at them first: they decide what
+    /// runs, and what counts as tested. They do not become yours.
+    #[arg(long, help_heading = "Results")]
+    pub trust: bool,
     /// Gates of the task's approvals that are passed whatever they show (Plan,Packages). At the others somebody at the terminal is asked.
     #[arg(
         long,

@@ -153,6 +153,10 @@ pub struct LocalRunArgs {
     /// What is reached besides the public internet.
     #[command(flatten)]
     pub network: NetworkArgs,
+    /// Go by records that were made elsewhere (another user, another machine), for this command alone. Look at them first: they decide what
+    /// runs, and what counts as tested. They do not become yours.
+    #[arg(long)]
+    pub trust: bool,
     /// The run.
     #[command(flatten)]
     pub program: ProgramArgs,

@@ -360,6 +360,10 @@ pub struct ReplayArgs {
     /// Package index in the place of the task's, which may be one that the cluster alone reaches; - for that of this machine.
     #[arg(long, value_name = "URL|-")]
     pub index_url: Option<String>,
+    /// Go by records that were made elsewhere (another user, another machine), for this command alone. Look at them first: they decide what
+    /// runs, and what counts as tested. They do not become yours.
+    #[arg(long)]
+    pub trust: bool,
     /// Manifests with the Secrets of the sandbox, and with each ConfigMap that the cluster does not give (any more).
     #[arg(short = 'f', long = "filename", value_name = "FILE|FOLDER|-", value_hint = ValueHint::AnyPath)]
     pub files: Vec<String>,

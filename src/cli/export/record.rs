@@ -9,8 +9,8 @@ use crate::cli::command::USAGE;
 use crate::cli::ended::Absent;
 use crate::cli::recorded::RecordedTask;
 use crate::engine::results::{Files, INPUTS};
-use crate::ledger::{FolderStore, Store as _};
-use crate::local::folder::{RevisionFolder, TASK, TaskFolder};
+use crate::ledger::Store as _;
+use crate::local::folder::{FolderError, RevisionFolder, TASK, TaskFolder};
 use crate::local::freeze::ACCEPTANCE;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::task::Task;
@@ -46,9 +46,14 @@ impl Record {
         let wrong = |error: &dyn Display| Absent::new(error.to_string(), USAGE);
         let hash = self.task.decisive_hash();
         // The same may have been asked for here, and come to something else.
-        if let Some(there) = target.existing(&hash)
-            && !self.agrees(&there).await
-        {
+        let is_this = match target.existing(&hash) {
+            Ok(None) => true,
+            Ok(Some(there)) => self.agrees(&there).await,
+            // Somebody else has made it.
+            Err(FolderError::Foreign { .. }) => false,
+            Err(error) => return Err(wrong(&error)),
+        };
+        if !is_this {
             target.set_aside(&hash).map_err(|error| wrong(&error))?;
         }
         let staging = target.staging().map_err(|error| wrong(&error))?;
@@ -57,7 +62,7 @@ impl Record {
         let task = serde_json::to_vec(&self.task).unwrap_or_default();
         revision.write(TASK, &task).map_err(|error| wrong(&error))?;
         let stored = |error: crate::ledger::StoreError| wrong(&with_causes(&error));
-        let store = FolderStore::open(&revision.record()).map_err(stored)?;
+        let store = revision.store().map_err(stored)?;
         for (name, bytes) in self.documents.iter().filter(|(name, _)| is_of_a_record(name)) {
             store.create(name, bytes).await.map_err(stored)?;
         }
@@ -67,7 +72,7 @@ impl Record {
 
     /// Whether each document that is there already is the same here.
     async fn agrees(&self, there: &RevisionFolder) -> bool {
-        let documents = FolderStore::existing(&there.record()).all().await;
+        let documents = there.existing_store().all().await;
         documents.is_ok_and(|documents| {
             documents
                 .iter()

@@ -84,6 +84,7 @@ async fn recorded(
         status,
         task,
         documents,
+        foreign: None,
         withheld,
         place: Place::Cluster {
             object: Box::new(object),

@@ -62,6 +62,7 @@ pub fn recorded() -> RecordedTask {
         task: Some(task),
         documents,
         withheld: None,
+        foreign: None,
         is_private: false,
     }
 }

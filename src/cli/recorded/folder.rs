@@ -7,13 +7,12 @@ use jiff::Timestamp;
 use super::task::{Place, RecordedTask};
 use crate::cli::command::USAGE;
 use crate::cli::ended::Absent;
-use crate::ledger::{FolderStore, Store as _};
-use crate::local::code_mode::folder::QUESTION;
-use crate::local::folder::{RevisionFolder, TASK};
+use crate::ledger::{Key, Store as _};
+use crate::local::folder::{QUESTION, RevisionFolder};
+use crate::local::trust::foreign_notice;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::status::{StatusContext, status};
-use crate::pipeline::task::Task;
 
 /// What is said of a folder of `ask`.
 const OF_A_QUESTION: &str = "it is of a question that kubectl-codegen ask was asked, and of no task: program.py, answer.txt, journal.jsonl and status.yaml in it say what came of it, and the same kubectl-codegen ask goes on with it; a question in a cluster is codemoderun/NAME";
@@ -39,13 +38,11 @@ pub(in crate::cli) async fn from_folder(folder: &Path) -> Result<RecordedTask, A
     if revision.read(QUESTION).is_ok_and(|question| question.is_some()) {
         return Err(wrong(&OF_A_QUESTION));
     }
-    let task = revision.read(TASK).map_err(|error| wrong(&error))?;
-    let task: Task = task
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-        .ok_or_else(|| {
-            wrong(&"it does not say which task it is of: another version of this program made it")
-        })?;
-    let store = FolderStore::existing(&revision.record());
+    let task = revision.task().map_err(|error| wrong(&error))?;
+    let task = task.ok_or_else(|| {
+        wrong(&"it does not say which task it is of: another version of this program made it")
+    })?;
+    let store = revision.existing_store();
     let damaged = |error: crate::ledger::StoreError| wrong(&with_causes(&error));
     let progress = store.load().await.map_err(damaged)?;
     let progress: Option<Progress> = progress.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -61,6 +58,10 @@ pub(in crate::cli) async fn from_folder(folder: &Path) -> Result<RecordedTask, A
         task: Some(task),
         documents,
         withheld: None,
+        foreign: revision.is_foreign().then(|| {
+            let key_is_new = Key::find().is_ok_and(|key| key.is_none());
+            foreign_notice(folder, key_is_new)
+        }),
         // They are the user's own, on the user's own machine.
         is_private: false,
     })

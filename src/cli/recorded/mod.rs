@@ -11,18 +11,28 @@ pub(super) use self::cluster::from_cluster;
 pub(super) use self::folder::{from_folder, is_result};
 pub(super) use self::question::{AnsweringProgram, RecordedQuestion, question_from_cluster, question_object};
 pub(super) use self::task::{Place, RecordedTask, Sources, model_of};
-use super::args::{ClusterArgs, question_name};
+use super::args::{ClusterArgs, Color, question_name};
 use super::cluster::Cluster;
-use super::command::USAGE;
+use super::command::{USAGE, warning};
 use super::ended::Absent;
+use super::progress::Progress;
 
 /// Whether a task is named by the folder of its results. No name in a cluster has a slash.
 pub(super) fn is_folder(task: &str) -> bool {
     task.contains('/') || matches!(task, "." | "..")
 }
 
-/// What is recorded of the task that a command line names.
+/// The record of the task that a command line names, to be shown: of one that was made elsewhere it says so.
 pub(super) async fn read(task: &str, cluster: &ClusterArgs) -> Result<RecordedTask, Absent> {
+    let recorded = find(task, cluster).await?;
+    if let Some(elsewhere) = &recorded.foreign {
+        Progress::new(Color::Auto).lines(&warning(elsewhere));
+    }
+    Ok(recorded)
+}
+
+/// The record of the task that a command line names.
+pub(super) async fn find(task: &str, cluster: &ClusterArgs) -> Result<RecordedTask, Absent> {
     if let Some(name) = question_name(task) {
         let message = format!(
             "{name} is a question, and this is about tasks: list, code, logs, events, cost and export take questions"

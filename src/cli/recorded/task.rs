@@ -45,6 +45,8 @@ pub(in crate::cli) struct RecordedTask {
     pub documents: BTreeMap<String, Vec<u8>>,
     /// Why the documents cannot be read, and whom to ask; `None` where they were.
     pub withheld: Option<String>,
+    /// The notice of records that were made elsewhere; `None` of this user's own, and of those of a cluster.
+    pub foreign: Option<String>,
     /// Whether what the tests printed may hold data that no model was to see, so that it stays in the cluster.
     pub is_private: bool,
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::print::{Only, Outputs, ended};
 use crate::api::values::ValueType;
+use crate::cli::approve::trust;
 use crate::cli::args::{LocalRunArgs, ManifestArgs};
 use crate::cli::command::{TASK_FAILED, USAGE, fail, fail_each, read, runtime, warning};
 use crate::cli::progress::Progress;
@@ -94,11 +95,14 @@ async fn run_and_write(
     objects: &Objects,
     progress: &Progress,
 ) -> Result<i32, LocalRunError> {
-    let finished = Finished::open(folder).await?;
+    let finished = Finished::open(folder, &trust(args.trust)).await?;
     let target = args.program.output_dir.as_deref();
     let _held = target.map(write::hold).transpose()?;
     if let Some(target) = target {
         write::check(target, &finished.task.outputs)?;
+    }
+    for notice in &finished.notices {
+        progress.lines(&warning(notice));
     }
     let options = LocalRunOptions {
         inputs: args.program.inputs.clone(),
@@ -116,7 +120,7 @@ async fn run_and_write(
         progress.run(label);
     }))
     .await?;
-    for notice in finished.notices.iter().chain(&notices) {
+    for notice in &notices {
         progress.lines(&warning(notice));
     }
     let mut shown = Outputs::default();

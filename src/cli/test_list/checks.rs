@@ -170,7 +170,7 @@ fn further(attempt: &AttemptRecord, failed: &FailedCheck) -> Option<Check> {
         CheckSource::Mutants => "mutants",
         CheckSource::Rehearsal => "rehearsal",
         CheckSource::Acceptance => "acceptance",
-        CheckSource::Case | CheckSource::SettledCase => "case",
+        CheckSource::Case | CheckSource::SettledCase | CheckSource::HeldCase => "case",
         CheckSource::Example => "example",
     };
     let detail = &failed.detail;

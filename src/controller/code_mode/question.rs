@@ -305,7 +305,8 @@ impl QuestionPass<'_> {
         if !self.says_hold(&hold) {
             self.write_hold(&hold).await?;
         }
-        Ok(interpreters.reserve(bytes).await)
+        let namespace = self.object.namespace().unwrap_or_default();
+        Ok(interpreters.reserve(&namespace, bytes).await)
     }
 
     /// Whether its program may make no further call: the operator ends, or somebody has suspended or deleted the question since this pass

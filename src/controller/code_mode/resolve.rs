@@ -12,7 +12,7 @@ use super::remote_server::address_of;
 use crate::api::code_mode::{CodeModeAgent, McpTool, ProgramImage, Skill, ToolSource};
 use crate::api::conditions::{code_mode_reason, run_reason};
 use crate::api::{CodeGenAgent, CodeGenTask};
-use crate::code_mode::signature::Toolbox;
+use crate::code_mode::signature::{Tool, Toolbox, check_schemas};
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured, unavailable, unreachable};
 use crate::controller::runs::image::{ImageFields, program_in};
@@ -27,7 +27,7 @@ use crate::pipeline::code_mode::{
 use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::status::Hold;
 use crate::sources::keys_text;
-use crate::tools::ToolError;
+use crate::tools::{ToolError, computed};
 
 /// How long a server may take to list its tools.
 const LIST_DEADLINE: Duration = Duration::from_secs(20);
@@ -50,8 +50,16 @@ pub async fn resolve(context: &Context, agent: &CodeModeAgent) -> Result<Resolve
     let sources = agent.spec.tools.iter();
     let tools = try_join_all(sources.map(|source| tools_of(context, &namespace, source))).await?;
     let tools: Vec<SourcedTool> = tools.into_iter().flatten().collect();
-    let all = tools.iter().map(|sourced| sourced.tool.clone()).collect();
-    let toolbox = Toolbox::new(all).map_err(|error| refused(format!("spec.tools: {error}")))?;
+    let all: Vec<Tool> = tools.iter().map(|sourced| sourced.tool.clone()).collect();
+    let deadline = Instant::now() + LIST_DEADLINE;
+    let toolbox = computed(deadline, move || {
+        check_schemas(&all)?;
+        Toolbox::new(all)
+    });
+    let toolbox = toolbox.await.ok_or_else(|| {
+        unavailable("the schemas of the tools took longer than 20 s to read: name fewer of them in toolNames")
+    })?;
+    let toolbox = toolbox.map_err(|error| refused(format!("spec.tools: {error}")))?;
     check_required(&agent.spec.require_approval, &toolbox).map_err(|error| refused(error.message))?;
     let mut skills = Vec::new();
     for (index, skill) in agent.spec.skills.iter().enumerate() {

@@ -253,8 +253,13 @@ impl RunPass<'_> {
         run: &ResolvedRun,
         contents: &std::collections::BTreeMap<String, Contents>,
     ) -> Result<CheckedInputs, Blocked> {
+        let client = self
+            .context
+            .worker
+            .clone()
+            .in_turn_of(&self.object.namespace().unwrap_or_default());
         let data = RunData {
-            client: &self.context.worker,
+            client: &client,
             columns: &program.columns,
             checks: &program.checks,
         };

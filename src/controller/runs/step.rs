@@ -203,8 +203,9 @@ impl RunPass<'_> {
         let Ok(phase) = program_end(report) else {
             return Ok(OutputsRead::default());
         };
+        let client = self.context.worker.clone().in_turn_of(&frozen.task.namespace);
         let data = RunData {
-            client: &self.context.worker,
+            client: &client,
             columns: &Columns::new(),
             checks: &frozen.checks,
         };

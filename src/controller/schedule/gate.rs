@@ -1,8 +1,8 @@
 //! Which tasks, and which runs of programs, may go on: a place each, under a limit in all and one for each namespace.
 //!
 //! A place that becomes free goes to the namespace with the fewest running tasks, among equals to the one that was served
-//! longest ago, and in it to the oldest task; so no namespace waits for all tasks of another one. Decisions only: no clock,
-//! no client.
+//! longest ago, and in it to the oldest task; so no namespace waits for all tasks of another one. One place in ten is for namespaces that
+//! have none, so that whoever comes last does not wait for those who have all the others. Decisions only: no clock, no client.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -21,7 +21,15 @@ pub struct Places {
     pub words: (&'static str, &'static str, &'static str),
 }
 
+/// One place in so many is for namespaces without a running task.
+const ONE_IN: usize = 10;
+
 impl Places {
+    /// Places that a namespace gets none of once it has one.
+    const fn reserved(&self) -> usize {
+        self.all / ONE_IN
+    }
+
     /// Places for tasks.
     #[must_use]
     pub const fn of_tasks(limits: ConcurrencyLimits) -> Self {
@@ -143,7 +151,7 @@ impl Gate {
         let namespace = self.namespaces.entry(claim.namespace.clone()).or_default();
         namespace.waiting.insert(rank);
         self.waiting.insert(uid.clone(), claim);
-        // Nobody waits while there is a place, so a free one is for this task.
+        // Nobody waits while there is a place for them, so a free one is for this task.
         let woken = self.fill();
         debug_assert!(woken.len() <= 1);
         match self.waiting.get(&uid) {
@@ -201,13 +209,15 @@ impl Gate {
 
     /// Uid of the task that the next free place is for.
     fn next(&self) -> Option<String> {
-        if self.running.len() >= self.places.all {
+        let free = self.places.all.saturating_sub(self.running.len());
+        if free == 0 {
             return None;
         }
+        let is_kept = free <= self.places.reserved();
         let open = self
             .namespaces
             .values()
-            .filter(|namespace| self.has_room(namespace));
+            .filter(|namespace| self.has_room(namespace) && !(is_kept && namespace.running > 0));
         // Fewest tasks first, then served longest ago: a thousand tasks of one namespace do not starve another.
         let best = open
             .filter(|namespace| !namespace.waiting.is_empty())
@@ -260,9 +270,13 @@ impl Gate {
                  of {namespace} ends"
             )
         } else {
+            let kept = match self.places.reserved() {
+                0 => String::new(),
+                kept => format!("; {kept} places are for namespaces that have none"),
+            };
             format!(
                 "at most {all} {one}s run at once (limits.{of_all} of the operator): it starts when another one ends and its turn \
-                 has come"
+                 has come{kept}"
             )
         }
     }

@@ -7,16 +7,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::controller::hold::{Blocked, misconfigured};
 use crate::controller::telemetry::metrics::Metrics;
+use crate::data::turns::Turns;
 
 const MEBIBYTE: u64 = 1024 * 1024;
 
-/// Places for programs and their memory, given in the order in which they were asked for.
+/// Places for programs and their memory, given to namespaces by turns, and in each in the order in which they were asked for.
 #[derive(Debug)]
 pub struct Interpreters {
     memory: Arc<Semaphore>,
     /// All of the memory.
     mebibytes: u32,
     places: Arc<Semaphore>,
+    turns: Turns,
     stopping: CancellationToken,
     metrics: Metrics,
 }
@@ -56,6 +58,7 @@ impl Interpreters {
             memory: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
             mebibytes,
             places: Arc::new(Semaphore::new(places.clamp(1, Semaphore::MAX_PERMITS))),
+            turns: Turns::default(),
             stopping,
             metrics,
         }
@@ -77,6 +80,7 @@ impl Interpreters {
     /// Room for a program of so many bytes, where there is some and nobody waits for it.
     #[must_use]
     pub fn try_reserve(&self, bytes: u64) -> Option<Room> {
+        let _turn = self.turns.try_take()?;
         let memory = Arc::clone(&self.memory)
             .try_acquire_many_owned(mebibytes(bytes))
             .ok()?;
@@ -95,10 +99,10 @@ impl Interpreters {
         )
     }
 
-    /// Room for a program, waited for in turn; `None` where the operator ends before.
-    pub async fn reserve(&self, bytes: u64) -> Option<Room> {
+    /// Room for a program of a namespace, waited for in turn; `None` where the operator ends before.
+    pub async fn reserve(&self, namespace: &str, bytes: u64) -> Option<Room> {
         let room = async {
-            // Whoever is first in the one queue is the next in the other.
+            let _turn = self.turns.take(namespace).await;
             let memory = Arc::clone(&self.memory)
                 .acquire_many_owned(mebibytes(bytes))
                 .await
@@ -162,7 +166,7 @@ mod tests {
     fn a_large_program_gets_its_turn_before_smaller_ones_that_came_later() {
         let all = interpreters(4, 100);
         let first = all.try_reserve(60 * MEBIBYTE);
-        let mut large = Box::pin(all.reserve(90 * MEBIBYTE));
+        let mut large = Box::pin(all.reserve("a", 90 * MEBIBYTE));
         assert!((&mut large).now_or_never().is_none());
         assert!(all.try_reserve(MEBIBYTE).is_none(), "it would wait for ever");
         drop(first);
@@ -173,10 +177,27 @@ mod tests {
     fn there_are_no_more_programs_than_places() {
         let all = interpreters(1, 100);
         let first = all.try_reserve(MEBIBYTE);
-        let mut next = Box::pin(all.reserve(MEBIBYTE));
+        let mut next = Box::pin(all.reserve("a", MEBIBYTE));
         assert!((&mut next).now_or_never().is_none());
         drop(first);
         assert!(next.now_or_never().flatten().is_some());
+    }
+
+    #[test]
+    fn a_namespace_with_one_program_waits_for_one_of_another_that_has_many() {
+        let all = interpreters(1, 100);
+        let first = all.try_reserve(MEBIBYTE);
+        let mut crowd: Vec<_> = (0..50)
+            .map(|_| Box::pin(all.reserve("crowd", MEBIBYTE)))
+            .collect();
+        assert!(crowd.iter_mut().all(|next| next.now_or_never().is_none()));
+        let mut one = Box::pin(all.reserve("one", MEBIBYTE));
+        assert!((&mut one).now_or_never().is_none());
+        drop(first);
+        // The first of the crowd was at the head already.
+        assert!((&mut crowd[0]).now_or_never().is_some());
+        assert!(crowd[1..].iter_mut().all(|next| next.now_or_never().is_none()));
+        assert!(one.now_or_never().flatten().is_some());
     }
 
     #[test]
@@ -184,6 +205,6 @@ mod tests {
         let all = interpreters(1, 100);
         let _first = all.try_reserve(MEBIBYTE);
         all.stopping.cancel();
-        assert!(matches!(all.reserve(MEBIBYTE).now_or_never(), Some(None)));
+        assert!(matches!(all.reserve("a", MEBIBYTE).now_or_never(), Some(None)));
     }
 }

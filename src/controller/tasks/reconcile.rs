@@ -296,7 +296,7 @@ impl TaskPass<'_> {
         let store = self.store(&run, self.object.clone());
         let surroundings = run.surroundings(self.context).await?;
         let files = run.files(self.context).await?;
-        let reader = files.reader(self.context.worker.clone());
+        let reader = files.reader(self.context.worker.clone().in_turn_of(&run.task.namespace));
         let model = PooledModel::new(self.context, &run.task.namespace, &run.task.model);
         let sandbox = self.context.sandbox(&run.task, &run.owner, &run.snapshot.inputs);
         let observer = self.context.events.observer(&self.object);

@@ -20,6 +20,7 @@ mod hold;
 mod large_outputs;
 mod lost_reply;
 mod publish_later;
+mod pull_secret;
 mod push;
 mod push_from_claim;
 mod retry;

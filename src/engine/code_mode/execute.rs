@@ -1,8 +1,11 @@
 //! Runs a program: what it calls is answered from the journal, or made and recorded.
 
+use std::time::Duration;
+
 use codegen_interpreter as interpreter;
 use codegen_interpreter::{Call as Request, Error, Event, Finished, Program};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::ask::{evidence_name, line, no_tools};
 use super::journal::OpenJournal;
@@ -11,7 +14,7 @@ use super::permit::Permit;
 use super::program;
 use super::pulse::Pulse;
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
-use crate::code_mode::arguments::bind;
+use crate::code_mode::arguments::{bind, check};
 use crate::code_mode::ending::lacks_answer;
 use crate::code_mode::journal::{Call, Earlier, Journal, Lookup, Outcome as CallOutcome};
 use crate::code_mode::signature::Toolbox;
@@ -20,6 +23,7 @@ use crate::model::Model;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::code_mode::{Answer, Evidence, Outcome, Progress, Ran, Stop, StopReason, Waits};
 use crate::pipeline::stage::Category;
+use crate::tools::computed;
 
 /// Depth of calls inside a program.
 const RECURSION: u32 = 256;
@@ -266,6 +270,9 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             Settled::Outcome(outcome) => return Ok(Course::Answered(outcome)),
             Settled::Begin(call) => call,
         };
+        if let Err(refused) = self.check(&run.toolbox, &call).await {
+            return Ok(Course::Answered(refused));
+        }
         let copy = run.earlier.take(&call);
         // What is answered from an earlier program is not made, and what has no room cannot be.
         if copy.is_some() || run.journal.is_full() {
@@ -276,6 +283,27 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             Permit::Refused(outcome) => Course::Answered(outcome),
             Permit::Awaited => Course::Undecided(call),
         })
+    }
+
+    /// Holds the arguments of a call to the schema of its tool, which may be a server's.
+    async fn check(&self, toolbox: &Toolbox, call: &Call) -> Result<(), CallOutcome> {
+        let Some(signature) = toolbox.find(&call.tool) else {
+            return Ok(());
+        };
+        let (tool, schema) = (call.tool.clone(), signature.tool.parameters.clone());
+        let arguments = Value::Object(call.arguments.clone());
+        let deadline = Instant::now() + Duration::from_secs_f64(self.question.limits.tool_seconds);
+        match computed(deadline, move || check(&tool, &schema, &arguments)).await {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => Err(raised(error.kind(), error.to_string())),
+            None => Err(raised(
+                "TimeoutError",
+                format!(
+                    "{}(): its arguments could not be compared with its schema in time",
+                    call.tool
+                ),
+            )),
+        }
     }
 
     /// What a call came to without being made, or the call as it is to be made.

@@ -2,18 +2,23 @@
 
 use std::fmt::Write as _;
 
+use serde_json::{Value, json};
+
 use crate::api::image::default_base;
 use crate::api::values::{Input, ValueType};
 use crate::pipeline::lock::Lock;
 use crate::pipeline::progress::{BuiltImage, Progress};
 use crate::pipeline::task::Task;
+use crate::sandbox::HASH_SEED;
 
 /// Packages with the versions that the tests passed with.
 const REQUIREMENTS: &str = "requirements.txt";
 /// The same with the digests of the archives that were installed, which are for one version of Python and one platform.
 pub(super) const LOCK: &str = "requirements.lock";
-/// Runs the program with another folder in the place of `/var/outputs`. Stands between apostrophes, so it has none.
-const LAUNCHER: &str = include_str!("launcher.py");
+/// What starts the program.
+const LAUNCHER: &str = "launcher.py";
+/// It runs the program with another folder in the place of `/var/outputs`; follows what computes the order of its sets.
+const LAUNCHER_TEXT: &str = include_str!("launcher.py");
 
 /// The files by path; none where there never was an environment.
 pub(super) fn files(task: &Task, progress: &Progress, lock: Option<&[u8]>) -> Vec<(&'static str, String)> {
@@ -24,6 +29,7 @@ pub(super) fn files(task: &Task, progress: &Progress, lock: Option<&[u8]>) -> Ve
     vec![
         (REQUIREMENTS, requirements(built)),
         ("Dockerfile", dockerfile(task, built, lock.as_ref())),
+        (LAUNCHER, launcher(&task.inputs)),
         ("run.sh", script(task, built)),
     ]
 }
@@ -77,8 +83,10 @@ fn dockerfile(task: &Task, built: &BuiltImage, lock: Option<&Lock>) -> String {
             "COPY {REQUIREMENTS} .\nRUN pip install --no-cache-dir -r {REQUIREMENTS}"
         );
     }
-    text.push_str(
-        "# As in the tests: sets have the same order each time.\nENV PYTHONHASHSEED=0\nCOPY solution.py .\nRUN mkdir -p /var/inputs /var/outputs\nENTRYPOINT [\"python\", \"/program/solution.py\"]\n",
+    let _ = writeln!(
+        text,
+        "COPY solution.py .\nCOPY {LAUNCHER} .\nRUN mkdir -p /var/inputs /var/outputs\n\
+         ENTRYPOINT [\"python\", \"/program/{LAUNCHER}\", \"/var/outputs\"]"
     );
     text
 }
@@ -154,6 +162,22 @@ fn system_packages(task: &Task, built: &BuiltImage) -> Vec<String> {
     all
 }
 
+/// The launcher with the options of the program in it.
+fn launcher(inputs: &[Input]) -> String {
+    let options: serde_json::Map<String, Value> = inputs
+        .iter()
+        .map(|input| {
+            let is_file = matches!(input.type_, ValueType::File | ValueType::Dir);
+            // A file's default is its sample, which is not there.
+            let default = input.default.as_ref().filter(|_| !is_file);
+            (input.name.clone(), json!([is_file, default]))
+        })
+        .collect();
+    // As text, twice: a string of JSON is one of Python.
+    let text = Value::from(Value::from(options).to_string()).to_string();
+    format!("{}{}", HASH_SEED.1, LAUNCHER_TEXT.replace("__OPTIONS__", &text))
+}
+
 fn script(task: &Task, built: &BuiltImage) -> String {
     let options: Vec<String> = task.inputs.iter().map(option).collect();
     let system = system_packages(task, built);
@@ -184,14 +208,10 @@ if [ ! -e "$here/.venv/complete" ]; then
   "$here/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$here/{REQUIREMENTS}"
   touch "$here/.venv/complete"
 fi
-# As in the tests: sets have the same order each time.
-export PYTHONHASHSEED=0
-exec "$here/.venv/bin/python" -c '
-{launcher}' "$here/solution.py" "$@"
+exec "$here/.venv/bin/python" "$here/{LAUNCHER}" "$@"
 "#,
         options = options.join(" "),
         python = built.python,
-        launcher = LAUNCHER,
     )
 }
 
@@ -296,6 +316,8 @@ mod tests {
         std::fs::write(folder.path().join("solution.py"), program).unwrap();
         let script = folder.path().join("run.sh");
         std::fs::write(&script, super::script(&task(), &image(&[]))).unwrap();
+        let launcher = super::launcher(&declared());
+        std::fs::write(folder.path().join(LAUNCHER), launcher).unwrap();
         let done = std::process::Command::new("sh")
             .arg(&script)
             .arg("out")
@@ -308,8 +330,16 @@ mod tests {
         (folder, done)
     }
 
+    fn declared() -> Vec<Input> {
+        let options = json!([
+            {"name": "start", "type": "String"}, {"name": "sales", "type": "File"},
+            {"name": "greeting", "type": "String", "default": "it's \"so\""},
+        ]);
+        serde_json::from_value(options).unwrap()
+    }
+
     const POOL: &str = "import argparse\nimport multiprocessing\nimport os\nimport sys\n\n\ndef double(x):\n    return 2 * x\n\n\n\
-         if __name__ == \"__main__\":\n    parser = argparse.ArgumentParser()\n    parser.add_argument(\"--start\")\n    \
+         if __name__ == \"__main__\":\n    parser = argparse.ArgumentParser()\n    parser.add_argument(\"--start\")\n    parser.add_argument(\"--sales\")\n    parser.add_argument(\"--greeting\")\n    \
          start = parser.parse_args().start\n    with multiprocessing.get_context(start).Pool(2) as pool:\n        \
          total = sum(pool.map(double, [1, 2, 3]))\n    with open(\"/var/outputs/total\", \"w\") as file:\n        \
          file.write(f\"{total} {os.environ['PYTHONHASHSEED']}\")\n    sys.exit(total)\n";
@@ -321,9 +351,32 @@ mod tests {
             let stderr = String::from_utf8_lossy(&done.stderr);
             assert_eq!(done.status.code(), Some(12), "{start}: {stderr}");
             let total = std::fs::read_to_string(folder.path().join("out/total")).unwrap();
-            assert_eq!(total, "12 0", "{start}");
+            let (total, seed) = total.split_once(' ').unwrap();
+            assert_eq!(total, "12", "{start}");
+            seed.parse::<u32>().unwrap();
             // The copy that it ran is gone.
             assert_eq!(std::fs::read_dir(folder.path().join("tmp")).unwrap().count(), 0);
         }
+    }
+    #[test]
+    fn the_order_of_sets_follows_from_the_inputs_and_not_from_where_they_lie() {
+        let seed = |options: &[&str], sales: &str| {
+            let elsewhere = tempfile::tempdir().unwrap();
+            let path = elsewhere.path().join("sales.csv");
+            std::fs::write(&path, sales).unwrap();
+            let file = format!("--sales={}", path.display());
+            let (folder, done) = ran(POOL, &[options, &[&file]].concat());
+            let total = std::fs::read_to_string(folder.path().join("out/total"));
+            total.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&done.stderr)))
+        };
+        let first = seed(&["--start", "fork"], "a\n");
+        assert_eq!(first, seed(&["--start=fork"], "a\n"));
+        // A default that is given as well changes nothing.
+        assert_eq!(
+            first,
+            seed(&["--greeting", "it's \"so\"", "--start", "fork"], "a\n")
+        );
+        assert_ne!(first, seed(&["--start", "fork"], "b\n"));
+        assert_ne!(first, seed(&["--greeting", "other", "--start", "fork"], "a\n"));
     }
 }

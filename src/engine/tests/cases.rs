@@ -9,7 +9,7 @@ use crate::api::status::{CaseCounts, EvidenceStrength};
 use crate::data::source::Encoding;
 use crate::ledger::MemoryStore;
 use crate::pipeline::call::CallKind;
-use crate::pipeline::cases::{Form, Forms};
+use crate::pipeline::cases::{Form, Forms, executions, planned};
 use crate::pipeline::evidence::evidence;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::{Category, Stage};
@@ -437,4 +437,123 @@ async fn an_example_that_its_samples_encoding_cannot_hold_is_said_before_any_cal
         waiting.message
     );
     assert_eq!(kinds(&world), []);
+}
+
+/// A plan with four cases that are told apart by their tolerance; that of `odd` expects `wrong` and the others what is right. `salt` makes
+/// other cases of them.
+fn plan_of_four(odd: usize, wrong: &str, salt: usize) -> Value {
+    let case = |number: usize| {
+        let value = if number == odd { wrong } else { "2" };
+        json!({
+            "about": format!("words {number} of {salt}"), "inputs": [], "refused": false,
+            "expect": [{"output": "stdout", "check": "Equals", "at": "", "value": value, "tolerance": format!("0.{number}{salt}")}],
+        })
+    };
+    json!({
+        "description": "Counts words.", "approach": "Split at white space.", "libraries": [],
+        "cases": (1..=4).map(case).collect::<Vec<Value>>(), "unstable": [], "invariants": [],
+    })
+}
+
+/// Plans of which the case that is held back is the odd one.
+fn plans_with_an_odd_held_case(wrong: &'static str) -> impl Iterator<Item = Value> {
+    let held = |plan: &Value| {
+        let cases = serde_json::from_value(plan["cases"].clone()).unwrap();
+        let set = planned(&task(), cases, Vec::new(), Vec::new(), &Forms::new());
+        executions(&task(), &set, false)
+            .iter()
+            .position(|run| run.is_held)
+            .unwrap()
+            + 1
+    };
+    (1..400)
+        .flat_map(move |salt| (1..=4).map(move |odd| (odd, plan_of_four(odd, wrong, salt))))
+        .filter_map(move |(odd, plan)| (held(&plan) == odd).then_some(plan))
+}
+
+fn with_plan(plan: &Value, body: &str) -> Script {
+    Script::new()
+        .with(CallKind::Plan, plan)
+        .with(CallKind::Code, &code(body))
+        .with(CallKind::Tests, &tests(2))
+}
+
+#[tokio::test]
+async fn a_right_program_is_not_refused_for_a_wrong_case_that_is_held_back() {
+    for (wrong, second) in [("5", "2"), ("5", "7"), ("9", "2"), ("22", "3")] {
+        for plan in plans_with_an_odd_held_case(wrong).take(4) {
+            let script = with_plan(&plan, RIGHT).with(CallKind::Cases, &answer(second));
+            let world = world(script);
+            let progress = end(&world).await;
+            assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+            // At once, and by no diagnosis.
+            assert_eq!(kinds(&world)[3..], [CallKind::Cases]);
+            let cases = evidence(&world.task, &progress).unwrap().cases.unwrap();
+            assert_eq!(cases.corrected + cases.dropped, 1);
+            assert_eq!(cases.seen, 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn even_in_the_last_attempt_a_right_program_outlasts_a_wrong_case_that_is_held_back() {
+    let plan = plans_with_an_odd_held_case("5").next().unwrap();
+    let mut world = world(with_plan(&plan, RIGHT).with(CallKind::Cases, &answer("2")));
+    world.task.limits.max_iterations = 1;
+    assert_eq!(end(&world).await.stage, Stage::Succeeded);
+}
+
+#[tokio::test]
+async fn a_held_case_that_is_confirmed_is_shown_from_then_on_and_another_takes_its_place() {
+    // The program is right but for what the held case asks.
+    let plan = plans_with_an_odd_held_case("3").next().unwrap();
+    let script = with_plan(&plan, RIGHT)
+        .with(CallKind::Cases, &answer("3"))
+        .with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[]))
+        .with(CallKind::FixCode, &fixed_count("return len(text) + 1"));
+    let mut world = world(script);
+    world.task.limits.max_iterations = 2;
+    let progress = end(&world).await;
+    assert_eq!(
+        kinds(&world)[3..],
+        [CallKind::Cases, CallKind::Diagnosis, CallKind::FixCode]
+    );
+    let told = asked(&world, CallKind::Diagnosis);
+    assert!(
+        told.contains("expected stdout = 3 ± ") && told.contains(", got 2"),
+        "{told}"
+    );
+    // The fix breaks the others, one of which is held back now.
+    let set = json!(progress.attempts[1].summary);
+    assert!(
+        progress.seen_cases.len() == 3 && progress.attempts[1].cases.unwrap().passed == 1,
+        "{set} {progress:#?}"
+    );
+}
+
+#[tokio::test]
+async fn of_a_case_that_is_held_back_the_author_learns_nothing_while_others_fail_too() {
+    let plan = plans_with_an_odd_held_case("2").next().unwrap();
+    let mut three = diagnosis("logic", &["count"], &[]);
+    let row = three["failures"][0].clone();
+    let numbered = |number: i32| {
+        let mut row = row.clone();
+        row["failure"] = number.into();
+        row
+    };
+    three["failures"] = (1..=3).map(numbered).collect();
+    let script = with_plan(&plan, WRONG)
+        .with(CallKind::Diagnosis, &three)
+        .with(CallKind::FixCode, &fixed_count(RIGHT));
+    let world = world(script);
+    let progress = end(&world).await;
+    assert_eq!(
+        (progress.stage, progress.attempt),
+        (Stage::Succeeded, 2),
+        "{progress:#?}"
+    );
+    let told = asked(&world, CallKind::Diagnosis);
+    assert_eq!(told.matches("expected stdout").count(), 3, "{told}");
+    let cases = evidence(&world.task, &progress).unwrap().cases.unwrap();
+    assert_eq!((cases.total, cases.passed, cases.seen), (4, 4, 3));
 }

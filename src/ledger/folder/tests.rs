@@ -2,9 +2,13 @@ use tempfile::TempDir;
 
 use super::*;
 
+fn seals() -> Seals {
+    Seals::of_user("run").unwrap()
+}
+
 fn store() -> (TempDir, FolderStore) {
     let folder = tempfile::tempdir().unwrap();
-    let store = FolderStore::open(&folder.path().join("run")).unwrap();
+    let store = FolderStore::open(&folder.path().join("run"), seals()).unwrap();
     (folder, store)
 }
 
@@ -51,7 +55,8 @@ async fn an_object_is_created_once_and_never_replaced() {
         store.read("calls/0001-plan.json").await.unwrap().as_deref(),
         Some(&b"one"[..])
     );
-    assert_eq!(fs::read(store.path("calls/0001-plan.json")).unwrap(), b"one");
+    let there = fs::read(store.path("calls/0001-plan.json")).unwrap();
+    assert_eq!(there, seals().seal("calls/0001-plan.json", b"one"));
     assert_eq!(temporary_files(&store), 0);
 }
 
@@ -121,7 +126,7 @@ async fn a_damaged_object_is_reported_by_name() {
     let error = store.read("calls/0001-plan.json").await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`calls/0001-plan.json` is damaged: its checksum does not match; restore it from a backup, or remove it alone \
+        "`calls/0001-plan.json` is damaged: its seal does not match; restore it from a backup, or remove it alone \
          and run again: what it held is then made anew"
     );
     for name in [
@@ -159,19 +164,49 @@ async fn damaged_or_cut_progress_is_reported() {
 }
 
 #[tokio::test]
-async fn a_crash_between_checksum_and_object_does_no_harm() {
+async fn a_record_without_a_seal_or_with_that_of_another_record_is_not_read() {
     let (_folder, store) = store();
-    store.add_checksum("calls/0001-plan.json", b"lost").unwrap();
-    fs::write(store.root().join(CHECKSUMS), b"\n0123abc").unwrap();
-    assert_eq!(
-        store.create("calls/0001-plan.json", b"kept").await.unwrap(),
-        Created::New
-    );
-    store.add_checksum("calls/0001-plan.json", b"other").unwrap();
-    assert_eq!(
-        store.read("calls/0001-plan.json").await.unwrap().as_deref(),
-        Some(&b"kept"[..])
-    );
+    let name = "calls/0001-plan.json";
+    store.create("calls/0002-code.json", b"other").await.unwrap();
+    let other = FolderStore::open(
+        &store.root().with_file_name("other"),
+        Seals::of_user("other").unwrap(),
+    )
+    .unwrap();
+    other.create(name, b"of another revision").await.unwrap();
+    other.save(b"{}").await.unwrap();
+    let theirs = [
+        b"no seal".to_vec(),
+        fs::read(store.path("calls/0002-code.json")).unwrap(),
+        fs::read(other.path(name)).unwrap(),
+        Seals::unverified().seal(name, b"x"),
+        // What a machine leaves that stopped while it was written.
+        Vec::new(),
+        seals().seal(name, b"x")[..20].to_vec(),
+    ];
+    for planted in theirs {
+        fs::write(store.path(name), &planted).unwrap();
+        let read = store.read(name).await;
+        assert!(matches!(read, Err(StoreError::Damaged { .. })), "{planted:?}");
+        let as_data = FolderStore::existing(store.root(), Seals::unverified());
+        assert!(as_data.read(name).await.unwrap().is_some());
+    }
+    fs::copy(other.root().join(PROGRESS), store.root().join(PROGRESS)).unwrap();
+    assert!(matches!(store.load().await, Err(StoreError::Damaged { .. })));
+}
+
+#[tokio::test]
+async fn no_link_in_a_store_is_read_through() {
+    let (folder, store) = store();
+    let name = "calls/0001-plan.json";
+    store.create(name, b"one").await.unwrap();
+    let aside = folder.path().join("aside");
+    fs::rename(store.path(name), &aside).unwrap();
+    std::os::unix::fs::symlink(&aside, store.path(name)).unwrap();
+    assert!(store.read(name).await.is_err(), "although its seal matches");
+    fs::rename(store.root().join("calls"), folder.path().join("calls")).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("calls"), store.root().join("calls")).unwrap();
+    assert!(store.read(name).await.is_err());
 }
 
 #[tokio::test]
@@ -189,7 +224,7 @@ async fn a_file_that_cannot_be_written_leaves_no_half_file() {
 #[test]
 fn a_device_without_room_is_a_full_disk() {
     let path = Path::new("/dev/full");
-    let written = OpenOptions::new()
+    let written = fs::OpenOptions::new()
         .write(true)
         .open(path)
         .and_then(|mut file| file.write_all(b"x"));
@@ -200,7 +235,7 @@ fn a_device_without_room_is_a_full_disk() {
 #[tokio::test]
 async fn a_name_outside_the_folder_is_refused() {
     let (_folder, store) = store();
-    for name in ["../x", ".checksums", "/tmp/x"] {
+    for name in ["../x", ".progress.jsonl", "/tmp/x"] {
         assert!(matches!(
             store.create(name, b"").await,
             Err(StoreError::InvalidName { .. })
@@ -218,7 +253,7 @@ async fn everything_is_read_by_name_and_nothing_is_created_for_that() {
     store.create("calls/0001-plan.json", b"one").await.unwrap();
     store.create("documents/solution-0002.py", b"two").await.unwrap();
     store.save(b"{}").await.unwrap();
-    let all = FolderStore::existing(store.root()).all().await.unwrap();
+    let all = FolderStore::existing(store.root(), seals()).all().await.unwrap();
     let expected = [
         ("calls/0001-plan.json", "one"),
         ("documents/solution-0002.py", "two"),
@@ -227,12 +262,15 @@ async fn everything_is_read_by_name_and_nothing_is_created_for_that() {
     assert_eq!(all, BTreeMap::from(expected));
     let absent = folder.path().join("absent");
     assert_eq!(
-        FolderStore::existing(&absent).all().await.unwrap(),
+        FolderStore::existing(&absent, seals()).all().await.unwrap(),
         BTreeMap::new()
     );
     assert!(!absent.exists());
     fs::write(store.path("documents/solution-0002.py"), b"three").unwrap();
-    let error = FolderStore::existing(store.root()).all().await.unwrap_err();
+    let error = FolderStore::existing(store.root(), seals())
+        .all()
+        .await
+        .unwrap_err();
     assert!(
         error.to_string().contains("documents/solution-0002.py"),
         "{error}"

@@ -77,7 +77,7 @@ async fn tools_again(frozen: &Frozen, request: &Request<'_>) -> Result<Tools, As
             &question.namespace,
             objects,
         )?,
-        programs: same_programs(&question.tools, &frozen.programs, picked, objects).await?,
+        programs: same_programs(&question.tools, &frozen.programs, picked, objects, &options.trust).await?,
     })
 }
 
@@ -90,8 +90,12 @@ pub(super) async fn begin(request: &Request<'_>) -> Result<Begun, AskError> {
         output,
     } = *request;
     let command = format!("kubectl-codegen ask, agent {},", picked.agent_name());
-    let folder = TaskFolder::open(output, &command)?;
+    let mut folder = TaskFolder::open(output, &command)?;
     let hash = picked.hash();
+    // What begins anew reads nothing of it.
+    if !options.fresh {
+        folder.check_origin(&hash, &options.trust).await?;
+    }
     let agent = fingerprint(picked, objects);
     if !options.fresh
         && let Some((run, mut frozen)) = earlier(&folder, &hash)?
@@ -121,7 +125,7 @@ pub(super) async fn begin(request: &Request<'_>) -> Result<Begun, AskError> {
         question,
         servers,
         programs,
-    } = resolve(picked, objects, &options.model, (&allowed, &gate)).await?;
+    } = resolve(picked, objects, options, (&allowed, &gate)).await?;
     let servers = (servers, &allowed);
     let clients = clients(&question.tools, servers, gate, &question.namespace, objects)?;
     let distinct: String = std::iter::repeat_with(fastrand::alphanumeric)

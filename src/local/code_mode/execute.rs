@@ -53,7 +53,7 @@ pub(super) async fn execute(
     observe: Observe<'_>,
     stop: &Stop,
 ) -> Result<Executed, AskError> {
-    let store = FolderStore::open(&begun.run.record()).map_err(|error| stopped(&error))?;
+    let store = begun.run.store().map_err(|error| stopped(&error))?;
     let before = load(&store).await?;
     if before.stage.is_terminal() {
         return Ok(Executed {

@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::error::{AskError, stopped};
-use crate::local::folder::{RevisionFolder, TaskFolder};
+use crate::local::folder::{QUESTION, RevisionFolder, TaskFolder};
 use crate::pipeline::code_mode::Question;
-
-/// The frozen question in the folder of its state.
-pub(crate) const QUESTION: &str = "question.json";
 
 /// A question as it was when it was asked.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -28,7 +25,7 @@ pub(super) struct Frozen {
 
 /// What an earlier command froze, with its folder.
 pub(super) fn earlier(folder: &TaskFolder, hash: &str) -> Result<Option<(RevisionFolder, Frozen)>, AskError> {
-    let Some(run) = folder.existing(hash) else {
+    let Some(run) = folder.existing(hash)? else {
         return Ok(None);
     };
     let Some(bytes) = run.read(QUESTION)? else {

@@ -13,6 +13,7 @@ use crate::local::objects::Objects;
 use crate::local::prepare::agent_of;
 use crate::local::run::{Finished, LocalRunError};
 use crate::local::runner::output_folder;
+use crate::local::trust::Trust;
 use crate::pipeline::code_mode::{SourcedTool, ToolOrigin, program_tool};
 use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::task::{FrozenFiles, resolve};
@@ -29,8 +30,9 @@ pub(super) async fn program(
     task: &LocalRef,
     picked: &Picked<'_>,
     objects: &Objects,
+    trust: &Trust,
 ) -> Result<(SourcedTool, Finished), AskError> {
-    let finished = finished(&source.name, &task.name, picked, objects).await?;
+    let finished = finished(&source.name, &task.name, picked, objects, trust).await?;
     let origin = ToolOrigin::Task {
         name: task.name.clone(),
         program: digest(&finished),
@@ -44,13 +46,14 @@ pub(super) async fn same_programs(
     before: &BTreeMap<String, String>,
     picked: &Picked<'_>,
     objects: &Objects,
+    trust: &Trust,
 ) -> Result<Programs, AskError> {
     let mut programs = Programs::new();
     for SourcedTool { tool, origin, .. } in tools {
         let ToolOrigin::Task { name, .. } = origin else {
             continue;
         };
-        let finished = finished(&tool.name, name, picked, objects).await?;
+        let finished = finished(&tool.name, name, picked, objects, trust).await?;
         if before.get(name) != Some(&digest(&finished)) {
             return Err(AskError::OtherProgram {
                 tool: tool.name.clone(),
@@ -81,6 +84,7 @@ async fn finished(
     task: &str,
     picked: &Picked<'_>,
     objects: &Objects,
+    trust: &Trust,
 ) -> Result<Finished, AskError> {
     let object = find(tool, task, picked.namespace(), objects)?;
     // Among all tasks of the manifests, as `local` has named the folders.
@@ -92,7 +96,7 @@ async fn finished(
         why,
         manifests: picked.manifests.clone(),
     };
-    let finished = match Finished::open(&folder).await {
+    let finished = match Finished::open(&folder, trust).await {
         Ok(finished) => finished,
         Err(LocalRunError::NoTask { folder }) => {
             return Err(unfinished(format!("there is no program in {}", folder.display())));

@@ -12,12 +12,14 @@ use super::pick::Picked;
 use super::programs::{Programs, program};
 use crate::api::CodeGenAgent;
 use crate::api::code_mode::{McpTool, Skill, ToolSource};
+use crate::code_mode::signature::{Tool, check_schemas};
 use crate::egress::EgressGate;
 use crate::engine::code_mode::clients::{Servers, command_key, command_server, listed, server, server_key};
 use crate::local::commands::Allowed;
 use crate::local::objects::Objects;
-use crate::local::options::ModelOverrides;
+use crate::local::options::{ModelOverrides, TaskOptions};
 use crate::local::run::Finished;
+use crate::local::trust::Trust;
 use crate::pipeline::code_mode::{
     McpAddress, Question, SourcedTool, check_required, http_tool, mcp_tools, model, question,
 };
@@ -46,12 +48,14 @@ pub(super) struct Resolved {
 pub(super) async fn resolve(
     picked: &Picked<'_>,
     objects: &Objects,
-    overrides: &ModelOverrides,
+    options: &TaskOptions,
     reach: Reach<'_>,
 ) -> Result<Resolved, AskError> {
     let skills = skills(picked, objects)?;
     let sources = picked.agent.spec.tools.iter();
-    let found = try_join_all(sources.map(|source| tools_of(source, picked, objects, reach))).await?;
+    let found =
+        try_join_all(sources.map(|source| tools_of(source, picked, objects, (reach, &options.trust))))
+            .await?;
     let mut tools = Vec::new();
     let mut servers = Servers::new();
     let mut programs = Programs::new();
@@ -62,7 +66,13 @@ pub(super) async fn resolve(
     }
     let shared = shared(picked, objects)?;
     let mut question = question(&picked.run, picked.agent, shared, (skills, tools, Vec::new()))?;
-    question.model = model_of(picked, objects, overrides)?;
+    question.model = model_of(picked, objects, &options.model)?;
+    let all: Vec<Tool> = question
+        .tools
+        .iter()
+        .map(|sourced| sourced.tool.clone())
+        .collect();
+    check_schemas(&all).map_err(|error| AskError::Tools(error.to_string()))?;
     let toolbox = question.toolbox();
     let toolbox = toolbox.map_err(|error| AskError::Tools(error.to_string()))?;
     check_required(&picked.agent.spec.require_approval, &toolbox)?;
@@ -162,7 +172,7 @@ async fn tools_of(
     source: &ToolSource,
     picked: &Picked<'_>,
     objects: &Objects,
-    reach: Reach<'_>,
+    (reach, trust): (Reach<'_>, &Trust),
 ) -> Result<Found, AskError> {
     if let Some(http) = &source.http {
         return Ok(Found {
@@ -174,7 +184,7 @@ async fn tools_of(
         return of_a_server(source, mcp, picked.namespace(), objects, reach).await;
     }
     if let Some(task) = &source.task_ref {
-        let (tool, finished) = program(source, task, picked, objects).await?;
+        let (tool, finished) = program(source, task, picked, objects, trust).await?;
         return Ok(Found {
             tools: vec![tool],
             program: Some((task.name.clone(), finished)),

@@ -18,7 +18,7 @@ use crate::engine::code_mode::record::{Record, record};
 use crate::ledger::export_replies;
 use crate::local::approval::Approvals;
 use crate::local::error::TaskError;
-use crate::local::folder::DEFAULT_OUTPUT;
+use crate::local::folder::{CALLS, DEFAULT_OUTPUT};
 use crate::local::interrupt::Stop;
 use crate::pipeline::code_mode::{
     Progress, StatusContext, call_hash, conversation, conversation_document, conversation_file, status,
@@ -26,9 +26,6 @@ use crate::pipeline::code_mode::{
 
 /// Folder of questions among the results.
 const QUESTIONS: &str = "ask";
-/// Folder of the runs of programs in the state of a question.
-const CALLS: &str = "calls";
-
 /// Where the results of a question go.
 pub(crate) fn output_folder(output: Option<&Path>, picked: &Picked<'_>) -> PathBuf {
     let usual = || {
@@ -48,7 +45,7 @@ pub(crate) async fn ask(request: &Request<'_>, observe: Observe<'_>, stop: &Stop
         begun = begin(request) => begun?,
         () = stopped_before.requested() => return Err(TaskError::Interrupted.into()),
     };
-    let runs = Runs::open(begun.run.root().join(CALLS))?;
+    let runs = Runs::open(begun.run.root().join(CALLS), begun.run.seals().clone())?;
     let executed = Box::pin(execute(request, &mut begun, &runs, observe, stop)).await?;
     publish(request, begun, executed, &runs).await
 }

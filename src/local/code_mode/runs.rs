@@ -4,7 +4,7 @@
 //! <the question's state>/calls/order-cleaning-1f0c2b3a4d5e/run.json  outputs/cleaned.csv
 //! ```
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,11 @@ use tempfile::TempDir;
 use crate::api::CodeGenRun;
 use crate::api::run_status::RunOutputStatus;
 use crate::api::values::ValueType;
+use crate::ledger::{Seals, digest_below, read_below};
 use crate::local::folder::FolderError;
 use crate::local::large::LargeResults;
 use crate::pipeline::code_mode::FileHandle;
-use crate::pipeline::digest::sha256_of;
+use crate::pipeline::task::is_plain_name;
 
 /// The run as an object with its status, in its folder.
 const RUN: &str = "run.json";
@@ -31,12 +32,13 @@ const UNFINISHED: &str = ".unfinished-";
 #[derive(Debug)]
 pub(super) struct Runs {
     folder: PathBuf,
+    seals: Seals,
 }
 
 impl Runs {
     /// Those in `folder`, which may not be there yet. What a kill left of one that had not ended is removed: the question's folder is locked.
-    pub fn open(folder: PathBuf) -> Result<Self, FolderError> {
-        let runs = Self { folder };
+    pub fn open(folder: PathBuf, seals: Seals) -> Result<Self, FolderError> {
+        let runs = Self { folder, seals };
         for (name, path) in runs.entries()? {
             if !is_name(&name) {
                 fs::remove_dir_all(&path).map_err(failed("remove", &path))?;
@@ -50,15 +52,18 @@ impl Runs {
         if !is_name(name) {
             return Ok(None);
         }
-        let path = self.folder.join(name).join(RUN);
-        match fs::read(&path) {
-            Ok(bytes) => {
-                let run = serde_json::from_slice(&bytes).map_err(io::Error::other);
-                run.map(Some).map_err(failed("read", &path))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed("read", &path)(error)),
-        }
+        let relative = Path::new(name).join(RUN);
+        let path = self.folder.join(&relative);
+        let sealed = match read_below(&self.folder, &relative) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            read => read.map_err(failed("read", &path))?,
+        };
+        let Some(sealed) = sealed else { return Ok(None) };
+        let Some(bytes) = self.seals.open(&sealed_name(name), sealed) else {
+            return Err(FolderError::Damaged { path });
+        };
+        let run = serde_json::from_slice(&bytes).map_err(io::Error::other);
+        run.map(Some).map_err(failed("read", &path))
     }
 
     /// An empty folder for a run that begins.
@@ -74,7 +79,7 @@ impl Runs {
     pub fn record(&self, name: &str, run: &CodeGenRun, begun: &TempDir) -> Result<(), FolderError> {
         let path = begun.path().join(RUN);
         let bytes = serde_json::to_vec_pretty(run).map_err(io::Error::other);
-        let stored = bytes.and_then(|bytes| fs::write(&path, bytes));
+        let stored = bytes.and_then(|bytes| fs::write(&path, self.seals.seal(&sealed_name(name), &bytes)));
         stored.map_err(failed("write", &path))?;
         let place = self.folder.join(name);
         fs::rename(begun.path(), &place).map_err(failed("move", begun.path()))
@@ -91,16 +96,15 @@ impl Runs {
         let Some(output) = outputs.into_iter().find(is_meant) else {
             return Ok(None);
         };
-        let folder = self.folder.join(&handle.run).join(OUTPUTS);
-        let path = folder.join(&output.file_name);
-        if output.type_ == ValueType::File {
-            let file = File::open(&path).and_then(|mut file| sha256_of(&mut file));
-            // Somebody may have edited the record.
-            if file.map_err(failed("read", &path))? != output.sha256 {
-                return Ok(None);
-            }
+        // Somebody may have edited the record.
+        if !is_plain_name(&output.file_name) {
+            return Ok(None);
         }
-        Ok(Some(path))
+        let relative = Path::new(&handle.run).join(OUTPUTS).join(&output.file_name);
+        let path = self.folder.join(&relative);
+        let digest = digest_below(&self.folder, &relative, output.type_ == ValueType::Dir);
+        let is_it = digest.map_err(failed("read", &path))? == output.sha256;
+        Ok(is_it.then_some(path))
     }
 
     /// Copies of all files, for the results of the question.
@@ -128,6 +132,11 @@ impl Runs {
     }
 }
 
+/// The name that the record of a run is sealed under: that of another run is none of it.
+fn sealed_name(run: &str) -> String {
+    format!("{run}/{RUN}")
+}
+
 /// Whether this may be the name of a run: a program may make one up.
 fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
@@ -141,11 +150,18 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Folder
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use serde_json::json;
 
     use super::*;
+    use crate::pipeline::digest::sha256_of;
 
     const NAME: &str = "word-count-1f0c";
+
+    fn seals() -> Seals {
+        Seals::of_user("question").unwrap()
+    }
 
     /// A run that has written `text` to its output `copy`.
     fn recorded(runs: &Runs, text: &str) -> FileHandle {
@@ -173,10 +189,10 @@ mod tests {
     #[test]
     fn a_run_is_there_for_the_next_command_and_what_a_kill_left_of_another_one_is_not() {
         let folder = tempfile::tempdir().unwrap();
-        let runs = Runs::open(folder.path().join("calls")).unwrap();
+        let runs = Runs::open(folder.path().join("calls"), seals()).unwrap();
         let handle = recorded(&runs, "one two");
         let unfinished = runs.begin().unwrap().keep();
-        let runs = Runs::open(folder.path().join("calls")).unwrap();
+        let runs = Runs::open(folder.path().join("calls"), seals()).unwrap();
         assert!(!unfinished.exists());
         assert!(runs.find(NAME).unwrap().is_some());
         let path = runs.output(&handle).unwrap().unwrap();
@@ -186,7 +202,7 @@ mod tests {
     #[test]
     fn a_file_that_was_changed_is_no_longer_what_its_handle_stands_for() {
         let folder = tempfile::tempdir().unwrap();
-        let runs = Runs::open(folder.path().to_owned()).unwrap();
+        let runs = Runs::open(folder.path().to_owned(), seals()).unwrap();
         let handle = recorded(&runs, "one two");
         let path = runs.output(&handle).unwrap().unwrap();
         fs::write(path, "one too").unwrap();
@@ -194,9 +210,30 @@ mod tests {
     }
 
     #[test]
+    fn the_record_of_another_run_is_none_of_this_one_and_a_name_in_it_leads_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Runs::open(folder.path().to_owned(), seals()).unwrap();
+        let handle = recorded(&runs, "one two");
+        let (other, path) = ("word-count-2a2a", folder.path().join(NAME).join(RUN));
+        fs::create_dir(folder.path().join(other)).unwrap();
+        fs::copy(&path, folder.path().join(other).join(RUN)).unwrap();
+        assert!(matches!(runs.find(other), Err(FolderError::Damaged { .. })));
+        let mut run = runs.find(NAME).unwrap().unwrap();
+        run.status.as_mut().unwrap().outputs[0].file_name = "../run.json".to_owned();
+        let text = serde_json::to_vec(&run).unwrap();
+        fs::write(&path, &text).unwrap();
+        assert!(
+            matches!(runs.find(NAME), Err(FolderError::Damaged { .. })),
+            "it has no seal"
+        );
+        fs::write(&path, seals().seal(&sealed_name(NAME), &text)).unwrap();
+        assert_eq!(runs.output(&handle).unwrap(), None);
+    }
+
+    #[test]
     fn the_results_of_a_question_have_copies_so_that_an_edited_one_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let runs = Runs::open(folder.path().to_owned()).unwrap();
+        let runs = Runs::open(folder.path().to_owned(), seals()).unwrap();
         let handle = recorded(&runs, "one two");
         let files = runs.files().unwrap().files;
         let place = folder.path().join("copy");
@@ -208,7 +245,7 @@ mod tests {
     #[test]
     fn no_name_that_a_program_makes_up_leads_out_of_the_folder() {
         let folder = tempfile::tempdir().unwrap();
-        let runs = Runs::open(folder.path().join("calls")).unwrap();
+        let runs = Runs::open(folder.path().join("calls"), seals()).unwrap();
         recorded(&runs, "one two");
         fs::copy(
             folder.path().join("calls").join(NAME).join(RUN),

@@ -154,7 +154,8 @@ fn a_link_that_is_followed_leads_to_files_of_somebody_else() {
     // The folder of the state is one of somebody else's, and so is the file that is locked in it.
     std::os::unix::fs::symlink(elsewhere.path(), &state).unwrap();
     fs::write(&theirs, "theirs").unwrap();
-    drop(FolderLock::take(folder.path(), &state, "test").unwrap());
+    let seals = Seals::of_user(REVISIONS).unwrap();
+    drop(FolderLock::take(folder.path(), &state, "test", &seals).unwrap());
     assert_ne!(fs::read(&theirs).unwrap(), b"theirs");
     fs::write(&theirs, "theirs").unwrap();
     TaskFolder::open(folder.path(), "test").unwrap_err();
@@ -207,4 +208,146 @@ fn a_second_opening_is_refused() {
         matches!(error, FolderError::Lock(LockError::Held { .. })),
         "{error}"
     );
+}
+
+const HASH: &str = "0123456789abcdef";
+
+/// A revision of this user with its task.
+fn recorded(task: &TaskFolder) -> RevisionFolder {
+    let staging = task.staging().unwrap();
+    let run = task.revision(HASH, &staging).unwrap();
+    run.write(TASK, b"{}").unwrap();
+    run
+}
+
+/// Gives every record another key's seal, as a folder of another user has it.
+fn give_away(task: &TaskFolder, run: &RevisionFolder) {
+    fs::write(run.root().join(TASK), "{}").unwrap();
+    fs::write(task.root.join(".runs/latest"), "0123456789ab").unwrap();
+}
+
+#[tokio::test]
+async fn a_revision_of_somebody_else_is_gone_by_for_one_command_and_stays_theirs() {
+    let (folder, mut task) = open();
+    let run = recorded(&task);
+    task.check_origin(HASH, &Trust::default()).await.unwrap();
+    assert!(!RevisionFolder::latest(&task.root).unwrap().unwrap().is_foreign());
+    give_away(&task, &run);
+    let error = task
+        .check_origin(HASH, &Trust::default())
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with("these records were made elsewhere: ") && error.ends_with("repeat with --trust"),
+        "{error}"
+    );
+    let staging = task.staging().unwrap();
+    assert!(matches!(
+        task.revision(HASH, &staging),
+        Err(FolderError::Foreign { .. })
+    ));
+    assert!(RevisionFolder::latest(&task.root).unwrap().unwrap().is_foreign());
+    for trust in [
+        Trust {
+            given: true,
+            ask: None,
+        },
+        Trust {
+            given: false,
+            ask: Some(|_| true),
+        },
+    ] {
+        task.check_origin(HASH, &trust).await.unwrap();
+        let run = task.revision(HASH, &task.staging().unwrap()).unwrap();
+        run.write(TASK, b"[]").unwrap();
+        assert_eq!(run.read(TASK).unwrap().as_deref(), Some(&b"[]"[..]));
+        // The next command asks again.
+        drop(task);
+        task = TaskFolder::open(&folder.path().join("out"), "test").unwrap();
+        let refused = task
+            .check_origin(
+                HASH,
+                &Trust {
+                    given: false,
+                    ask: Some(|_| false),
+                },
+            )
+            .await;
+        assert!(matches!(refused, Err(FolderError::Foreign { .. })));
+    }
+    // Nothing of it is read when it begins anew.
+    task.set_aside(HASH).unwrap().unwrap();
+    let run = recorded(&task);
+    assert!(!run.is_foreign());
+}
+
+#[test]
+fn what_does_not_say_what_it_is_of_is_nobodys_and_what_a_kill_leaves_before_that_is_the_users() {
+    let (_folder, task) = open();
+    let run = task.revision(HASH, &task.staging().unwrap()).unwrap();
+    assert!(task.existing(HASH).unwrap().is_some(), "its inputs alone");
+    fs::create_dir(run.record()).unwrap();
+    assert!(matches!(task.existing(HASH), Err(FolderError::Foreign { .. })));
+}
+
+#[test]
+fn of_a_users_own_revision_every_record_must_be_as_it_was_recorded() {
+    let (_folder, task) = open();
+    let run = recorded(&task);
+    run.write(QUESTION, b"{}").unwrap();
+    let other = Seals::of_user("ffffffffffff").unwrap().seal("other.json", b"{}");
+    fs::write(run.root().join("other.json"), other).unwrap();
+    assert!(matches!(run.read("other.json"), Err(FolderError::Damaged { .. })));
+    fs::copy(run.root().join(TASK), run.root().join(QUESTION)).unwrap();
+    assert!(
+        matches!(task.existing(HASH), Err(FolderError::Foreign { .. })),
+        "one stands in for another"
+    );
+}
+
+#[test]
+fn no_link_in_a_revision_is_let_pass() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    for name in [
+        "record",
+        "record/calls",
+        "inputs/a.csv",
+        "task.json",
+        "calls/run/run.json",
+    ] {
+        let (_folder, task) = open();
+        let run = recorded(&task);
+        fs::create_dir_all(run.root().join("record/inner")).unwrap();
+        let place = run.root().join(name);
+        let _ = fs::remove_file(&place).or_else(|_| fs::remove_dir_all(&place));
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), &place).unwrap();
+        assert!(task.existing(HASH).is_err(), "{name}");
+        assert!(RevisionFolder::latest(&task.root).is_err(), "{name}");
+        task.set_aside(HASH).unwrap().unwrap();
+        assert!(task.existing(HASH).unwrap().is_none());
+    }
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_was_published_is_believed_of_this_users_record_alone() {
+    let (_folder, task) = open();
+    let mine = task.root.join("notes.txt");
+    fs::write(&mine, "mine").unwrap();
+    let planted = format!("{{\"notes.txt\": [\"{}\"]}}", sha256_hex(b"mine"));
+    fs::write(task.root.join(".runs/published.json"), planted).unwrap();
+    task.publish(&results(&[("solution.py", "1")])).unwrap();
+    assert_eq!(fs::read(&mine).unwrap(), b"mine");
+    let fifo = task.root.join("solution.py");
+    fs::remove_file(&fifo).unwrap();
+    rustix::fs::mkfifoat(
+        rustix::fs::CWD,
+        &fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+    )
+    .unwrap();
+    // A pipe would be waited for.
+    assert_eq!(task.publish(&results(&[("solution.py", "1")])).unwrap().len(), 1);
 }

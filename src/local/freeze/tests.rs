@@ -197,3 +197,31 @@ async fn a_refused_download_says_its_status_and_the_way_round() {
         "{error}"
     );
 }
+
+#[tokio::test]
+async fn a_copy_is_a_new_file_of_its_folder_and_nothing_else() {
+    let home = tempfile::tempdir().unwrap();
+    let notes = home.path().join("notes.txt");
+    fs::write(&notes, "mine").unwrap();
+    let into = home.path().join("work/incoming");
+    fs::create_dir_all(into.join(INPUTS)).unwrap();
+    std::os::unix::fs::symlink(&notes, into.join("inputs/linked")).unwrap();
+    for name in [
+        notes.to_str().unwrap(),
+        "../../../notes.txt",
+        "a/b",
+        "linked",
+        ".",
+        "..",
+        "",
+        "a\0b",
+    ] {
+        let wanted = Wanted {
+            file_name: name.to_owned(),
+            ..wanted(Source::Bytes(b"theirs".to_vec()))
+        };
+        freeze_sample(wanted, &into).await.unwrap_err();
+        assert_eq!(fs::read_to_string(&notes).unwrap(), "mine", "{name}");
+    }
+    assert_eq!(fs::read_dir(into.join(INPUTS)).unwrap().count(), 1);
+}

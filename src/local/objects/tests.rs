@@ -162,3 +162,17 @@ fn one_task_of_several_is_picked_by_name() {
     );
     assert_eq!(Objects::default().pick(None).unwrap_err(), PickError::NoTask);
 }
+
+#[test]
+fn of_a_manifest_name_labels_annotations_of_its_writer_and_spec_are_taken() {
+    let planted = "metadata: {name: sum, labels: {team: a}, uid: u, generation: 7, annotations: {note: mine, codegen-operator.dev/retry: now}}";
+    let status = "status: {stage: Succeeded, result: sum-1, conditions: [{type: Ready, status: 'True', reason: TestsPassed, message: m, lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n";
+    let text = TASK.replace("metadata: {name: sum}", planted) + status;
+    let task = collect(&text).unwrap().tasks.remove(0);
+    assert_eq!(task.status, None);
+    let metadata = serde_json::to_value(&task.metadata).unwrap();
+    let expected = serde_json::json!({
+        "name": "sum", "namespace": "default", "labels": {"team": "a"}, "annotations": {"note": "mine"},
+    });
+    assert_eq!(metadata, expected);
+}

@@ -1,6 +1,5 @@
 //! What a task that succeeded left in a folder, as far as running its program takes it.
 
-use std::fs;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
@@ -9,12 +8,14 @@ use super::error::LocalRunError;
 use crate::data::profile::SampleProfile;
 use crate::engine::results::SOLUTION;
 use crate::engine::run_data::{Columns, columns};
-use crate::ledger::{FolderStore, Store as _};
-use crate::local::folder::{RevisionFolder, TASK};
+use crate::ledger::{FolderStore, Key, Store as _, read_below};
+use crate::local::folder::{FolderError, RevisionFolder};
+use crate::local::trust::Trust;
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::lock::Lock;
 use crate::pipeline::progress::{BuiltImage, Document, Progress};
+use crate::pipeline::sandbox::NetworkAccess;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::task::Task;
 
@@ -40,21 +41,25 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Reads what the task that ran last in `folder` left. Nothing of it is changed.
-    pub async fn open(folder: &Path) -> Result<Self, LocalRunError> {
+    /// Reads what the task that ran last in `folder` left, where it is this user's or `trust` says so. Nothing of it is changed.
+    pub async fn open(folder: &Path, trust: &Trust) -> Result<Self, LocalRunError> {
         let no_task = || LocalRunError::NoTask {
             folder: folder.to_owned(),
         };
         let run = RevisionFolder::latest(folder)?.ok_or_else(no_task)?;
-        let task = run.read(TASK)?.ok_or_else(no_task)?;
-        let task: Task =
-            serde_json::from_slice(&task).map_err(|error| LocalRunError::damaged(folder, error))?;
+        if run.is_foreign() && !trust.allows(folder).await {
+            return Err(LocalRunError::Folder(FolderError::Foreign {
+                results: folder.to_owned(),
+                key_is_new: Key::find().is_ok_and(|key| key.is_none()),
+            }));
+        }
+        let task = run.task()?.ok_or_else(no_task)?;
         let stored = LocalRunError::stored(folder);
         let record = run.record();
         if !record.is_dir() {
             return Err(no_task());
         }
-        let store = FolderStore::open(&record).map_err(&stored)?;
+        let store = run.existing_store();
         let progress = store.load().await.map_err(&stored)?.ok_or_else(no_task)?;
         let progress: Progress =
             serde_json::from_slice(&progress).map_err(|error| LocalRunError::damaged(folder, error))?;
@@ -72,7 +77,10 @@ impl Finished {
             folder,
         };
         let program = reader.bytes(solution).await?;
-        let notices = edited(folder, &program).into_iter().collect();
+        let notices = edited(folder, &program)
+            .into_iter()
+            .chain(open_network(&task))
+            .collect();
         Ok(Self {
             task,
             program: String::from_utf8(program).map_err(|error| LocalRunError::damaged(folder, error))?,
@@ -135,10 +143,21 @@ impl Reader<'_> {
     }
 }
 
+/// The notice of a task that opens the network to its program.
+fn open_network(task: &Task) -> Option<String> {
+    let is_open = task.sandbox.network != NetworkAccess::Denied;
+    is_open.then(|| {
+        format!(
+            "the program of {} may reach the network, with what it is given: sandbox.network of its task is open",
+            task.name
+        )
+    })
+}
+
 /// A program that was changed by hand has passed no test.
 fn edited(folder: &Path, program: &[u8]) -> Option<String> {
     let path = folder.join(SOLUTION);
-    let there = fs::read(&path).ok()?;
+    let there = read_below(folder, Path::new(SOLUTION)).ok()??;
     (there != program).then(|| {
         format!(
             "{} was changed since its tests passed: the program that passed them is run",

@@ -93,6 +93,12 @@ pub async fn run(
     };
     let resolved = resolve(task, &given.values, &files, settings).map_err(LocalRunError::Faults)?;
     LocalSandbox::check_network(&resolved.sandbox.network).map_err(LocalRunError::Sandbox)?;
+    for (_, file) in resolved
+        .files()
+        .filter(|(input, _)| input.from == InputOrigin::Default)
+    {
+        finished.run.check_input(file)?;
+    }
     let secrets = sandbox_variables(&resolved.sandbox.secrets, &task.namespace, objects)?;
     let secret_env = secrets
         .iter()

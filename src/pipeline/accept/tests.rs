@@ -390,6 +390,8 @@ fn a_second_answer_is_a_value(#[case] value: &str, #[case] refusal: bool, #[case
         origin: Origin::Plan(1),
         case: serde_json::from_value(case).unwrap(),
         is_settled: false,
+        is_held: false,
+        is_apart: false,
     };
     let material = Material {
         blamed: vec![Blamed { run, phase: None }],
@@ -426,6 +428,8 @@ fn an_answer_that_reverses_a_refusal_needs_no_values(#[case] first: Value, #[cas
         origin: Origin::Plan(1),
         case,
         is_settled: false,
+        is_held: false,
+        is_apart: false,
     };
     let material = Material {
         blamed: vec![Blamed { run, phase: None }],

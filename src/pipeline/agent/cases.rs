@@ -6,9 +6,14 @@ use crate::pipeline::failed_check::CheckSource;
 use crate::pipeline::verdict::Verdict;
 
 /// Cases that are worked out again before the agent is told of their failure once more: nothing but cases fails, the agent was told
-/// of these before (`reported`), and nobody worked them out again yet (`rechecked`).
+/// of these before (`reported`), and nobody worked them out again yet (`rechecked`). One that is held back, where nothing else fails.
 #[must_use]
 pub fn doubtful(verdict: &Verdict, reported: &BTreeSet<String>, rechecked: &BTreeSet<String>) -> Vec<String> {
+    // Of what is held back it is told nothing, and a case may be wrong: at once.
+    if verdict.only_held_fails() {
+        let held = verdict.held.iter().map(|check| check.detail.id.clone());
+        return held.filter(|case| !rechecked.contains(case)).collect();
+    }
     // While anything else fails, the program is not yet what its agent takes for right.
     if !verdict.failed.iter().all(|check| check.source.is_case()) {
         return Vec::new();
@@ -67,5 +72,15 @@ mod tests {
         assert_eq!(reported.len(), 8);
         let doubtful = doubtful(&verdict, &reported.iter().cloned().collect(), &BTreeSet::new());
         assert_eq!(doubtful, reported);
+    }
+    #[test]
+    fn a_case_that_is_held_back_is_doubtful_at_once_where_nothing_else_fails() {
+        let full = failed(CheckSource::Case, "case 2 (ties)", "expected 8");
+        let mut held = verdict(vec![full.masked(2)]);
+        held.held = vec![full];
+        assert_eq!(doubtful(&held, &names(&[]), &names(&[])), ["case 2 (ties)"]);
+        assert_eq!(doubtful(&held, &names(&[]), &names(&["case 2 (ties)"])), [""; 0]);
+        held.failed.push(failed(CheckSource::Test, "t", "got 3"));
+        assert_eq!(doubtful(&held, &names(&[]), &names(&[])), [""; 0]);
     }
 }

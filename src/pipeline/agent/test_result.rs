@@ -96,6 +96,13 @@ fn counts(verdict: &Verdict) -> String {
             tests.passed, tests.total
         )
     }));
+    let held = verdict
+        .failed
+        .iter()
+        .find(|check| check.source == CheckSource::HeldCase);
+    lines.extend(held.map(|_| {
+        "one of them fails that you are not shown: do what the task says, for any input".to_owned()
+    }));
     let weak = verdict
         .failed
         .iter()
@@ -204,5 +211,26 @@ mod tests {
         assert!(result.contains("____\nexpected 8\n[...]xxx"), "{result}");
         assert!(!result.contains("test_solution.py"), "{result}");
         assert!(!result.contains("13") && !result.contains("secret"), "{result}");
+    }
+    #[test]
+    fn of_a_case_that_is_held_back_the_agent_learns_that_it_fails() {
+        let full = check(CheckSource::Case, "expected 8", "sales: z");
+        let mut verdict = verdict(vec![full.masked(2)]);
+        verdict.held = vec![full];
+        let result = test_result(&verdict, &BTreeSet::new(), TESTS);
+        assert!(
+            result.contains("one of them fails that you are not shown"),
+            "{result}"
+        );
+        assert!(
+            !result.contains("expected") && !result.contains("sales") && !result.contains("what failed"),
+            "{result}"
+        );
+        verdict.show_held(|id| id == "what failed");
+        let result = test_result(&verdict, &BTreeSet::new(), TESTS);
+        assert!(
+            result.contains("expected 8\nsales: z\n(This case was"),
+            "{result}"
+        );
     }
 }

@@ -1,14 +1,16 @@
 //! Cases that follow from others: inputs that are written otherwise, from which the same must come.
 
+use fastrand::Rng;
+
 use crate::api::case::{Case, Check, Expectation};
 use crate::pipeline::task::Task;
 
 use super::compare::Shape;
 use super::form::{CaseFile, Forms, TableForm};
-use super::{CaseSet, Invariant, check, form};
+use super::{CaseSet, Invariant, check, choice, form};
 
-/// Name of a further column, with a number where the table has it already.
-const FURTHER: &str = "remark";
+/// Letters of the name of a further column, and characters of its cells at most.
+const FURTHER: usize = 9;
 
 /// Cases that follow from `case` by what the plan says may change; one without CSV or TSV in its inputs has none.
 pub(super) fn derived(task: &Task, set: &CaseSet, case: &Case) -> Vec<(Invariant, Case)> {
@@ -21,6 +23,7 @@ pub(super) fn derived(task: &Task, set: &CaseSet, case: &Case) -> Vec<(Invariant
 fn changed(task: &Task, forms: &Forms, case: &Case, invariant: Invariant) -> Option<Case> {
     let mut next = case.clone();
     let mut is_changed = false;
+    let mut draw = choice::draw(case);
     for given in &mut next.inputs {
         let (name, _) = form::split(&given.name);
         let input = task.inputs.iter().find(|input| input.name == name);
@@ -28,7 +31,7 @@ fn changed(task: &Task, forms: &Forms, case: &Case, invariant: Invariant) -> Opt
             .and_then(|input| CaseFile::of(task, forms, input, given))
             .and_then(|file| file.table);
         if let Some(table) = table
-            && let Some(text) = in_another_form(&given.value, table, invariant)
+            && let Some(text) = in_another_form(&given.value, table, invariant, &mut draw)
         {
             given.value = text;
             is_changed = true;
@@ -63,7 +66,7 @@ fn loosen(task: &Task, expectation: &mut Expectation) {
 }
 
 /// A table written otherwise, every cell and line end as it was; `None` for what is no table of at least two columns.
-fn in_another_form(text: &str, form: TableForm, invariant: Invariant) -> Option<String> {
+fn in_another_form(text: &str, form: TableForm, invariant: Invariant, draw: &mut Rng) -> Option<String> {
     // The mark stays at the start: the header is the first record behind it.
     let (mark, body) = match text.strip_prefix('\u{feff}') {
         Some(body) => ("\u{feff}", body),
@@ -74,12 +77,26 @@ fn in_another_form(text: &str, form: TableForm, invariant: Invariant) -> Option<
     let ends: Vec<String> = records.iter().map(|record| record.end.clone()).collect();
     let first = usize::from(form.has_header);
     match invariant {
-        // Reversed and not shuffled: the same case each time, and surely another order.
-        Invariant::RowOrder => records.get_mut(first..)?.reverse(),
+        Invariant::RowOrder => {
+            let rows = records.split_off(first.min(records.len()));
+            records.extend(
+                another_order(rows.len(), draw)
+                    .into_iter()
+                    .filter_map(|place| rows.get(place).cloned()),
+            );
+        }
         // Without names a column is known by its place.
         Invariant::ColumnOrder | Invariant::ExtraColumn if !form.has_header => return None,
-        Invariant::ColumnOrder => records.iter_mut().for_each(|record| record.cells.reverse()),
-        Invariant::ExtraColumn => add_column(&mut records)?,
+        Invariant::ColumnOrder => {
+            let order = another_order(records.first()?.cells.len(), draw);
+            for record in &mut records {
+                record.cells = order
+                    .iter()
+                    .filter_map(|place| record.cells.get(*place).cloned())
+                    .collect();
+            }
+        }
+        Invariant::ExtraColumn => add_column(&mut records, draw)?,
     }
     // The last line may have no end, whichever it is.
     let lines = records
@@ -99,8 +116,18 @@ fn delimiter(text: &str, form: TableForm) -> Option<char> {
         .find(|delimiter| first.contains(*delimiter))
 }
 
-fn add_column(records: &mut [Record]) -> Option<()> {
-    let header = &records.first()?.cells;
+/// The places of so many things in an order that is not theirs, where there is one.
+fn another_order(count: usize, draw: &mut Rng) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    draw.shuffle(&mut order);
+    if order.is_sorted() {
+        order.rotate_left(usize::from(count > 1));
+    }
+    order
+}
+
+fn add_column(records: &mut [Record], draw: &mut Rng) -> Option<()> {
+    let header = records.first()?.cells.clone();
     // Quoted like the other names, so that the table looks written by the same hand.
     let is_quoted = header.iter().all(|cell| cell.starts_with('"'));
     let has = |name: &str| {
@@ -108,15 +135,23 @@ fn add_column(records: &mut [Record]) -> Option<()> {
             .iter()
             .any(|cell| unquoted(cell).trim().eq_ignore_ascii_case(name))
     };
-    let numbered = (2..).map(|number| format!("{FURTHER}_{number}"));
-    let name = std::iter::once(FURTHER.to_owned())
-        .chain(numbered)
-        .find(|name| !has(name))?;
-    let cells = std::iter::once(name).chain((0..).map(|index| format!("r{index}")));
-    for (record, cell) in records.iter_mut().zip(cells) {
-        record
-            .cells
-            .push(if is_quoted { format!("\"{cell}\"") } else { cell });
+    let mut name = String::new();
+    while name.is_empty() || has(&name) {
+        name = std::iter::repeat_with(|| draw.lowercase())
+            .take(FURTHER)
+            .collect();
+    }
+    let place = draw.usize(..=header.len());
+    for (number, record) in records.iter_mut().enumerate() {
+        let length = draw.usize(..=FURTHER);
+        let cell = match number {
+            0 => name.clone(),
+            _ => std::iter::repeat_with(|| draw.alphanumeric())
+                .take(length)
+                .collect(),
+        };
+        let cell = if is_quoted { format!("\"{cell}\"") } else { cell };
+        record.cells.insert(place.min(record.cells.len()), cell);
     }
     Some(())
 }

@@ -1,5 +1,7 @@
 //! Whether the runs of cases showed what was expected.
 
+use std::collections::BTreeSet;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
@@ -36,6 +38,10 @@ pub struct CasesJudged {
     pub failed: Vec<FailedCheck>,
     /// The cases that failed where they only report.
     pub reported: Vec<FailedCheck>,
+    /// Why a case failed that is held back: among those that failed it has neither inputs nor results.
+    pub held: Vec<FailedCheck>,
+    /// Numbers of the cases whose failure shows what they state.
+    pub seen: BTreeSet<usize>,
 }
 
 /// Judges the cases of one attempt; `phases` are the reports of their runs in order, `None` where the sandbox ended before.
@@ -61,11 +67,20 @@ pub fn judge<'a>(
         if faults.is_empty() || run.origin == Origin::Example {
             continue;
         }
-        let found = match task.cases {
-            CaseMode::Require => &mut judged.failed,
-            CaseMode::Report | CaseMode::Off => &mut judged.reported,
-        };
-        found.push(failed(run, &faults));
+        let failed = failed(run, &faults);
+        match task.cases {
+            CaseMode::Require if run.is_held => {
+                judged
+                    .failed
+                    .push(failed.masked(run.number().unwrap_or_default()));
+                judged.held.push(failed);
+            }
+            CaseMode::Require => {
+                judged.seen.extend(run.number());
+                judged.failed.push(failed);
+            }
+            CaseMode::Report | CaseMode::Off => judged.reported.push(failed),
+        }
     }
     // As one failure with a count: a model learns no more of examples.
     judged.failed.extend(judged.examples.and_then(examples_failed));

@@ -2,10 +2,12 @@
 //! compared outside of its reach with what is expected.
 //!
 //! The plan's reply brings cases, a user's `spec.examples` are cases too, and after a fix further ones follow from those: the
-//! same results from equal inputs in another notation, which a program that knows its cases by heart does not have.
+//! same results from equal inputs in another notation, which a program that knows its cases by heart does not have. One of the plan's is
+//! held back from whoever writes the program (`choice`), and is executed exactly as a run is.
 
 pub(crate) mod compare;
 mod check;
+mod choice;
 mod derive;
 mod form;
 mod judge;
@@ -21,6 +23,8 @@ pub use judge::{CasesJudged, judge};
 pub use names::{OutputNames, output_names};
 pub use phase::{CaseExecution, Origin, executions};
 pub use revise::{Blamed, Revised, revise};
+
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,6 +58,9 @@ pub struct CaseSet {
     /// The formats of the samples: taken from their profiles, never stored with the cases.
     #[serde(skip)]
     pub forms: Forms,
+    /// Numbers of the cases that the author of the program was shown: from the progress, never stored with the cases.
+    #[serde(skip)]
+    pub seen: BTreeSet<usize>,
 }
 
 /// A case of the plan, and what became of it.

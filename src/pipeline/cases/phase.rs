@@ -1,19 +1,20 @@
 //! Cases as runs of a program in its sandbox.
 
+use std::collections::BTreeSet;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
-use crate::api::case::Case;
+use crate::api::case::{Case, CaseMode};
 use crate::api::values::{Input, Output, ValueType};
-use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::mounts::arguments;
-use crate::pipeline::sandbox::{PHASE_INPUTS, Phase, PhaseFile, PhaseName, ProgramPhase};
-use crate::pipeline::task::Task;
+use crate::pipeline::sandbox::{InputMount, Phase, PhaseFile, PhaseName, ProgramPhase};
+use crate::pipeline::task::{FrozenFile, Task};
 
 use super::compare::Shape;
 use super::form::{CaseFile, Forms, split};
 use super::shown::shown;
-use super::{CaseSet, Invariant, MOST_OUTPUT_BYTES, derive, output_of};
+use super::{CaseSet, Invariant, MOST_OUTPUT_BYTES, choice, derive, output_of};
 
 /// Where a case comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,10 @@ pub struct CaseExecution {
     pub case: Case,
     /// Whether it was worked out twice already.
     pub is_settled: bool,
+    /// Whether the author of the program learns no more of it than that it failed.
+    pub is_held: bool,
+    /// Whether it is executed exactly as a run is, in a sandbox of its own: where it is not, a program may find out that it is a case.
+    pub is_apart: bool,
 }
 
 /// The cases of one attempt in the order in which they run: the user's, the plan's and, once a fix was made, those that follow
@@ -45,17 +50,22 @@ pub fn executions(task: &Task, set: &CaseSet, was_fixed: bool) -> Vec<CaseExecut
         origin: Origin::Example,
         case: case.clone(),
         is_settled: true,
+        is_held: false,
+        is_apart: false,
     });
+    let held = set.held(task);
     let planned = set.deciding().map(|(number, case)| CaseExecution {
         origin: Origin::Plan(number),
         case: case.clone(),
         // A corrected case is settled: a third answer would be no better than the second.
         is_settled: set.is_revised(number),
+        is_held: held == Some(number),
+        is_apart: false,
     });
     let derived = set
         .deciding()
-        // Only after a fix: from then on a program may have been written to the cases that it has met.
-        .filter(|_| was_fixed)
+        // Only after a fix: from then on a program may have been written to the cases that it has met, which it has not that one.
+        .filter(|(number, _)| was_fixed && held != Some(*number))
         .flat_map(|(number, case)| {
             let derived = derive::derived(task, set, case);
             derived
@@ -66,8 +76,30 @@ pub fn executions(task: &Task, set: &CaseSet, was_fixed: bool) -> Vec<CaseExecut
             origin: Origin::Derived(number, invariant),
             case,
             is_settled: set.is_revised(number),
+            is_held: false,
+            is_apart: false,
         });
-    examples.chain(planned).chain(derived).collect()
+    let mut runs: Vec<CaseExecution> = examples.chain(planned).chain(derived).collect();
+    if let Some(apart) = apart(task, &runs) {
+        runs[apart].is_apart = true;
+    }
+    runs
+}
+
+/// Which one is executed as a run is: one of those that decide, by a choice that neither the program nor its author can know.
+fn apart(task: &Task, runs: &[CaseExecution]) -> Option<usize> {
+    let of = |is_example: bool| {
+        let runs = runs.iter().enumerate();
+        let some = runs.filter(move |(_, run)| match run.origin {
+            Origin::Example => is_example,
+            Origin::Plan(_) => !is_example,
+            Origin::Derived(..) => false,
+        });
+        // The one that is held back, so that no program is right there by what it knows of the others.
+        some.min_by_key(|(_, run)| (!run.is_held, choice::rank(&run.case)))
+    };
+    let planned = of(false).filter(|_| task.cases == CaseMode::Require);
+    planned.or_else(|| of(true)).map(|(place, _)| place)
 }
 
 impl CaseExecution {
@@ -83,10 +115,77 @@ impl CaseExecution {
         }
     }
 
-    /// The execution of `solution` that shows whether it holds. Its files have the format of the samples.
+    /// Number of the case of the plan whose failure shows what it states; `None` of an example.
+    #[must_use]
+    pub const fn number(&self) -> Option<usize> {
+        match self.origin {
+            Origin::Example => None,
+            Origin::Plan(number) | Origin::Derived(number, _) => Some(number),
+        }
+    }
+
+    /// The execution of `solution` that shows whether it holds, beside others in one sandbox. Its files have the format of the samples.
     #[must_use]
     pub fn phase(&self, task: &Task, forms: &Forms, solution: &str) -> Phase {
-        let (args, files) = call(task, forms, &self.case);
+        let (args, inputs) = call(task, forms, &self.case);
+        let files = inputs.into_iter().flat_map(|input| {
+            let InputMount {
+                name,
+                file_name,
+                content,
+                ..
+            } = input;
+            content.into_iter().map(move |file| {
+                let is_file = file.path.is_empty();
+                PhaseFile {
+                    // As the mounts of a run: a file has two names.
+                    also: Vec::from_iter((is_file && name != file_name).then(|| name.clone())),
+                    path: if is_file {
+                        file_name.clone()
+                    } else {
+                        format!("{name}/{}", file.path)
+                    },
+                    ..file
+                }
+            })
+        });
+        self.program(task, solution, args, files.collect())
+    }
+
+    /// The same exactly as a run is made, in a sandbox of its own: its phase and what is mounted. `source` says where a frozen file lies.
+    #[must_use]
+    pub fn as_run(
+        &self,
+        task: &Task,
+        forms: &Forms,
+        solution: &str,
+        source: impl Fn(&FrozenFile) -> String,
+    ) -> (Phase, Vec<InputMount>) {
+        let (args, mut inputs) = call(task, forms, &self.case);
+        let frozen = self.frozen(task);
+        inputs.extend(
+            task.mounts(source)
+                .into_iter()
+                .filter(|mount| frozen.contains(&mount.name)),
+        );
+        // In a run they follow the options.
+        inputs.sort_by_key(|mount| task.inputs.iter().position(|input| input.name == mount.name));
+        (self.program(task, solution, args, Vec::new()), inputs)
+    }
+
+    /// The frozen inputs that it takes, for it gives nothing in their place: a run of it would have these and no others.
+    #[must_use]
+    pub fn frozen(&self, task: &Task) -> BTreeSet<String> {
+        let is_given = |name: &str| self.case.inputs.iter().any(|given| split(&given.name).0 == name);
+        let inputs = task.inputs.iter().filter(|input| {
+            matches!(input.type_, ValueType::File | ValueType::Dir)
+                && !is_given(&input.name)
+                && task.mount_name(&input.name).is_some()
+        });
+        inputs.map(|input| input.name.clone()).collect()
+    }
+
+    fn program(&self, task: &Task, solution: &str, args: Vec<String>, files: Vec<PhaseFile>) -> Phase {
         Phase::Program(ProgramPhase {
             name: PhaseName::Case,
             solution: solution.to_owned(),
@@ -96,7 +195,6 @@ impl CaseExecution {
             max_output_bytes: MOST_OUTPUT_BYTES,
             disk_bytes: None,
             in_message: false,
-            hash_seed: Some(self.hash_seed()),
         })
     }
 
@@ -122,19 +220,6 @@ impl CaseExecution {
         }
         outputs
     }
-
-    /// The seed of its sets, another one for each case and the same at each repetition: a program that depends on their order fails
-    /// some case.
-    fn hash_seed(&self) -> u32 {
-        let inputs = self.case.inputs.iter();
-        let parts: Vec<&str> = inputs
-            .flat_map(|input| [input.name.as_str(), input.value.as_str()])
-            .chain([self.case.about.as_str()])
-            .collect();
-        let digest = sha256_hex_of_parts(&parts);
-        // Eight digits of a digest are a number.
-        u32::from_str_radix(&digest[..8], 16).unwrap_or_default()
-    }
 }
 
 /// Whether an output is a value, or a file whose format is one of text.
@@ -149,32 +234,48 @@ fn references(case: &Case) -> impl Iterator<Item = &str> {
         .filter_map(|expectation| expectation.value.strip_prefix('$'))
 }
 
-/// Command line and input files of a case.
-fn call(task: &Task, forms: &Forms, case: &Case) -> (Vec<String>, Vec<PhaseFile>) {
+/// Command line and input files of a case: both as a run that is given these inputs has them.
+fn call(task: &Task, forms: &Forms, case: &Case) -> (Vec<String>, Vec<InputMount>) {
     let mut args = Vec::new();
-    let mut files = Vec::new();
+    let mut inputs = Vec::new();
     for input in &task.inputs {
         let given: Vec<_> = case
             .inputs
             .iter()
             .filter(|given| split(&given.name).0 == input.name)
             .collect();
-        let laid_out = given
+        let files = given
             .iter()
             .filter_map(|given| Some((CaseFile::of(task, forms, input, given)?, &given.value)));
-        let laid_out: Vec<_> = laid_out.map(|(at, text)| file(at, text)).collect();
-        let value = match (input.type_, given.first()) {
-            (ValueType::File, Some(_)) => laid_out
-                .first()
-                .map(|file| format!("{PHASE_INPUTS}/{}", file.path)),
-            (ValueType::Dir, Some(_)) => Some(format!("{PHASE_INPUTS}/{}", input.name)),
-            (_, Some(given)) => Some(given.value.clone()),
-            (_, None) => default(task, input),
+        let mount = mount(input, files.map(|(at, text)| file(at, text)).collect());
+        let value = match (&mount, given.first()) {
+            (Some(mount), _) => Some(format!("/var/inputs/{}", mount.file_name)),
+            (None, Some(given)) => Some(given.value.clone()),
+            (None, None) => default(task, input),
         };
-        files.extend(laid_out);
+        inputs.extend(mount);
         args.extend(value.into_iter().flat_map(|value| arguments(&input.name, &value)));
     }
-    (args, files)
+    (args, inputs)
+}
+
+/// What a case gives for an input of files, as it is mounted; `None` where it gives none.
+fn mount(input: &Input, mut content: Vec<PhaseFile>) -> Option<InputMount> {
+    let first = content.first()?;
+    let file_name = match input.type_ {
+        ValueType::File => first.path.clone(),
+        _ => input.name.clone(),
+    };
+    for file in &mut content {
+        // Below the name of a folder lies the file, at that of a file the file itself.
+        file.path = split(&file.path).1.unwrap_or_default().to_owned();
+    }
+    Some(InputMount {
+        name: input.name.clone(),
+        file_name,
+        source: String::new(),
+        content,
+    })
 }
 
 fn default(task: &Task, input: &Input) -> Option<String> {
@@ -193,5 +294,6 @@ fn file(at: CaseFile, text: &str) -> PhaseFile {
         path: at.path,
         // Base64, since a job is JSON and a file may be UTF-16.
         content: BASE64_STANDARD.encode(bytes),
+        also: Vec::new(),
     }
 }

@@ -89,6 +89,8 @@ fn runs<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<CaseExecution> {
             origin: Origin::Example,
             case: case.clone(),
             is_settled: true,
+            is_held: false,
+            is_apart: false,
         })
         .collect()
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::question::{SourcedTool, ToolOrigin, UnresolvedTool, parameters_or_none};
 use crate::api::code_mode::{HttpMethod, HttpTool, McpTool, ToolHeader, ToolSource, UnknownOutcome};
-use crate::code_mode::loosen::loosened;
+use crate::code_mode::finite::finite;
 use crate::code_mode::names::{check_tool_name, parameter_name};
 use crate::code_mode::signature::{Effect, Tool};
 
@@ -92,14 +92,14 @@ pub fn http_tool(source: &ToolSource, http: &HttpTool) -> SourcedTool {
     let method = http.method.unwrap_or_default();
     let description = source.description.clone();
     SourcedTool {
-        tool: Tool {
+        tool: with_finite_schemas(Tool {
             name: source.name.clone(),
             description: description.unwrap_or_else(|| format!("{} {}", method.as_str(), http.url)),
             parameters: parameters_or_none(http.parameters.as_ref()),
             result: http.result.clone().map(Value::Object),
             effect: effect_of(method),
             is_loosened: false,
-        },
+        }),
         origin: ToolOrigin::Http {
             method,
             url: http.url.clone(),
@@ -120,24 +120,35 @@ pub fn mcp_tools(
     let is_only = listed.len() == 1;
     let tool = |listed: ListedTool| {
         let name = name_of(source, mcp, &listed.name)?;
-        // Whoever runs the agent cannot change what a server writes.
-        let parameters = loosened(&listed.parameters);
-        let result = listed.result.as_ref().and_then(loosened);
         let own = source.description.clone().filter(|_| is_only);
         Ok(SourcedTool {
-            tool: Tool {
+            tool: with_finite_schemas(Tool {
                 name,
                 description: own.unwrap_or(listed.description),
-                is_loosened: parameters.is_some() || result.is_some(),
-                parameters: parameters.unwrap_or(listed.parameters),
-                result: result.or(listed.result),
+                parameters: listed.parameters,
+                result: listed.result,
                 effect: listed.effect,
-            },
+                is_loosened: false,
+            }),
             origin: address.origin(listed.name),
             retries_unknown: retries_unknown(source),
         })
     };
     listed.into_iter().map(tool).collect()
+}
+
+/// The tool with schemas that have no references. One that is too large stays as it is, and the tool is refused with the others.
+fn with_finite_schemas(mut tool: Tool) -> Tool {
+    for schema in [Some(&mut tool.parameters), tool.result.as_mut()]
+        .into_iter()
+        .flatten()
+    {
+        if let Ok(plain) = finite(schema) {
+            *schema = plain.schema;
+            tool.is_loosened |= plain.is_loosened;
+        }
+    }
+    tool
 }
 
 /// Refuses a server without tools, and one that has not all that are asked for.

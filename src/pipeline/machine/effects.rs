@@ -80,6 +80,7 @@ impl Progress {
     ) {
         self.plan = Some(plan);
         (self.documents.cases, self.cases) = cases.unzip();
+        self.seen_cases.clear();
         if let Some(agent) = &mut self.agent {
             // Those of the plan before.
             agent.rechecked_cases.clear();
@@ -181,6 +182,7 @@ impl Progress {
             return self.wait_for_smaller_outputs(&verdict, message, now);
         }
         self.record_attempt(&verdict, started_at, now);
+        self.seen_cases.extend(&verdict.seen);
         if self.agent.is_some() {
             return self.take_agent_verdict(&verdict, now);
         }
@@ -197,6 +199,15 @@ impl Progress {
         if task.backend == Backend::Agent {
             self.forget_program();
             return self.begin_agent();
+        }
+        // Before any diagnosis, which could only guess, and whatever the limit: the case may be at fault.
+        if verdict.only_held_fails() {
+            self.memory.only_acceptance_fails = false;
+            self.fix_applied = false;
+            self.fix_tries = 0;
+            self.pending_fixes.clear();
+            self.blamed_cases = verdict.held.iter().map(|check| check.detail.id.clone()).collect();
+            return self.enter(Stage::RecheckingCases);
         }
         let failing = verdict.failing();
         let stuck = self.remember_failing(&failing);

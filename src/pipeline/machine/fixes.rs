@@ -10,6 +10,7 @@ use crate::pipeline::diagnosis::Diagnosis;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::python::rule::Rule;
 use crate::pipeline::stage::{Stage, Stop, StopReason};
+use crate::pipeline::task::Task;
 
 use super::effects::{MAX_FIX_TRIES, MAX_REJECTIONS, SHOWN_BYTES};
 use super::{CasesRevised, Diagnosed};
@@ -41,11 +42,12 @@ impl Progress {
     }
 
     /// A failure of a wrong case alone is settled; a failure of a right one is a fault of the program.
-    pub(super) fn take_revision(&mut self, revised: CasesRevised, now: Timestamp) {
+    pub(super) fn take_revision(&mut self, task: &Task, revised: CasesRevised, now: Timestamp) {
         self.documents.cases = Some(revised.cases.0);
         self.cases = Some(revised.cases.1);
         self.documents.diagnosis = Some(revised.document);
         self.present_diagnosis(shown(&revised.diagnosis));
+        self.seen_cases = revised.seen;
         if let Some(plan) = &mut self.plan {
             plan.cases = revised.lines;
         }
@@ -53,6 +55,14 @@ impl Progress {
             return self.take_agent_revision(revised.are_all_confirmed);
         }
         self.blamed_cases.clear();
+        if revised.was_held && revised.program_is_at_fault {
+            // What was held back is shown, and diagnosed as any other.
+            self.enter(Stage::Diagnosing);
+            if self.attempts_of_try() >= task.limits.max_iterations {
+                self.end(self.exhausted(task), Stage::Diagnosing, now);
+            }
+            return;
+        }
         // The case was at fault, and it is no longer asked; with nothing else failing the next run decides.
         if !revised.program_is_at_fault {
             self.fix_applied = true;

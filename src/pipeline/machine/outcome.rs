@@ -1,5 +1,7 @@
 //! What outcomes carry.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use crate::api::status::{CaseEvidence, SampleStatus};
@@ -147,6 +149,10 @@ pub struct CasesRevised {
     pub program_is_at_fault: bool,
     /// Whether all of them were, so that the cases are as they were.
     pub are_all_confirmed: bool,
+    /// Whether the case was held back until now.
+    pub was_held: bool,
+    /// Numbers of the cases that the author of the program has seen, of those that still decide.
+    pub seen: BTreeSet<usize>,
 }
 
 /// Something must change before the task can go on.

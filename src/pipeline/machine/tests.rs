@@ -159,6 +159,8 @@ fn revised(program_is_at_fault: bool) -> Outcome {
         diagnosis: Diagnosis::default(),
         program_is_at_fault,
         are_all_confirmed: program_is_at_fault,
+        was_held: false,
+        seen: BTreeSet::new(),
     })
 }
 

@@ -2,18 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use ruff_python_ast::PythonVersion;
 use ruff_python_ast::token::TokenKind;
-use ruff_python_parser::{Mode, ParseOptions};
 use ruff_text_size::Ranged;
 
 use super::Module;
+use crate::code_mode::python::parse;
 
 /// Every name that code uses, defines or imports; words of texts and comments are none.
 #[must_use]
 pub fn identifiers(module: &Module) -> BTreeSet<&str> {
-    let options = ParseOptions::from(Mode::Module).with_target_version(PythonVersion::latest());
-    let Ok(parsed) = ruff_python_parser::parse(module.source(), options) else {
+    let Ok(parsed) = parse(module.source()) else {
         return BTreeSet::new();
     };
     parsed

@@ -1,6 +1,6 @@
 //! Python source, read by its syntax tree: what a program imports, promises, hides and how parts of it are exchanged.
 //!
-//! Nothing here runs Python. The parser is used in this file and in `nesting` alone.
+//! Nothing here runs Python. The parser is used in `code_mode::python` alone.
 
 pub mod contract;
 mod fold;
@@ -9,7 +9,6 @@ pub mod identifiers;
 pub mod imports;
 pub mod merge;
 pub mod mutants;
-mod nesting;
 pub mod outline;
 pub mod packages;
 pub mod reach;
@@ -25,10 +24,11 @@ mod vacuous;
 
 use std::fmt;
 
-use ruff_python_ast::{ModModule, PythonVersion, Stmt};
-use ruff_python_parser::{Mode, ParseOptions};
+use ruff_python_ast::{ModModule, Stmt};
 use ruff_source_file::LineIndex;
 use ruff_text_size::{Ranged, TextSize};
+
+use crate::code_mode::python::{Unparsed, parse};
 
 /// Largest source that is read, bytes.
 pub const MAX_SOURCE_BYTES: usize = 1024 * 1024;
@@ -75,21 +75,15 @@ impl Module {
                 message,
             }
         };
-        if let Some(offset) = nesting::first_too_deep(source) {
-            return Err(fault(
-                TextSize::try_from(offset).unwrap_or_default(),
-                "the expression is nested too deeply; split it into steps".to_owned(),
-            ));
-        }
-        let options = ParseOptions::from(Mode::Module).with_target_version(PythonVersion::latest());
-        let parsed = ruff_python_parser::parse(source, options)
-            .map_err(|error| fault(error.location.start(), error.error.to_string()))?;
-        let Some(module) = parsed.try_into_module() else {
-            return Err(fault(TextSize::default(), "the text is no module".to_owned()));
-        };
+        let parsed = parse(source).map_err(|why| match why {
+            Unparsed::TooDeep(offset) => {
+                fault(TextSize::try_from(offset).unwrap_or_default(), why.to_string())
+            }
+            Unparsed::Syntax(ref error) => fault(error.location.start(), why.to_string()),
+        })?;
         Ok(Self {
             source: source.to_owned(),
-            tree: module.into_syntax(),
+            tree: parsed.into_syntax(),
             lines,
         })
     }

@@ -221,6 +221,7 @@ impl ResolvedRun {
                 name: input.name.clone(),
                 file_name: mount_name(file),
                 source: source(input, file),
+                content: Vec::new(),
             })
             .collect()
     }
@@ -246,7 +247,6 @@ impl ResolvedRun {
                 disk_bytes: self.claim.is_some().then_some(MAX_DISK_BYTES),
                 // The termination message is in the Pod's status, for everybody who may see Pods.
                 in_message: secret_env.is_empty(),
-                hash_seed: None,
             })],
             inputs: self.mounts(source),
             env,

@@ -22,7 +22,6 @@ _RESULTS = "/tmp/program-results.json"
 _REQUESTS = "/tmp/program-requests.json"
 _OUTPUTS = "/var/outputs"
 _INPUTS = "/var/inputs"
-_PHASE_INPUTS = "/sandbox/inputs"
 _FLAGS = frozenset("bBEIOPqsSuvx")
 
 
@@ -91,7 +90,7 @@ class Program:
             if not option or "/" in name:
                 raise ValueError(f"{name!r} is not the name of an option, with or without an ending")
             laid_out.append((name, content.encode() if isinstance(content, str) else bytes(content)))
-            arguments += _option(option, f"{_PHASE_INPUTS}/given/{name}")
+            arguments += _option(option, f"{_INPUTS}/given/{name}")
         given = [{"path": f"given/{name}", "content": b64encode(content).decode()} for name, content in laid_out]
         return self.run(arguments, given, {}, timeout)
 
@@ -125,7 +124,7 @@ def _sent(argument: str, number: int, files: list[dict[str, str]]) -> str:
     """An argument as the program gets it: a path of the test's own becomes that of a copy."""
     option, equals, path = argument.partition("=") if argument.startswith("-") else ("", "", argument)
     whole = os.path.abspath(path) if path else ""
-    is_given = not path or whole.startswith((_INPUTS + "/", _OUTPUTS + "/", _PHASE_INPUTS + "/")) or whole in (_INPUTS, _OUTPUTS)
+    is_given = not path or whole.startswith((_INPUTS + "/", _OUTPUTS + "/")) or whole in (_INPUTS, _OUTPUTS)
     if is_given or not os.path.exists(whole):
         return argument
     name = os.path.basename(whole)
@@ -140,7 +139,7 @@ def _sent(argument: str, number: int, files: list[dict[str, str]]) -> str:
             files.append({"path": f"{target}/{entry.name}", "content": _content(entry.path)})
     else:
         raise ValueError(f"{whole} is neither a file nor a folder")
-    return f"{option}{equals}{_PHASE_INPUTS}/{target}"
+    return f"{option}{equals}{_INPUTS}/{target}"
 
 
 def _content(path: str) -> str:

@@ -6,12 +6,9 @@ import os
 import stat
 from binascii import a2b_base64, b2a_base64
 
-from watch import OUTPUTS, SCRATCH, empty_message
+from watch import INPUTS, OUTPUTS, SCRATCH, empty_message
 
 WORK = "/sandbox"
-
-INPUTS = f"{WORK}/inputs"
-"""Input files of a single phase."""
 
 _TERMINALS = ("/dev/pts", "/dev/pts/ptmx")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
@@ -85,9 +82,10 @@ def lay_out_inputs(files: list[dict[str, str]]) -> None:
         folder = os.path.join(INPUTS, *folders)
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, name)
-        with open(path, "xb") as opened:
-            opened.write(a2b_base64(file["content"]))
-        os.chmod(path, 0o444)
+        for place in (path, *(os.path.join(folder, other) for other in file.get("also", ()))):
+            with open(place, "xb") as opened:
+                opened.write(a2b_base64(file["content"]))
+            os.chmod(place, 0o444)
 
 
 def changed_sources(sources: dict[str, str]) -> list[str]:
@@ -102,10 +100,14 @@ def changed_sources(sources: dict[str, str]) -> list[str]:
 
 
 def empty(folder: str) -> bool:
-    """Remove all that is in a folder, however deep: folders are moved up to the top one by one, never walked into."""
+    """Remove all that is in a folder, however deep: folders are moved up to the top one by one, never walked into.
+
+    What is mounted there stays: no program can mount anything.
+    """
     moved = seen = 0
     try:
-        while names := os.listdir(folder):
+        device = os.stat(folder).st_dev
+        while names := [name for name in os.listdir(folder) if os.lstat(os.path.join(folder, name)).st_dev == device]:
             for name in names:
                 seen += 1
                 if seen > _MOST_ENTRIES:

@@ -8,8 +8,10 @@ from binascii import hexlify
 from collections.abc import Callable
 
 from files import OUTPUTS, WORK, changed_sources, clean, empty, fresh_folders, lay_out_inputs, make_readable, not_writable, read_outputs
+from hash_seed import hash_seed
 from processes import Ended, Limits, run
 from session_report import assemble
+from watch import INPUTS
 
 HARNESS = os.path.dirname(os.path.abspath(__file__))
 _MOST_MESSAGE_BYTES = 32 * 1024 * 1024
@@ -74,7 +76,8 @@ def run_program(
         report, _ = _not_started(phase, why=f"the sandbox could not lay out the inputs of this run: {error}\n")
         return report, True
     argv = [python, "solution.py", *phase["args"]]
-    ended = run(argv, WORK, environment(python, env, phase.get("hashSeed", 0)), limits, disk_bytes=on_disk)
+    seed = hash_seed(phase["args"], lambda value: value.startswith(f"{INPUTS}/"))
+    ended = run(argv, WORK, environment(python, env, seed), limits, disk_bytes=on_disk)
     if on_disk is not None:
         # It outlives the sandbox: what nobody takes shall not lie there, and others shall be able to read the rest.
         if ended.end != {"exited": 0}:
@@ -84,10 +87,10 @@ def run_program(
     return report_of(phase, ended, outputs=outputs), may_go_on(ended)
 
 
-def environment(python: str, env: dict[str, str], hash_seed: int = 0) -> dict[str, str]:
-    """The variables of a program: they say nothing of tests."""
+def environment(python: str, env: dict[str, str], seed: str = "0") -> dict[str, str]:
+    """The variables of a program: they say nothing of tests. What is no run of it has the seed 0."""
     path = f"{os.path.dirname(python)}:/usr/local/bin:/usr/bin:/bin"
-    variables = {"PATH": path, **_DEFAULTS, "PYTHONHASHSEED": str(hash_seed), **env}
+    variables = {"PATH": path, **_DEFAULTS, "PYTHONHASHSEED": seed, **env}
     return {name: value for name, value in variables.items() if name not in _RUNNER}
 
 

@@ -9,8 +9,9 @@ import sys
 from time import monotonic
 
 OUTPUTS = "/var/outputs"
-SCRATCH = ("/tmp", "/sandbox", OUTPUTS, "/dev/shm")
-"""Writable folders; in memory, so they count as memory of the tree."""
+INPUTS = "/var/inputs"
+SCRATCH = ("/tmp", "/sandbox", OUTPUTS, "/dev/shm", *([INPUTS] if os.access(INPUTS, os.W_OK) else []))
+"""Writable folders; in memory, so they count as memory of the tree. The inputs are one of them where phases have their own."""
 
 MESSAGE = "/dev/termination-log"
 """A container's last words, in a Pod: the only file on the node's disk that a program can write, and counted by no limit of the Pod."""

@@ -9,12 +9,12 @@ pub mod isolation;
 pub mod names;
 mod pod;
 mod policies;
+mod reach;
 mod room;
 pub mod settings;
 
 use std::collections::BTreeMap;
 
-use ipnet::IpNet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,7 @@ pub use self::pod::reader::{
     ClaimOutputs, ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader,
 };
 pub use self::pod::{CREDENTIALS_FILE, JOB_FILE, JOB_KEY, JOB_SHA256, NONCE, decrypt_job, folder_sha256};
+pub use self::reach::api_servers;
 use self::settings::Settings;
 use super::image::ImageSpec;
 use super::{Built, Progressing, Publication, Published, Sandbox, SandboxError};
@@ -135,11 +136,6 @@ pub struct MountedFile {
     pub secret: String,
     /// Its key.
     pub key: String,
-}
-
-/// Addresses of the API server, as far as they can be learnt.
-pub async fn api_servers(client: &Client) -> Vec<IpNet> {
-    pod::api_servers(client).await
 }
 
 impl KubernetesSandbox<'_> {

@@ -9,6 +9,8 @@ import re
 import sys
 from collections.abc import Callable
 
+from hash_seed import hash_seed
+
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _VALUES = {
     "Int": ("INT", re.compile(r"[+-]?[0-9]+"), "a whole number like 2"),
@@ -25,11 +27,12 @@ def main(arguments: list[str], inputs: str = "/var/inputs", outputs: str = "/var
     parser = _parser(program, inputs, outputs)
     given = vars(parser.parse_args(arguments))
     faults: list[str] = []
-    options = []
+    options, files = [], []
     for option in program["inputs"]:
         value = given[f"input {option['name']}"]
         if option["type"] in ("File", "Dir"):
             value = _content(option, value, inputs, faults)
+            files.append(value)
         elif value is None:
             value = option.get("default")
             if value is None:
@@ -43,7 +46,8 @@ def main(arguments: list[str], inputs: str = "/var/inputs", outputs: str = "/var
     faults += _unusable(folder)
     if faults:
         parser.error("; ".join(faults))
-    _call(options, folder, outputs)
+    seed = hash_seed(options, files.__contains__)
+    _call(options, folder, outputs, seed)
 
 
 def _option(name: str, value: str) -> list[str]:
@@ -130,13 +134,19 @@ def _unusable(folder: str) -> list[str]:
     return []
 
 
-def _call(options: list[str], folder: str, outputs: str) -> None:
+def _call(options: list[str], folder: str, outputs: str, seed: str) -> None:
     path = os.path.join(_HERE, "solution.py")
     sys.stdout.flush()
+    # What the task or the user says goes before it.
+    is_seeded = "PYTHONHASHSEED" in os.environ
+    os.environ.setdefault("PYTHONHASHSEED", seed)
     if folder == outputs:
         os.execv(sys.executable, [sys.executable, path, *options])
     if any(character in folder for character in "\"'\\{}\n"):
         sys.exit(f"error: choose an output folder without quotes, braces and backslashes: {folder}")
+    if not is_seeded:
+        # An interpreter takes it when it starts.
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     with open(path, encoding="utf-8") as file:
         # Every output path stands in the source.
         source = file.read().replace(outputs, folder)

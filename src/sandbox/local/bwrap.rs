@@ -12,16 +12,26 @@ use crate::sandbox::harness;
 const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"];
 /// Files and folders of `/etc` that libraries read; none of them says anything about users or this machine.
 // No `/etc/passwd`, `/etc/hosts` or `/etc/hostname` of this machine: they name users and networks.
-const SETTINGS: [&str; 6] = [
+// Beside certificates lie private keys, which whoever is in the group `ssl-cert` may read: certificates and settings alone.
+const SETTINGS: [&str; 13] = [
     "/etc/ld.so.cache",
     "/etc/alternatives",
-    "/etc/ssl",
+    "/etc/ssl/certs",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/openssl.cnf",
     "/etc/ca-certificates",
-    "/etc/pki",
+    "/etc/pki/ca-trust",
+    "/etc/pki/ca-trust-source",
+    "/etc/pki/tls/certs",
+    "/etc/pki/tls/cert.pem",
+    "/etc/pki/tls/openssl.cnf",
     "/etc/fonts",
 ];
 /// What a resolver reads, given only with the network: the sandbox's own, since the machine's name servers are out of its reach.
 pub(super) const RESOLVER: [&str; 2] = ["resolv.conf", "nsswitch.conf"];
+/// What names are looked up by on this machine, for an installation alone: its indexes may have private names.
+const NAMES: [&str; 3] = ["/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/hosts"];
 /// Package stores outside `/usr`.
 const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
 
@@ -123,6 +133,8 @@ pub(super) struct Layout<'a> {
     pub identity: &'a Path,
     /// Inputs and the counters of a control group.
     pub mounts: &'a [Mount],
+    /// Whether the harness writes inputs, beside those that are mounted.
+    pub own_inputs: bool,
     /// The folder that outputs go to, where they do not go to memory.
     pub outputs: Option<&'a Path>,
     /// Whether it is started in a network namespace that leads to the internet.
@@ -197,6 +209,9 @@ fn files_of_the_job(layout: &Layout, line: &mut Line) {
     for folder in ["/var", "/var/inputs", "/run", "/run/limits"] {
         line.add(["--dir", folder]);
     }
+    if layout.own_inputs {
+        line.add(["--perms", "1777", "--tmpfs", "/var/inputs"]);
+    }
     for mount in layout.mounts {
         line.bind(&mount.source, &mount.target);
     }
@@ -214,17 +229,7 @@ fn files_of_the_job(layout: &Layout, line: &mut Line) {
 
 /// The read-only system: programs, libraries, a minimal `/etc`, devices and processes.
 fn system(layout: &Layout, line: &mut Line) {
-    line.bind(Path::new("/usr"), Path::new("/usr"));
-    for folder in layout.system {
-        match &folder.link {
-            Some(target) => line.add([
-                OsString::from("--symlink"),
-                target.into(),
-                folder.path.clone().into(),
-            ]),
-            None => line.bind(&folder.path, &folder.path),
-        }
-    }
+    programs(layout.system, line);
     // Made first for the same reason as `/var` is: another user than root reads what names resolve to.
     line.add(["--dir", "/etc"]);
     for path in SETTINGS.iter().chain(&STORES) {
@@ -241,18 +246,105 @@ fn system(layout: &Layout, line: &mut Line) {
     for path in layout.machine {
         line.bind(&layout.identity.join(NOTHING), Path::new(path));
     }
-    if !["/usr"]
+    interpreter(layout.interpreter, line);
+}
+
+fn programs(system: &[SystemFolder], line: &mut Line) {
+    line.bind(Path::new("/usr"), Path::new("/usr"));
+    for folder in system {
+        match &folder.link {
+            Some(target) => line.add([
+                OsString::from("--symlink"),
+                target.into(),
+                folder.path.clone().into(),
+            ]),
+            None => line.bind(&folder.path, &folder.path),
+        }
+    }
+}
+
+/// The folder of the interpreter, where the system has it elsewhere.
+fn interpreter(folder: &Path, line: &mut Line) {
+    if ["/usr"]
         .iter()
         .chain(&STORES)
-        .any(|folder| layout.interpreter.starts_with(folder))
+        .any(|system| folder.starts_with(system))
     {
-        // Made first for the same reason as `/var` is: a home is closed to other users.
-        let above: Vec<&Path> = layout.interpreter.ancestors().skip(1).collect();
-        for folder in above.into_iter().rev().skip(1) {
-            line.add([OsString::from("--dir"), folder.into()]);
-        }
-        line.bind(layout.interpreter, layout.interpreter);
+        return;
     }
+    // Made first for the same reason as `/var` is: a home is closed to other users.
+    let above: Vec<&Path> = folder.ancestors().skip(1).collect();
+    for folder in above.into_iter().rev().skip(1) {
+        line.add([OsString::from("--dir"), folder.into()]);
+    }
+    line.bind(folder, folder);
+}
+
+/// What an installation sees: the system and the interpreter read-only, the network, and one folder to write to.
+#[derive(Clone, Debug)]
+pub(super) struct Workshop<'a> {
+    /// Who starts it.
+    pub starter: Starter,
+    /// Top folders of the system.
+    pub system: &'a [SystemFolder],
+    /// The interpreter that the environment is for.
+    pub executable: &'a Path,
+    /// Its folder.
+    pub interpreter: &'a Path,
+    /// The program that installs.
+    pub uv: &'a Path,
+    /// The folder with the new environment ([`ENVIRONMENT`]), archives, and files of the installation.
+    // One mount, so that files of archives become files of the environment without being copied.
+    pub folder: &'a Path,
+    /// Files of this user that its settings name.
+    pub files: &'a [String],
+}
+
+/// The program that installs, as an installation sees it.
+pub(super) const UV: &str = "/uv";
+/// Its folder.
+pub(super) const WORKSHOP: &str = "/workshop";
+/// The environment in its folder.
+pub(super) const ENVIRONMENT: &str = "env";
+
+/// Arguments of bubblewrap for an installation, the command last.
+pub(super) fn installation(workshop: &Workshop, command: &[&str]) -> Vec<OsString> {
+    let mut line = Line::default();
+    line.add([
+        "--unshare-ipc",
+        "--unshare-pid",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+    ]);
+    match workshop.starter {
+        Starter::User => line.add(["--unshare-user"]),
+        Starter::Root { .. } => line.add(["--cap-drop", "ALL"]),
+    }
+    line.add(["--die-with-parent", "--new-session"]);
+    programs(workshop.system, &mut line);
+    for path in SETTINGS.iter().chain(&NAMES).chain(&STORES) {
+        line.add(["--ro-bind-try", path, path]);
+    }
+    line.add(["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]);
+    interpreter(workshop.interpreter, &mut line);
+    for file in workshop.files {
+        line.add(["--ro-bind-try", file, file]);
+    }
+    line.bind(workshop.uv, Path::new(UV));
+    line.add([OsString::from("--bind"), workshop.folder.into(), WORKSHOP.into()]);
+    // Under the name that it has in every sandbox: scripts have it in their first line.
+    line.add([
+        "--symlink",
+        &format!("{}/{ENVIRONMENT}", &WORKSHOP[1..]),
+        venv::FOLDER,
+    ]);
+    line.add(["--remount-ro", "/", "--chdir", "/", "--"]);
+    line.add([workshop.executable]);
+    line.add(["-I", "-S", "-B"]);
+    for word in command {
+        line.add([*word]);
+    }
+    line.0
 }
 
 #[derive(Default)]
@@ -299,6 +391,7 @@ mod tests {
             harness: Path::new("/cache/harness/def"),
             identity: Path::new("/tmp/session"),
             mounts: &mounts,
+            own_inputs: false,
             outputs: None,
             internet: false,
             closed: None,

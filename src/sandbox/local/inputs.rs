@@ -5,11 +5,16 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::pipeline::sandbox::InputMount;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use crate::pipeline::sandbox::{InputMount, PhaseFile};
 use crate::sandbox::error::SandboxError;
 
 /// Where inputs lie in a sandbox.
 const FOLDER: &str = "/var/inputs";
+/// Largest input that is copied although it could be mounted, bytes.
+const COPIED: u64 = 16 << 20;
 
 /// Something that is mounted read-only.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +25,8 @@ pub(super) struct Mount {
     pub target: PathBuf,
 }
 
-/// Mounts of all inputs, each under its file name and its bare name. When the sandbox runs as another user, what that user
-/// could not read is copied into `staging` first.
+/// Mounts of all inputs, each under its file name and its bare name. What is small is copied into `staging` first, and what the user of
+/// the sandbox could not read.
 pub(super) fn mounts(
     inputs: &[InputMount],
     staging: &Path,
@@ -33,11 +38,23 @@ pub(super) fn mounts(
             name: input.name.clone(),
             reason,
         };
-        let source =
-            fs::canonicalize(&input.source).map_err(|error| refuse(format!("{}: {error}", input.source)))?;
-        // Root starts it and another user runs in it: what the owner alone may read is copied, since changing modes would change the user's
-        // files.
-        let source = if other_user && !readable_by_all(&source).unwrap_or(false) {
+        // Before anything is copied.
+        for name in [&input.file_name, &input.name] {
+            if name.is_empty() || name.contains('/') || name == "." || name == ".." {
+                return Err(refuse(format!("`{name}` is not a file name")));
+            }
+        }
+        let source = if input.content.is_empty() {
+            fs::canonicalize(&input.source).map_err(|error| refuse(format!("{}: {error}", input.source)))?
+        } else {
+            let place = staging.join(format!("content-{number}"));
+            write(&input.content, &place).map_err(|error| refuse(error.to_string()))?;
+            place
+        };
+        // What is small is copied whosever it is, so that a case looks as a run does. Where root starts it and another user runs in it, what
+        // the owner alone may read is copied as well, since changing modes would change the user's files.
+        let is_small = size(&source, COPIED).is_ok_and(|bytes| bytes <= COPIED);
+        let source = if is_small || other_user && !readable_by_all(&source).unwrap_or(false) {
             let copy = staging.join(format!("input-{number}"));
             copy_readable(&source, &copy).map_err(|error| refuse(format!("{}: {error}", input.source)))?;
             copy
@@ -45,9 +62,6 @@ pub(super) fn mounts(
             source
         };
         for name in [&input.file_name, &input.name] {
-            if name.is_empty() || name.contains('/') || name == "." || name == ".." {
-                return Err(refuse(format!("`{name}` is not a file name")));
-            }
             let target = Path::new(FOLDER).join(name);
             if mounts.iter().all(|mount| mount.target != target) {
                 mounts.push(Mount {
@@ -58,6 +72,40 @@ pub(super) fn mounts(
         }
     }
     Ok(mounts)
+}
+
+/// Bytes of a file, or of all in a folder, counted until they are more than `most`.
+fn size(path: &Path, most: u64) -> io::Result<u64> {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_dir() {
+        return Ok(metadata.len());
+    }
+    let mut bytes = 0;
+    for entry in fs::read_dir(path)? {
+        // An entry counts as well, for a folder may have many that are empty.
+        bytes += 4096 + size(&entry?.path(), most)?;
+        if bytes > most {
+            break;
+        }
+    }
+    Ok(bytes)
+}
+
+/// Writes what lies nowhere.
+fn write(files: &[PhaseFile], place: &Path) -> io::Result<()> {
+    for file in files {
+        let path = if file.path.is_empty() {
+            place.to_owned()
+        } else {
+            fs::create_dir_all(place)?;
+            place.join(&file.path)
+        };
+        fs::write(
+            &path,
+            BASE64_STANDARD.decode(&file.content).map_err(io::Error::other)?,
+        )?;
+    }
+    Ok(())
 }
 
 fn readable_by_all(path: &Path) -> io::Result<bool> {
@@ -79,7 +127,12 @@ fn readable_by_all(path: &Path) -> io::Result<bool> {
 }
 
 fn copy_readable(source: &Path, target: &Path) -> io::Result<()> {
-    if !fs::metadata(source)?.is_dir() {
+    let kind = fs::symlink_metadata(source)?;
+    if kind.is_symlink() {
+        // It leads where it leads in the sandbox, and to nothing of this machine.
+        return std::os::unix::fs::symlink(fs::read_link(source)?, target);
+    }
+    if !kind.is_dir() {
         fs::copy(source, target)?;
         return fs::set_permissions(target, fs::Permissions::from_mode(0o644));
     }
@@ -100,6 +153,7 @@ mod tests {
             name: name.into(),
             file_name: file_name.into(),
             source: source.display().to_string(),
+            content: Vec::new(),
         }
     }
 

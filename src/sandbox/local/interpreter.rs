@@ -145,6 +145,18 @@ fn shows_home(prefix: &Path, home: Option<&Path>) -> bool {
         || home.is_some_and(|home| home.starts_with(prefix) || prefix == home.join(".local"))
 }
 
+/// The error where an environment cannot be made for want of a module.
+pub(super) fn unavailable_venv(said: &str) -> SandboxError {
+    let said = said.trim();
+    unavailable(
+        format!(
+            "Python cannot make an environment with pip ({})",
+            said.lines().last().unwrap_or(said)
+        ),
+        format!("run `{}apt-get install -y python3-venv`", sudo()),
+    )
+}
+
 fn refusal(found: &[Interpreter]) -> SandboxError {
     let recent = found
         .iter()

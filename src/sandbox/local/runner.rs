@@ -17,6 +17,7 @@ use super::cgroup::ControlGroup;
 use super::filter;
 use super::inputs::{self, Mount};
 use super::internet::{self, Internet};
+use super::interpreter;
 use super::isolation::{self, KernelSwitches};
 use super::venv::{self, Environment};
 use crate::egress::AllowedHost;
@@ -81,6 +82,7 @@ pub(super) async fn run(
         harness: &harness,
         identity: session.path(),
         mounts: &mounts,
+        own_inputs: job.has_own_inputs(),
         outputs,
         internet: internet.is_some(),
         closed: closed.as_deref(),
@@ -109,7 +111,7 @@ pub(super) async fn run(
 }
 
 /// Who starts sandboxes here.
-fn starter() -> Starter {
+pub(super) fn starter() -> Starter {
     if rustix::process::geteuid().is_root() {
         Starter::Root {
             user: FIRST_USER + fastrand::u32(..USERS),
@@ -301,7 +303,7 @@ impl Ended {
 }
 
 /// The harness as files, compiled by the interpreter behind the environment, made once per version of either. Nothing that lies
-/// in an environment runs outside of a sandbox.
+/// in an environment runs outside of a sandbox, nor what an environment only names: the interpreter is found as for a build.
 async fn harness_folder(cache: &Path, python: &Environment) -> Result<PathBuf, SandboxError> {
     let parent = cache.join("harness");
     let folder = parent.join(format!("{}-{}", &harness::version()[..16], python.version));
@@ -319,8 +321,25 @@ async fn harness_folder(cache: &Path, python: &Environment) -> Result<PathBuf, S
     for (name, text) in harness::FILES {
         write_readable(&unfinished.path().join(name), text).map_err(failed())?;
     }
-    // Not compiled, it would only start slower.
-    let _ = Command::new(&python.executable)
+    compile(unfinished.path(), python).await;
+    fs::set_permissions(unfinished.path(), fs::Permissions::from_mode(0o755)).map_err(failed())?;
+    match fs::rename(unfinished.path(), &folder) {
+        // Another run was faster.
+        Err(_) if folder.is_dir() => Ok(folder),
+        done => done.map(|()| folder.clone()).map_err(failed()),
+    }
+}
+
+/// Compiles the harness, where the interpreter of the environment is installed on this machine. Not compiled, it would only start slower.
+async fn compile(harness: &Path, python: &Environment) {
+    let minor = python.version.rsplit_once('.').map_or("", |(minor, _)| minor);
+    let Ok(interpreter) = interpreter::find(minor, false).await else {
+        return;
+    };
+    if interpreter.version() != python.version {
+        return;
+    }
+    let _ = Command::new(&interpreter.executable)
         .env_clear()
         .args([
             "-I",
@@ -332,16 +351,10 @@ async fn harness_folder(cache: &Path, python: &Environment) -> Result<PathBuf, S
             // `unchecked-hash`: sources are not compared again, and modes or times of files play no role.
             "unchecked-hash",
         ])
-        .arg(unfinished.path())
+        .arg(harness)
         .stdin(Stdio::null())
         .process_group(0)
         .kill_on_drop(true)
         .output()
         .await;
-    fs::set_permissions(unfinished.path(), fs::Permissions::from_mode(0o755)).map_err(failed())?;
-    match fs::rename(unfinished.path(), &folder) {
-        // Another run was faster.
-        Err(_) if folder.is_dir() => Ok(folder),
-        done => done.map(|()| folder.clone()).map_err(failed()),
-    }
 }

@@ -1,32 +1,30 @@
 //! Virtual environments by content hash: found in a moment, built once, never half there.
 //!
-//! A model chose the packages, so nothing of theirs may run outside a sandbox. A wheel can bring code that every start
-//! of the environment's interpreter runs (a `.pth` file) and can replace pip or `bin/python`: from the first package on, no process
-//! outside a sandbox starts anything that lies in the environment, and one with another interpreter than it had is none.
+//! A model chose the packages, so nothing of theirs may run outside a sandbox, and nothing of theirs is written outside of the environment.
+//! uv installs within bubblewrap; what it left is judged before anything reads it. A wheel can bring code that every start of the
+//! environment's interpreter runs (a `.pth` file): no process outside a sandbox starts anything that lies in the environment.
 
-mod archives;
-mod installed;
 mod installer;
+mod uv;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tokio::process::Command;
 
-use self::installed::Distribution;
-use self::installer::{Installer, Place, REPORT, Wanted, check, check_alone, is_pip_configured};
-use super::interpreter::{self, Interpreter};
-use super::system_packages;
+use self::installer::Place;
+use super::bwrap::ENVIRONMENT;
+use super::interpreter;
+use super::{system_packages, user_cache};
 use crate::package_index::{PYPI, PackageIndex};
-use crate::pipeline::causes::with_causes;
+use crate::pipeline::digest::is_digest;
 use crate::pipeline::lock::Lock;
 use crate::sandbox::Built;
 use crate::sandbox::error::SandboxError;
 use crate::sandbox::image::ImageSpec;
-use crate::sandbox::index::{self, Where, with_bounds};
-use crate::sandbox::packages::{classify_locked, reject_locations};
+use crate::sandbox::index::{self, Where};
+use crate::sandbox::packages::reject_locations;
 
 /// Where an environment lies inside a sandbox.
 pub(super) const FOLDER: &str = "/env";
@@ -58,12 +56,23 @@ pub(super) fn folder(cache: &Path, id: &str) -> PathBuf {
     cache.join("environments").join(id)
 }
 
-/// An environment that is ready; `None` when it is not built or its interpreter is gone.
+/// An environment that is ready; `None` when it is not built or its interpreter is gone, and for what is no id of one, whoever recorded it:
+/// a path would name an environment of somebody else.
 pub(super) fn find(cache: &Path, id: &str) -> Option<Environment> {
-    let text = fs::read(folder(cache, id).join(MARKER)).ok()?;
-    let environment: Environment = serde_json::from_slice(&text).ok()?;
+    let folder = is_digest(id).then(|| folder(cache, id))?;
+    let is_in_cache = folder.symlink_metadata().ok()?.is_dir();
+    let marker = is_in_cache.then(|| folder.join(MARKER))?;
+    let text = marker
+        .symlink_metadata()
+        .ok()?
+        .is_file()
+        .then(|| fs::read(&marker))?;
+    let environment: Environment = serde_json::from_slice(&text.ok()?).ok()?;
+    // It names the folder of the harness.
+    let is_version = |byte: u8| byte.is_ascii_digit() || byte == b'.';
     // An update of the system may have removed the interpreter: the links in the environment lead nowhere then.
-    environment.executable.exists().then_some(environment)
+    let is_ready = environment.version.bytes().all(is_version) && environment.executable.exists();
+    is_ready.then_some(environment)
 }
 
 /// Whether anything can be built below `cache`: folders are made there, and one more that is removed again.
@@ -115,12 +124,14 @@ pub(super) async fn find_or_build(
     // A name of its own: the installer of a killed run may still write into the folder that it was given.
     let folder = tempfile::Builder::new()
         .prefix(&format!("{id}.unfinished-"))
-        // The temporary folder is for its owner alone by default, and the sandbox may run as another user.
-        .permissions(fs::Permissions::from_mode(0o755))
         .tempdir_in(&parent)
         .map_err(SandboxError::io("create a folder in", &parent))?;
-    let unfinished = folder.path();
-    let environment = build(&parent, unfinished, spec).await?;
+    let unfinished = &folder.path().join(ENVIRONMENT);
+    // Whatever this user's mask: the sandbox may run as another user.
+    fs::create_dir(unfinished)
+        .and_then(|()| fs::set_permissions(unfinished, fs::Permissions::from_mode(0o755)))
+        .map_err(SandboxError::io("create", unfinished))?;
+    let environment = build(cache, folder.path(), spec).await?;
     let marker = serde_json::to_vec_pretty(&environment).unwrap_or_default();
     // Last, and renamed as a whole: whatever is found under the final name is complete.
     fs::write(unfinished.join(MARKER), marker).map_err(SandboxError::io("write", unfinished))?;
@@ -181,9 +192,10 @@ fn remove(folder: &Path) -> Result<(), SandboxError> {
     }
 }
 
-async fn build(parent: &Path, target: &Path, spec: &ImageSpec) -> Result<Environment, SandboxError> {
-    let installer = Installer::choose();
-    let interpreter = interpreter::find(&spec.python_version, matches!(installer, Installer::Pip)).await?;
+async fn build(cache: &Path, folder: &Path, spec: &ImageSpec) -> Result<Environment, SandboxError> {
+    // Of this user and not of this cache: every folder with environments has the same program.
+    let tools = user_cache().unwrap_or_else(|_| cache.to_owned());
+    let interpreter = interpreter::find(&spec.python_version, !uv::is_there(&tools)).await?;
     let python = interpreter.version();
     // Archives are for one minor version, and another interpreter may be here by now.
     let lock = spec
@@ -191,98 +203,25 @@ async fn build(parent: &Path, target: &Path, spec: &ImageSpec) -> Result<Environ
         .as_ref()
         // A lock of another interpreter names archives that do not install here.
         .filter(|lock| lock.is_for(&python, &spec.architecture));
-    let wanted = match lock {
-        Some(lock) => Wanted::Locked(lock),
-        None => Wanted::Chosen(with_bounds(
-            &spec.packages.pip,
-            &old_enough(spec, &interpreter).await?,
-        )),
-    };
-    check_alone(installer.create(&interpreter, target)).await?;
-    let packages = installed::folder(target).map_err(SandboxError::io("read", target))?;
-    let folder_of_tools = tempfile::Builder::new()
-        // Removed with the next build of the same environment, if this one is killed.
-        .prefix(&format!("{}.unfinished-", spec.content_hash()))
-        .tempdir_in(parent)
-        .map_err(SandboxError::io("create a folder in", parent))?;
-    let mut work = Place {
+    if lock.is_none() && spec.min_release_age_days > 0 {
+        index::verify(&PackageIndex::new(None, Vec::new()), spec, place(spec, &python)).await?;
+    }
+    let uv = uv::find_or_fetch(&tools, &interpreter).await?;
+    let place = Place {
         interpreter: &interpreter,
-        environment: target,
-        tools: folder_of_tools.path().to_owned(),
+        uv: &uv,
+        archives: &cache.join("uv"),
+        folder,
     };
-    if installer == Installer::Pip {
-        set_apart(target, &packages, &work.tools).map_err(SandboxError::io("write", target))?;
-        // Exact archives were judged when they were recorded, so ages need no other pip then.
-        if spec.min_release_age_days > 0 && lock.is_none() && !archives::knows_ages(&work.tools) {
-            work.tools = with_newer_pip(&installer, &work).await?;
-        }
-    }
-    install(&installer, &work, spec, &wanted).await?;
-    if installer != Installer::Pip {
-        // A file of another Python's syntax does not compile; that takes nothing from the others.
-        let _ = check_alone(compile(&interpreter, &packages)).await;
-    }
-    point_scripts_into_sandbox(&target.join("bin")).map_err(SandboxError::io("write", target))?;
-    let held = installed::list(&packages).map_err(SandboxError::io("read", &packages))?;
-    let found = archives::lock(&work.tools.join(REPORT), &python, &held);
-    // It is asked without a gate: here the user's own machine asks, for the user.
-    index::judge_installed(
-        &PackageIndex::new(None, Vec::new()),
-        spec,
-        place(spec, &python),
-        &found.packages,
-    )
-    .await?;
-    let lock = lock.cloned().unwrap_or(found);
+    let installed = place.install(spec, lock).await?;
     Ok(Environment {
         python: interpreter.describe(&spec.python_version),
         version: python,
         executable: interpreter.executable,
         prefix: interpreter.prefix,
-        resolved: held.iter().map(Distribution::line).collect(),
-        lock: lock.is_complete().then(|| lock.to_string()),
+        resolved: installed.names(),
+        lock: installed.is_complete().then(|| installed.to_string()),
     })
-}
-
-/// The folder with the pip that knows ages; where that cannot be had, with the one that is there.
-async fn with_newer_pip(installer: &Installer, work: &Place<'_>) -> Result<PathBuf, SandboxError> {
-    let newer = work.tools.join("newer");
-    let beside = installer.beside(work, &newer);
-    match check(beside.map_err(SandboxError::io("write to", &work.tools))?).await {
-        Ok(()) => Ok(newer),
-        // What is too young is seen when it is installed, and refused then.
-        Err(error) => {
-            let error = with_causes(&error);
-            tracing::warn!(error, "there is no pip here that passes over young releases");
-            Ok(work.tools.clone())
-        }
-    }
-}
-
-/// Installs what is wanted, and sees to it that no package took the place of an interpreter.
-async fn install(
-    installer: &Installer,
-    work: &Place<'_>,
-    spec: &ImageSpec,
-    wanted: &Wanted<'_>,
-) -> Result<(), SandboxError> {
-    let written = || SandboxError::io("write to", &work.tools);
-    check_alone(work.before().map_err(written())?).await?;
-    let ended = check(installer.install(work, spec, wanted).map_err(written())?).await;
-    ended.map_err(|error| match wanted {
-        Wanted::Locked(_) => classify_locked(error),
-        Wanted::Chosen(_) => error,
-    })?;
-    check_alone(work.after().map_err(written())?).await
-}
-
-/// The versions that are old enough, where a rule asks for an age. Whether there are any at all the installer reports at once.
-async fn old_enough(spec: &ImageSpec, interpreter: &Interpreter) -> Result<Vec<String>, SandboxError> {
-    if spec.min_release_age_days == 0 {
-        return Ok(Vec::new());
-    }
-    let index = PackageIndex::new(None, Vec::new());
-    index::verify(&index, spec, place(spec, &interpreter.version())).await
 }
 
 /// Where the installer finds packages, where that can be said.
@@ -299,66 +238,27 @@ fn place<'a>(spec: &'a ImageSpec, python: &'a str) -> Where<'a> {
 
 /// Whether the user has configured where an installer takes packages from.
 fn has_sources_of_its_own() -> bool {
-    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let mut of_uv = names.filter(|name| {
-        name.starts_with("UV_")
-            && ["INDEX", "LINKS", "CONFIG"]
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let files = [
+        "/etc/pip.conf".into(),
+        home.join(".config/pip/pip.conf"),
+        home.join(".pip/pip.conf"),
+    ];
+    let mut names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let is_source = |name: String| {
+        ["PIP_", "UV_"].iter().any(|prefix| name.starts_with(prefix))
+            && ["INDEX_URL", "INDEX", "LINKS", "CONFIG_FILE"]
                 .iter()
-                .any(|part| name.contains(part))
-    });
-    is_pip_configured() || of_uv.next().is_some()
-}
-
-/// Takes the installer's own tools out of a new environment: pip to a folder that no wheel writes to, the rest away
-/// (as uv and Python 3.12 do without).
-fn set_apart(target: &Path, packages: &Path, tools: &Path) -> std::io::Result<()> {
-    fs::rename(packages.join("pip"), tools.join("pip"))?;
-    // Everything that `venv` brought goes: what is left could be imported by the program and would not be in its list of packages.
-    fs::remove_dir_all(packages)?;
-    fs::create_dir(packages)?;
-    for entry in fs::read_dir(target.join("bin"))? {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with("pip") {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
-}
-
-/// Bytecode for an environment that a sandbox cannot write to. The interpreter behind the environment reads the sources
-/// and runs none: it does not search the environment for modules.
-fn compile(interpreter: &Interpreter, packages: &Path) -> Command {
-    let mut command = Command::new(&interpreter.executable);
-    command
-        .args(["-I", "-S", "-m", "compileall", "-qq"])
-        .arg(packages);
-    command
-}
-
-/// Scripts name the interpreter by the path they were installed under; in a sandbox it has another path.
-fn point_scripts_into_sandbox(bin: &Path) -> std::io::Result<()> {
-    for entry in fs::read_dir(bin)? {
-        let path = entry?.path();
-        // A link to the interpreter is no script.
-        if path.is_symlink() || !path.is_file() {
-            continue;
-        }
-        let content = fs::read(&path)?;
-        let Some(end) = content.iter().position(|byte| *byte == b'\n') else {
-            continue;
-        };
-        if content.starts_with(b"#!") && content[..end].windows(10).any(|part| part == b"bin/python") {
-            let mut changed = format!("#!{FOLDER}/bin/python").into_bytes();
-            changed.extend_from_slice(&content[end..]);
-            fs::write(&path, changed)?;
-        }
-    }
-    Ok(())
+                .any(|end| name.ends_with(end))
+    };
+    files.iter().any(|file| file.exists()) || names.any(is_source)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const ID: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
     fn environment(executable: &Path) -> Environment {
         Environment {
@@ -399,37 +299,44 @@ mod tests {
     fn a_finished_environment_is_found() {
         let cache = tempfile::tempdir().unwrap();
         let environment = environment(Path::new("/proc/self/exe"));
-        store(cache.path(), "abc", &environment);
-        assert_eq!(find(cache.path(), "abc"), Some(environment));
+        store(cache.path(), ID, &environment);
+        assert_eq!(find(cache.path(), ID), Some(environment));
+    }
+
+    #[test]
+    fn an_id_that_is_a_path_or_a_link_finds_no_environment_of_somebody_else() {
+        let (cache, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        store(cache.path(), ID, &environment(Path::new("/proc/self/exe")));
+        let theirs = folder(other.path(), ID);
+        store(other.path(), ID, &environment(Path::new("/proc/self/exe")));
+        let upper = ID.to_uppercase();
+        let linked = ID.replace('a', "b");
+        std::os::unix::fs::symlink(&theirs, folder(cache.path(), &linked)).unwrap();
+        let marked = ID.replace('a', "c");
+        fs::create_dir(folder(cache.path(), &marked)).unwrap();
+        std::os::unix::fs::symlink(theirs.join(MARKER), folder(cache.path(), &marked).join(MARKER)).unwrap();
+        for id in [
+            theirs.to_str().unwrap(),
+            &format!("../environments/{ID}"),
+            &format!("./{ID}"),
+            &upper,
+            &linked,
+            &marked,
+            "",
+            ".",
+            "..",
+        ] {
+            assert_eq!(find(cache.path(), id), None, "{id}");
+        }
     }
 
     #[test]
     fn an_environment_without_its_marker_or_interpreter_is_not_there() {
         let cache = tempfile::tempdir().unwrap();
-        fs::create_dir_all(folder(cache.path(), "half").join("bin")).unwrap();
-        store(
-            cache.path(),
-            "orphan",
-            &environment(Path::new("/nowhere/python3")),
-        );
-        assert_eq!(find(cache.path(), "half"), None);
-        assert_eq!(find(cache.path(), "orphan"), None);
-    }
-
-    #[test]
-    fn scripts_name_the_interpreter_of_the_sandbox() {
-        let bin = tempfile::tempdir().unwrap();
-        let script = bin.path().join("pytest");
-        fs::write(&script, "#!/somewhere/x.unfinished/bin/python3.11\nimport sys\n").unwrap();
-        fs::write(bin.path().join("activate"), "# a shell script\n").unwrap();
-        point_scripts_into_sandbox(bin.path()).unwrap();
-        assert_eq!(
-            fs::read_to_string(script).unwrap(),
-            "#!/env/bin/python\nimport sys\n"
-        );
-        assert_eq!(
-            fs::read_to_string(bin.path().join("activate")).unwrap(),
-            "# a shell script\n"
-        );
+        let half = ID.replace('a', "b");
+        fs::create_dir_all(folder(cache.path(), &half).join("bin")).unwrap();
+        store(cache.path(), ID, &environment(Path::new("/nowhere/python3")));
+        assert_eq!(find(cache.path(), &half), None);
+        assert_eq!(find(cache.path(), ID), None);
     }
 }

@@ -3,17 +3,12 @@
 use serde_json::Value;
 
 use crate::tools::json;
-use crate::tools::result_schema::ResultSchema;
 
-/// The value of a successful reply's body: JSON where the server or the schema says so, or where it is an object or a list; else text, or null
-/// where it is empty. What continues the name of the tool where it is neither, or not what the schema says.
-pub(super) fn value(
-    content_type: Option<&str>,
-    body: &[u8],
-    schema: Option<&ResultSchema>,
-) -> Result<Value, String> {
+/// The values that a successful reply's body may be, the likeliest first; it is the first that its schema allows. JSON where the server says
+/// so, or where it is an object or a list; else text, or null where it is empty. What continues the name of the tool where it is neither.
+pub(super) fn values(content_type: Option<&str>, body: &[u8]) -> Result<Vec<Value>, String> {
     if body.is_empty() {
-        return checked(Value::Null, schema);
+        return Ok(vec![Value::Null]);
     }
     let content_type = content_type.unwrap_or_default();
     let text = std::str::from_utf8(body).map_err(|_| {
@@ -22,27 +17,16 @@ pub(super) fn value(
             body.len()
         )
     })?;
-    let as_text = || checked(Value::String(text.to_owned()), schema);
+    let as_text = Value::String(text.to_owned());
     match json::parse(text) {
         Err(error) if is_json(content_type) => {
             Err(format!("replied with what it calls JSON and is none: {error}"))
         }
-        Err(_) => as_text(),
-        Ok(value) if is_json(content_type) => checked(value, schema),
-        Ok(value) if value.is_object() || value.is_array() => {
-            checked(value, schema).or_else(|fault| as_text().map_err(|_| fault))
-        }
+        Err(_) => Ok(vec![as_text]),
+        Ok(value) if is_json(content_type) => Ok(vec![value]),
+        Ok(value) if value.is_object() || value.is_array() => Ok(vec![value, as_text]),
         // `7`, `1E5` and `null` are text where nobody says that they are JSON.
-        Ok(value) => as_text().or_else(|_| checked(value, schema)),
-    }
-}
-
-fn checked(value: Value, schema: Option<&ResultSchema>) -> Result<Value, String> {
-    match schema.and_then(|schema| schema.fault(&value)) {
-        Some(fault) => Err(format!(
-            "replied with what its result schema does not allow: {fault}"
-        )),
-        None => Ok(value),
+        Ok(value) => Ok(vec![as_text, value]),
     }
 }
 
@@ -78,27 +62,23 @@ mod tests {
         #[case] body: &str,
         #[case] expected: Value,
     ) {
-        assert_eq!(value(content_type, body.as_bytes(), None), Ok(expected));
+        assert_eq!(values(content_type, body.as_bytes()).unwrap()[0], expected);
     }
 
     #[test]
-    fn a_number_in_plain_text_is_text_where_the_schema_says_so() {
-        let schema = ResultSchema::new(&json!({"type": "string"})).unwrap();
-        assert_eq!(value(Some("text/plain"), b"7", Some(&schema)), Ok(json!("7")));
-        let number = ResultSchema::new(&json!({"type": "number"})).unwrap();
-        assert_eq!(value(Some("text/plain"), b"7.5", Some(&number)), Ok(json!(7.5)));
-        let fault = value(Some("application/json"), b"7", Some(&schema)).unwrap_err();
-        assert!(
-            fault.contains("result schema does not allow: at the top"),
-            "{fault}"
+    fn a_number_in_plain_text_may_be_either() {
+        assert_eq!(
+            values(Some("text/plain"), b"7.5"),
+            Ok(vec![json!("7.5"), json!(7.5)])
         );
+        assert_eq!(values(Some("application/json"), b"7"), Ok(vec![json!(7)]));
     }
 
     #[rstest]
     #[case(b"{\"a\": ", "calls JSON and is none")]
     #[case(b"\xff\xfe", "no UTF-8 text (application/json)")]
     fn what_is_no_value_is_named(#[case] body: &[u8], #[case] why: &str) {
-        let fault = value(Some("application/json"), body, None).unwrap_err();
+        let fault = values(Some("application/json"), body).unwrap_err();
         assert!(fault.contains(why), "{fault}");
     }
 }

@@ -7,12 +7,12 @@ use rmcp::model::{
     RequestMetaObject, ServerResult,
 };
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use super::session::NoSession;
 use super::transport::Post;
 use super::{LONGEST_TEXT, McpTool, result};
 use crate::pipeline::redact::Redactor;
-use crate::tools::result_schema::ResultSchema;
 use crate::tools::tries::{Failure, Repeat};
 use crate::tools::{Called, Raised, RaisedKind, Sent};
 
@@ -41,7 +41,7 @@ impl Call<'_> {
         ClientRequest::CallToolRequest(request)
     }
 
-    pub fn called(&self, result: ServerResult, redactor: &Redactor) -> Called {
+    pub async fn called(&self, result: ServerResult, redactor: &Redactor, deadline: Instant) -> Called {
         let response = match result {
             ServerResult::CallToolResult(result) => CallToolResponse::Complete(result),
             ServerResult::EmptyResult(_) => CallToolResponse::Complete(CallToolResult::default()),
@@ -52,13 +52,7 @@ impl Call<'_> {
                 return Called::Raised(self.raised(RaisedKind::RuntimeError, Sent::Answered, what));
             }
         };
-        // A schema that is none says nothing.
-        let schema = self
-            .tool
-            .output_schema
-            .as_ref()
-            .and_then(|schema| ResultSchema::new(schema).ok());
-        match result::value(response, schema.as_ref()) {
+        match result::value(response, self.tool.output_schema.clone(), deadline).await {
             // A server may repeat what it was sent, and a program's values are recorded.
             Ok(value) => Called::Returned(redactor.redact_json(value)),
             Err(what) => {

@@ -1,13 +1,21 @@
-//! The value in the result of a call. Pure.
+//! The value in the result of a call.
+
+use std::sync::Arc;
 
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
 use serde_json::Value;
+use tokio::time::Instant;
 
+use crate::code_mode::faults::HeldTo;
+use crate::tools::held::first_allowed;
 use crate::tools::json::object_or_list;
-use crate::tools::result_schema::ResultSchema;
 
 /// The value, which of text alone is text unless it is a JSON object or list; or what continues the name of the tool where there is none.
-pub(super) fn value(response: CallToolResponse, schema: Option<&ResultSchema>) -> Result<Value, String> {
+pub(super) async fn value(
+    response: CallToolResponse,
+    schema: Option<Value>,
+    deadline: Instant,
+) -> Result<Value, String> {
     let result = match response {
         CallToolResponse::Complete(result) => result,
         CallToolResponse::InputRequired(_) => {
@@ -28,12 +36,14 @@ pub(super) fn value(response: CallToolResponse, schema: Option<&ResultSchema>) -
         return Err(format!("failed: {}", error_text(&result)));
     }
     if let Some(value) = result.structured_content {
-        return match schema.and_then(|schema| schema.fault(&value)) {
-            Some(fault) => Err(format!(
-                "replied with what its output schema does not allow: {fault}"
-            )),
-            None => Ok(value),
+        let Some(schema) = schema else {
+            return Ok(value);
         };
+        // A schema that is none says nothing.
+        let schema = move || HeldTo::new(&schema).ok().map(Arc::new);
+        let allowed = first_allowed(schema, vec![value], deadline).await;
+        return allowed
+            .map_err(|fault| format!("replied with what its output schema does not allow: {fault}"));
     }
     let texts = result.content.into_iter().map(text);
     let texts = texts.collect::<Result<Vec<_>, _>>()?;

@@ -1,11 +1,11 @@
 def test_the_secret_expectation(program):
     found = program(files={"data.csv": "value\n1\n"}).json("found")
     assert found["files"] == []
-    assert found["beside"] == ["inputs", "solution.py"]
+    assert found["beside"] == ["solution.py"]
     assert found["processes"] == []
     assert found["environment"] == []
     assert found["modules"] == []
-    assert found["arguments"] == ["--data", "/sandbox/inputs/given/data.csv"]
+    assert found["arguments"] == ["--data", "/var/inputs/given/data.csv"]
 
 
 def test_after_it(program):

@@ -70,7 +70,7 @@ impl TaskPass<'_> {
         store.take_over(documents).await;
         let model = PooledModel::new(self.context, &run.task.namespace, &run.task.model);
         let sandbox = self.context.sandbox(&run.task, &run.owner, &run.snapshot.inputs);
-        let reader = Files::default().reader(self.context.worker.clone());
+        let reader = Files::default().reader(self.context.worker.clone().in_turn_of(&run.task.namespace));
         let observer = self.context.events.observer(&self.object);
         let (in_call, _) = watch::channel(false);
         let engine = Engine {

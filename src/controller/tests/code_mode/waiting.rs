@@ -99,6 +99,24 @@ async fn an_agent_names_tool_image_fault_and_remedy_where_a_program_cannot_be_ha
 }
 
 #[tokio::test]
+async fn an_agent_names_the_tool_and_the_place_of_a_pattern_that_is_not_matched_in_linear_time() {
+    let mut shop = Shop::without_task("1").await;
+    shop.world.server.remove("codemodeagents", "shop");
+    let codes = json!({"type": "array", "items": {"pattern": "^(?:(?:(?=a)a|(?=a)a)*b|a*)$"}});
+    shop.apply_agent(
+        &json!([{"name": "codes", "http": {"url": "https://example.com/codes", "result": codes}}]),
+    );
+    shop.world.settle::<CodeModeAgent>("shop").await;
+    let agent = shop.world.object::<CodeModeAgent>("shop");
+    let condition = &agent["status"]["conditions"][0];
+    assert_eq!(condition["reason"], "ToolsRefused");
+    let message = condition["message"].as_str().unwrap();
+    for part in ["tool `codes`", "`/items/pattern`", "(?=a)a", "linear time"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_is_a_command_is_refused_in_a_cluster_with_what_to_write() {
     let mut shop = Shop::without_task("1").await;
     shop.world.server.remove("codemodeagents", "shop");

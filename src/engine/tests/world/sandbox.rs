@@ -272,8 +272,13 @@ impl Sandbox for Fake {
         }
         if let Some(name) = self.unknown.iter().find(|name| spec.packages.pip.contains(name)) {
             self.builds.fetch_add(1, Ordering::SeqCst);
-            let said = format!("ERROR: No matching distribution found for {name}");
-            return Err(crate::sandbox::packages::classify(&said));
+            return Err(SandboxError::Packages(PackageProblem {
+                manager: "pip",
+                names: vec![name.clone()],
+                kind: PackageProblemKind::NotFound,
+                detail: format!("ERROR: No matching distribution found for {name}"),
+                is_foreseen: false,
+            }));
         }
         let fresh = self
             .installed
@@ -336,7 +341,7 @@ impl Sandbox for Fake {
             .iter()
             .map(|phase| match phase {
                 Phase::Tests(phase) => self.session(phase, &installed),
-                Phase::Program(program) => self.program(program, hung(phase)),
+                Phase::Program(program) => self.program(&with_inputs(program, job), hung(phase)),
                 Phase::Mutants(phase) => self.against_mutants(phase),
                 Phase::Commands(phase) => self.commands(phase),
             })
@@ -371,6 +376,14 @@ impl Sandbox for Fake {
             uploaded_bytes: 1,
         })
     }
+}
+
+/// The program with what is mounted for it alone, as if it were laid out.
+fn with_inputs(program: &ProgramPhase, job: &Job) -> ProgramPhase {
+    let mut program = program.clone();
+    let mounted = job.inputs.iter().flat_map(|input| &input.content);
+    program.files.extend(mounted.cloned());
+    program
 }
 
 fn name_of(phase: &Phase) -> String {

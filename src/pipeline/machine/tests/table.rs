@@ -13,7 +13,8 @@ type Step = (Stage, OutcomeKind, Stage);
 const WALKS: u32 = 8_000;
 const STEPS: u32 = 60;
 const PACKAGES: [&[&str]; 3] = [&[], &["pandas"], &["pandas", "no-such-package"]];
-const CHECKS: [CheckSource; 7] = [
+const CHECKS: [CheckSource; 8] = [
+    CheckSource::HeldCase,
     CheckSource::Test,
     CheckSource::Vacuity,
     CheckSource::Mutants,
@@ -35,7 +36,11 @@ impl Random {
     fn new(seed: u64) -> Self {
         let mut numbers = fastrand::Rng::with_seed(seed);
         let mut task = task();
-        task.limits.max_iterations = numbers.u32(2..30);
+        task.limits.max_iterations = if numbers.bool() {
+            numbers.u32(1..4)
+        } else {
+            numbers.u32(2..30)
+        };
         task.testing = if numbers.u8(..4) == 0 {
             TestingMode::Skip
         } else {
@@ -141,6 +146,7 @@ impl Random {
                 output: "summary".into(),
                 bytes: None,
             }),
+            2 => verdict.failed = vec![failed(CheckSource::HeldCase, "case 3", "1")],
             _ => {
                 let message = self.numbers.u32(..40).to_string();
                 verdict.failed = vec![failed(self.one_of(&CHECKS), "t::a", &message)];
@@ -169,6 +175,14 @@ impl Random {
             declared: Packages::default(),
             wanted: self.new_source().wanted,
         })
+    }
+
+    fn revised(&mut self) -> Outcome {
+        let mut outcome = revised(self.numbers.bool());
+        if let Outcome::CasesRevised(revised) = &mut outcome {
+            revised.was_held = self.numbers.bool();
+        }
+        outcome
     }
 
     fn decided(&mut self) -> Outcome {
@@ -219,7 +233,7 @@ impl Random {
                 started_at: at(0),
             }),
             OutcomeKind::Diagnosed => self.diagnosed(),
-            OutcomeKind::CasesRevised => revised(self.numbers.bool()),
+            OutcomeKind::CasesRevised => self.revised(),
             OutcomeKind::CodeFixed => Outcome::CodeFixed(self.new_source()),
             OutcomeKind::TestsFixed => Outcome::TestsFixed(self.new_source()),
             OutcomeKind::FixNotApplied => Outcome::FixNotApplied {

@@ -7,7 +7,7 @@ use regex::Regex;
 use super::state::Failure;
 use crate::pipeline::stage::Category;
 use crate::sandbox::image::TEST_RUNNER;
-use crate::sandbox::installation::replaced_interpreter;
+use crate::sandbox::installation::judge::PACKAGE_LAYER;
 use crate::sandbox::packages::{classify, classify_locked, without_credentials};
 use crate::sandbox::{PackageProblem, PackageProblemKind, SandboxError};
 
@@ -49,6 +49,10 @@ impl Failed<'_> {
             ),
             Failure::Lost(reason) => self.lost(&reason),
             Failure::Refused(reason, remedy) => self.refused(reason, remedy),
+            // Found by the push, and no matter of its settings.
+            Failure::Push(_, message) if message.contains(PACKAGE_LAYER) => {
+                SandboxError::PackageDenied(message)
+            }
             Failure::Push(Category::Configuration, message) => SandboxError::Refused {
                 object: format!("image {}", self.reference),
                 reason: message,
@@ -59,10 +63,6 @@ impl Failed<'_> {
     }
 
     fn of_log(&self, log: &str) -> SandboxError {
-        // First, as for local environments: what replaced an interpreter must be named as such, whatever else the log says.
-        if let Some(denied) = replaced_interpreter(log) {
-            return denied;
-        }
         if let Some(problem) = apt_problem(log) {
             return SandboxError::Packages(problem);
         }
@@ -206,20 +206,20 @@ static MISCONFIGURED: LazyLock<[(Regex, &str); 8]> = LazyLock::new(|| {
             "set registries.authorities or registries.insecure of the operator for the registry of {base}",
         ),
         (
-            r".*(?:certificate verify failed|CERTIFICATE_VERIFY_FAILED|Certificate verification failed).*",
+            r".*(?:invalid peer certificate|Certificate verification failed).*",
             "set image.indexCABundle of the task, or build.indexAuthorities of the operator, to the certificate authority of the package index",
         ),
         (
-            r".*(?:40[13] (?:Client )?Error|HTTP error 40[13]|40[13]  (?:Unauthorized|Forbidden)).*",
+            r".*(?:lack of valid authentication credentials|returned a 403 Forbidden|client error \(40[13]|40[13]  (?:Unauthorized|Forbidden)).*",
             "give image.indexURL credentials that the package index takes",
         ),
         (
-            r".*(?:Name or service not known|Could not resolve).*",
+            r".*(?:Failed to fetch: .*\n(?:  cause: .*\n)*?  cause: dns error|Could not resolve).*",
             "check image.indexURL, the sources of apt in the base image, and that builds may ask the cluster's DNS",
         ),
         (
-            r".*(?:python3: not found|open /etc/group|No module named (?:venv|pip)\b|ensurepip is not available|apt-get: not found).*",
-            "take an image.base with python3, venv and pip, and with apt where system packages are wanted",
+            r".*(?:python3: not found|open /etc/group|apt-get: not found).*",
+            "take an image.base with python3, and with apt where system packages are wanted",
         ),
     ]
     .map(|(text, remedy)| (pattern(text), remedy))
@@ -239,7 +239,7 @@ fn last_words(log: &str) -> String {
 }
 
 fn short(line: &str) -> String {
-    let line = without_credentials(line.trim());
+    let line = without_credentials(&line.split_whitespace().collect::<Vec<_>>().join(" "));
     let end = line.floor_char_boundary(DETAIL);
     line[..end].to_owned()
 }

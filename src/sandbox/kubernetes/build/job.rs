@@ -1,7 +1,7 @@
 //! The Job that builds an image and pushes it, and the files that it reads. Objects only.
 //!
-//! Two containers, one after the other: Kaniko builds to a folder and holds no credentials (packages that are being installed
-//! run as part of it); `push-layout` holds the credentials and runs nothing of what was built.
+//! Three containers, one after the other: the operator's image lays out the program that installs; Kaniko builds to a folder and holds no
+//! credentials (apt packages run as part of it); `push-layout` holds the credentials and runs nothing of what was built.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +18,16 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use super::dockerfile::{
-    FILES, INDEX_AUTHORITIES, INSTALLER, PIP_AUTHORITIES, REQUIREMENTS, RESULTS, WRITER,
+    ENVIRONMENT, FILES, INDEX_AUTHORITIES, INSTALLATION, PIP_AUTHORITIES, REQUIREMENTS, RESULTS, TOOLS, WORK,
 };
 use crate::api::quantity;
-use crate::sandbox::installation::{INSTALL, INTERPRETERS, NEWER_PIP};
+use crate::sandbox::installation::{INSTALL, SETTINGS};
 use crate::sandbox::kubernetes::folder_sha256;
 use crate::sandbox::kubernetes::names::PART_OF;
 use crate::sandbox::kubernetes::settings::{BuildSettings, Registries};
 
+/// The container that lays out the program that installs.
+pub(super) const INSTALLER: &str = "installer";
 /// The container that builds.
 pub(super) const BUILD: &str = "build";
 /// The container that pushes.
@@ -40,8 +42,6 @@ pub(super) const MADE_WITH: &str = "codegen-operator.dev/made-with";
 /// The authorities of registries, below [`FILES`].
 const REGISTRY_AUTHORITIES: &str = "registry-authorities.pem";
 const DOCKERFILE: &str = "Dockerfile";
-/// Writes down what is installed.
-const WRITER_SCRIPT: &str = include_str!("lock.py");
 const DOCKER_CONFIG_KEY: &str = ".dockerconfigjson";
 const DOCKER_CONFIG_TYPE: &str = "kubernetes.io/dockerconfigjson";
 const CREDENTIALS: &str = "/credentials";
@@ -97,6 +97,8 @@ pub(super) struct Plan<'a> {
 pub(super) struct Files {
     /// The Dockerfile.
     pub dockerfile: String,
+    /// What is to be installed, and how.
+    pub installation: String,
     /// The recorded lock, where there is one: a requirements file.
     pub requirements: String,
     /// Authorities of registries, PEM.
@@ -120,10 +122,9 @@ impl Files {
     fn data(&self) -> BTreeMap<String, String> {
         [
             (DOCKERFILE, self.dockerfile.as_str()),
-            (WRITER, WRITER_SCRIPT),
             INSTALL,
-            INTERPRETERS,
-            (INSTALLER, NEWER_PIP),
+            SETTINGS,
+            (INSTALLATION, &self.installation),
             (REQUIREMENTS, &self.requirements),
             (REGISTRY_AUTHORITIES, &self.registry_authorities),
             (INDEX_AUTHORITIES, &self.index_authorities),
@@ -210,7 +211,7 @@ pub(super) fn template(plan: &Plan<'_>) -> PodTemplateSpec {
         }),
         spec: Some(PodSpec {
             // An init container, since it must have ended before the credentials of the push are in a running container.
-            init_containers: Some(vec![build_container(plan)]),
+            init_containers: Some(vec![installer_container(plan), build_container(plan)]),
             containers: vec![push_container(plan)],
             volumes: Some(volumes(plan)),
             restart_policy: Some("Never".to_owned()),
@@ -253,8 +254,42 @@ fn metadata(plan: &Plan<'_>, owner: Option<OwnerReference>) -> ObjectMeta {
     }
 }
 
+/// The operator's image has the program, so that a build needs no other source for it: an index of a cluster without a way out need not
+/// have it, and the node has the image already for the push.
+fn installer_container(plan: &Plan<'_>) -> Container {
+    Container {
+        name: INSTALLER.to_owned(),
+        image: Some(plan.operator_image.to_owned()),
+        args: Some(vec!["lay-out-installer".to_owned(), format!("{TOOLS}/uv")]),
+        resources: Some(resources_of_push()),
+        security_context: Some(unprivileged(UNPRIVILEGED)),
+        volume_mounts: Some(vec![mount("installer", TOOLS, false)]),
+        ..Container::default()
+    }
+}
+
+/// Without capabilities and without a way to get any.
+fn unprivileged(user: i64) -> SecurityContext {
+    SecurityContext {
+        run_as_user: Some(user),
+        run_as_group: Some(UNPRIVILEGED),
+        privileged: Some(false),
+        allow_privilege_escalation: Some(false),
+        read_only_root_filesystem: Some(true),
+        capabilities: Some(Capabilities {
+            drop: Some(vec!["ALL".to_owned()]),
+            ..Capabilities::default()
+        }),
+        ..SecurityContext::default()
+    }
+}
+
 fn build_container(plan: &Plan<'_>) -> Container {
-    let mut mounts = vec![mount("files", FILES, true), mount("results", RESULTS, false)];
+    let mut mounts = vec![
+        mount("files", FILES, true),
+        mount("installer", TOOLS, true),
+        mount("results", RESULTS, false),
+    ];
     if plan.base_secret.is_some() {
         mounts.push(mount("base-credentials", KANIKO_CREDENTIALS, true));
     }
@@ -341,7 +376,9 @@ fn push_container(plan: &Plan<'_>) -> Container {
         "push-layout".to_owned(),
         format!("{RESULTS}/image"),
         plan.reference.clone(),
-        format!("--installed={RESULTS}/{REQUIREMENTS}"),
+        format!("--installed={WORK}/{REQUIREMENTS}"),
+        // The layer of pip packages is the last one.
+        format!("--environment={ENVIRONMENT}"),
         format!("--result={TERMINATION_LOG}"),
         format!("--built-from={FILES}"),
         // The push compares the files with this digest: whoever replaced them while the build ran has built something else.
@@ -376,19 +413,8 @@ fn push_container(plan: &Plan<'_>) -> Container {
         args: Some(arguments),
         env: Some(env).filter(|env| !env.is_empty()),
         resources: Some(resources_of_push()),
-        security_context: Some(SecurityContext {
-            // The builder writes its files for root alone. Without capabilities, that is all this root can do.
-            run_as_user: Some(0),
-            run_as_group: Some(UNPRIVILEGED),
-            privileged: Some(false),
-            allow_privilege_escalation: Some(false),
-            read_only_root_filesystem: Some(true),
-            capabilities: Some(Capabilities {
-                drop: Some(vec!["ALL".to_owned()]),
-                ..Capabilities::default()
-            }),
-            ..SecurityContext::default()
-        }),
+        // The builder writes its files for root alone. Without capabilities, that is all this root can do.
+        security_context: Some(unprivileged(0)),
         volume_mounts: Some(mounts),
         ..Container::default()
     }
@@ -431,6 +457,14 @@ fn volumes(plan: &Plan<'_>) -> Vec<Volume> {
             config_map: Some(ConfigMapVolumeSource {
                 name: plan.name.to_owned(),
                 ..ConfigMapVolumeSource::default()
+            }),
+            ..Volume::default()
+        },
+        Volume {
+            name: "installer".to_owned(),
+            empty_dir: Some(EmptyDirVolumeSource {
+                size_limit: Some(Quantity("128Mi".to_owned())),
+                ..EmptyDirVolumeSource::default()
             }),
             ..Volume::default()
         },

@@ -20,7 +20,6 @@ mod signing;
 mod sources;
 mod state;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::batch::v1::Job;
@@ -29,8 +28,8 @@ use kube::api::Patch;
 use serde_json::{Value, json};
 
 pub use self::artifact::{Destination, check_destination, push_artifact};
-use self::dockerfile::{Aged, Recipe};
-use self::index::{INDEX_URL, Verified, content, index_url, installer_index};
+use self::dockerfile::Recipe;
+use self::index::{INDEX_URL, content};
 use self::job::{Files, Plan};
 pub(super) use self::objects::concatenated;
 use self::objects::{DockerConfig, Objects};
@@ -42,12 +41,12 @@ pub use self::signing::Signing;
 use self::sources::{Base, Target};
 use self::state::State;
 use super::names::{Component, labels, name, name_of_pod};
+use super::reach::api_servers;
 use super::{KubernetesSandbox, build_namespace};
 use crate::api::common::CacheMode;
-use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
+use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::image_tag;
 use crate::pipeline::lock::Lock;
-use crate::pipeline::sandbox::Packages;
 use crate::registry::Image;
 use crate::sandbox::{Built, ImageSpec, Progressing, SandboxError};
 
@@ -81,8 +80,6 @@ struct Build<'a> {
     sandbox: &'a KubernetesSandbox<'a>,
     spec: &'a ImageSpec,
     repeat: u32,
-    /// The namespace of the task, where its Secrets are.
-    home: Objects,
     /// The namespace of the build.
     objects: Objects,
     target: Target,
@@ -128,7 +125,6 @@ impl<'a> Build<'a> {
             sandbox,
             spec,
             repeat,
-            home,
             objects,
             target,
             base,
@@ -141,7 +137,7 @@ impl<'a> Build<'a> {
         // The Job comes first: while it runs the registry has nothing, and once it has ended the Job says whether the image is new.
         let Some(job) = self.objects.job(&self.name).await? else {
             return match self.found().await? {
-                Some(image) => self.take(image, false, None).await,
+                Some(image) => Ok(self.take(image, false, None)),
                 None => Box::pin(self.start()).await,
             };
         };
@@ -179,17 +175,11 @@ impl<'a> Build<'a> {
         format!("{}:{}", self.target.repository, self.tag)
     }
 
-    async fn take(
-        &self,
-        image: Image,
-        fresh: bool,
-        seconds: Option<f64>,
-    ) -> Result<Progressing<Built>, SandboxError> {
-        self.judge(&image).await?;
-        Ok(Progressing::Done(Built {
+    fn take(&self, image: Image, fresh: bool, seconds: Option<f64>) -> Progressing<Built> {
+        Progressing::Done(Built {
             seconds,
             ..self.built(image, fresh)
-        }))
+        })
     }
 
     fn built(&self, image: Image, fresh: bool) -> Built {
@@ -218,18 +208,17 @@ impl<'a> Build<'a> {
     }
 
     async fn start(&self) -> Result<Progressing<Built>, SandboxError> {
-        let verified = self.verify().await?;
-        let foundation = self.foundation().await?;
-        let plan = self.plan(&foundation, &verified)?;
+        self.verify().await?;
+        let plan = self.plan()?;
         // A dry run, before anything exists: a Pod that admission refuses would otherwise be an event of a Job that never starts.
         self.objects.try_pod(&self.name, job::template(&plan)).await?;
-        let network = &self.sandbox.settings.build.network;
+        let servers = api_servers(&self.sandbox.client).await;
         // Before the Job: for no moment does a Pod of it run without its policy.
-        if let Some(policy) = policy::policy(namespace(self.sandbox), network) {
+        if let Some(policy) = policy::policy(namespace(self.sandbox), self.sandbox.settings, &servers)? {
             self.objects.write_policy(&policy).await?;
         }
         match self.objects.create_job(&job::job(&plan)).await? {
-            Some(job) => self.write_what_it_reads(&plan, &foundation, &job).await?,
+            Some(job) => self.write_what_it_reads(&plan, &job).await?,
             // Another task was faster.
             None => self.objects.patch_job(&self.name, &self.joined()).await?,
         }
@@ -237,16 +226,11 @@ impl<'a> Build<'a> {
     }
 
     /// The files last: where they are, all is.
-    async fn write_what_it_reads(
-        &self,
-        plan: &Plan<'_>,
-        on: &Foundation<'_>,
-        job: &Job,
-    ) -> Result<(), SandboxError> {
+    async fn write_what_it_reads(&self, plan: &Plan<'_>, job: &Job) -> Result<(), SandboxError> {
         // The Job must be there first, since its files and copies name its uid as their owner.
         let owner = objects::reference_to(job);
         if self.is_in_another_namespace() {
-            let configs = self.target.config.iter().chain(&on.image.config);
+            let configs = self.target.config.iter().chain(&self.base.config);
             for config in configs {
                 let copy =
                     job::credentials_copy(plan, self.name_of_copy(config), config.bytes(), owner.clone());
@@ -306,10 +290,8 @@ impl<'a> Build<'a> {
         if self.objects.has_files(job).await? {
             return Ok(());
         }
-        let verified = self.verify().await?;
-        let foundation = self.foundation().await?;
-        let plan = self.plan(&foundation, &verified)?;
-        self.write_what_it_reads(&plan, &foundation, job).await
+        let plan = self.plan()?;
+        self.write_what_it_reads(&plan, job).await
     }
 
     fn owns(&self, job: &Job) -> bool {
@@ -334,33 +316,7 @@ impl<'a> Build<'a> {
         format!("Job {}/{}", namespace(self.sandbox), self.name)
     }
 
-    /// What the image stands on: the task's environment before this one, where it only adds to it, else the base. Without
-    /// the cache nothing that is there is read, and what is installed as before is installed as a whole.
-    async fn foundation(&self) -> Result<Foundation<'_>, SandboxError> {
-        let is_known = self.spec.lock.is_some();
-        if let (Some(packages), CacheMode::Auto, false) = (&self.spec.from, self.sandbox.task.cache, is_known)
-        {
-            // Without the lock: the environment before this one is found by what it was asked for.
-            let before = ImageSpec {
-                packages: packages.clone(),
-                ..self.spec.clone()
-            };
-            let tag = image_tag::of_environment(&content(self.sandbox, &before, &self.base.digest));
-            let found = sources::previous(self.sandbox, &self.home, &self.target, &tag).await?;
-            if let Some(image) = found {
-                return Ok(Foundation {
-                    image: Cow::Owned(image),
-                    has: Some(packages),
-                });
-            }
-        }
-        Ok(Foundation {
-            image: Cow::Borrowed(&self.base),
-            has: None,
-        })
-    }
-
-    fn plan(&self, on: &Foundation<'_>, verified: &Verified) -> Result<Plan<'_>, SandboxError> {
+    fn plan(&self) -> Result<Plan<'_>, SandboxError> {
         let (settings, owner) = (self.sandbox.settings, self.sandbox.owner);
         let operator_image = settings
             .operator_image
@@ -387,14 +343,14 @@ impl<'a> Build<'a> {
             owner: (!self.is_in_another_namespace()).then(|| self.owner()),
             reference: self.reference(),
             is_tagged: !self.is_shared(),
-            base_registry: on.image.registry.clone(),
+            base_registry: self.base.registry.clone(),
             architecture: kubernetes_architecture(&self.spec.architecture),
             push_secret: self.mounted(self.target.secret.as_deref(), self.target.config.as_ref()),
-            arguments: self.arguments(verified),
-            base_secret: self.mounted(on.image.secret.as_deref(), on.image.config.as_ref()),
+            arguments: self.arguments(),
+            base_secret: self.mounted(self.base.secret.as_deref(), self.base.config.as_ref()),
             repeat: self.repeat,
             operator_image,
-            files: self.files(on, verified)?,
+            files: self.files()?,
             build: &settings.build,
             registries: &settings.registries,
         })
@@ -402,7 +358,7 @@ impl<'a> Build<'a> {
 
     /// The operator's variables and the index. Arguments, since an address may hold a password, and commands are recorded in
     /// the image.
-    fn arguments(&self, verified: &Verified) -> BTreeMap<&str, &str> {
+    fn arguments(&self) -> BTreeMap<&str, &str> {
         let shared = &self.sandbox.settings.build.env;
         let mut arguments: BTreeMap<&str, &str> = shared
             .iter()
@@ -411,50 +367,34 @@ impl<'a> Build<'a> {
         if let Some(index) = &self.spec.index_url {
             arguments.insert(INDEX_URL, index);
         }
-        if verified.passes_over {
-            arguments.insert(dockerfile::INSTALLER_INDEX, installer_index(self.sandbox));
-        }
         arguments
     }
 
-    fn files(&self, on: &Foundation<'_>, verified: &Verified) -> Result<Files, SandboxError> {
+    fn files(&self) -> Result<Files, SandboxError> {
         let settings = self.sandbox.settings;
         let index_authorities = objects::concatenated(&settings.build.index_authorities)?;
         let own = self.spec.index_ca_bundle.as_deref();
         let pip_authorities =
             own.map_or_else(String::new, |own| format!("{index_authorities}{}\n", own.trim()));
         let requirements = self.spec.lock.as_ref().map_or_else(String::new, Lock::to_string);
-        let digest = sha256_hex(requirements.as_bytes());
         let recipe = Recipe {
-            base: &on.image.reference,
-            has: on.has,
+            base: &self.base.reference,
             packages: &self.spec.packages,
-            bounds: &verified.bounds,
-            aged: verified.passes_over.then(|| Aged {
-                days: self.spec.min_release_age_days,
-                trusted_index: dockerfile::trusted_index(installer_index(self.sandbox)),
-            }),
-            locked: (!requirements.is_empty()).then_some(&digest),
-            trusted_index: index_url(self.sandbox, self.spec).and_then(dockerfile::trusted_index),
+            days: self.spec.min_release_age_days,
+            is_locked: !requirements.is_empty(),
             has_index_authorities: !index_authorities.is_empty(),
             has_pip_authorities: own.is_some(),
-            arguments: self.arguments(verified).into_keys().collect(),
+            arguments: self.arguments().into_keys().collect(),
         };
         Ok(Files {
             dockerfile: recipe.dockerfile(),
+            installation: recipe.installation(),
             requirements,
             registry_authorities: objects::concatenated(&settings.registries.authorities)?,
             index_authorities,
             pip_authorities,
         })
     }
-}
-
-/// What an image stands on.
-struct Foundation<'a> {
-    image: Cow<'a, Base>,
-    /// What it has, where it is one of ours.
-    has: Option<&'a Packages>,
 }
 
 /// Where the task's builds are made.

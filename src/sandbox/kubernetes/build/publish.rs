@@ -170,8 +170,6 @@ fn addition(sandbox: &KubernetesSandbox<'_>, publication: &Publication) -> Addit
     let mut env: BTreeMap<String, String> = [
         ("HOME", "/tmp"),
         ("LANG", "C.UTF-8"),
-        // Sets of strings come in the same order in each run, as in the sandbox where it was tested.
-        ("PYTHONHASHSEED", "0"),
         ("PYTHONDONTWRITEBYTECODE", "1"),
     ]
     .into_iter()

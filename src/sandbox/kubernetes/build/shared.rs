@@ -69,17 +69,17 @@ impl Build<'_> {
         };
         if !self.is_shared() {
             let image = self.ask(&reference).await?.ok_or_else(gone)?;
-            return self.take(image, self.owns(job), seconds).await;
+            return Ok(self.take(image, self.owns(job), seconds));
         }
         // Somebody was faster with the same content: two images under one tag would take the digest from those who use the first.
         if let Some(image) = self.found().await? {
-            return self.take(image, self.owns(job), seconds).await;
+            return Ok(self.take(image, self.owns(job), seconds));
         }
         let keys = self.sandbox.registries.signing().keys().await?;
         let signed = self.target.registry.sign(self.tagged(), digest, &keys).await;
         let signed = signed.map_err(|error| self.refused_by_registry(error))?;
         let Adopted { image, replaced } = signed.ok_or_else(gone)?;
-        let taken = self.take(image, self.owns(job), seconds).await?;
+        let taken = self.take(image, self.owns(job), seconds);
         Ok(match (taken, replaced) {
             (Progressing::Done(built), Some(digest)) => Progressing::Done(Built {
                 remark: Some(format!(

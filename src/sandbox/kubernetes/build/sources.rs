@@ -7,7 +7,7 @@ use oci_spec::distribution::Reference;
 use super::objects::{DockerConfig, Objects};
 use super::registries::failed;
 use crate::pipeline::task::ImageSettings;
-use crate::registry::{Credentials, Environment, Place, Registry};
+use crate::registry::{Credentials, Registry};
 use crate::sandbox::SandboxError;
 use crate::sandbox::kubernetes::KubernetesSandbox;
 
@@ -154,45 +154,6 @@ impl Base {
             secret,
         })
     }
-}
-
-/// Where the task's environment before this one is, where the builder may pull it: an image to stand on.
-pub(super) async fn previous(
-    sandbox: &KubernetesSandbox<'_>,
-    objects: &Objects,
-    target: &Target,
-    tag: &str,
-) -> Result<Option<Base>, SandboxError> {
-    let name = format!("{}:{tag}", target.repository);
-    let Ok(reference) = name.parse::<Reference>() else {
-        return Ok(None);
-    };
-    let (secret, config) = pull_secret(sandbox, objects, reference.resolve_registry()).await?;
-    // With what the builder will show, which is never the secret to push with.
-    let settings = &sandbox.settings.registries;
-    let client = sandbox
-        .registries
-        .client(settings, config.as_ref().map(DockerConfig::bytes));
-    // Credentials that cannot be used are no reason to fail here: without the image before, everything is installed again.
-    let Ok(client) = client else {
-        return Ok(None);
-    };
-    let keys = sandbox.registries.signing().keys().await?;
-    let place = Place {
-        repository: &target.repository,
-        tag,
-    };
-    // Nothing stands on what somebody else pushed.
-    let Ok(Environment::Signed(image)) = client.environment(place, &keys).await else {
-        return Ok(None);
-    };
-    Ok(Some(Base {
-        reference: format!("{}@{}", target.repository, image.digest),
-        digest: image.digest,
-        registry: reference.registry().to_owned(),
-        config,
-        secret,
-    }))
 }
 
 /// The Secret to pull from a registry with: the task's, where it has an entry for it.

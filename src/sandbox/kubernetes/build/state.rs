@@ -4,7 +4,7 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
 use serde::Deserialize;
 
-use super::job::{BUILD, PUSH};
+use super::job::{BUILD, INSTALLER, PUSH};
 use crate::pipeline::stage::Category;
 
 /// How far a build is.
@@ -169,10 +169,12 @@ fn waiting(pod: &Pod) -> Option<State> {
     }
     let build = container(status.init_container_statuses.as_ref(), BUILD);
     let push = container(status.container_statuses.as_ref(), PUSH);
+    let installer = container(status.init_container_statuses.as_ref(), INSTALLER);
     let executor = "set build.executorImage and build.imagePullSecrets of the operator";
     let operator = "set operatorImage and build.imagePullSecrets of the operator";
     let stuck = build
         .and_then(|status| stuck(status, executor))
+        .or_else(|| installer.and_then(|status| stuck(status, operator)))
         .or_else(|| push.and_then(|status| stuck(status, operator)));
     stuck.map(State::Failed).or_else(|| {
         let started = build

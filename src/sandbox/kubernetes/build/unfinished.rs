@@ -31,7 +31,7 @@ impl Build<'_> {
         }
         // Another Job may have built it meanwhile, or the push was killed after it was done.
         if has_ended && let Some(image) = self.found().await? {
-            return self.take(image, false, None).await;
+            return Ok(self.take(image, false, None));
         }
         let log = match (&failure, pod) {
             // Only the builder's own failure stands in its log; read for others, the log would be an unneeded request.

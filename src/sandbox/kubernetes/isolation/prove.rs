@@ -13,6 +13,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::super::build::policy::policy as build_policy;
+use super::super::reach::api_servers;
 use super::super::settings::{NodePool, Settings};
 use super::super::{names, pod, policies};
 use super::objects::{PART_OF, PORT, Role, Round};
@@ -100,7 +101,9 @@ impl Prover<'_> {
             suffix,
             denied: &pod::label(&denied),
         };
-        let has_build_policy = build_policy(self.namespace, &self.settings.build.network);
+        let servers = api_servers(&self.client).await;
+        let has_build_policy = build_policy(self.namespace, self.settings, &servers);
+        let has_build_policy = has_build_policy.map_err(|error| error.to_string())?;
         self.ensure(&denied).await?;
         if let Some(policy) = &has_build_policy {
             self.ensure(policy).await?;

@@ -2,28 +2,68 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use k8s_openapi::api::core::v1::{
     KeyToPath, PersistentVolumeClaimVolumeSource, ProjectedVolumeSource, SecretProjection, Volume,
     VolumeMount, VolumeProjection,
 };
 
 use super::super::{MountedFile, MountedInput, OutputFolder};
-use crate::pipeline::sandbox::InputMount;
+use crate::pipeline::digest::sha256_hex_of_parts;
+use crate::pipeline::sandbox::{InputMount, Job, PhaseFile};
 use crate::sandbox::SandboxError;
 
 /// Where outputs lie in a sandbox.
 pub(super) const OUTPUTS: &str = "/var/outputs";
 /// Where inputs lie in a sandbox.
-const FOLDER: &str = "/var/inputs";
+pub(super) const FOLDER: &str = "/var/inputs";
 /// Name of the volume of all Secrets.
 const VOLUME: &str = "inputs";
 /// Every user may read, nobody write.
 const READABLE: i32 = 0o444;
 
-/// Volumes of a job's inputs and where they are mounted, each input under its file name and its bare name; and the claim that
-/// its outputs go to, which may be one that inputs lie on: a Pod names each claim once.
+/// Where inputs lie: those of the snapshot where it says, those of the job in its Secret.
+pub(super) fn places(
+    job: &Job,
+    snapshot: &BTreeMap<String, MountedInput>,
+    secret: &str,
+) -> BTreeMap<String, MountedInput> {
+    let mut places = snapshot.clone();
+    for input in job.inputs.iter().filter(|input| !input.content.is_empty()) {
+        let file = |file: &PhaseFile| MountedFile {
+            path: file.path.clone(),
+            secret: secret.to_owned(),
+            key: key(input, file),
+        };
+        let files = input.content.iter().map(file).collect();
+        places.insert(input.name.clone(), MountedInput::Secrets(files));
+    }
+    places
+}
+
+/// Contents of those inputs, as its Secret has them.
+pub(super) fn contents(job: &Job) -> impl Iterator<Item = (String, Vec<u8>)> {
+    let files = job.inputs.iter().flat_map(|input| {
+        let files = input.content.iter();
+        files.map(move |file| (input, file))
+    });
+    files.map(|(input, file)| {
+        let bytes = BASE64_STANDARD.decode(&file.content).unwrap_or_default();
+        (key(input, file), bytes)
+    })
+}
+
+/// A key by digest: a file's name may have characters that keys do not.
+fn key(input: &InputMount, file: &PhaseFile) -> String {
+    format!("input-{}", &sha256_hex_of_parts(&[&input.name, &file.path])[..16])
+}
+
+/// Volumes of a job's inputs and where they are mounted, each input under its file name and its bare name, `has_own` where the
+/// folder is written by the harness as well; and the claim that its outputs go to, which may be one that inputs lie on: a Pod names each claim once.
 pub(super) fn volumes(
     inputs: &[InputMount],
+    has_own: bool,
     places: &BTreeMap<String, MountedInput>,
     outputs: Option<&OutputFolder>,
 ) -> Result<(Vec<Volume>, Vec<VolumeMount>), SandboxError> {
@@ -54,7 +94,7 @@ pub(super) fn volumes(
             }
         }
     }
-    mounts.extend(projected.mounts(!claims.is_empty()));
+    mounts.extend(projected.mounts(has_own || !claims.is_empty()));
     if let Some(OutputFolder { claim, path, .. }) = outputs {
         let number = claims.len();
         let volume = claims.entry(claim).or_insert_with(|| format!("claim-{number}"));
@@ -108,7 +148,7 @@ impl<'a> Projected<'a> {
     }
 
     /// A mount inside of another one needs a place there, which a read-only one does not give: beside claims, each name is
-    /// mounted by itself.
+    /// mounted by itself; so it is in a folder of the harness.
     fn mounts(&self, apart: bool) -> Vec<VolumeMount> {
         let mount = |path: String, sub_path: Option<String>| VolumeMount {
             name: VOLUME.to_owned(),

@@ -39,7 +39,6 @@ use self::execution::{CONTAINER, Check, Execution, Program};
 use self::job_key::Keys;
 pub use self::job_key::{JOB_KEY, decrypt_job};
 use self::observe::{Ended, PodState, observe};
-pub(super) use self::ready::api_servers;
 use self::refusal::{Refusal, classify};
 pub use self::spec::{JOB_FILE, JOB_SHA256, NONCE, folder_sha256};
 pub use self::volumes::CREDENTIALS_FILE;
@@ -145,8 +144,9 @@ async fn start_harness(
     let labels = run.labels();
     let needs = async {
         let policy = ready::ensure_policy(sandbox, policy, &labels);
-        let (harness, policy, needs) = tokio::join!(ready::ensure_harness(sandbox), policy, needs);
-        harness.and(policy).and(needs)
+        let (harness, pull) = (ready::ensure_harness(sandbox), ready::check_pull_secret(sandbox));
+        let (harness, pull, policy, needs) = tokio::join!(harness, pull, policy, needs);
+        harness.and(pull).and(policy).and(needs)
     };
     Box::pin(pods.start(&run, keys, needs)).await
 }
@@ -312,6 +312,11 @@ impl<'a> Pods<'a> {
                 Err(SandboxError::EnvironmentMissing(image.to_owned()))
             }
             PodState::Lost(reason) => Err(self.lost(reason)),
+            // An image of an earlier version has no link to its interpreter, and is made anew.
+            PodState::Ended(ended) if ended.not_started && self.sandbox.task.image.reference.is_none() => {
+                self.delete(pod).await?;
+                Err(SandboxError::EnvironmentMissing(image.to_owned()))
+            }
             PodState::Ended(ended) => self.judge(pod, &ended, now).await,
         }
     }

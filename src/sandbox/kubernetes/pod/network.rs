@@ -3,27 +3,19 @@
 use std::collections::BTreeMap;
 
 use ipnet::IpNet;
-use k8s_openapi::api::networking::v1::{
-    IPBlock, NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
-};
+use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPeer, NetworkPolicySpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
 use kube::core::{Selector, SelectorExt as _};
 
 use super::super::names::{self, Component};
+use super::super::reach::{block, closed, internet, names_rule, parse, rule};
 use super::super::settings::NetworkSettings;
-use crate::egress::CLOSED;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::sandbox::SandboxError;
 
 /// Label of a sandbox: which policy holds for it.
 pub(in crate::sandbox::kubernetes) const EGRESS: &str = "codegen-operator.dev/egress";
-
-/// Every address.
-// IPv6 must be opened apart: a block of IPv4 covers none of it.
-const ALL: [&str; 2] = ["0.0.0.0/0", "::/0"];
 
 /// The policy that holds for sandboxes with this access; `servers` are the addresses of the API server, as far as known.
 pub(super) fn policy(
@@ -35,14 +27,10 @@ pub(super) fn policy(
     let (name, egress) = match access {
         // No rules and `Egress` among the types: nothing goes out, not even a question to a name server.
         NetworkAccess::Denied => ("denied".to_owned(), None),
-        NetworkAccess::Internet => {
-            let all = ALL.iter().filter_map(|cidr| cidr.parse().ok());
-            let peers = all.map(|all| block(all, &closed)).collect();
-            (
-                "internet".to_owned(),
-                Some(vec![rule(peers, &[]), names_rule(settings)]),
-            )
-        }
+        NetworkAccess::Internet => (
+            "internet".to_owned(),
+            Some(vec![rule(internet(&closed), &[]), names_rule(settings)]),
+        ),
         NetworkAccess::List(targets) => {
             let opened = parse(
                 &settings.allowed_private_cidrs,
@@ -110,24 +98,6 @@ pub(super) fn opener<'a>(
     policies.iter().filter(opens).map(name).find(|name| *name != own)
 }
 
-fn closed(settings: &NetworkSettings, servers: &[IpNet]) -> Result<Vec<IpNet>, SandboxError> {
-    let mut closed: Vec<IpNet> = CLOSED.iter().filter_map(|cidr| cidr.parse().ok()).collect();
-    closed.extend(parse(&settings.denied_cidrs, "sandbox.network.deniedCidrs")?);
-    closed.extend(servers);
-    Ok(IpNet::aggregate(&closed))
-}
-
-fn parse(cidrs: &[String], setting: &str) -> Result<Vec<IpNet>, SandboxError> {
-    let parse = |cidr: &String| {
-        cidr.parse::<IpNet>().map_err(|_| SandboxError::Refused {
-            object: format!("the operator's setting {setting}"),
-            reason: format!("`{cidr}` is no range of addresses"),
-            remedy: "write ranges like 10.20.0.0/16".to_owned(),
-        })
-    };
-    cidrs.iter().map(parse).collect()
-}
-
 /// What a task lists, short of what is closed, and what of that an administrator has opened.
 fn target(cidr: &str, closed: &[IpNet], opened: &[IpNet]) -> Result<Vec<NetworkPolicyPeer>, SandboxError> {
     let refused = |reason: &str, remedy: &str| SandboxError::Refused {
@@ -156,64 +126,6 @@ fn target(cidr: &str, closed: &[IpNet], opened: &[IpNet]) -> Result<Vec<NetworkP
         ));
     }
     Ok(peers)
-}
-
-fn block(cidr: IpNet, closed: &[IpNet]) -> NetworkPolicyPeer {
-    // An exception outside its block is not valid.
-    let inside = closed.iter().filter(|closed| cidr.contains(*closed));
-    let except: Vec<String> = inside.map(ToString::to_string).collect();
-    NetworkPolicyPeer {
-        ip_block: Some(IPBlock {
-            cidr: cidr.to_string(),
-            except: Some(except).filter(|except| !except.is_empty()),
-        }),
-        ..NetworkPolicyPeer::default()
-    }
-}
-
-fn rule(to: Vec<NetworkPolicyPeer>, ports: &[u16]) -> NetworkPolicyEgressRule {
-    let ports: Vec<_> = ports.iter().map(|number| port("TCP", *number)).collect();
-    NetworkPolicyEgressRule {
-        to: Some(to),
-        ports: Some(ports).filter(|ports| !ports.is_empty()),
-    }
-}
-
-fn port(protocol: &str, number: u16) -> NetworkPolicyPort {
-    NetworkPolicyPort {
-        protocol: Some(protocol.to_owned()),
-        port: Some(IntOrString::Int(number.into())),
-        end_port: None,
-    }
-}
-
-/// Names can be resolved at the cluster's DNS.
-fn names_rule(settings: &NetworkSettings) -> NetworkPolicyEgressRule {
-    let selector = |labels: BTreeMap<String, String>| LabelSelector {
-        match_labels: Some(labels),
-        ..LabelSelector::default()
-    };
-    let namespace = (
-        "kubernetes.io/metadata.name".to_owned(),
-        // A label alone would let anybody's Pods be name servers; together with the namespace it names the cluster's.
-        settings.dns_namespace.clone(),
-    );
-    let servers = NetworkPolicyPeer {
-        namespace_selector: Some(selector(BTreeMap::from([namespace]))),
-        pod_selector: Some(selector(settings.dns_pod_labels.clone())),
-        ip_block: None,
-    };
-    let caches = settings.dns_cidrs.iter().map(|cidr| NetworkPolicyPeer {
-        ip_block: Some(IPBlock {
-            cidr: cidr.clone(),
-            except: None,
-        }),
-        ..NetworkPolicyPeer::default()
-    });
-    NetworkPolicyEgressRule {
-        to: Some(std::iter::once(servers).chain(caches).collect()),
-        ports: Some(vec![port("UDP", 53), port("TCP", 53)]),
-    }
 }
 
 #[cfg(test)]

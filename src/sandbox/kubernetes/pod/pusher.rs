@@ -16,6 +16,7 @@ use crate::api::values::ValueType;
 use crate::egress::Proxies;
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::sandbox::kubernetes::build::{concatenated, policy_of_pushes};
+use crate::sandbox::kubernetes::reach::api_servers;
 use crate::sandbox::{Progressing, SandboxError};
 
 /// Time of a push: 4 GiB at less than a megabyte a second. Another one goes on with the files that are not there.
@@ -231,7 +232,8 @@ impl<'a> OutputPusher<'a> {
         let needs = async {
             let sandbox = self.pod.sandbox();
             // Before the Pod: for no moment does it run without its policy.
-            match policy_of_pushes(&sandbox.owner.namespace, &sandbox.settings.build.network) {
+            let servers = api_servers(&sandbox.client).await;
+            match policy_of_pushes(&sandbox.owner.namespace, sandbox.settings, &servers)? {
                 Some(policy) => write_policy(sandbox, &policy).await,
                 None => Ok(()),
             }

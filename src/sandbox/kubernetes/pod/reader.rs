@@ -182,6 +182,7 @@ impl ReadRequest {
                 name: sample.name.clone(),
                 file_name: sample.file_name.clone(),
                 source: sample.name.clone(),
+                content: Vec::new(),
             })
             .collect()
     }

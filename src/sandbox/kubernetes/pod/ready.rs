@@ -2,22 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::net::IpAddr;
 
-use ipnet::IpNet;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::{ListParams, PostParams};
-use kube::{Api, Client, Resource, ResourceExt as _};
+use kube::{Api, Resource, ResourceExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::super::reach::api_servers;
 use super::super::{KubernetesSandbox, names, policies};
 use super::execution::Execution;
 use super::job_key::{JobKey, KEY_NAME};
 use super::refusal::{Refusal, classify};
 use super::{cluster, network, spec, volumes};
+use crate::api::secret_use::SecretUse;
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::sandbox::{Progressing, SandboxError};
 
@@ -33,19 +32,33 @@ pub(super) async fn policy(
     network::policy(access, &sandbox.settings.sandbox.network, &servers)
 }
 
-/// Addresses of the API server, as far as they can be learnt; the check from inside the Pod shows when one is missing.
-pub(in super::super) async fn api_servers(client: &Client) -> Vec<IpNet> {
-    let slices: Api<EndpointSlice> = Api::namespaced(client.clone(), "default");
-    // A role that may not read it is no reason to fail here.
-    let slice = slices.get_opt("kubernetes").await.ok().flatten();
-    let endpoints = slice.into_iter().flat_map(|slice| slice.endpoints);
-    let addresses = endpoints.flat_map(|endpoint| endpoint.addresses);
-    // Pods reach the Service's address, and the policy is applied before or after it is translated, as the plugin has it.
-    let service = std::env::var("KUBERNETES_SERVICE_HOST").ok();
-    addresses
-        .chain(service)
-        .filter_map(|address| address.parse::<IpAddr>().ok().map(IpNet::from))
-        .collect()
+/// Refuses a Secret that an image is to be pulled with and that its owner did not label for it: whoever may create tasks runs private images
+/// by it, and reads them so. One that was built here was pushed, and its base pulled, with Secrets that were checked then.
+pub(super) async fn check_pull_secret(sandbox: &KubernetesSandbox<'_>) -> Result<(), SandboxError> {
+    let image = &sandbox.task.image;
+    let (name, field) = match (&image.reference, &image.pull_secret, &image.push_secret) {
+        (Some(_), Some(name), _) => (name, "image.pullSecretRef"),
+        (Some(_), None, Some(name)) => (name, "image.pushSecretRef"),
+        _ => return Ok(()),
+    };
+    let namespace = &sandbox.owner.namespace;
+    let secrets: Api<Secret> = Api::namespaced(sandbox.client.clone(), namespace);
+    let object = format!("Secret {namespace}/{name}");
+    let found = secrets.get_opt(name).await;
+    let found = found.map_err(|error| cluster(format!("read {object}"))(error))?;
+    let refused = |reason: String, remedy: String| SandboxError::Refused {
+        object,
+        reason,
+        remedy,
+    };
+    match found.as_ref().map(|found| SecretUse::Registry.check(found)) {
+        Some(Ok(())) => Ok(()),
+        Some(Err(refusal)) => Err(refused(refusal.reason, refusal.remedy)),
+        None => Err(refused(
+            "it is not there".to_owned(),
+            format!("create it, or correct {field}"),
+        )),
+    }
 }
 
 /// Creates the harness of this version where it is not there. It is the first process of every sandbox: one that is there must be the

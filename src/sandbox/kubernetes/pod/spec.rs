@@ -92,18 +92,19 @@ impl Execution<'_> {
     /// The Secret with the job, encrypted with `key`: it holds values of the task's own Secrets.
     pub(super) fn secret(&self, key: &JobKey) -> Secret {
         let mut data = vec![
-            (JOB_NAME, key.apply(self.body)),
-            (KEY_NAME, key.hex().into_bytes()),
+            (JOB_NAME.to_owned(), key.apply(self.body)),
+            (KEY_NAME.to_owned(), key.hex().into_bytes()),
         ];
         let asked = self.check.map(|check| key.for_check().apply(&check.body));
-        data.extend(asked.map(|asked| (CHECK_NAME, asked)));
+        data.extend(asked.map(|asked| (CHECK_NAME.to_owned(), asked)));
+        data.extend(inputs::contents(self.job));
         Secret {
             metadata: self.metadata(self.own_labels()),
             immutable: Some(true),
             type_: Some(JOB_TYPE.to_owned()),
             data: Some(
                 data.into_iter()
-                    .map(|(name, content)| (name.to_owned(), ByteString(content)))
+                    .map(|(name, content)| (name, ByteString(content)))
                     .collect(),
             ),
             string_data: None,
@@ -117,7 +118,12 @@ impl Execution<'_> {
             Program::Harness => self.outputs,
             Program::Reader(_) | Program::Pusher(_) => None,
         };
-        let (input_volumes, input_mounts) = inputs::volumes(&self.job.inputs, self.inputs, written)?;
+        let (input_volumes, input_mounts) = inputs::volumes(
+            &self.job.inputs,
+            self.job.has_own_inputs(),
+            &inputs::places(self.job, self.inputs, self.name),
+            written,
+        )?;
         let (volumes, mounts) = self.own_volumes();
         let settings = self.settings;
         let wanted = &self.task.sandbox.placement;
@@ -225,7 +231,12 @@ impl Execution<'_> {
                 let files = folder_sha256(files.map(|(name, text)| (*name, text.as_bytes())));
                 env.push(variable(HARNESS_SHA256, &files));
                 let start = format!("{START}\n{}", harness::START_IN_POD);
-                let command = words(&["/bin/sh", "-c", harness::BASE_INTERPRETER, &start]);
+                let command = if self.task.image.reference.is_some() {
+                    words(&["/bin/sh", "-c", harness::OWN_INTERPRETER, &start])
+                } else {
+                    let (base, python) = (harness::INTERPRETER, harness::ENVIRONMENT_PYTHON);
+                    words(&[base, "-I", "-S", "-c", &start, python])
+                };
                 (command, None, Some("/sandbox".to_owned()))
             }
             Program::Reader(_) => (None, words(&[READ_SOURCES]), None),

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::execution::{ClaimMount, Execution, Program, PushMounts};
-use super::inputs::OUTPUTS;
+use super::inputs::{FOLDER, OUTPUTS};
 use super::job_key::{CHECK_NAME, JOB_NAME};
 use crate::sandbox::harness;
 
@@ -23,7 +23,12 @@ pub const CREDENTIALS_FILE: &str = "/credentials/config.json";
 /// Where the job lies.
 const JOB_FOLDER: &str = "/job";
 /// Folders that a job writes to; in memory, so that what lies there counts as its memory. `/dev/shm` is the runtime's.
-const SCRATCH: [(&str, &str); 3] = [("sandbox", "/sandbox"), ("tmp", "/tmp"), ("outputs", OUTPUTS)];
+const SCRATCH: [(&str, &str); 4] = [
+    ("sandbox", "/sandbox"),
+    ("tmp", "/tmp"),
+    ("outputs", OUTPUTS),
+    ("own-inputs", FOLDER),
+];
 
 impl Execution<'_> {
     /// The job, and what its program needs.
@@ -78,7 +83,8 @@ impl Execution<'_> {
         let mut mounts = vec![mount("harness", harness::FOLDER, true)];
         for (name, path) in SCRATCH {
             // It is the claim's folder then, and mounted beside the inputs.
-            if path == OUTPUTS && self.outputs.is_some() {
+            let is_a_claims = path == OUTPUTS && self.outputs.is_some();
+            if is_a_claims || path == FOLDER && !self.job.has_own_inputs() {
                 continue;
             }
             let empty_dir = if path == OUTPUTS && self.check.is_some() {

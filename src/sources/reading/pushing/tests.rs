@@ -1,4 +1,4 @@
-//! Outputs on a claim that are what their run wrote, and some that are not. What is sent is tested against a registry (`tests/registry.rs`).
+//! Outputs on a claim that are what their run wrote, and some that are not. What is sent is tested against a registry (`tests/it/registry.rs`).
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! Logs of failed builds, as Kaniko 1.24 with pip 23 and apt 2.6 printed them; progress lines are left out.
+//! Logs of failed builds, as Kaniko 1.24 with uv 0.13.9 and apt 2.6 printed them; progress lines are left out.
 
 use rstest::rstest;
 
@@ -26,10 +26,10 @@ macro_rules! log {
 }
 
 #[rstest]
-#[case::unknown(log!("pip-unknown"), "pip", PackageProblemKind::NotFound, &["no-such-package-3f2a"])]
-#[case::version(log!("pip-version"), "pip", PackageProblemKind::NoSuchVersion, &["six"])]
-#[case::conflict(log!("pip-conflict"), "pip", PackageProblemKind::Conflict, &["requests", "urllib3"])]
-#[case::no_wheel(log!("pip-no-wheel"), "pip", PackageProblemKind::NotFound, &["docopt"])]
+#[case::unknown(log!("uv-unknown"), "pip", PackageProblemKind::NotFound, &["no-such-package-3f2a"])]
+#[case::version(log!("uv-version"), "pip", PackageProblemKind::NoSuchVersion, &["six"])]
+#[case::conflict(log!("uv-conflict"), "pip", PackageProblemKind::Conflict, &["requests", "urllib3"])]
+#[case::no_wheel(log!("uv-no-wheel"), "pip", PackageProblemKind::NotFound, &["docopt"])]
 #[case::apt_unknown(log!("apt-unknown"), "apt", PackageProblemKind::NotFound, &["no-such-package-3f2a"])]
 #[case::apt_version(log!("apt-version"), "apt", PackageProblemKind::NoSuchVersion, &["libgomp1"])]
 fn a_package_that_cannot_be_had_is_named(
@@ -51,12 +51,12 @@ fn what_was_to_be_installed_as_before_is_no_models_matter() {
         is_locked: true,
         ..failed(0)
     };
-    let said = locked.error(Failure::Builder, log!("pip-version"));
+    let said = locked.error(Failure::Builder, log!("uv-version"));
     assert!(
         matches!(&said, SandboxError::Refused { object, .. } if object == "pip package six"),
         "{said}"
     );
-    let said = locked.error(Failure::Builder, log!("pip-other-content"));
+    let said = locked.error(Failure::Builder, log!("uv-other-content"));
     assert!(
         matches!(&said, SandboxError::Refused { object, .. } if object == "pip package tiny==1.0"),
         "{said}"
@@ -71,7 +71,7 @@ fn what_was_to_be_installed_as_before_is_no_models_matter() {
 #[case::base_no_python(log!("base-no-python"), "take an image.base with python3")]
 #[case::index_unknown_host(log!("index-unknown-host"), "check image.indexURL")]
 #[case::index_untrusted(log!("index-untrusted"), "set image.indexCABundle")]
-#[case::index_unauthorized(log!("index-unauthorized"), "correct image.indexURL")]
+#[case::index_unauthorized(log!("index-unauthorized"), "give image.indexURL credentials")]
 fn what_a_person_must_change_is_named(#[case] log: &str, #[case] says: &str) {
     let SandboxError::Refused { object, remedy, .. } = of(log) else {
         panic!("not refused: {:?}", of(log));
@@ -130,8 +130,18 @@ fn a_refused_push_names_the_secret_and_a_broken_one_is_tried_again() {
 }
 
 #[test]
+fn a_layer_that_the_push_refuses_is_a_matter_of_its_packages() {
+    let said = format!("image x: {PACKAGE_LAYER} has bin/sh, which lies outside of /opt/codegen");
+    let error = failed(0).error(Failure::Push(Category::Configuration, said), "");
+    assert!(
+        matches!(&error, SandboxError::PackageDenied(text) if text.contains("bin/sh")),
+        "{error}"
+    );
+}
+
+#[test]
 fn the_password_of_an_index_is_not_repeated() {
-    let log = "ERROR: HTTP error 403 while getting https://reader:hunter2@index.example/simple/six";
+    let log = "error: Failed to fetch: https://reader:hunter2@index.example/simple/six\n  cause: dns error";
     let said = of(log).to_string();
     assert!(said.contains("https://***@index.example"), "{said}");
 }

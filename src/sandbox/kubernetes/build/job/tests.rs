@@ -29,6 +29,7 @@ fn plan<'a>(build: &'a BuildSettings, registries: &'a Registries) -> Plan<'a> {
         operator_image: "registry.example/codegen-operator:1",
         files: Files {
             dockerfile: "FROM x\n".to_owned(),
+            installation: "{}".to_owned(),
             requirements: String::new(),
             registry_authorities: String::new(),
             index_authorities: String::new(),
@@ -124,7 +125,9 @@ fn the_builder_sees_no_credentials_to_push_with_and_the_push_nothing_else() {
         let mounts = container.volume_mounts.as_deref().unwrap_or_default();
         mounts.iter().map(|mount| mount.name.clone()).collect()
     };
-    assert_eq!(mounted(&spec.init_containers.unwrap()[0]), ["files", "results"]);
+    let first = spec.init_containers.unwrap();
+    assert_eq!(mounted(&first[0]), ["installer"]);
+    assert_eq!(mounted(&first[1]), ["files", "installer", "results"]);
     assert_eq!(
         mounted(&spec.containers[0]),
         ["files", "results", "push-credentials"]
@@ -167,13 +170,7 @@ fn files_are_those_that_have_content_and_belong_to_the_job() {
     let map = config_map(&plan(&build, &registries), owner());
     assert_eq!(
         map.data.unwrap().into_keys().collect::<Vec<_>>(),
-        [
-            "Dockerfile",
-            "install.py",
-            "installer.txt",
-            "interpreters.py",
-            "lock.py"
-        ]
+        ["Dockerfile", "install.py", "installation.json", "settings.py"]
     );
     assert_eq!(
         (map.immutable, map.metadata.owner_references),

@@ -150,14 +150,6 @@ impl Scene {
         made.next()
             .map(|request| serde_json::from_slice(&request.body).unwrap())
     }
-
-    /// The first line of the Dockerfile that was written last.
-    async fn stands_on(&self) -> String {
-        let files = self.made("/configmaps").await.unwrap();
-        let dockerfile = files["data"]["Dockerfile"].as_str().unwrap();
-        let mut lines = dockerfile.lines().filter(|line| line.starts_with("FROM "));
-        lines.next().unwrap().to_owned()
-    }
 }
 
 #[tokio::test]
@@ -217,25 +209,4 @@ async fn an_environment_from_a_short_index_is_its_namespaces_own() {
     let built = scene.build_in("team", &short).await;
     assert!(matches!(built, Progressing::Pending), "{built:?}");
     assert_ne!(scene.tag_in("team", &short).await, theirs);
-}
-
-#[tokio::test]
-async fn nothing_is_built_on_an_image_that_the_operator_did_not_sign() {
-    let scene = Scene::open().await;
-    let before = scene.spec(&["six"]).packages;
-    let more = ImageSpec {
-        from: Some(before),
-        ..scene.spec(&["rich", "six"])
-    };
-    scene.has(MANIFEST.to_vec()).await;
-    scene.build(&more).await;
-    assert_eq!(scene.stands_on().await, format!("FROM {BASE}"));
-
-    scene.has_signed(&["six"]).await;
-    scene.build(&more).await;
-    let on = scene.stands_on().await;
-    assert!(
-        on.starts_with(&format!("FROM {}@sha256:", scene.repository())),
-        "{on}"
-    );
 }

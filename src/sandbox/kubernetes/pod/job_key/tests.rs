@@ -27,7 +27,7 @@ use crate::sandbox::kubernetes::settings::PodSettings;
 /// Searches for a word of the job that is not meant for it.
 const SPY: &str = include_str!("spy.py");
 /// Prints the input that it is given.
-const HONEST: &str = "print(open('/sandbox/inputs/given/words.txt').read())\n";
+const HONEST: &str = "print(open('/var/inputs/given/words.txt').read())\n";
 /// Stands in the input of another case alone.
 const WORD: &str = "an-input-of-another-case";
 /// Makes the harness a process like others: what it holds can be read.
@@ -56,12 +56,12 @@ fn case(solution: &str, args: &[&str], input: &str) -> Phase {
         files: vec![PhaseFile {
             path: "given/words.txt".to_owned(),
             content: BASE64.encode(input),
+            also: Vec::new(),
         }],
         outputs: Vec::new(),
         max_output_bytes: 1 << 20,
         disk_bytes: None,
         in_message: false,
-        hash_seed: None,
     })
 }
 
@@ -220,7 +220,7 @@ fn bubblewrap(pod: &Pod, folder: &Path) -> Command {
     }
     let words = "--unshare-user --uid 1000 --gid 1000 --unshare-pid --unshare-ipc --unshare-net --as-pid-1 --die-with-parent \
                  --ro-bind /usr /usr --ro-bind /bin /bin --ro-bind /lib /lib --ro-bind-try /lib64 /lib64 --proc /proc --dev /dev \
-                 --tmpfs /tmp --tmpfs /sandbox --tmpfs /var/outputs --tmpfs /dev/shm";
+                 --tmpfs /tmp --tmpfs /sandbox --tmpfs /var/inputs --tmpfs /var/outputs --tmpfs /dev/shm";
     command.args(words.split_whitespace());
     for (source, target) in [("harness", "/harness"), ("job", "/job")] {
         command.arg("--ro-bind").arg(folder.join(source)).arg(target);

@@ -39,6 +39,7 @@ fn job() -> Job {
         name: name.into(),
         file_name: file_name.into(),
         source: String::new(),
+        content: Vec::new(),
     };
     Job {
         phases: Vec::new(),
@@ -106,33 +107,30 @@ fn pod(
     serde_json::to_value(run.pod(Some(&keys())).unwrap()).unwrap()
 }
 
-/// The command of a Pod, where the environment of its image lies in a folder of the test.
-fn start(environment: &std::path::Path, path: &str) -> String {
-    let shown = environment.to_str().unwrap();
-    let line = harness::BASE_INTERPRETER.replace("/opt/codegen", shown);
+#[test]
+fn nothing_of_an_environment_comes_before_the_interpreter_behind_it() {
+    let command =
+        |change: fn(&mut Task)| pod(|_, task, _, _| change(task))["spec"]["containers"][0]["command"].take();
+    let ours = command(|_| ());
+    assert_eq!(
+        (&ours[0], &ours[1], &ours[2], &ours[5]),
+        (
+            &json!("/opt/codegen-python"),
+            &json!("-I"),
+            &json!("-S"),
+            &json!("/opt/codegen/bin/python3")
+        )
+    );
+    // An image of somebody's own has one interpreter for both, on its `PATH`.
+    let own = command(|task| task.image.reference = Some("registry.example/own@sha256:00".to_owned()));
+    assert_eq!(own[0], "/bin/sh");
     let ended = std::process::Command::new("/bin/sh")
-        .args(["-c", &line, "import sys; print(sys.argv[1:])"])
+        .args(["-c", own[2].as_str().unwrap(), "import sys; print(sys.argv[1:])"])
         .env_clear()
-        .env("PATH", path)
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .output()
         .unwrap();
-    String::from_utf8(ended.stdout).unwrap()
-}
-
-#[test]
-fn a_pod_starts_the_interpreter_behind_the_environment() {
-    let folder = tempfile::tempdir().unwrap();
-    let bin = folder.path().join("bin");
-    std::fs::create_dir(&bin).unwrap();
-    let (python, system) = (bin.join("python3"), "/usr/local/bin:/usr/bin:/bin");
-    let hostile = "#!/bin/sh\necho the package speaks\n";
-    std::fs::write(&python, hostile).unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&python, mode).unwrap();
-    let said = start(folder.path(), &format!("{}:{system}", bin.display()));
-    assert_eq!(said, format!("['{}']\n", python.display()));
-    // An image of somebody's own has one interpreter for both.
-    let said = start(folder.path(), system);
+    let said = String::from_utf8(ended.stdout).unwrap();
     assert!(
         said.starts_with("['/usr/") && said.ends_with("/python3']\n"),
         "{said}"

@@ -1,0 +1,2 @@
+#!/bin/sh
+: > "$0.was-started"
