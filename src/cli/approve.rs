@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Api;
 use kube::api::PostParams;
 
-pub(super) use self::ask::{answer, ask, is_yes, may_start};
+pub(super) use self::ask::{answer, ask, is_allowed, is_yes};
 use self::ask::{caution, may_trust};
 use super::args::{Color, DecideArgs, WaitingArg};
 use super::cluster::{Cluster, refusal};

@@ -4,6 +4,7 @@ mod ask;
 mod cluster;
 mod context;
 mod local;
+mod network;
 mod new;
 mod policy;
 mod run;
@@ -18,6 +19,7 @@ pub(crate) use cluster::{
 };
 pub(crate) use context::{ContextArgs, ContextFormat, ExposureArg};
 pub(crate) use local::{DataArgs, Format, LocalArgs, ManifestArgs, ModelArgs};
+pub(crate) use network::NetworkArgs;
 pub(crate) use new::NewArgs;
 pub(crate) use policy::{PolicyArgs, PolicyFormat};
 pub(crate) use run::{LocalCommand, LocalRunArgs, ProgramArgs, RunArgs, RunFormat};

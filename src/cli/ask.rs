@@ -28,6 +28,7 @@ use crate::local::code_mode::runner::{ask, output_folder};
 use crate::local::commands::Commands;
 use crate::local::interrupt::{self, Stop};
 use crate::local::objects::Objects;
+use crate::local::opens::{not_shown_before, of_agent};
 use crate::local::options::TaskOptions;
 use crate::pipeline::code_mode::Stage;
 use crate::tools::OnStart;
@@ -112,7 +113,7 @@ fn commands(args: &AskArgs, progress: &Arc<Progress>) -> Commands {
     let progress = Arc::clone(progress);
     Commands {
         of_manifests: args.allow_command,
-        ask: is_interactive().then_some(super::approve::may_start),
+        ask: is_interactive().then_some(super::approve::is_allowed),
         on_start: OnStart::new(move |server, command| {
             progress.lines(&warning(&format!("{server} starts `{command}` on this machine")));
         }),
@@ -135,10 +136,16 @@ async fn follow(
         fresh: args.fresh,
         approvals: approvals(args),
         commands: commands(args, progress),
+        allowed_hosts: args.allow_host.clone(),
         trust: trust(args.trust),
         ..model_options(&args.model)
     };
     let output = output_folder(args.output.as_deref(), picked);
+    let asks_a_model = options.replay.is_none() && options.model.base_url.is_none();
+    let whose = (picked.agent_name(), picked.namespace());
+    for line in not_shown_before(of_agent(whose, picked.agent, objects, asks_a_model)) {
+        progress.lines(&warning(&line));
+    }
     let observe = |event: &Happened| show(progress, happened(event));
     let request = Request {
         picked,

@@ -23,6 +23,7 @@ use crate::local::context::{ContextOverrides, TaskContext, context_of, task_of_f
 use crate::local::data_files::DataFiles;
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
 use crate::local::objects::Objects;
+use crate::local::prepare::downloads;
 use crate::sources::Given;
 
 /// How long reading may take before it is said that it goes on.
@@ -141,7 +142,8 @@ impl ContextPrinter<'_> {
             max_context_tokens: self.args.max_context_tokens,
             exposure: self.args.exposure.map(Into::into),
         };
-        let reading = context_of(task, self.objects, self.given, overrides);
+        let downloads = downloads(&self.args.network.allow_host);
+        let reading = context_of(task, self.objects, self.given, overrides, &downloads);
         tokio::pin!(reading);
         if let Ok(done) = tokio::time::timeout(PATIENCE, &mut reading).await {
             return done;

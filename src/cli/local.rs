@@ -18,8 +18,10 @@ use super::summary::summary;
 use crate::api::CodeGenTask;
 use crate::api::retry::RetryFrom;
 use crate::local::approval::Approvals;
+use crate::local::commands::Commands;
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
 use crate::local::objects::Objects;
+use crate::local::opens::{not_shown_before, of_task};
 use crate::local::options::TaskOptions;
 use crate::local::runner::{Ended, output_folder, run_task};
 use crate::pipeline::retry::Retry;
@@ -107,6 +109,11 @@ async fn run_all(
                 output.display()
             )));
         }
+        // The command line may name another model, or none.
+        let asks_a_model = options.replay.is_none() && options.model.base_url.is_none();
+        for line in not_shown_before(of_task(task, objects, asks_a_model)) {
+            progress.lines(&warning(&line));
+        }
         let running = run_task(task, objects, options, &output, &mut replayed, progress, stop);
         let ended = Box::pin(running).await;
         progress.stop();
@@ -146,10 +153,15 @@ fn options(args: &LocalArgs, tasks: &[&CodeGenTask]) -> Result<TaskOptions, Vec<
     Ok(TaskOptions {
         given: given(&args.manifests.data, tasks)?,
         fresh: args.fresh,
+        allowed_hosts: args.network.allow_host.clone(),
         approvals: Approvals {
             given: args.approve.iter().map(|gate| (*gate).into()).collect(),
             calls: BTreeMap::new(),
             ask: is_interactive().then_some(super::approve::ask),
+        },
+        commands: Commands {
+            ask: is_interactive().then_some(super::approve::is_allowed),
+            ..Commands::default()
         },
         trust: trust(args.trust),
         // The folder of a single task may lie anywhere.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tokio::sync::oneshot;
 
 use super::approve::{answer, is_yes};
-use super::args::{LocalArgs, ManifestArgs, NewArgs};
+use super::args::{LocalArgs, ManifestArgs, NetworkArgs, NewArgs};
 use super::command::{TASK_FAILED, USAGE, fail_each, is_interactive, model_options, runtime, warning};
 use super::local::{Recording, log, run_after};
 use super::paint::{Line, Mark, paint};
@@ -18,6 +18,7 @@ use crate::local::draft::{Draft, DraftOptions, KUSTOMIZATION, TASK, WriteError};
 use crate::local::error::TaskError;
 use crate::local::interrupt::{self, INTERRUPTED};
 use crate::local::objects::Objects;
+use crate::local::prepare::downloads;
 use crate::local::propose::{Proposal, propose};
 use crate::sources::Given;
 
@@ -158,7 +159,14 @@ async fn described(draft: &Draft, objects: &Objects, progress: &Progress) -> Res
     // Not the draft's own task: that of the manifest has its namespace.
     let task = objects.tasks.first().unwrap_or(&draft.task);
     let given = Given::default();
-    let described = context_of(task, objects, &given, ContextOverrides::default()).await;
+    let described = context_of(
+        task,
+        objects,
+        &given,
+        ContextOverrides::default(),
+        &downloads(&[]),
+    )
+    .await;
     progress.stop();
     let context = described.map_err(|error| refused(draft, &error))?;
     if context.failed.is_empty() {
@@ -306,6 +314,7 @@ fn local_args(args: &NewArgs, folder: &Path) -> LocalArgs {
             kustomize: vec![folder.to_owned()],
             ..ManifestArgs::default()
         },
+        network: NetworkArgs::default(),
         model: args.model.clone(),
         output: args.results.clone(),
         trust: false,

@@ -104,6 +104,7 @@ async fn replay(args: &ReplayArgs, progress: &Progress, stop: &Stop) -> Result<R
     let options = TaskOptions {
         replay: Some(replies),
         retries: retries.iter().map(again).collect(),
+        allowed_hosts: args.network.allow_host.clone(),
         ..TaskOptions::default()
     };
     let executed = Box::pin(execute(&prepared, &options, &mut 0, progress, stop)).await;

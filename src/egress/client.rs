@@ -17,9 +17,13 @@ pub(crate) fn client_to(gate: Option<&EgressGate>, url: &Url) -> ClientBuilder {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = match gate {
         Some(gate) => gate.client_builder(),
-        // No proxy can reach it.
-        None if is_loopback(url) => Client::builder().no_proxy(),
         None => Client::builder(),
+    };
+    // No proxy can reach it.
+    let builder = if is_loopback(url) {
+        builder.no_proxy()
+    } else {
+        builder
     };
     let builder = match url.scheme() {
         // Without TLS no certificate is needed, and reading the system's takes 30 ms: it is never redirected to https.

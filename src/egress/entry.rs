@@ -1,18 +1,24 @@
 //! One origin that is opened. Pure.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
+use ipnet::IpNet;
 use reqwest::Url;
 use serde::Deserialize;
 use thiserror::Error;
+
+use super::allowed::{self, AllowedHost};
 
 /// A scheme, a host and a port that may be requested whatever their address is.
 #[derive(Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(try_from = "String")]
 pub struct Entry {
-    scheme: String,
+    /// None: both.
+    scheme: Option<String>,
     host: Host,
+    /// None: each.
     port: Option<u16>,
 }
 
@@ -21,6 +27,20 @@ enum Host {
     One(String),
     /// Every host whose name ends like this, with the dot.
     Below(String),
+    Range(IpNet),
+}
+
+impl From<&AllowedHost> for Entry {
+    fn from(allowed: &AllowedHost) -> Self {
+        Self {
+            scheme: None,
+            host: match &allowed.host {
+                allowed::Host::Name(name) => Host::One(name.clone()),
+                allowed::Host::Range(range) => Host::Range(*range),
+            },
+            port: allowed.port,
+        }
+    }
 }
 
 /// A text that is no origin.
@@ -58,7 +78,7 @@ impl TryFrom<String> for Entry {
             return Err(EntryError(text));
         }
         Ok(Self {
-            scheme: url.scheme().to_owned(),
+            scheme: Some(url.scheme().to_owned()),
             port: url.port_or_known_default(),
             host: if is_wildcard {
                 Host::Below(format!(".{host}"))
@@ -72,15 +92,15 @@ impl TryFrom<String> for Entry {
 impl fmt::Display for Entry {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (star, host) = match &self.host {
-            Host::One(host) => ("", host.as_str()),
-            Host::Below(end) => ("*", end.as_str()),
+            Host::One(host) => ("", host.clone()),
+            Host::Below(end) => ("*", end.clone()),
+            Host::Range(range) => ("", range.to_string()),
         };
         let brackets = if host.contains(':') { ("[", "]") } else { ("", "") };
-        write!(
-            formatter,
-            "{}://{star}{}{host}{}",
-            self.scheme, brackets.0, brackets.1
-        )?;
+        if let Some(scheme) = &self.scheme {
+            write!(formatter, "{scheme}://")?;
+        }
+        write!(formatter, "{star}{}{host}{}", brackets.0, brackets.1)?;
         match self.port {
             Some(port) => write!(formatter, ":{port}"),
             None => Ok(()),
@@ -93,9 +113,12 @@ impl Entry {
     #[must_use]
     pub fn allows(&self, url: &Url) -> bool {
         // The port counts, too: other services of a listed host are not opened with it.
-        self.scheme == url.scheme()
-            && self.port == url.port_or_known_default()
-            && url.host_str().is_some_and(|host| self.names(&bare_host(host)))
+        let has_scheme = match &self.scheme {
+            Some(scheme) => scheme == url.scheme(),
+            None => matches!(url.scheme(), "http" | "https"),
+        };
+        let has_port = self.port.is_none() || self.port == url.port_or_known_default();
+        has_scheme && has_port && url.host_str().is_some_and(|host| self.names(&bare_host(host)))
     }
 
     /// Whether it opens some port of `host`.
@@ -103,7 +126,13 @@ impl Entry {
         match &self.host {
             Host::One(name) => name == host,
             Host::Below(end) => host.ends_with(end.as_str()),
+            Host::Range(_) => host.parse().is_ok_and(|address| self.holds(address)),
         }
+    }
+
+    /// Whether it opens a range that holds this address.
+    pub(super) fn holds(&self, address: IpAddr) -> bool {
+        matches!(&self.host, Host::Range(range) if range.contains(&address.to_canonical()))
     }
 }
 

@@ -5,6 +5,7 @@
 //! redirect is judged like the first address.
 
 mod address;
+mod allowed;
 mod client;
 mod entry;
 mod proxies;
@@ -24,6 +25,8 @@ use thiserror::Error;
 
 pub(crate) use self::address::CLOSED;
 use self::address::{is_public, translated};
+pub(crate) use self::allowed::ALLOW_HOST;
+pub use self::allowed::{AllowedHost, NoHost};
 pub(crate) use self::client::{client_to, within_the_origin};
 pub use self::entry::Entry;
 pub use self::proxies::{NoSuchProxy, Proxies};
@@ -43,9 +46,7 @@ pub(crate) struct Allowed<'a> {
 
 /// An address that no request is sent to. Of category configuration.
 #[derive(Error, Clone, Debug, PartialEq, Eq)]
-#[error(
-    "no request is sent to {origin}: {why}; give a public https address, or have `{origin}` added to {setting} of the operator"
-)]
+#[error("no request is sent to {origin}: {why}; give a public https address, or {}", remedy(.origin, .setting))]
 pub struct Refused {
     /// Scheme, host and port, as an entry would name them.
     pub origin: String,
@@ -101,6 +102,17 @@ impl Refused {
     }
 }
 
+fn remedy(origin: &str, setting: &str) -> String {
+    if setting != ALLOW_HOST {
+        return format!("have `{origin}` added to {setting} of the operator");
+    }
+    let host = Url::parse(origin).ok().and_then(|url| {
+        let (host, port) = (url.host_str()?, url.port_or_known_default()?);
+        Some(format!("{host}:{port}"))
+    });
+    format!("{ALLOW_HOST} {}", host.as_deref().unwrap_or(origin))
+}
+
 /// Decides which addresses are requested.
 #[derive(Clone, Debug)]
 pub struct EgressGate(Arc<Rules>);
@@ -113,9 +125,23 @@ struct Rules {
     proxies: Option<Matcher>,
     /// Where the proxies are: their own addresses are no matter of whoever writes a URL.
     proxy_hosts: BTreeSet<String>,
+    /// Whether a proxy decides what is reached through it.
+    trusts_proxies: bool,
 }
 
 impl EgressGate {
+    /// The gate of somebody's own command: what is public, what the command line opens, and what the proxy of the environment is
+    /// asked for, which decides about that.
+    #[must_use]
+    pub(crate) fn of_command_line(opened: &[AllowedHost]) -> Self {
+        let entries: Vec<Entry> = opened.iter().map(Entry::from).collect();
+        let allowed = Allowed {
+            entries: &entries,
+            setting: ALLOW_HOST,
+        };
+        Self::behind(Matcher::from_env(), allowed, Vec::new())
+    }
+
     /// A gate that lets through what is `allowed` and what is public, short of `closed`: public ranges of the cluster's own,
     /// such as the API server's. Proxies are those of this process's environment.
     #[must_use]
@@ -143,6 +169,7 @@ impl EgressGate {
             closed,
             proxies: Some(proxies).filter(|_| !proxy_hosts.is_empty()),
             proxy_hosts,
+            trusts_proxies: allowed.setting == ALLOW_HOST,
         }))
     }
 
@@ -208,7 +235,7 @@ impl Rules {
         if literal.is_ok_and(|address| !self.is_open(address)) {
             return Some(Why::NotPublic);
         }
-        if self.proxy_hosts.contains(&host) || self.is_proxied(url) {
+        if self.proxy_hosts.contains(&host) || (!self.trusts_proxies && self.is_proxied(url)) {
             return Some(Why::Proxy);
         }
         // The resolver sees no port and lets a listed host's addresses pass, so its other origins are refused here.

@@ -30,7 +30,10 @@ impl Rules {
             return Ok(found);
         }
         // An answer may mix public and private addresses: what remains is what may be connected to.
-        found.retain(|address| self.is_open(address.ip()));
+        found.retain(|address| {
+            let address = address.ip();
+            self.is_open(address) || self.allow.iter().any(|entry| entry.holds(address))
+        });
         if found.is_empty() {
             return Err(Refused {
                 origin: format!("https://{host}"),

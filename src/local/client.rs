@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use super::credentials::{KeyOptions, ModelCredentials, model_credentials};
+use super::credentials::{CredentialError, KeyOptions, ModelCredentials, model_credentials};
 use super::error::TaskError;
 use super::objects::Objects;
 use super::options::TaskOptions;
@@ -10,7 +10,7 @@ use crate::model::{AnyModel, ModelOptions, Recorded};
 use crate::pipeline::task::ModelSettings;
 
 /// What is sent to the model beside requests. A replay sends nothing, so it asks for nothing.
-pub(super) fn credentials(
+pub(super) async fn credentials(
     model: &ModelSettings,
     namespace: &str,
     objects: &Objects,
@@ -19,18 +19,22 @@ pub(super) fn credentials(
     if options.replay.is_some() {
         return Ok(ModelCredentials::default());
     }
-    let key_options = KeyOptions {
-        variable: options.model.key_variable.as_deref(),
-        endpoint_given: options.model.base_url.is_some(),
-    };
     let variable = |name: &str| std::env::var(name).ok();
-    Ok(model_credentials(
-        model,
-        key_options,
-        namespace,
-        objects,
-        &variable,
-    )?)
+    let found = |may_send| {
+        let key_options = KeyOptions {
+            variable: options.model.key_variable.as_deref(),
+            endpoint_given: options.model.base_url.is_some(),
+            may_send,
+        };
+        model_credentials(model, key_options, namespace, objects, &variable)
+    };
+    let found = match found(None) {
+        Err(CredentialError::NotSent { name, address, .. }) => {
+            found(options.commands.may_send_key(name, &address).await)
+        }
+        found => found,
+    };
+    Ok(found?)
 }
 
 /// The recorded replies that `--replay` names.

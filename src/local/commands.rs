@@ -6,7 +6,7 @@ use std::{env, fs, io};
 
 use serde_json::json;
 
-use super::terminal::{AskYes, on_a_thread};
+use super::terminal::on_a_thread;
 use crate::api::code_mode::ToolSource;
 use crate::pipeline::code_mode::{McpAddress, SourcedTool, ToolOrigin, command_line};
 use crate::pipeline::digest::sha256_hex;
@@ -15,6 +15,23 @@ use crate::tools::{AllowedCommand, OnStart};
 
 /// Folder of what was allowed, below the user's cache.
 const ALLOWED: &str = "commands";
+
+/// A thing that somebody at a terminal is asked to allow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Consent {
+    /// To start this command.
+    Start(String),
+    /// To send a key to the address of a model.
+    SendKey {
+        /// The variable that holds it.
+        variable: String,
+        /// The address.
+        address: String,
+    },
+}
+
+/// Shows what is to be allowed, and waits for whether it is. May block.
+pub(crate) type AskForConsent = fn(&Consent) -> bool;
 
 /// A server that nobody has allowed to be started.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +64,7 @@ pub(crate) struct Commands {
     /// Whether the command line allows those that the manifests name.
     pub of_manifests: bool,
     /// Asks a person; nobody is there without it.
-    pub ask: Option<AskYes>,
+    pub ask: Option<AskForConsent>,
     /// Is told of each start before it.
     pub on_start: OnStart,
 }
@@ -65,7 +82,7 @@ struct Candidate {
 #[derive(Clone, Copy, Debug)]
 enum Verdict {
     Start,
-    Ask(AskYes),
+    Ask(AskForConsent),
     Refuse,
 }
 
@@ -130,14 +147,13 @@ impl Commands {
                 Verdict::Start => true,
                 Verdict::Refuse => false,
                 Verdict::Ask(ask) => {
-                    let shown = command_line(&argv);
-                    let answer = on_a_thread(move || ask(&shown)).await;
-                    let is_allowed = answer.unwrap_or(false);
-                    if let (true, Some(remembered)) = (is_allowed, &remembered) {
-                        // What cannot be remembered is asked again.
-                        let _ = remembered.write(&argv);
-                    }
-                    is_allowed
+                    asked(
+                        ask,
+                        Consent::Start(command_line(&argv)),
+                        remembered.as_ref(),
+                        &argv,
+                    )
+                    .await
                 }
             };
             if !may_start {
@@ -150,6 +166,39 @@ impl Commands {
     }
 }
 
+impl Commands {
+    /// Asks for a key to be sent to an address that nobody named on the command line. `None` where nobody can be asked.
+    pub async fn may_send_key(&self, variable: &str, address: &str) -> Option<bool> {
+        // No command begins like this.
+        let words = ["--model-key-env", variable, address].map(str::to_owned);
+        let remembered = Remembered::of(&words);
+        if remembered.as_ref().is_some_and(Remembered::is_there) {
+            return Some(true);
+        }
+        let consent = Consent::SendKey {
+            variable: variable.to_owned(),
+            address: address.to_owned(),
+        };
+        Some(asked(self.ask?, consent, remembered.as_ref(), &words).await)
+    }
+}
+
+/// The answer of somebody, which is remembered where it is yes.
+async fn asked(
+    ask: AskForConsent,
+    consent: Consent,
+    remembered: Option<&Remembered>,
+    words: &[String],
+) -> bool {
+    let answer = on_a_thread(move || ask(&consent)).await;
+    let is_allowed = answer.unwrap_or(false);
+    if let (true, Some(remembered)) = (is_allowed, remembered) {
+        // What cannot be remembered is asked again.
+        let _ = remembered.write(words);
+    }
+    is_allowed
+}
+
 fn refused(tool: &str, argv: &[String], is_of_manifests: bool) -> NotAllowed {
     let (tool, command) = (tool.to_owned(), command_line(argv));
     if is_of_manifests {
@@ -159,23 +208,23 @@ fn refused(tool: &str, argv: &[String], is_of_manifests: bool) -> NotAllowed {
     }
 }
 
-/// That a user has allowed a command.
-struct Remembered(PathBuf);
+/// A file that says: this user has allowed, or was shown, something in this folder.
+pub(super) struct Remembered(PathBuf);
 
 impl Remembered {
     /// None where there is no folder for it.
-    fn of(argv: &[String]) -> Option<Self> {
+    pub(super) fn of(argv: &[String]) -> Option<Self> {
         let folder = env::current_dir().ok()?;
         let cache = user_cache().ok()?;
         Some(Self(cache.join(ALLOWED).join(digest(argv, &folder))))
     }
 
-    fn is_there(&self) -> bool {
+    pub(super) fn is_there(&self) -> bool {
         self.0.is_file()
     }
 
     /// The text is for whoever looks at the file; its name is what counts.
-    fn write(&self, argv: &[String]) -> io::Result<()> {
+    pub(super) fn write(&self, argv: &[String]) -> io::Result<()> {
         if let Some(folder) = self.0.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -212,7 +261,7 @@ mod tests {
         #[case] was_allowed: bool,
         #[case] expected: &str,
     ) {
-        let ask: AskYes = |_| true;
+        let ask: AskForConsent = |_| true;
         let commands = Commands {
             of_manifests,
             ask: somebody_is_there.then_some(ask),

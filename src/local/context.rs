@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use super::error::TaskError;
 use super::execute::worker;
-use super::freeze::{INPUTS, freeze};
+use super::freeze::{Downloads, INPUTS, freeze};
 use super::objects::Objects;
-use super::prepare::{agent_of, download_cache};
+use super::prepare::agent_of;
 use crate::api::common::Exposure;
 use crate::api::limits::Limits;
 use crate::api::model::Model;
@@ -91,6 +91,7 @@ pub async fn context_of(
     objects: &Objects,
     given: &Given,
     overrides: ContextOverrides,
+    downloads: &Downloads,
 ) -> Result<TaskContext, TaskError> {
     let mut object = object.clone();
     overrides.apply(&mut object.spec);
@@ -99,7 +100,7 @@ pub async fn context_of(
     let folder = tempfile::tempdir().map_err(TaskError::NoTemporaryFolder)?;
     // One by one below, so that a sample that cannot be read is left out alone.
     let samples = std::mem::take(&mut sources.samples);
-    let mut frozen = freeze(&sources, folder.path(), &download_cache()).await?;
+    let mut frozen = freeze(&sources, folder.path(), downloads).await?;
     let mut failed = Vec::new();
     for sample in samples {
         let name = sample.name.clone();
@@ -107,7 +108,7 @@ pub async fn context_of(
             samples: vec![sample],
             ..Plan::default()
         };
-        match freeze(&alone, folder.path(), &download_cache()).await {
+        match freeze(&alone, folder.path(), downloads).await {
             Ok(one) => frozen.samples.extend(one.samples),
             Err(error) => {
                 object.spec.samples.retain(|sample| sample.name != name);

@@ -81,6 +81,19 @@ pub enum CredentialError {
         /// The provider's host.
         host: &'static str,
     },
+    /// The provider's usual variable has a key, and nobody said that it goes to this address.
+    #[error(
+        "the key of {name} is not sent to {address}: {why}; give --model-key-env {name} to send it, unset it to send none, or run the \
+         same command at a terminal, which asks once"
+    )]
+    NotSent {
+        /// The variable.
+        name: &'static str,
+        /// The address.
+        address: String,
+        /// Why not.
+        why: &'static str,
+    },
     /// The value is not text.
     #[error("{field}: key {key} of Secret {name} is not UTF-8 text")]
     NotText {
@@ -100,12 +113,14 @@ pub struct KeyOptions<'a> {
     pub variable: Option<&'a str>,
     /// Whether the user named the endpoint on the command line.
     pub endpoint_given: bool,
+    /// What somebody answered who was asked about the address; `None` where nobody was.
+    pub may_send: Option<bool>,
 }
 
 /// Finds the key in this order: `--model-key-env`, the Secret document, `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`.
 ///
-/// The last are sent only where the user means them to go: to the provider itself over HTTPS, to this machine, or to an endpoint
-/// given on the command line. A manifest of somebody else must not be able to send them to its own server.
+/// The last are sent only where the user means them to go: to the provider itself over HTTPS, or to an endpoint given on the command
+/// line, over HTTPS or on this machine. A manifest of somebody else must not be able to send them to its own server.
 pub fn model_credentials(
     model: &ModelSettings,
     options: KeyOptions<'_>,
@@ -144,14 +159,25 @@ fn api_key(
         return variable(name).ok_or_else(missing).map(Some);
     }
     let usual = model.provider.key_variable();
-    let may_use_usual = may_use_environment(model, options);
+    let objection = objection(model, options);
+    let may_use_usual = objection.is_none() || options.may_send == Some(true);
     let from_environment = may_use_usual.then(|| variable(usual)).flatten();
+    // The answer no means to go on without the key.
+    let not_sent = || match objection.filter(|_| options.may_send.is_none() && variable(usual).is_some()) {
+        Some(why) => Err(CredentialError::NotSent {
+            name: usual,
+            address: model.base_url.clone(),
+            why,
+        }),
+        None => Ok(()),
+    };
     let Some(reference) = &model.api_key_secret_ref else {
         // A server of one's own may need none; the provider's refuses every call.
         if is_own_host(model) && is_set_and_empty(usual) {
             let host = model.provider.own_host();
             return Err(CredentialError::EmptyVariable { name: usual, host });
         }
+        not_sent()?;
         return Ok(from_environment);
     };
     let instead = if may_use_usual {
@@ -169,6 +195,7 @@ fn api_key(
         }),
         // The endpoint of the command line may need no key, whatever the manifest's one needs.
         Err(CredentialError::NoSecret { .. }) if from_environment.is_some() || options.endpoint_given => {
+            not_sent()?;
             Ok(from_environment)
         }
         found => found.map(Some),
@@ -249,12 +276,19 @@ fn secret(
     String::from_utf8(bytes.clone()).map_err(|_| CredentialError::NotText { field, name, key })
 }
 
-fn may_use_environment(model: &ModelSettings, options: KeyOptions<'_>) -> bool {
-    let is_this_machine =
-        |url: reqwest::Url| matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
-    options.endpoint_given
-        || is_own_host(model)
-        || reqwest::Url::parse(&model.base_url).is_ok_and(is_this_machine)
+/// What speaks against sending the key of the usual variable.
+fn objection(model: &ModelSettings, options: KeyOptions<'_>) -> Option<&'static str> {
+    let url = reqwest::Url::parse(&model.base_url);
+    let is_secret = url.is_ok_and(|url| {
+        url.scheme() == "https" || matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"))
+    });
+    if is_own_host(model) || (options.endpoint_given && is_secret) {
+        None
+    } else if options.endpoint_given {
+        Some("plain http shows it to everybody between")
+    } else {
+        Some("the manifest alone names that address")
+    }
 }
 
 /// Whether the endpoint is the provider's own, over HTTPS.
@@ -266,6 +300,8 @@ fn is_own_host(model: &ModelSettings) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::super::manifest::parse;
     use super::*;
 
@@ -305,10 +341,24 @@ mod tests {
         objects: &Objects,
         environment: &impl Fn(&str) -> Option<String>,
     ) -> Result<Option<String>, CredentialError> {
-        let options = KeyOptions {
-            variable,
-            endpoint_given,
-        };
+        key_where(
+            model,
+            KeyOptions {
+                variable,
+                endpoint_given,
+                may_send: None,
+            },
+            objects,
+            environment,
+        )
+    }
+
+    fn key_where(
+        model: &ModelSettings,
+        options: KeyOptions<'_>,
+        objects: &Objects,
+        environment: &impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<String>, CredentialError> {
         model_credentials(model, options, "default", objects, environment)
             .map(|credentials| credentials.api_key.map(|key| key.expose().to_owned()))
     }
@@ -330,36 +380,48 @@ mod tests {
         assert_eq!(found(None, &without), "usual");
     }
 
-    #[test]
-    fn a_key_of_the_environment_never_goes_to_a_server_that_only_the_manifest_names() {
-        let model = model("https://gateway.example.com/v1", false);
-        assert_eq!(
-            key(&model, None, false, &Objects::default(), &environment).unwrap(),
-            None
+    #[rstest]
+    #[case::another_host("https://gateway.example.com/v1", false, false)]
+    #[case::this_machine("http://127.0.0.1:8080/v1", false, false)]
+    #[case::its_own_host_in_plain_text("http://api.openai.com/v1", false, false)]
+    #[case::in_plain_text("http://gateway.example.com/v1", true, false)]
+    #[case::its_own_host(OPENAI, false, true)]
+    #[case::given("https://gateway.example.com/v1", true, true)]
+    #[case::given_on_this_machine("http://127.0.0.1:8080/v1", true, true)]
+    fn a_key_of_the_environment_goes_nowhere_unasked_but_to_its_provider_and_where_the_command_line_says(
+        #[case] address: &str,
+        #[case] endpoint_given: bool,
+        #[case] is_sent: bool,
+    ) {
+        let model = model(address, false);
+        let found = |may_send| {
+            let options = KeyOptions {
+                variable: None,
+                endpoint_given,
+                may_send,
+            };
+            key_where(&model, options, &Objects::default(), &environment)
+        };
+        if is_sent {
+            assert_eq!(found(None), Ok(Some("usual".to_owned())));
+            return;
+        }
+        let refused = found(None).unwrap_err().to_string();
+        for words in ["OPENAI_API_KEY", address, "--model-key-env OPENAI_API_KEY"] {
+            assert!(refused.contains(words), "{refused}");
+        }
+        assert_eq!(found(Some(true)), Ok(Some("usual".to_owned())));
+        assert_eq!(found(Some(false)), Ok(None));
+        let named = key(
+            &model,
+            Some("MINE"),
+            endpoint_given,
+            &Objects::default(),
+            &environment,
         );
-        assert_eq!(
-            key(&model, None, true, &Objects::default(), &environment).unwrap(),
-            Some("usual".to_owned())
-        );
-    }
-
-    #[test]
-    fn a_key_of_the_environment_never_goes_to_the_provider_in_plain_text() {
-        let model = model("http://api.openai.com/v1", false);
-        assert_eq!(
-            key(&model, None, false, &Objects::default(), &environment).unwrap(),
-            None
-        );
-    }
-
-    #[test]
-    fn a_server_on_this_machine_may_have_it() {
-        let model = model("http://127.0.0.1:8080/v1", false);
-        assert!(
-            key(&model, None, false, &Objects::default(), &environment)
-                .unwrap()
-                .is_some()
-        );
+        assert_eq!(named, Ok(Some("mine".to_owned())));
+        let nothing_to_send = key(&model, None, endpoint_given, &Objects::default(), &|_| None);
+        assert_eq!(nothing_to_send, Ok(None));
     }
 
     #[test]

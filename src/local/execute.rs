@@ -21,6 +21,7 @@ use crate::api::approval::AwaitedApproval;
 use crate::api::common::CacheMode;
 use crate::api::retry::{RetryFrom, RetryStatus};
 use crate::data::worker::Client;
+use crate::egress::AllowedHost;
 use crate::engine::event::{Event, Observer};
 use crate::engine::reader::WorkerReader;
 use crate::engine::{Engine, EngineError, Step, Surroundings};
@@ -71,7 +72,7 @@ pub async fn execute(
 ) -> Result<Executed, TaskError> {
     let store = prepared.run.store().map_err(stopped)?;
     // Before a call is paid for: without isolation nothing of it could be run.
-    let sandbox = Isolated::new(prepared, observer)?;
+    let sandbox = Isolated::new(prepared, &options.allowed_hosts, observer)?;
     sandbox.check_builds(prepared, options.replay.is_none()).await?;
     let Earlier { recorded, active } = earlier(&store).await?;
     let model = model(prepared, options, *replayed + recorded, active)?;
@@ -427,9 +428,14 @@ struct Isolated<'a> {
 }
 
 impl<'a> Isolated<'a> {
-    fn new(prepared: &Prepared, observer: &'a dyn Observer) -> Result<Self, TaskError> {
+    fn new(
+        prepared: &Prepared,
+        opened: &[AllowedHost],
+        observer: &'a dyn Observer,
+    ) -> Result<Self, TaskError> {
         let task = &prepared.task;
         let sandbox = LocalSandbox::for_user().map_err(|error| TaskError::NoIsolation(error.to_string()))?;
+        let sandbox = sandbox.opening(opened);
         let sandbox = match task.cache {
             CacheMode::Auto => sandbox,
             CacheMode::Override => sandbox.replacing(),
@@ -437,6 +443,7 @@ impl<'a> Isolated<'a> {
         };
         sandbox
             .probe()
+            .and_then(|()| LocalSandbox::check_network(&task.sandbox.network))
             .map_err(|error| TaskError::NoIsolation(error.to_string()))?;
         Ok(Self {
             observer,

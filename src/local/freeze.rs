@@ -9,10 +9,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use reqwest::Url;
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use crate::egress::{AllowedHost, EgressGate, Refused};
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::hex;
 use crate::pipeline::task::{FrozenFile, FrozenFiles, is_plain_name};
@@ -83,6 +85,14 @@ pub enum FreezeError {
         /// What it must have.
         wanted: String,
     },
+    /// Its address is not asked.
+    #[error("{name}: {refused}, or the file with --sample {name}=PATH")]
+    Refused {
+        /// Name of the sample.
+        name: String,
+        /// Why not.
+        refused: Box<Refused>,
+    },
     /// It cannot be downloaded.
     #[error(
         "{name}: cannot download {url}: {message}; try again, or give the file with --sample {name}=PATH"
@@ -97,26 +107,48 @@ pub enum FreezeError {
     },
 }
 
-/// Freezes everything of `plan` under `into` (folders `inputs` and `acceptance`). `cache` keeps downloads by digest.
-pub async fn freeze(plan: &Plan, into: &Path, cache: &Path) -> Result<FrozenFiles, FreezeError> {
+/// How downloads are had.
+#[derive(Clone, Debug)]
+pub struct Downloads {
+    /// Keeps them by digest.
+    cache: PathBuf,
+    /// What may be asked for them.
+    gate: EgressGate,
+}
+
+impl Downloads {
+    /// Downloads from public addresses and the `opened` ones, kept in the folder `cache`.
+    #[must_use]
+    pub fn new(cache: PathBuf, opened: &[AllowedHost]) -> Self {
+        let gate = EgressGate::of_command_line(opened);
+        Self { cache, gate }
+    }
+}
+
+/// Freezes everything of `plan` under `into` (folders `inputs` and `acceptance`).
+pub async fn freeze(plan: &Plan, into: &Path, downloads: &Downloads) -> Result<FrozenFiles, FreezeError> {
     let mut frozen = FrozenFiles::default();
     for wanted in &plan.samples {
         frozen
             .samples
-            .push(freeze_one(wanted, &into.join(INPUTS), cache).await?);
+            .push(freeze_one(wanted, &into.join(INPUTS), downloads).await?);
     }
     for wanted in &plan.inputs {
         frozen
             .input_files
-            .push(freeze_one(wanted, &into.join(INPUTS), cache).await?);
+            .push(freeze_one(wanted, &into.join(INPUTS), downloads).await?);
     }
     if let Some(wanted) = &plan.acceptance_tests {
-        frozen.acceptance_tests = Some(freeze_one(wanted, &into.join(ACCEPTANCE), cache).await?);
+        frozen.acceptance_tests = Some(freeze_one(wanted, &into.join(ACCEPTANCE), downloads).await?);
     }
     Ok(frozen)
 }
 
-async fn freeze_one(wanted: &Wanted, folder: &Path, cache: &Path) -> Result<FrozenFile, FreezeError> {
+async fn freeze_one(
+    wanted: &Wanted,
+    folder: &Path,
+    downloads: &Downloads,
+) -> Result<FrozenFile, FreezeError> {
     let copier = Copier { name: &wanted.name };
     // Whoever asks for it, and wherever the name comes from.
     if !is_plain_name(&wanted.file_name) {
@@ -134,10 +166,10 @@ async fn freeze_one(wanted: &Wanted, folder: &Path, cache: &Path) -> Result<Froz
         Source::Folder(path) => copier.copy_folder(path, &target)?,
         Source::Download(url) => {
             let digest = wanted.sha256.as_deref().unwrap_or_default();
-            let cached = cache.join(digest);
+            let cached = downloads.cache.join(digest);
             // A file of this name has this digest, whatever the address serves by now.
             if !cached.is_file() {
-                download(&copier, url, digest, &cached).await?;
+                download(&copier, &downloads.gate, (url, digest), &cached).await?;
             }
             copier.copy_file(&cached, &target, LARGEST_SOURCE)?
         }
@@ -342,29 +374,43 @@ fn file_name_of_key(key: &str) -> String {
 }
 
 /// Streams `url` to `target`, which appears only when its digest is right.
-async fn download(copier: &Copier<'_>, url: &str, digest: &str, target: &Path) -> Result<(), FreezeError> {
+async fn download(
+    copier: &Copier<'_>,
+    gate: &EgressGate,
+    (url, digest): (&str, &str),
+    target: &Path,
+) -> Result<(), FreezeError> {
     let failed = |message: String| FreezeError::Download {
         name: copier.name.to_owned(),
         url: url.to_owned(),
         message,
     };
+    let address = Url::parse(url).map_err(|error| failed(error.to_string()))?;
+    let refused = |refused: Refused| FreezeError::Refused {
+        name: copier.name.to_owned(),
+        refused: Box::new(refused),
+    };
+    gate.check_url(&address).map_err(refused)?;
     copier.create_parent(target)?;
     let folder = target.parent().unwrap_or(Path::new("."));
     let mut file =
         tempfile::NamedTempFile::new_in(folder).map_err(|source| copier.write_error(target, source))?;
-    let client = reqwest::Client::builder()
+    let client = gate
+        .client_builder()
         // The bytes as they are served have the digest, as those that curl writes.
         .no_gzip()
-        .connect_timeout(Duration::from_secs(10))
         .read_timeout(Duration::from_mins(1))
         .build()
         .map_err(|error| failed(with_causes(&error)))?;
     let mut response = client
-        .get(url)
+        .get(address)
         .send()
         .await
         .and_then(reqwest::Response::error_for_status)
-        .map_err(|error| failed(with_causes(&error.without_url())))?;
+        .map_err(|error| match Refused::within(&error) {
+            Some(found) => refused(found),
+            None => failed(with_causes(&error.without_url())),
+        })?;
     let mut hash = Sha256::new();
     let mut bytes = 0;
     while let Some(chunk) = response

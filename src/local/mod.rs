@@ -21,6 +21,7 @@ pub(crate) mod lock;
 pub mod manifest;
 pub(crate) mod objects;
 mod on_disk;
+pub(crate) mod opens;
 pub(crate) mod options;
 pub(crate) mod prepare;
 pub(crate) mod propose;

@@ -7,6 +7,7 @@ use super::approval::Approvals;
 use super::commands::Commands;
 use super::trust::Trust;
 use crate::api::model::Provider;
+use crate::egress::AllowedHost;
 use crate::pipeline::retry::Retry;
 use crate::sources::Given;
 
@@ -29,6 +30,8 @@ pub struct TaskOptions {
     pub approvals: Approvals,
     /// Who allows servers that are programs of this machine to be started.
     pub commands: Commands,
+    /// Hosts that tools, downloads and programs reach although they are not public.
+    pub allowed_hosts: Vec<AllowedHost>,
     /// The say on records that were made elsewhere.
     pub trust: Trust,
     /// Another try of a task that has ended; `None` where nobody asks for one.

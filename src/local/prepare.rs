@@ -7,11 +7,12 @@ use super::client;
 use super::credentials::{ModelCredentials, sandbox_variables};
 use super::error::{TaskError, stopped};
 use super::folder::{RevisionFolder, TASK, TaskFolder};
-use super::freeze::freeze;
+use super::freeze::{Downloads, freeze};
 use super::objects::Objects;
 use super::options::{ModelOverrides, TaskOptions};
 use crate::api::model::Model;
 use crate::api::{CodeGenAgent, CodeGenTask};
+use crate::egress::AllowedHost;
 use crate::ledger::Store as _;
 use crate::model::{NamedIn, Secret};
 use crate::pipeline::progress::Progress;
@@ -60,7 +61,7 @@ pub async fn prepare(
     let mut folder = TaskFolder::open(output, &format!("kubectl-codegen local, task {name},"))?;
     // Copies into a staging folder, for the revision has no name before its inputs have digests.
     let staging = folder.staging()?;
-    let frozen = freeze(&sources, &staging, &download_cache()).await?;
+    let frozen = freeze(&sources, &staging, &downloads(&options.allowed_hosts)).await?;
     let task = resolve(&object, agent.as_ref(), frozen).map_err(TaskError::Unresolved)?;
     // Said before a call is paid for.
     if matches!(task.sandbox.network, NetworkAccess::List(_)) {
@@ -77,7 +78,7 @@ pub async fn prepare(
     let credentials = if sends_nothing {
         ModelCredentials::default()
     } else {
-        client::credentials(&task.model, &task.namespace, objects, options)?
+        client::credentials(&task.model, &task.namespace, objects, options).await?
     };
     let secret_variables = sandbox_variables(&task.sandbox.secrets, &task.namespace, objects)?;
     // Writes, after everything that may be refused.
@@ -195,12 +196,13 @@ impl ModelOverrides {
 }
 
 /// Downloads are kept by digest in the user's cache folder; without a home in the folder for temporary files.
-pub(crate) fn download_cache() -> PathBuf {
+pub(crate) fn downloads(opened: &[AllowedHost]) -> Downloads {
     use etcetera::BaseStrategy as _;
-    etcetera::choose_base_strategy()
+    let cache = etcetera::choose_base_strategy()
         .map_or_else(|_| std::env::temp_dir(), |strategy| strategy.cache_dir())
         .join("codegen-operator")
-        .join("downloads")
+        .join("downloads");
+    Downloads::new(cache, opened)
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub async fn propose(
         Some(recorded) => AnyModel::Recorded(recorded.only(|kind| kind == KIND)),
         None => client(
             &task.model,
-            &credentials(&task.model, &task.namespace, objects, options)?,
+            &credentials(&task.model, &task.namespace, objects, options).await?,
             options,
             None,
         )?,

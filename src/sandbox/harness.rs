@@ -64,10 +64,13 @@ pub(crate) const START_IN_POD: &str =
     "import sys; sys.path.insert(0, '/harness'); import main; main.main_in_pod(sys.argv[1])";
 
 /// The program that starts the harness here, for `python -I -S -c` of the interpreter behind the environment; `python` is that of the
-/// environment, `user` the uid to become.
-pub(crate) fn start_code(python: &str, user: Option<u32>) -> String {
+/// environment, `user` the uid to become, `closed` what must be out of reach.
+pub(crate) fn start_code(python: &str, user: Option<u32>, closed: Option<&str>) -> String {
     let user = user.map_or_else(|| "None".to_owned(), |user| user.to_string());
-    format!("import sys; sys.path.insert(0, '{FOLDER}'); import main; main.main('{python}', {user})")
+    let closed = closed.map_or_else(|| "None".to_owned(), |address| format!("'{address}'"));
+    format!(
+        "import sys; sys.path.insert(0, '{FOLDER}'); import main; main.main('{python}', {user}, {closed})"
+    )
 }
 
 /// Changes when any file changes.

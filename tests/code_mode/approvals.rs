@@ -126,6 +126,8 @@ fn at_a_terminal(case: &Case, typed: &str) -> (String, Option<i32>) {
         "out",
         "--model-url",
         &url,
+        "--allow-host",
+        "127.0.0.1",
         QUESTION,
     ];
     terminal.run(case.folder.path(), &arguments)

@@ -67,6 +67,8 @@ impl Commanded {
             "out",
             "--model-url",
             &url,
+            "--allow-host",
+            "127.0.0.1",
             QUESTION,
         ];
         terminal.run(self.0.folder.path(), &[&arguments, options].concat())

@@ -36,6 +36,8 @@ fn blocks(language: &str) -> Vec<String> {
 struct Checkout {
     folder: tempfile::TempDir,
     tools: Child,
+    /// Where they are.
+    origin: String,
 }
 
 impl Checkout {
@@ -59,6 +61,7 @@ impl Checkout {
         let mut checkout = Self {
             folder,
             tools: tools.spawn().unwrap(),
+            origin: String::new(),
         };
         let mut line = String::new();
         let printed = checkout.tools.stdout.take().unwrap();
@@ -68,6 +71,7 @@ impl Checkout {
         let text = fs::read_to_string(&agent).unwrap();
         assert!(text.contains(SHOWN), "{text}");
         fs::write(agent, text.replace(SHOWN, &origin)).unwrap();
+        checkout.origin = origin;
         checkout
     }
 
@@ -83,8 +87,10 @@ impl Checkout {
 
     fn sh(&self, commands: &str) -> Output {
         let path = std::env::var("PATH").unwrap();
+        let host = |origin: &str| origin.trim_start_matches("http://").to_owned();
+        let commands = commands.replace(&host(SHOWN), &host(&self.origin));
         Command::new("sh")
-            .args(["-euc", commands])
+            .args(["-euc", &commands])
             .current_dir(self.folder.path())
             .env("PATH", format!("{}:{path}", self.path("bin").display()))
             .env_remove("OPENAI_API_KEY")

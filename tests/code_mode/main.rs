@@ -72,6 +72,13 @@ impl Case {
     }
 
     fn command(&self, question: &str) -> Command {
+        let mut command = self.command_to_the_internet(question);
+        command.args(["--allow-host", "127.0.0.1"]);
+        command
+    }
+
+    /// The same, which opens no host besides public ones.
+    fn command_to_the_internet(&self, question: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"));
         command
             .current_dir(self.folder.path())
@@ -243,6 +250,65 @@ fn a_conversation_goes_on_with_the_history_that_a_question_left() {
 }
 
 #[test]
+fn a_tool_of_this_machine_is_asked_where_the_command_line_names_its_host_alone() {
+    let case = Case::new(&["await rate('USD')"]);
+    for tool in ["rate", "docs"] {
+        let tools = case.tools().into_iter().filter(|given| given["name"] == tool);
+        case.agent(&tools.collect::<Vec<_>>());
+        let refused = case
+            .command_to_the_internet(QUESTION)
+            .arg("--fresh")
+            .output()
+            .unwrap();
+        assert!(!refused.status.success());
+        let host = case.shop.origin.trim_start_matches("http://");
+        let told = stderr(&refused);
+        assert!(told.contains(&format!("--allow-host {host}")), "{told}");
+        // Shown once.
+        let shown = told.contains(&format!("tools of agent shop ask http://{host}"));
+        assert_eq!(shown, tool == "rate", "{told}");
+    }
+    assert_eq!(
+        [case.shop.count("GET /rate"), case.shop.count("POST /mcp")],
+        [0, 0]
+    );
+}
+
+#[test]
+fn a_key_of_the_environment_goes_to_no_address_that_a_manifest_names_alone() {
+    let case = Case::new(&["1"]);
+    case.agent(&case.tools()[..1]);
+    let text = fs::read_to_string(case.path("agent.json")).unwrap();
+    let model = json!({"name": "m", "baseURL": format!("{}/v1", case.shop.origin)});
+    let text = text.replace(r#"{"name":"m"}"#, &model.to_string());
+    fs::write(case.path("agent.json"), text).unwrap();
+    let ask = |options: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
+            .current_dir(case.folder.path())
+            .env("OPENAI_API_KEY", "hunter2")
+            .args(["ask", "-f", "agent.json", "--output", "out"])
+            .args(["--allow-host", "127.0.0.1"])
+            .args(options)
+            .arg(QUESTION)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    };
+    let refused = ask(&[]);
+    expect_code(&refused, 2);
+    let told = stderr(&refused);
+    assert!(
+        told.contains("the key of OPENAI_API_KEY is not sent to http://127.0.0.1"),
+        "{told}"
+    );
+    assert!(told.contains("give --model-key-env OPENAI_API_KEY"), "{told}");
+    assert!(!told.contains("hunter2"), "{told}");
+    assert_eq!(case.shop.count("model"), 0);
+    expect_code(&ask(&["--model-key-env", "OPENAI_API_KEY"]), 0);
+    assert_eq!(case.shop.count("model"), 1);
+}
+
+#[test]
 fn the_replies_of_a_question_answer_it_again_without_a_model() {
     let case = Case::new(&["await rate('USD')"]);
     expect_code(&case.ask(), 0);
@@ -258,6 +324,8 @@ fn the_replies_of_a_question_answer_it_again_without_a_model() {
             "--replay",
             "out/replies.jsonl",
             "--replay-strict",
+            "--allow-host",
+            "127.0.0.1",
             QUESTION,
         ])
         .output()

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use codegen_operator::api::CodeGenTask;
 use codegen_operator::data::worker::Client;
-use codegen_operator::local::freeze::freeze;
+use codegen_operator::local::freeze::{Downloads, freeze};
 use codegen_operator::pipeline::task::FrozenFile;
 use codegen_operator::sandbox::kubernetes::{ClaimSource, ReadReport, ReadRequest, SampleSource};
 use codegen_operator::sources::{Claims, Given, plan, reading};
@@ -52,7 +52,8 @@ async fn read_locally(claim: &Path) -> Vec<FrozenFile> {
     };
     let plan = plan(&task, &BTreeMap::new(), &given).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let frozen = freeze(&plan, folder.path(), folder.path()).await.unwrap();
+    let downloads = Downloads::new(folder.path().to_owned(), &[]);
+    let frozen = freeze(&plan, folder.path(), &downloads).await.unwrap();
     [frozen.samples, frozen.input_files].concat()
 }
 

@@ -626,11 +626,8 @@ fn a_job_with_a_fresh_home_learns_where_its_key_was_to_be() {
     fs::copy(MADE.path().join("home").join(key), clone.outside(key)).unwrap();
     let done = clone.run(&line);
     expect_code(&done, 0);
-    assert!(
-        said(&done).contains("nothing was called or run now"),
-        "{}",
-        said(&done)
-    );
+    let shown = String::from_utf8_lossy(&done.stdout);
+    assert!(shown.contains("nothing was called or run now"), "{shown}");
     // And so do results that were moved.
     fs::rename(clone.path(RESULTS), clone.path("moved")).unwrap();
     expect_code(&clone.run(&["local", "run", "./moved"]), 0);

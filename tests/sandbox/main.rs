@@ -17,6 +17,7 @@ mod commands;
 mod environments;
 #[path = "../support/python_index.rs"]
 mod index;
+mod internet;
 mod isolation;
 #[path = "../support/jobs.rs"]
 mod jobs;

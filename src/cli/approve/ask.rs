@@ -5,6 +5,7 @@ use std::io::{self, BufRead as _, Write as _};
 use crate::api::approval::AnyGate;
 use crate::cli::text::spelled_out;
 use crate::local::approval::Answer;
+use crate::local::commands::Consent;
 
 /// Asks at the terminal of a local run.
 pub(in crate::cli) fn ask(gate: AnyGate, whole: &str) -> Answer {
@@ -27,15 +28,18 @@ pub(in crate::cli) fn ask(gate: AnyGate, whole: &str) -> Answer {
     }
 }
 
-/// Asks whether a program of this machine may be started.
-pub(in crate::cli) fn may_start(command: &str) -> bool {
-    if let Some(caution) = caution(command) {
+/// Asks whether something is allowed that others wrote.
+pub(in crate::cli) fn is_allowed(consent: &Consent) -> bool {
+    let question = match consent {
+        Consent::Start(command) => format!("Start `{command}` on this machine? [y/N] "),
+        Consent::SendKey { variable, address } => {
+            format!("Send the key of {variable} to {address}? [y/N] ")
+        }
+    };
+    if let Some(caution) = caution(&question) {
         let _ = writeln!(io::stderr().lock(), "! {}", caution.replace("above", "below"));
     }
-    is_yes(&answer(&format!(
-        "Start `{}` on this machine? [y/N] ",
-        spelled_out(command).replace('\n', "\\n")
-    )))
+    is_yes(&answer(&spelled_out(&question).replace('\n', "\\n")))
 }
 
 /// Asks whether records are gone by that were made elsewhere.

@@ -9,6 +9,7 @@ use super::local::{Format, ModelArgs};
 use super::values::Color;
 use crate::api::code_mode::AnswerReuse;
 use crate::api::duration;
+use crate::egress::AllowedHost;
 
 /// Exit codes of `ask`.
 pub(super) const EXIT_CODES: &str = "\
@@ -107,6 +108,15 @@ pub struct AskArgs {
     /// each is asked about once, at a terminal.
     #[arg(long, requires = "asked", help_heading = "Decisions")]
     pub allow_command: bool,
+    /// A host, an address or a range that tools and programs may reach although it is not of the public internet (`127.0.0.1:8000`,
+    /// `tools.lan`, `10.1.0.0/16`). May be repeated.
+    #[arg(
+        long,
+        requires = "asked",
+        value_name = "HOST[:PORT]|CIDR",
+        help_heading = "Decisions"
+    )]
+    pub allow_host: Vec<AllowedHost>,
     /// Go by records that were made elsewhere (another user, another machine), for this command alone. Look at them first: they decide what
     /// runs, and what counts as tested. They do not become yours.
     #[arg(long, requires = "asked", help_heading = "Decisions")]

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use super::ManifestArgs;
 use super::values::Color;
+use super::{ManifestArgs, NetworkArgs};
 use crate::api::common::Exposure;
 
 /// Exit codes of `context`.
@@ -45,6 +45,9 @@ pub struct ContextArgs {
     /// The tasks.
     #[command(flatten)]
     pub manifests: ManifestArgs,
+    /// What is reached besides the public internet.
+    #[command(flatten)]
+    pub network: NetworkArgs,
     /// Most representative rows of a sample, in the place of the task's `maxSampleRows`. Default: 100.
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(i32).range(0..=10_000), help_heading = "Context")]
     pub max_sample_rows: Option<i32>,

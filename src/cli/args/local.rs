@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::values::{Color, duration, http_address, name_and_path};
-use super::{FromArg, GateArg, LocalCommand};
+use super::{FromArg, GateArg, LocalCommand, NetworkArgs};
 use crate::api::model::Provider;
 
 /// Exit codes of `local`.
@@ -88,6 +88,9 @@ pub struct LocalArgs {
     /// The model, what is sent to it and what is replayed instead.
     #[command(flatten)]
     pub model: ModelArgs,
+    /// What is reached besides the public internet.
+    #[command(flatten)]
+    pub network: NetworkArgs,
     /// Folder of the results; with several tasks, one folder each in it. Default: codegen-out/<task name>.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, help_heading = "Results")]
     pub output: Option<PathBuf>,

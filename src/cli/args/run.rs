@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::{ClusterArgs, Color, with_exit_codes};
+use super::{ClusterArgs, Color, NetworkArgs, with_exit_codes};
 use crate::api::duration;
 use crate::api::run::Validation;
 
@@ -150,6 +150,9 @@ pub struct LocalRunArgs {
     /// The one task that is meant, where the manifests hold several.
     #[arg(long, value_name = "NAME")]
     pub task: Option<String>,
+    /// What is reached besides the public internet.
+    #[command(flatten)]
+    pub network: NetworkArgs,
     /// Go by records that were made elsewhere (another user, another machine), for this command alone. Look at them first: they decide what
     /// runs, and what counts as tested. They do not become yours.
     #[arg(long)]

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use super::cluster::ClusterArgs;
 use super::local::DataArgs;
+use super::network::NetworkArgs;
 use super::values::Color;
 use crate::cli::prices::{NamedPrice, named_price};
 use crate::pipeline::stage::Stage;
@@ -369,6 +370,9 @@ pub struct ReplayArgs {
     /// What stands in the place of its data.
     #[command(flatten)]
     pub data: DataArgs,
+    /// What is reached besides the public internet.
+    #[command(flatten)]
+    pub network: NetworkArgs,
     /// Colours on stderr. `auto`: on a terminal, unless `NO_COLOR` is set.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Color,

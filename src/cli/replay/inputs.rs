@@ -18,7 +18,7 @@ use crate::controller::sources::read::{config_maps, keys};
 use crate::local::folder::RevisionFolder;
 use crate::local::freeze::freeze;
 use crate::local::objects::Objects;
-use crate::local::prepare::download_cache;
+use crate::local::prepare::downloads;
 use crate::pipeline::task::{FrozenFile, FrozenFiles, Task};
 use crate::sources::{Given, Keys, ObjectKey, Plan, Source, Wanted, plan, with_sources_of};
 
@@ -47,7 +47,7 @@ pub(super) async fn freeze_inputs(
             of_cluster(&cluster, object, task, &objects.config_maps, &given).await?
         }
     };
-    let frozen = freeze(&plan, staging, &download_cache()).await;
+    let frozen = freeze(&plan, staging, &downloads(&args.network.allow_host)).await;
     let frozen = frozen.map_err(|error| wrong(&error))?;
     match changed(task, &frozen) {
         Some(message) => Err(Absent::new(message, USAGE)),
@@ -282,7 +282,7 @@ mod tests {
         let task = recorded.task.as_ref().unwrap();
         let plan = Box::pin(of_cluster(&cluster, object, task, &BTreeMap::new(), given)).await?;
         let folder = tempfile::tempdir().unwrap();
-        let frozen = Box::pin(freeze(&plan, folder.path(), folder.path()))
+        let frozen = Box::pin(freeze(&plan, folder.path(), &downloads(&[])))
             .await
             .unwrap();
         assert_eq!(changed(task, &frozen), None);

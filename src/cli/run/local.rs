@@ -109,6 +109,7 @@ async fn run_and_write(
         validation: args.program.validation.map(Into::into),
         timeout: args.program.timeout.clone(),
         output_dir: args.program.output_dir.clone(),
+        allowed_hosts: args.network.allow_host.clone(),
     };
     let Ran {
         object,

@@ -8,6 +8,7 @@ use super::folder::{Frozen, earlier, freeze};
 use super::pick::Picked;
 use super::programs::{Programs, digests, same_programs};
 use super::resolve::{Resolved, fingerprint, model_of, resolve};
+use crate::egress::EgressGate;
 use crate::engine::code_mode::clients::{Servers, ToolClients};
 use crate::local::commands::{of_sources, of_tools};
 use crate::local::folder::{RevisionFolder, TaskFolder};
@@ -69,7 +70,13 @@ async fn tools_again(frozen: &Frozen, request: &Request<'_>) -> Result<Tools, As
         .await?;
     let servers = (Servers::new(), &allowed);
     Ok(Tools {
-        clients: clients(&question.tools, servers, &question.namespace, objects)?,
+        clients: clients(
+            &question.tools,
+            servers,
+            EgressGate::of_command_line(&options.allowed_hosts),
+            &question.namespace,
+            objects,
+        )?,
         programs: same_programs(&question.tools, &frozen.programs, picked, objects, &options.trust).await?,
     })
 }
@@ -113,13 +120,14 @@ pub(super) async fn begin(request: &Request<'_>) -> Result<Begun, AskError> {
     let wanted = of_sources(&picked.agent.spec.tools);
     let of_manifests = wanted.keys().cloned().collect();
     let allowed = options.commands.allow(wanted, &of_manifests).await?;
+    let gate = EgressGate::of_command_line(&options.allowed_hosts);
     let Resolved {
         question,
         servers,
         programs,
-    } = resolve(picked, objects, options, &allowed).await?;
+    } = resolve(picked, objects, options, (&allowed, &gate)).await?;
     let servers = (servers, &allowed);
-    let clients = clients(&question.tools, servers, &question.namespace, objects)?;
+    let clients = clients(&question.tools, servers, gate, &question.namespace, objects)?;
     let distinct: String = std::iter::repeat_with(fastrand::alphanumeric)
         .take(KEY_CHARACTERS)
         .collect();

@@ -2,6 +2,7 @@
 
 use super::error::AskError;
 use super::headers::headers;
+use crate::egress::EgressGate;
 use crate::engine::code_mode::clients::{Servers, ToolClients};
 use crate::local::commands::Allowed;
 use crate::local::objects::Objects;
@@ -11,11 +12,11 @@ use crate::pipeline::code_mode::{SourcedTool, ToolOrigin};
 pub(super) fn clients(
     tools: &[SourcedTool],
     (servers, allowed): (Servers, &Allowed),
+    gate: EgressGate,
     namespace: &str,
     objects: &Objects,
 ) -> Result<ToolClients, AskError> {
-    // Whoever runs this command wrote the addresses.
-    let mut clients = ToolClients::new(None, servers);
+    let mut clients = ToolClients::new(Some(gate), servers);
     for tool in tools {
         if let Some(server) = clients.needs(tool) {
             let name = &tool.tool.name;

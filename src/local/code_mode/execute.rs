@@ -73,7 +73,7 @@ pub(super) async fn execute(
         .flat_map(|finished| finished.notices.clone())
         .collect();
     let caller = Caller {
-        programs: ProgramCaller::new(programs, runs, request.objects),
+        programs: ProgramCaller::new(programs, runs, (request.objects, &request.options.allowed_hosts)),
         clients,
         name: begun.frozen.name.clone(),
         timeout: Duration::try_from_secs_f64(question.limits.tool_seconds).unwrap_or(Duration::MAX),
@@ -149,7 +149,7 @@ async fn model(
         ));
     }
     let credentials: ModelCredentials =
-        client::credentials(&question.model, &question.namespace, objects, options)?;
+        client::credentials(&question.model, &question.namespace, objects, options).await?;
     let rest = (question.limits.deadline_seconds - progress.spent.active_seconds).max(0.0);
     // A deadline beyond what a clock can say is none.
     let deadline = Duration::try_from_secs_f64(rest)

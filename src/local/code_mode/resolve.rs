@@ -13,6 +13,7 @@ use super::programs::{Programs, program};
 use crate::api::CodeGenAgent;
 use crate::api::code_mode::{McpTool, Skill, ToolSource};
 use crate::code_mode::signature::{Tool, check_schemas};
+use crate::egress::EgressGate;
 use crate::engine::code_mode::clients::{Servers, command_key, command_server, listed, server, server_key};
 use crate::local::commands::Allowed;
 use crate::local::objects::Objects;
@@ -30,6 +31,9 @@ use crate::tools::McpClient;
 /// How long a server may take to list its tools.
 const LIST_DEADLINE: Duration = Duration::from_secs(20);
 
+/// Commands that may be started, and addresses that may be asked.
+pub(super) type Reach<'a> = (&'a Allowed, &'a EgressGate);
+
 /// A question without open ends.
 pub(super) struct Resolved {
     /// The question.
@@ -45,12 +49,12 @@ pub(super) async fn resolve(
     picked: &Picked<'_>,
     objects: &Objects,
     options: &TaskOptions,
-    allowed: &Allowed,
+    reach: Reach<'_>,
 ) -> Result<Resolved, AskError> {
     let skills = skills(picked, objects)?;
     let sources = picked.agent.spec.tools.iter();
     let found =
-        try_join_all(sources.map(|source| tools_of(source, picked, objects, (allowed, &options.trust))))
+        try_join_all(sources.map(|source| tools_of(source, picked, objects, (reach, &options.trust))))
             .await?;
     let mut tools = Vec::new();
     let mut servers = Servers::new();
@@ -168,7 +172,7 @@ async fn tools_of(
     source: &ToolSource,
     picked: &Picked<'_>,
     objects: &Objects,
-    (allowed, trust): (&Allowed, &Trust),
+    (reach, trust): (Reach<'_>, &Trust),
 ) -> Result<Found, AskError> {
     if let Some(http) = &source.http {
         return Ok(Found {
@@ -177,7 +181,7 @@ async fn tools_of(
         });
     }
     if let Some(mcp) = &source.mcp {
-        return of_a_server(source, mcp, picked.namespace(), objects, allowed).await;
+        return of_a_server(source, mcp, picked.namespace(), objects, reach).await;
     }
     if let Some(task) = &source.task_ref {
         let (tool, finished) = program(source, task, picked, objects, trust).await?;
@@ -197,7 +201,7 @@ async fn of_a_server(
     mcp: &McpTool,
     namespace: &str,
     objects: &Objects,
-    allowed: &Allowed,
+    (allowed, gate): Reach<'_>,
 ) -> Result<Found, AskError> {
     let field = format!("mcp.url of {}", source.name);
     let Some(address) = McpAddress::of(mcp) else {
@@ -208,8 +212,8 @@ async fn of_a_server(
     let (client, key) = match &address {
         McpAddress::Url { url, headers: wanted } => {
             let values = headers(wanted, (&field, url), namespace, objects)?;
-            // Whoever runs this command wrote the address.
-            (server(&source.name, url, values, None)?, server_key(url, wanted))
+            let client = server(&source.name, url, values, Some(gate.clone()))?;
+            (client, server_key(url, wanted))
         }
         McpAddress::Command(argv) => {
             let command = allowed.command(&source.name, argv)?;

@@ -19,10 +19,8 @@ async fn freeze_sample(wanted: Wanted, folder: &Path) -> Result<FrozenFile, Free
         samples: vec![wanted],
         ..Plan::default()
     };
-    Ok(freeze(&plan, folder, &folder.join("cache"))
-        .await?
-        .samples
-        .remove(0))
+    let downloads = Downloads::new(folder.join("cache"), &["127.0.0.1".parse().unwrap()]);
+    Ok(freeze(&plan, folder, &downloads).await?.samples.remove(0))
 }
 
 const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

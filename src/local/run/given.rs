@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::LocalRunError;
 use crate::api::values::ValueType;
-use crate::local::freeze::{INPUTS, freeze};
+use crate::local::freeze::{Downloads, INPUTS, freeze};
 use crate::pipeline::run::{Given, InputFault, Options, RunFault, faults};
 use crate::pipeline::task::{FrozenFile, Task};
 use crate::sources::{LARGEST_SOURCE, Plan, Source, Wanted, remedy};
@@ -130,6 +130,8 @@ pub(super) async fn freeze_given(
     given: &GivenInputs,
     folder: &Path,
 ) -> Result<Vec<FrozenFile>, LocalRunError> {
+    // What was given is not downloaded.
+    let downloads = Downloads::new(folder.to_owned(), &[]);
     let mut files = Vec::new();
     for (name, file) in &given.files {
         let is_dir = task
@@ -151,7 +153,7 @@ pub(super) async fn freeze_given(
             ..Plan::default()
         };
         // A folder each: two files may have the same name.
-        let frozen = freeze(&plan, &folder.join(name), folder).await?;
+        let frozen = freeze(&plan, &folder.join(name), &downloads).await?;
         files.extend(frozen.input_files);
     }
     Ok(files)

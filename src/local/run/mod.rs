@@ -25,6 +25,7 @@ use crate::api::run_status::{CodeGenRunStatus, Finding, InputOrigin, RunInputSta
 use crate::api::sandbox::Sandbox as SandboxSpec;
 use crate::api::values::Output;
 use crate::data::source::Source;
+use crate::egress::AllowedHost;
 use crate::engine::run_data::RunData;
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::run::checks::Severities;
@@ -32,11 +33,11 @@ use crate::pipeline::run::{
     Options, OutputPlace, OutputsRead, ResolvedInput, ResolvedRun, Room, RunEnd, RunSettings, conclude,
     duration, program_end, refused, resolve,
 };
-use crate::pipeline::sandbox::{Job, NetworkAccess, Phase, Report};
+use crate::pipeline::sandbox::{Job, Phase, Report};
 use crate::pipeline::stage::Category;
 use crate::pipeline::stored_outputs::OutputsAsked;
 use crate::pipeline::task::FrozenFile;
-use crate::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
+use crate::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _};
 use given::{GivenInputs, freeze_given};
 
 /// What the command line says about a run.
@@ -50,6 +51,8 @@ pub struct LocalRunOptions {
     pub timeout: Option<String>,
     /// The folder that outputs go to: the program writes to the same disk, so that large ones are moved and not copied.
     pub output_dir: Option<PathBuf>,
+    /// Hosts that the program reaches although they are not public, where its task opens the internet.
+    pub allowed_hosts: Vec<AllowedHost>,
 }
 
 /// What a run came to.
@@ -89,9 +92,7 @@ pub async fn run(
         claim: None,
     };
     let resolved = resolve(task, &given.values, &files, settings).map_err(LocalRunError::Faults)?;
-    if matches!(resolved.sandbox.network, NetworkAccess::List(_)) {
-        return Err(LocalRunError::Sandbox(SandboxError::NetworkList));
-    }
+    LocalSandbox::check_network(&resolved.sandbox.network).map_err(LocalRunError::Sandbox)?;
     for (_, file) in resolved
         .files()
         .filter(|(input, _)| input.from == InputOrigin::Default)
@@ -115,6 +116,7 @@ pub async fn run(
         run: &resolved,
         given: folder,
         secret_env: secret_env.collect(),
+        allowed_hosts: &options.allowed_hosts,
         doing,
     };
     let (mut object, end, notices) = Box::pin(running.to_its_end()).await?;
@@ -143,6 +145,7 @@ struct Running<'a> {
     /// The folder that the program writes to.
     output_folder: PathBuf,
     secret_env: BTreeMap<String, String>,
+    allowed_hosts: &'a [AllowedHost],
     doing: &'a (dyn Fn(&str) + Send + Sync),
 }
 
@@ -191,7 +194,7 @@ impl Running<'_> {
 
     /// Runs the program and reads what it wrote.
     async fn program(&self, data: &RunData<'_>, redactor: &Redactor) -> Result<Ended, LocalRunError> {
-        let sandbox = LocalSandbox::for_user()?;
+        let sandbox = LocalSandbox::for_user()?.opening(self.allowed_hosts);
         let (image, notices) = self.environment(&sandbox).await?;
         (self.doing)("the program runs");
         let report = self.execute(&sandbox, &image).await?;

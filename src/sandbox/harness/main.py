@@ -19,9 +19,18 @@ from processes import Limits, become, close_inherited, end_with_starter, protect
 _JOB = "/job/job.json"
 
 
-def main(python: str, user: int | None = None) -> None:
-    """Run one job, as `user` when one is given: one line of JSON on stdin, the report as JSON on stdout."""
+def main(python: str, user: int | None = None, closed: str | None = None) -> None:
+    """Run one job, as `user` when one is given: one line of JSON on stdin, the report as JSON on stdout.
+
+    Nothing of it runs where the address `closed` answers.
+    """
     started = _start()
+    if closed:
+        from probe import Probe
+
+        probe = Probe(closed)
+        if not probe.is_closed():
+            sys.exit(f"not isolated: {closed} answers")
     if user is not None:
         become(user)
     protect_self()
@@ -30,6 +39,8 @@ def main(python: str, user: int | None = None) -> None:
     # The writer keeps stdin open while it lives; its end is the sign to stop (see `processes.run`).
     job = json.loads(_read_line(0))
     report = _run(job, python, started, lambda: None)
+    if closed and probe.has_answered():
+        sys.exit(f"not isolated: {closed} answers")
     _write_all(1, json.dumps(report).encode())
 
 

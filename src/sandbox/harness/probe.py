@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import select
 import socket
 from time import monotonic, sleep
@@ -46,11 +47,14 @@ class Probe:
 
     def _knock(self) -> None:
         self._knocking = socket.socket(self._family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-        self._knocking.connect_ex(self._target)
+        # Within the machine a refusal comes at once, and leaves no error at the socket.
+        self._is_refused = self._knocking.connect_ex(self._target) not in (0, errno.EINPROGRESS)
         self._until = monotonic() + _LOOK_SECONDS
 
     def _answers(self, until: float) -> bool:
         # A refusal is no answer of the target: policies are enforced that way, too.
+        if self._is_refused:
+            return False
         poller = select.poll()
         poller.register(self._knocking, select.POLLOUT)
         ready = poller.poll(max(0.0, until - monotonic()) * 1000)

@@ -212,7 +212,13 @@ pub(crate) fn owner_of(root: &Path, path: &str) -> String {
 }
 
 fn blamed(records: &Records, path: &str) -> String {
-    let lists = |listed: &Vec<Option<String>>| listed.iter().any(|one| one.as_deref() == Some(path));
+    // A folder is of whom the files in it are.
+    let is_of = |listed: &str| {
+        listed
+            .strip_prefix(path)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let lists = |listed: &Vec<Option<String>>| listed.iter().flatten().any(|one| is_of(one));
     let owner = records.iter().find(|(_, listed)| lists(listed));
     owner
         .map_or("that does not name it in its list of files", |(name, _)| {

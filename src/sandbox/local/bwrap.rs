@@ -28,8 +28,10 @@ const SETTINGS: [&str; 13] = [
     "/etc/pki/tls/openssl.cnf",
     "/etc/fonts",
 ];
-/// What a resolver reads, given only with the network.
-const RESOLVER: [&str; 2] = ["/etc/resolv.conf", "/etc/nsswitch.conf"];
+/// What a resolver reads, given only with the network: the sandbox's own, since the machine's name servers are out of its reach.
+pub(super) const RESOLVER: [&str; 2] = ["resolv.conf", "nsswitch.conf"];
+/// What names are looked up by on this machine, for an installation alone: its indexes may have private names.
+const NAMES: [&str; 3] = ["/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/hosts"];
 /// Package stores outside `/usr`.
 const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
 
@@ -135,8 +137,10 @@ pub(super) struct Layout<'a> {
     pub own_inputs: bool,
     /// The folder that outputs go to, where they do not go to memory.
     pub outputs: Option<&'a Path>,
-    /// Whether the network of this machine is shared.
-    pub network: bool,
+    /// Whether it is started in a network namespace that leads to the internet.
+    pub internet: bool,
+    /// What must be out of reach before anything runs.
+    pub closed: Option<&'a str>,
 }
 
 /// Arguments of bubblewrap, the harness's command last.
@@ -169,6 +173,7 @@ pub(super) fn arguments(layout: &Layout) -> Vec<OsString> {
     line.add([&harness::start_code(
         &format!("{}/bin/python", venv::FOLDER),
         user,
+        layout.closed,
     )]);
     line.0
 }
@@ -182,13 +187,14 @@ fn namespaces(layout: &Layout, line: &mut Line) {
         // `-try`: kernels without this namespace run programs all the same.
         "--unshare-cgroup-try",
     ]);
-    if !layout.network {
+    if !layout.internet {
         line.add(["--unshare-net"]);
     }
+    // Who starts it in a network namespace is root of that.
+    line.add(["--cap-drop", "ALL"]);
     match layout.starter {
         Starter::User => line.add(["--unshare-user", "--uid", "1000", "--gid", "1000"]),
         Starter::Root { .. } => {
-            line.add(["--cap-drop", "ALL"]);
             // Only what the harness needs to become the job's user.
             line.add(["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]);
         }
@@ -224,12 +230,16 @@ fn files_of_the_job(layout: &Layout, line: &mut Line) {
 /// The read-only system: programs, libraries, a minimal `/etc`, devices and processes.
 fn system(layout: &Layout, line: &mut Line) {
     programs(layout.system, line);
-    let resolver: &[&str] = if layout.network { &RESOLVER } else { &[] };
-    for path in SETTINGS.iter().chain(resolver).chain(&STORES) {
+    // Made first for the same reason as `/var` is: another user than root reads what names resolve to, and whom to trust.
+    for folder in ["/etc", "/etc/ssl", "/etc/pki", "/etc/pki/tls"] {
+        line.add(["--dir", folder]);
+    }
+    for path in SETTINGS.iter().chain(&STORES) {
         // `-try`: no distribution has all of them.
         line.add(["--ro-bind-try", path, path]);
     }
-    for name in ["passwd", "group", "hosts"] {
+    let resolver: &[&str] = if layout.internet { &RESOLVER } else { &[] };
+    for name in ["passwd", "group", "hosts"].iter().chain(resolver) {
         line.bind(&layout.identity.join(name), &Path::new("/etc").join(name));
     }
     line.add(["--proc", "/proc", "--dev", "/dev"]);
@@ -312,12 +322,7 @@ pub(super) fn installation(workshop: &Workshop, command: &[&str]) -> Vec<OsStrin
     }
     line.add(["--die-with-parent", "--new-session"]);
     programs(workshop.system, &mut line);
-    for path in SETTINGS
-        .iter()
-        .chain(&RESOLVER)
-        .chain(&["/etc/hosts"])
-        .chain(&STORES)
-    {
+    for path in SETTINGS.iter().chain(&NAMES).chain(&STORES) {
         line.add(["--ro-bind-try", path, path]);
     }
     line.add(["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]);
@@ -339,6 +344,18 @@ pub(super) fn installation(workshop: &Workshop, command: &[&str]) -> Vec<OsStrin
     for word in command {
         line.add([*word]);
     }
+    line.0
+}
+
+/// Arguments of bubblewrap for a program that fetches into `folder`, the start of its command last: it sees this machine, writes nowhere
+/// else, and ends with this program.
+pub(super) fn download(folder: &Path, program: &Path) -> Vec<OsString> {
+    let mut line = Line::default();
+    line.add(["--unshare-pid", "--die-with-parent", "--new-session"]);
+    line.add(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
+    line.add([OsString::from("--bind"), folder.into(), folder.into()]);
+    line.add(["--"]);
+    line.add([program]);
     line.0
 }
 
@@ -388,7 +405,8 @@ mod tests {
             mounts: &mounts,
             own_inputs: false,
             outputs: None,
-            network: false,
+            internet: false,
+            closed: None,
         };
         change(&mut layout);
         arguments(&layout)
@@ -416,7 +434,7 @@ mod tests {
     #[case("--ro-bind /proc/sys /proc/sys")]
     #[case("--ro-bind /tmp/session/nothing /proc/keys")]
     #[case("-- /usr/bin/python3.12 -I -S -c")]
-    #[case("main.main('/env/bin/python', None)")]
+    #[case("main.main('/env/bin/python', None, None)")]
     fn a_sandbox_of_a_user_has(#[case] words: &str) {
         let line = line(|_| ());
         assert!(line.contains(words), "{line}");
@@ -451,18 +469,25 @@ mod tests {
             line.contains("--cap-drop ALL --cap-add CAP_SETUID --cap-add CAP_SETGID"),
             "{line}"
         );
-        assert!(line.ends_with("main.main('/env/bin/python', 62001)"), "{line}");
+        assert!(
+            line.ends_with("main.main('/env/bin/python', 62001, None)"),
+            "{line}"
+        );
         assert!(!line.contains("--unshare-user"), "{line}");
     }
 
     #[test]
-    fn the_internet_brings_the_resolver_along() {
-        let line = line(|layout| layout.network = true);
+    fn the_internet_brings_a_resolver_of_the_sandboxs_own_along() {
+        let line = line(|layout| {
+            layout.internet = true;
+            layout.closed = Some("192.168.1.5:4000");
+        });
         assert!(
-            line.contains("--ro-bind-try /etc/resolv.conf /etc/resolv.conf"),
+            line.contains("--ro-bind /tmp/session/resolv.conf /etc/resolv.conf"),
             "{line}"
         );
         assert!(!line.contains("--unshare-net"), "{line}");
+        assert!(line.ends_with("None, '192.168.1.5:4000')"), "{line}");
     }
 
     #[test]

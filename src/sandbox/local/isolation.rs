@@ -67,6 +67,15 @@ impl KernelSwitches {
 
 /// Why bubblewrap did not start a sandbox, from its words; `None` when these are not bubblewrap's.
 pub(super) fn explain(stderr: &str, switches: KernelSwitches) -> Option<SandboxError> {
+    let answers = stderr
+        .lines()
+        .find_map(|line| line.strip_prefix("not isolated: "));
+    if let Some(answers) = answers {
+        return Some(unavailable(
+            format!("nothing was run, for the network of the sandbox is not closed: {answers}"),
+            "report it, with the output of `pasta --version` and `ip rule`",
+        ));
+    }
     let words = stderr
         .lines()
         .find_map(|line| line.trim().strip_prefix("bwrap: "))?;

@@ -4,6 +4,7 @@ mod bwrap;
 mod cgroup;
 mod filter;
 mod inputs;
+mod internet;
 mod interpreter;
 mod isolation;
 mod runner;
@@ -17,7 +18,8 @@ use etcetera::BaseStrategy as _;
 use super::error::SandboxError;
 use super::image::ImageSpec;
 use super::{Built, Progressing, Sandbox};
-use crate::pipeline::sandbox::{Job, Report};
+use crate::egress::AllowedHost;
+use crate::pipeline::sandbox::{Job, NetworkAccess, Report};
 
 /// Variable that names the folder for environments, in place of the user's cache folder.
 pub const CACHE_VARIABLE: &str = "CODEGEN_CACHE_DIR";
@@ -28,6 +30,8 @@ pub struct LocalSandbox {
     cache: PathBuf,
     /// Whether an environment is made anew that is there.
     replaces: bool,
+    /// What programs reach besides public addresses, where they reach these.
+    opened: Vec<AllowedHost>,
 }
 
 impl LocalSandbox {
@@ -39,6 +43,7 @@ impl LocalSandbox {
         Self {
             cache: std::path::absolute(cache).unwrap_or_else(|_| cache.to_path_buf()),
             replaces: false,
+            opened: Vec::new(),
         }
     }
 
@@ -52,6 +57,15 @@ impl LocalSandbox {
     pub fn replacing(self) -> Self {
         Self {
             replaces: true,
+            ..self
+        }
+    }
+
+    /// The same, whose programs reach these hosts too where their task opens the internet.
+    #[must_use]
+    pub fn opening(self, hosts: &[AllowedHost]) -> Self {
+        Self {
+            opened: hosts.to_vec(),
             ..self
         }
     }
@@ -78,7 +92,16 @@ impl LocalSandbox {
     /// Run a job whose programs write their outputs to this folder, which is empty and the job's alone. What they leave there may be of
     /// any kind: no link in it is to be followed.
     pub async fn run_in(&self, image: &str, job: &Job, outputs: &Path) -> Result<Report, SandboxError> {
-        runner::run(&self.cache, image, job, Some(outputs)).await
+        runner::run(&self.cache, image, job, Some(outputs), &self.opened).await
+    }
+
+    /// Refuse what this machine cannot open to programs, before anything is paid for that needs it.
+    pub fn check_network(access: &NetworkAccess) -> Result<(), SandboxError> {
+        match access {
+            NetworkAccess::Denied => Ok(()),
+            NetworkAccess::Internet => internet::tools().map(drop),
+            NetworkAccess::List(_) => Err(SandboxError::NetworkList),
+        }
     }
 
     /// Refuse a machine that cannot isolate, as far as this can be seen without starting anything.
@@ -108,7 +131,7 @@ impl Sandbox for LocalSandbox {
     }
 
     async fn run(&self, image: &str, job: &Job, _repeat: u32) -> Result<Progressing<Report>, SandboxError> {
-        runner::run(&self.cache, image, job, None)
+        runner::run(&self.cache, image, job, None, &self.opened)
             .await
             .map(Progressing::Done)
     }

@@ -10,15 +10,17 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
 use super::bwrap::{self, Layout, Starter};
 use super::cgroup::ControlGroup;
 use super::filter;
 use super::inputs::{self, Mount};
+use super::internet::{self, Internet};
 use super::interpreter;
 use super::isolation::{self, KernelSwitches};
 use super::venv::{self, Environment};
+use crate::egress::AllowedHost;
 use crate::pipeline::sandbox::{Job, NetworkAccess, Report};
 use crate::sandbox::error::SandboxError;
 use crate::sandbox::harness;
@@ -38,16 +40,18 @@ const START: &str = r#"IFS=:; for group in $0; do echo $$ > "$group" || exit 125
 /// The filter of system calls, in the folder of the job.
 const FILTER: &str = "filter";
 
-/// Run a job in an environment. What programs write to their outputs goes to the folder `outputs`, else to memory.
+/// Run a job in an environment. What programs write to their outputs goes to the folder `outputs`, else to memory. Where the job
+/// opens the internet, it reaches what is `opened` besides.
 pub(super) async fn run(
     cache: &Path,
     image: &str,
     job: &Job,
     outputs: Option<&Path>,
+    opened: &[AllowedHost],
 ) -> Result<Report, SandboxError> {
-    let network = match job.network {
-        NetworkAccess::Denied => false,
-        NetworkAccess::Internet => true,
+    let internet = match job.network {
+        NetworkAccess::Denied => None,
+        NetworkAccess::Internet => Some(Internet::new(opened).await?),
         NetworkAccess::List(_) => return Err(SandboxError::NetworkList),
     };
     let bubblewrap = isolation::find_bubblewrap()?;
@@ -57,7 +61,7 @@ pub(super) async fn run(
     let harness = harness_folder(cache, &environment).await?;
     let starter = starter();
     // Dropped at the end of this function, with all that was copied for the job.
-    let session = session(starter)?;
+    let session = session(starter, internet.as_ref())?;
     let mut mounts = inputs::mounts(&job.inputs, session.path(), starter != Starter::User)?;
     // Without a group the harness measures the tree itself, and CPU time is bounded for each process alone.
     let group = ControlGroup::create(&job.limits);
@@ -67,6 +71,7 @@ pub(super) async fn run(
         fs::set_permissions(outputs, fs::Permissions::from_mode(0o1777))
             .map_err(SandboxError::io("open to the sandbox", outputs))?;
     }
+    let closed = internet.as_ref().and_then(Internet::closed_address);
     let arguments = bwrap::arguments(&Layout {
         starter,
         system: &bwrap::system_folders(),
@@ -79,14 +84,29 @@ pub(super) async fn run(
         mounts: &mounts,
         own_inputs: job.has_own_inputs(),
         outputs,
-        network,
+        internet: internet.is_some(),
+        closed: closed.as_deref(),
     });
-    let mut command = command(&bubblewrap, group.as_ref(), session.path());
+    let start = match &internet {
+        None => Command::new("/bin/sh"),
+        Some(internet) => {
+            let mut command = internet.command(starter, session.path());
+            command.arg("/bin/sh");
+            command
+        }
+    };
+    let mut command = command(start, &bubblewrap, group.as_ref(), session.path());
     command.args(arguments);
     let deadline = Duration::from_secs_f64(job.longest_seconds()) + GRACE;
     // Dropping the future kills the sandbox, so a hung harness does not outlive its time.
     let ended = tokio::time::timeout(deadline, converse(command, job)).await;
     let ended = ended.map_err(|_| SandboxError::NoReport("it did not end in time".into()))??;
+    if let (false, Some(error)) = (
+        ended.status.success(),
+        internet.and_then(|_| internet::explain(&ended.stderr)),
+    ) {
+        return Err(error);
+    }
     ended.report(group.as_ref())
 }
 
@@ -101,23 +121,30 @@ pub(super) fn starter() -> Starter {
     }
 }
 
-/// A folder for the time of one job, with the sandbox's own `passwd`, `group` and `hosts`, and its filter.
-fn session(starter: Starter) -> Result<TempDir, SandboxError> {
+/// A folder for the time of one job, with the sandbox's own `passwd`, `group` and `hosts`, its filter, and what its network is made
+/// from.
+fn session(starter: Starter, internet: Option<&Internet>) -> Result<TempDir, SandboxError> {
     let action = SandboxError::io("create a folder in", &std::env::temp_dir());
     let session = tempfile::Builder::new()
         .prefix("codegen-sandbox-")
         .tempdir()
         .map_err(action)?;
     let uid = starter.inner_uid();
-    for (name, text) in [
+    let opened = internet.map_or("", |internet| internet.hosts.as_str());
+    let files = [
         (
             "passwd",
             format!("root:x:0:0::/:/usr/sbin/nologin\nsandbox:x:{uid}:{uid}::/tmp:/bin/sh\n"),
         ),
         ("group", format!("root:x:0:\nsandbox:x:{uid}:\n")),
-        ("hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n".to_owned()),
+        (
+            "hosts",
+            format!("127.0.0.1 localhost sandbox\n::1 localhost\n{opened}"),
+        ),
         (bwrap::NOTHING, String::new()),
-    ] {
+    ];
+    let of_the_network = internet.map(Internet::files).unwrap_or_default();
+    for (name, text) in files.into_iter().chain(of_the_network) {
         let path = session.path().join(name);
         write_readable(&path, &text).map_err(SandboxError::io("write", &path))?;
     }
@@ -144,9 +171,9 @@ fn counters(group: &ControlGroup) -> [Mount; 2] {
     ]
 }
 
-fn command(bubblewrap: &Path, group: Option<&ControlGroup>, session: &Path) -> Command {
+/// The command that goes on with the shell that `command` starts.
+fn command(mut command: Command, bubblewrap: &Path, group: Option<&ControlGroup>, session: &Path) -> Command {
     let groups: Vec<PathBuf> = group.map_or_else(Vec::new, |group| group.join_files().collect());
-    let mut command = Command::new("/bin/sh");
     command
         .args(["-c", START])
         .arg(join(&groups))
@@ -186,6 +213,7 @@ async fn converse(mut command: Command, job: &Job) -> Result<Ended, SandboxError
     let program = PathBuf::from(command.as_std().get_program());
     let failed = || SandboxError::io("talk to the sandbox through", &program);
     let mut child = command.spawn().map_err(SandboxError::io("start", &program))?;
+    let mut group = Group::of(&child);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(mut stdin), Some(mut stdout), Some(mut stderr)) = (stdin, stdout, stderr) else {
         return Err(failed()(io::ErrorKind::BrokenPipe.into()));
@@ -199,19 +227,48 @@ async fn converse(mut command: Command, job: &Job) -> Result<Ended, SandboxError
         let _ = stdin.flush().await;
     };
     // All at once: a report larger than the buffer of a pipe would stop the sandbox while nobody reads.
-    let ((), read, said) = tokio::join!(
+    let end = async {
+        let status = child.wait().await;
+        // What fails to start may leave children behind, which hold what is read here.
+        if status.as_ref().is_ok_and(ExitStatus::success) {
+            group.0 = None;
+        }
+        drop(group);
+        status
+    };
+    let ((), read, said, status) = tokio::join!(
         write,
         stdout.read_to_end(&mut report),
-        stderr.read_to_end(&mut words)
+        stderr.read_to_end(&mut words),
+        end
     );
     read.and(said).map_err(failed())?;
-    let status = child.wait().await.map_err(failed())?;
+    let status = status.map_err(failed())?;
     drop(stdin);
     Ok(Ended {
         status,
         stdout: report,
         stderr: String::from_utf8_lossy(&words).into_owned(),
     })
+}
+
+/// The processes of one sandbox that lie outside of it, which end with this.
+struct Group(Option<rustix::process::Pid>);
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self(id.and_then(rustix::process::Pid::from_raw))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(leader) = self.0 {
+            // Fails where nobody is left.
+            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
+    }
 }
 
 impl Ended {

@@ -14,6 +14,7 @@ use crate::api::CodeGenRun;
 use crate::api::run::{RunInput, RunSource};
 use crate::api::source::ContentSource;
 use crate::code_mode::journal::Outcome;
+use crate::egress::AllowedHost;
 use crate::engine::code_mode::Made;
 use crate::local::code_mode::runs::{OUTPUTS, Runs};
 use crate::local::folder::FolderError;
@@ -37,6 +38,8 @@ pub(in crate::local::code_mode) struct ProgramCaller<'a> {
     runs: &'a Runs,
     /// Secrets of sandboxes.
     objects: &'a Objects,
+    /// What they reach besides public addresses.
+    allowed_hosts: &'a [AllowedHost],
     /// For programs that run at once.
     room: Semaphore,
     /// Runs under way by name: an equal call waits for the first one.
@@ -45,12 +48,17 @@ pub(in crate::local::code_mode) struct ProgramCaller<'a> {
 
 impl<'a> ProgramCaller<'a> {
     /// Calls of `programs`, recorded as `runs`.
-    pub fn new(programs: Programs, runs: &'a Runs, objects: &'a Objects) -> Self {
+    pub fn new(
+        programs: Programs,
+        runs: &'a Runs,
+        (objects, allowed_hosts): (&'a Objects, &'a [AllowedHost]),
+    ) -> Self {
         let room = std::thread::available_parallelism().map_or(USUAL_ROOM, usize::from);
         Self {
             programs,
             runs,
             objects,
+            allowed_hosts,
             room: Semaphore::new(room),
             under_way: Mutex::default(),
         }
@@ -96,6 +104,7 @@ impl<'a> ProgramCaller<'a> {
         let options = LocalRunOptions {
             inputs: self.given(&inputs, given.path())?,
             output_dir: Some(begun.path().to_owned()),
+            allowed_hosts: self.allowed_hosts.to_vec(),
             ..LocalRunOptions::default()
         };
         let ran = Box::pin(run_program(finished, &options, self.objects, &|_| {})).await;

@@ -10,7 +10,9 @@ use std::process::Command as Program;
 
 use tokio::process::Command;
 
+use super::super::bwrap;
 use super::super::interpreter::{Interpreter, unavailable_venv};
+use super::super::isolation::{self, KernelSwitches};
 use super::installer;
 use crate::pipeline::digest::sha256_hex;
 use crate::sandbox::error::SandboxError;
@@ -86,8 +88,9 @@ async fn fetch(folder: &Path, interpreter: &Interpreter, target: &Path) -> Resul
     let wanted = folder.join("uv.txt");
     let line = format!("uv=={UV_VERSION} --hash=sha256:{}\n", wheel.sha256);
     fs::write(&wanted, line).map_err(SandboxError::io("write", &wanted))?;
-    let mut download = Command::new(venv.join("bin/python"));
+    let mut download = Command::new(isolation::find_bubblewrap()?);
     download
+        .args(bwrap::download(folder, &venv.join("bin/python")))
         .args([
             "-I",
             "-m",
@@ -95,6 +98,7 @@ async fn fetch(folder: &Path, interpreter: &Interpreter, target: &Path) -> Resul
             "download",
             "--quiet",
             "--no-input",
+            "--no-cache-dir",
             "--disable-pip-version-check",
         ])
         .args([
@@ -108,13 +112,17 @@ async fn fetch(folder: &Path, interpreter: &Interpreter, target: &Path) -> Resul
         .arg("--dest")
         .arg(folder)
         .arg("--requirement")
-        .arg(&wanted);
-    installer::run(download)
-        .await
-        .map_err(|said| match crate::sandbox::packages::classify(&said) {
+        .arg(&wanted)
+        .env("TMPDIR", folder);
+    installer::run(download).await.map_err(|said| {
+        if let Some(error) = isolation::explain(&said, KernelSwitches::read()) {
+            return error;
+        }
+        match crate::sandbox::packages::classify(&said) {
             passing @ (SandboxError::IndexUnreachable(_) | SandboxError::DiskFull(_)) => passing,
             _ => refused(said.lines().last().unwrap_or_default().trim().to_owned()),
-        })?;
+        }
+    })?;
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
     let archive = files
         .map(|entry| entry.path())

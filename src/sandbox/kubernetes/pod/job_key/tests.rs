@@ -221,7 +221,8 @@ fn bubblewrap(pod: &Pod, folder: &Path) -> Command {
     let words = "--unshare-user --uid 1000 --gid 1000 --unshare-pid --unshare-ipc --unshare-net --as-pid-1 --die-with-parent \
                  --ro-bind /usr /usr --ro-bind /bin /bin --ro-bind /lib /lib --ro-bind-try /lib64 /lib64 --proc /proc --dev /dev \
                  --tmpfs /tmp --tmpfs /sandbox --tmpfs /var/inputs --tmpfs /var/outputs --tmpfs /dev/shm \
-                 --symlink /usr/bin/python3 /opt/codegen-python --symlink /usr/bin/python3 /opt/codegen/bin/python";
+                 --symlink /usr/bin/python3 /opt/codegen-python --symlink /usr/bin/python3 /opt/codegen/bin/python \
+                 --symlink /usr/bin/python3 /opt/codegen/bin/python3";
     command.args(words.split_whitespace());
     for (source, target) in [("harness", "/harness"), ("job", "/job")] {
         command.arg("--ro-bind").arg(folder.join(source)).arg(target);
