@@ -20,6 +20,9 @@ const LAUNCHER: &str = "launcher.py";
 /// It runs the program with another folder in the place of `/var/outputs`; follows what computes the order of its sets.
 const LAUNCHER_TEXT: &str = include_str!("launcher.py");
 
+/// The pip that installs: of earlier ones a package may write outside of its environment, by the name of a script.
+const PIP: &str = "pip==26.1.2";
+
 /// The files by path; none where there never was an environment.
 pub(super) fn files(task: &Task, progress: &Progress, lock: Option<&[u8]>) -> Vec<(&'static str, String)> {
     let Some(built) = &progress.build.built else {
@@ -75,12 +78,12 @@ fn dockerfile(task: &Task, built: &BuiltImage, lock: Option<&Lock>) -> String {
     if lock.is_some() {
         let _ = writeln!(
             text,
-            "COPY {LOCK} .\nRUN pip install --no-cache-dir --no-deps --only-binary :all: --require-hashes -r {LOCK}"
+            "COPY {LOCK} .\nRUN pip install --no-cache-dir {PIP} \\\n && pip install --no-cache-dir --no-deps --only-binary :all: --require-hashes -r {LOCK}"
         );
     } else if task.image.reference.is_none() {
         let _ = writeln!(
             text,
-            "COPY {REQUIREMENTS} .\nRUN pip install --no-cache-dir -r {REQUIREMENTS}"
+            "COPY {REQUIREMENTS} .\nRUN pip install --no-cache-dir {PIP} \\\n && pip install --no-cache-dir -r {REQUIREMENTS}"
         );
     }
     let _ = writeln!(
@@ -205,7 +208,8 @@ case "${{1:-}}" in
 esac
 if [ ! -e "$here/.venv/complete" ]; then
   "${{PYTHON:-python3}}" -m venv --clear "$here/.venv"
-  "$here/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$here/{REQUIREMENTS}"
+  "$here/.venv/bin/python" -m pip install --quiet --disable-pip-version-check {PIP}
+  "$here/.venv/bin/python" -m pip install --quiet --requirement "$here/{REQUIREMENTS}"
   touch "$here/.venv/complete"
 fi
 exec "$here/.venv/bin/python" "$here/{LAUNCHER}" "$@"
@@ -281,6 +285,22 @@ mod tests {
                 && made.contains("--require-hashes"),
             "{made}"
         );
+    }
+
+    #[test]
+    fn an_older_pip_is_replaced_before_it_installs_anything() {
+        let lock = Lock::parse("# Python 3.12.1 on aarch64\nsix==1.17.0\n").unwrap();
+        let (mut task, built) = (task(), image(&["six"]));
+        task.image.reference = None;
+        let made = [
+            dockerfile(&task, &built, Some(&lock)),
+            dockerfile(&task, &built, None),
+            script(&task, &built),
+        ];
+        for text in made {
+            let first = text.split_once("pip install ").unwrap().1.lines().next().unwrap();
+            assert!(first.contains(PIP), "{text}");
+        }
     }
 
     #[test]

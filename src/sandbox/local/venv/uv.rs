@@ -153,3 +153,18 @@ fn unpack(python: &Path, archive: &Path, folder: &Path, target: &Path) -> io::Re
     // Last, and as a whole.
     fs::rename(program, target)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_operators_image_has_the_uv_that_a_laptop_has() {
+        let script = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/uv")).unwrap();
+        let names_wheel = |wheel: Wheel| {
+            script.contains(&format!("platform={} sha256={} ;;", wheel.platform, wheel.sha256))
+        };
+        assert!(names_wheel(X86_64) && names_wheel(AARCH64), "{script}");
+        assert!(script.contains(&format!("\nversion={UV_VERSION}\n")), "{script}");
+    }
+}
