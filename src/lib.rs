@@ -5,8 +5,6 @@
 #[doc(inline)]
 pub use codegen_code_mode as code_mode;
 #[doc(inline)]
-pub use codegen_command_policy as command_policy;
-#[doc(inline)]
 pub use codegen_data as data;
 #[doc(inline)]
 pub use codegen_interpreter as interpreter;

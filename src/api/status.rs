@@ -174,7 +174,7 @@ pub struct AgentStatus {
     /// Calls by name of the tool.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tool_calls: BTreeMap<String, i32>,
-    /// Commands that the policy denied.
+    /// Commands in which a program was refused.
     pub denied: i32,
     /// Calls that failed otherwise.
     pub failed: i32,

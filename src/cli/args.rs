@@ -6,7 +6,6 @@ mod context;
 mod local;
 mod network;
 mod new;
-mod policy;
 mod run;
 mod values;
 mod verbs;
@@ -21,7 +20,6 @@ pub(crate) use context::{ContextArgs, ContextFormat, ExposureArg};
 pub(crate) use local::{DataArgs, Format, LocalArgs, ManifestArgs, ModelArgs};
 pub(crate) use network::NetworkArgs;
 pub(crate) use new::NewArgs;
-pub(crate) use policy::{PolicyArgs, PolicyFormat};
 pub(crate) use run::{LocalCommand, LocalRunArgs, ProgramArgs, RunArgs, RunFormat};
 pub(crate) use values::{Color, question_name};
 pub(crate) use verbs::{
@@ -53,9 +51,6 @@ pub enum Command {
     /// Print what the model would see of sample data; nothing is sent.
     #[command(after_help = context::EXAMPLES, after_long_help = with_exit_codes(context::EXAMPLES, context::EXIT_CODES))]
     Context(Box<ContextArgs>),
-    /// Print whether an agent may run a command, and what is executed of it; nothing runs.
-    #[command(after_help = policy::EXAMPLES, after_long_help = with_exit_codes(policy::EXAMPLES, policy::EXIT_CODES))]
-    Policy(PolicyArgs),
     /// Run the program of a task that has succeeded in a cluster, on values and files of your own.
     #[command(after_help = run::EXAMPLES, after_long_help = with_exit_codes(run::EXAMPLES, run::EXIT_CODES))]
     Run(Box<RunArgs>),

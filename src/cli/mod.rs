@@ -21,7 +21,6 @@ mod logs;
 mod new;
 mod paint;
 mod plot;
-mod policy;
 mod prices;
 mod progress;
 mod recorded;
@@ -64,7 +63,6 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Ask(args) => exit_code(ask::run(&args)),
         Command::New(args) => exit_code(new::run(&args)),
         Command::Context(args) => exit_code(context::run(&args)),
-        Command::Policy(args) => exit_code(policy::run(&args)),
         Command::Run(args) => exit_code(run::cluster::run(&args)),
         Command::Watch(args) => exit_code(watch::run(&args)),
         Command::List(args) => exit_code(list::run(&args)),

@@ -423,6 +423,7 @@ mod tests {
     #[case("packages: {allow: ['']}", "packages.allow")]
     #[case("agent: {deniedCommands: [jq, /usr/bin/awk]}", "agent.deniedCommands")]
     #[case("agent: {deniedCommands: ['']}", "agent.deniedCommands")]
+    #[case("agent: {deniedCommands: [pytest]}", "agent.deniedCommands")]
     #[case("codeMode: {maxInterpreters: 0}", "codeMode.maxInterpreters")]
     #[case("codeMode: {interpreterMemory: 4Mi}", "codeMode.interpreterMemory")]
     #[case("registries: {allow: ['https://registry.example/*']}", "registries.allow")]

@@ -24,7 +24,6 @@ use crate::data::worker::Client as Worker;
 use crate::egress::EgressGate;
 use crate::model::SharedClient;
 use crate::package_index::PackageIndex;
-use crate::pipeline::agent::CommandPolicy;
 use crate::pipeline::package_policy::Rules;
 use crate::pipeline::task::Task;
 use crate::sandbox::KubernetesSandbox;
@@ -49,8 +48,8 @@ pub struct Context {
     pub index: PackageIndex,
     /// Which packages may be installed, whatever a task says.
     pub packages: Rules,
-    /// Which commands of agents run.
-    pub commands: CommandPolicy,
+    /// Programs that commands of agents are refused besides those that have no use there.
+    pub denied_commands: Vec<String>,
     /// Results of the isolation checks.
     pub isolation: Isolation,
     /// Who waits to know more of that.
@@ -142,7 +141,7 @@ impl Context {
             registries,
             index: PackageIndex::new(Some(gates.indexes), config.build.index_authorities.clone()),
             packages: config.packages.clone(),
-            commands: CommandPolicy::denying(&config.agent.denied_commands),
+            denied_commands: config.agent.denied_commands.clone(),
             worker,
             metrics,
             stopping,

@@ -7,7 +7,7 @@ use crate::model::Model;
 use crate::pipeline::accept::AcceptedWorkspace;
 use crate::pipeline::active::seconds_left;
 use crate::pipeline::agent::{
-    Command, CommandRun, EarlyEnd, Judged, Next, Pending, SOLUTION, Session, Step, ToolCounts,
+    Command, CommandRun, EarlyEnd, Next, Pending, SOLUTION, Session, Step, ToolCounts,
 };
 use crate::pipeline::call::{CallKind, Reply};
 use crate::pipeline::digest::sha256_hex;
@@ -15,7 +15,7 @@ use crate::pipeline::failed_check::limit_name;
 use crate::pipeline::machine::{AgentMoved, AgentSources, Decision, NextCall, Outcome};
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::prompts::Material;
-use crate::pipeline::sandbox::{CommandsPhase, Job, Phase, PhaseEnd, Report};
+use crate::pipeline::sandbox::{CommandsPhase, Job, NetworkAccess, Phase, PhaseEnd, Report};
 use crate::sandbox::Sandbox;
 
 use super::data::DataReader;
@@ -98,11 +98,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         Ok(session)
     }
 
-    /// What becomes of a command line.
-    fn class_of(&self, command: &str) -> Judged {
-        self.surroundings.commands.judge(command)
-    }
-
     async fn turn_reply(&self, sequence: u32) -> Result<Reply, EngineError> {
         let entry = Ledger::new(self.store).find(sequence, CallKind::Turn).await?;
         let name = || format!("calls/{sequence:04}-turn.json");
@@ -141,10 +136,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let recorded = self.store.read(&name).await?;
         let material = self.material(progress).await?;
         let mut session = material.session.clone();
-        let pending = session
-            .clone()
-            .proceed(&|command| self.class_of(command), (self.clock)())
-            .pending;
+        let pending = session.clone().proceed((self.clock)()).pending;
         if let Some(bytes) = recorded {
             let step = serde_json::from_slice(&bytes).map_err(|error| damaged(&name, &error.to_string()))?;
             return Ok(Performed::Done(
@@ -166,7 +158,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         for result in &mut run.results {
             result.output = self.surroundings.redactor.redact(&result.output);
         }
-        let step = session.ran(run, &commands, ended.as_ref(), began, (self.clock)());
+        let step = session.ran(run, commands.len(), ended.as_ref(), began, (self.clock)());
         let turn = Turn {
             session,
             step,
@@ -182,10 +174,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         progress: &Progress,
     ) -> Result<Option<(String, Job)>, EngineError> {
         let session = self.session(progress).await?;
-        let proceeded = session
-            .clone()
-            .proceed(&|command| self.class_of(command), (self.clock)());
-        let Pending::Commands(commands) = proceeded.pending else {
+        let Pending::Commands(commands) = session.clone().proceed((self.clock)()).pending else {
             return Ok(None);
         };
         Ok(Some((
@@ -195,13 +184,16 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     fn job_of_commands(&self, session: &Session, commands: &[Command]) -> Job {
-        let phase = CommandsPhase::new(session.workspace(), commands);
+        let denied = &self.surroundings.denied_commands;
+        let phase = CommandsPhase::new(session.workspace(), commands, denied);
         // Samples are shown where models see them anyway. Secrets are for the program alone.
         let mut job = self.job(
             vec![Phase::Commands(phase)],
             self.mounts(|_| !self.task.has_private_data()),
         );
         job.env.clone_from(&self.task.sandbox.env);
+        // Whatever the program may reach.
+        job.network = NetworkAccess::Denied;
         job
     }
 

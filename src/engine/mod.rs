@@ -34,7 +34,6 @@ use tokio::sync::watch;
 use crate::api::approval::AwaitedApproval;
 use crate::ledger::{Store, StoreError};
 use crate::model::Model;
-use crate::pipeline::agent::CommandPolicy;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
 use crate::pipeline::machine::{Blocked, Decision, IllegalTransition, Outcome, decide};
@@ -97,8 +96,8 @@ pub(crate) struct Surroundings {
     pub redactor: Redactor,
     /// A secret of the run, from which follows what code under test must not guess.
     pub seed: String,
-    /// Which commands of an agent run.
-    pub commands: CommandPolicy,
+    /// Programs that commands of an agent are refused besides those that have no use there.
+    pub denied_commands: Vec<String>,
 }
 
 impl Surroundings {

@@ -27,7 +27,6 @@ use crate::engine::reader::WorkerReader;
 use crate::engine::{Engine, EngineError, Step, Surroundings};
 use crate::ledger::{Entry, FolderStore, Ledger, Store};
 use crate::model::AnyModel;
-use crate::pipeline::agent::CommandPolicy;
 use crate::pipeline::budget;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::causes::with_causes;
@@ -401,7 +400,7 @@ fn surroundings(prepared: &Prepared, sources: &BTreeMap<String, PathBuf>) -> Res
         secret_env,
         // The children of a local run end with it, so that no later one needs the same.
         seed: std::iter::repeat_with(fastrand::alphanumeric).take(32).collect(),
-        commands: CommandPolicy::default(),
+        denied_commands: Vec::new(),
     })
 }
 

@@ -7,7 +7,6 @@ mod cases;
 mod command;
 mod command_results;
 mod conversation;
-mod policy;
 mod room;
 mod session;
 mod step;
@@ -21,9 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 pub use cases::doubtful;
-pub use command::{BesideTests, Command, Judged, Then};
+pub use command::Command;
 pub use conversation::conversation;
-pub use policy::CommandPolicy;
 pub use session::{MAX_DENIALS, MAX_REPEATS, Pending, Proceeded, Session};
 pub use step::{CallResult, CommandResult, CommandRun, EarlyEnd, INTERCEPTED, Step};
 pub use test_result::{build_failed, missing, reported_cases, test_result};
@@ -74,7 +72,7 @@ pub struct ToolCounts {
     pub turns: u32,
     /// By name of the tool.
     pub by_tool: BTreeMap<String, u32>,
-    /// Commands that the policy denied.
+    /// Commands in which a program was refused.
     pub denied: u32,
     /// Calls that failed otherwise.
     pub failed: u32,

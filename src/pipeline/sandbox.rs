@@ -177,6 +177,8 @@ pub struct CommandsPhase {
     pub files: Vec<PhaseFile>,
     /// The commands, in order.
     pub commands: Vec<PhaseCommand>,
+    /// Programs that they are refused besides those that have no use there.
+    pub denied: Vec<String>,
     /// Most files and most bytes of the workspace afterwards.
     pub most_files: usize,
     /// Most bytes of them together.
@@ -190,24 +192,24 @@ pub struct CommandsPhase {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct PhaseCommand {
-    /// As the policy read it: argument vectors and how they are joined. No shell ever sees it.
-    pub script: serde_json::Value,
+    /// As the agent wrote it, for `bash -c`.
+    pub command: String,
     /// Seconds that it may take, where that is less than the phase may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
 }
 
 impl CommandsPhase {
-    /// These commands on those files.
+    /// These commands on those files, without the programs that are denied besides.
     #[must_use]
-    pub fn new(workspace: &Workspace, commands: &[Command]) -> Self {
+    pub fn new(workspace: &Workspace, commands: &[Command], denied: &[String]) -> Self {
         let file = |(path, content): (&str, &[u8])| PhaseFile {
             path: path.to_owned(),
             content: STANDARD.encode(content),
             also: Vec::new(),
         };
         let command = |command: &Command| PhaseCommand {
-            script: command.script.clone(),
+            command: command.line.clone(),
             seconds: command
                 .timeout
                 .map(|milliseconds| (milliseconds / 1_000.0).max(SHORTEST_TIMEOUT)),
@@ -216,6 +218,7 @@ impl CommandsPhase {
             name: PhaseName::Commands,
             files: workspace.files().map(file).collect(),
             commands: commands.iter().map(command).collect(),
+            denied: denied.to_vec(),
             most_files: MAX_FILES,
             most_bytes: MAX_BYTES,
             in_message: true,

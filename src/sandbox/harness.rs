@@ -9,41 +9,29 @@ pub(crate) const FOLDER: &str = "/harness";
 pub(crate) const HASH_SEED: (&str, &str) = ("hash_seed.py", include_str!("harness/hash_seed.py"));
 
 /// Its files by name.
-pub(crate) const FILES: [(&str, &str); 32] = [
+pub(crate) const FILES: [(&str, &str); 20] = [
     ("acceptance.py", include_str!("harness/acceptance.py")),
     (
         "acceptance_session.py",
         include_str!("harness/acceptance_session.py"),
     ),
-    ("arithmetic.py", include_str!("harness/arithmetic.py")),
+    ("asks_for_tests.py", include_str!("harness/asks_for_tests.py")),
     ("channel.py", include_str!("harness/channel.py")),
     ("command_phase.py", include_str!("harness/command_phase.py")),
     ("command_session.py", include_str!("harness/command_session.py")),
-    ("commands.py", include_str!("harness/commands.py")),
-    ("conditions.py", include_str!("harness/conditions.py")),
-    ("confined.py", include_str!("harness/confined.py")),
-    ("expansion.py", include_str!("harness/expansion.py")),
-    ("fields.py", include_str!("harness/fields.py")),
+    ("command_shims.py", include_str!("harness/command_shims.py")),
     ("files.py", include_str!("harness/files.py")),
     (HASH_SEED.0, HASH_SEED.1),
-    ("interpreter.py", include_str!("harness/interpreter.py")),
-    ("lines.py", include_str!("harness/lines.py")),
-    ("loops.py", include_str!("harness/loops.py")),
     ("main.py", include_str!("harness/main.py")),
     ("mutants.py", include_str!("harness/mutants.py")),
-    ("patterns.py", include_str!("harness/patterns.py")),
     ("phases.py", include_str!("harness/phases.py")),
     ("prepared.py", include_str!("harness/prepared.py")),
     ("prepared_session.py", include_str!("harness/prepared_session.py")),
-    ("printing.py", include_str!("harness/printing.py")),
     ("probe.py", include_str!("harness/probe.py")),
     ("processes.py", include_str!("harness/processes.py")),
-    ("programs.py", include_str!("harness/programs.py")),
     ("pytest.ini", include_str!("harness/pytest.ini")),
     ("pytest_session.py", include_str!("harness/pytest_session.py")),
     ("session_report.py", include_str!("harness/session_report.py")),
-    ("times.py", include_str!("harness/times.py")),
-    ("utilities.py", include_str!("harness/utilities.py")),
     ("watch.py", include_str!("harness/watch.py")),
 ];
 

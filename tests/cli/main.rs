@@ -9,7 +9,6 @@
 
 mod completion;
 mod new;
-mod policy;
 #[path = "../support/mod.rs"]
 mod support;
 mod terminal;

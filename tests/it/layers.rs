@@ -1,5 +1,5 @@
 //! Each module may use those before it in `src/lib.rs`, never one after it; no files of any crate import each other in a
-//! circle. `src/code_mode`, `src/command_policy`, `src/data` and `src/interpreter` are crates of their own and the first of them.
+//! circle. `src/code_mode`, `src/data` and `src/interpreter` are crates of their own and the first of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,9 +8,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 17] = [
     "code_mode",
-    "command_policy",
     "data",
     "interpreter",
     "api",
@@ -30,9 +29,8 @@ const ORDER: [&str; 18] = [
 ];
 
 /// The folders whose files are crates of their own.
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 5] = [
     "code_mode",
-    "command_policy",
     "data",
     "interpreter",
     "interpreter_worker",
@@ -93,24 +91,6 @@ fn the_crate_of_data_depends_on_no_cluster_and_not_on_the_operator() {
     for above in ["kube", "k8s-openapi", "codegen-operator", "reqwest", "axum"] {
         let is_named = own.lines().any(|line| line.starts_with(above));
         assert!(!is_named, "{above}");
-    }
-}
-
-#[test]
-fn the_crate_of_the_command_policy_does_no_work_of_its_own() {
-    let manifest = fs::read_to_string(root().join("command_policy/Cargo.toml")).unwrap();
-    let own = manifest.split("[dependencies]").nth(1).unwrap();
-    let own = own.split("[dev-dependencies]").next().unwrap();
-    for below in [
-        "tokio",
-        "kube",
-        "reqwest",
-        "rustix",
-        "codegen-data",
-        "codegen-operator",
-    ] {
-        let is_named = own.lines().any(|line| line.starts_with(below));
-        assert!(!is_named, "{below}");
     }
 }
 

@@ -1,10 +1,10 @@
-//! Commands of an agent: read by the policy, run without a shell, and what they leave in the workspace.
+//! Commands of an agent: what a shell makes of them, what is refused or ended in them, and what they leave in the workspace.
 
 use std::net::TcpListener;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use codegen_operator::pipeline::agent::{Command, CommandPolicy, CommandRun, Judged, Then, Workspace};
+use codegen_operator::pipeline::agent::{Command, CommandRun, Workspace};
 use codegen_operator::pipeline::sandbox::{CommandsPhase, LimitKind, Phase, PhaseEnd, PhaseReport};
 
 use crate::support::{job, run, run_one};
@@ -18,16 +18,16 @@ fn workspace(files: &[(&str, &str)]) -> Workspace {
 }
 
 pub fn phase(files: &[(&str, &str)], commands: &[&str]) -> Phase {
-    let command = |text: &&str| match CommandPolicy::default().judge(text) {
-        Judged::Safe(script) => Command {
-            script,
-            timeout: None,
-            then: Then::Nothing,
-        },
-        other => panic!("{text}: {other:?}"),
+    let command = |line: &&str| Command {
+        line: (*line).to_owned(),
+        timeout: None,
     };
     let commands: Vec<Command> = commands.iter().map(command).collect();
-    Phase::Commands(CommandsPhase::new(&workspace(files), &commands))
+    Phase::Commands(CommandsPhase::new(
+        &workspace(files),
+        &commands,
+        &["jq".to_owned()],
+    ))
 }
 
 async fn report(files: &[(&str, &str)], commands: &[&str]) -> PhaseReport {
@@ -81,7 +81,7 @@ async fn commands_run_one_after_another_on_the_files_of_the_workspace() {
 }
 
 #[tokio::test]
-async fn what_commands_print_stands_in_words_and_in_the_place_of_files() {
+async fn a_command_has_what_a_shell_has() {
     let files = [("a.txt", "b\na\n"), ("c.txt", "c\n")];
     let run = done(
         &files,
@@ -90,7 +90,7 @@ async fn what_commands_print_stands_in_words_and_in_the_place_of_files() {
             "comm -13 <(sort a.txt) <(sort a.txt c.txt)",
             "ls *.txt | while read -r f; do sort \"$f\" > \"$f.sorted\"; done; cat *.sorted",
             "while read -r x; do echo \"<$x>\"; done < <(sort a.txt)",
-            "x=$(echo /etc/made); touch \"$x\"; echo $?",
+            "x=$(echo /etc/made); touch \"$x\" 2> /dev/null; echo $?",
             "tar czf all.tgz ./*.txt && mkdir out && tar xzf all.tgz -C out && ls out && rm -r out all.tgz",
         ],
     )
@@ -102,7 +102,7 @@ async fn what_commands_print_stands_in_words_and_in_the_place_of_files() {
             (0, "c\n"),
             (0, "a\nb\nc\n"),
             (0, "<a>\n<b>\n"),
-            (0, "bash: /etc/made: Permission denied\n1\n"),
+            (0, "1\n"),
             (0, "a.txt\nc.txt\n"),
         ]
     );
@@ -337,9 +337,9 @@ async fn what_is_left_out_is_counted_where_it_is_too_much_to_name() {
     assert_eq!(run.left_out[20], "and 17 more");
 }
 
-/// Whatever gets past the policy is still in a sandbox: here everything that Python may do.
+/// What a command may do is not read from it: here everything that Python may do.
 #[tokio::test]
-async fn a_command_that_gets_past_the_policy_reaches_nothing() {
+async fn a_command_that_walks_past_the_shims_reaches_nothing() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let attack = format!(
@@ -381,4 +381,226 @@ print("secret", os.environ.get("TOKEN"))
     );
     listener.set_nonblocking(true).unwrap();
     assert!(listener.accept().is_err());
+}
+
+#[tokio::test]
+async fn a_program_that_has_no_use_there_is_refused_with_the_reason_and_the_command_goes_on() {
+    let run = done(
+        &[(
+            "fetch.py",
+            "import os, subprocess\nos.system('curl x')\nsubprocess.run(['git', 'log'])\n",
+        )],
+        &[
+            "echo a > made; pip install pandas 2> /dev/null; echo $?",
+            "python -m pip list",
+            "python fetch.py",
+            "jq . x || cat made",
+            "echo curl",
+        ],
+    )
+    .await;
+    let denied = |index: usize| {
+        run.results[index]
+            .denied
+            .iter()
+            .map(|line| line.split(' ').next().unwrap())
+    };
+    let names: Vec<Vec<&str>> = (0..5).map(|index| denied(index).collect()).collect();
+    assert_eq!(
+        names,
+        [vec!["pip"], vec!["pip"], vec!["curl", "git"], vec!["jq"], vec![]]
+    );
+    assert_eq!(outputs(&run)[0], (0, "126\n"));
+    let (exit, output) = outputs(&run)[1];
+    assert!(exit == 126 && output.contains("packages.txt"), "{output}");
+    assert!(
+        outputs(&run)[2]
+            .1
+            .contains("curl is not run: the sandbox has no network"),
+        "{:?}",
+        outputs(&run)
+    );
+    let (_, output) = outputs(&run)[3];
+    assert!(
+        output.contains("the administrator of this cluster has denied it") && output.ends_with("a\n"),
+        "{output}"
+    );
+    assert_eq!(changed(&run, "made").unwrap(), "a\n");
+}
+
+#[tokio::test]
+async fn a_command_ends_where_it_starts_pytest_and_so_does_the_row() {
+    let files = [
+        (
+            "test_solution.py",
+            "def test_one():\n    open('ran', 'w').close()\n",
+        ),
+        (
+            "check.py",
+            "import pytest\nraise SystemExit(pytest.main(['-q']))\n",
+        ),
+    ];
+    let ways = [
+        "pytest",
+        "python check.py",
+        "setsid python -m pytest & wait",
+        "\"$(python -c 'import sys; print(sys.executable)')\" -m pytest",
+        "PYTHONPATH=. PYTEST_ADDOPTS=-q python3 -m pytest | tail -1",
+        "python -c 'import subprocess, sys; subprocess.run([sys.executable, \"-m\", \"pytest\"])'",
+    ];
+    for way in ways {
+        let run = done(
+            &files,
+            &[&format!("echo before; {way}; echo after > after"), "echo next"],
+        )
+        .await;
+        assert_eq!(run.results.len(), 1, "{way}: {run:?}");
+        assert!(run.results[0].asks_for_tests, "{way}: {run:?}");
+        assert_eq!(
+            (outputs(&run)[0].1, run.changes.len()),
+            ("before\n", 0),
+            "{way}: {run:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn pytest_that_runs_nothing_is_run() {
+    let files = [("test_solution.py", "def test_one():\n    pass\n")];
+    let run = done(
+        &files,
+        &[
+            "pytest --version",
+            "pytest --collect-only -q",
+            "pytest -h | head -1",
+        ],
+    )
+    .await;
+    let [version, collected, help] = run.results.as_slice() else {
+        panic!("{run:?}")
+    };
+    assert!(version.output.starts_with("pytest "), "{run:?}");
+    assert!(collected.output.contains("test_solution.py::test_one"), "{run:?}");
+    assert!(help.output.contains("usage:"), "{run:?}");
+}
+
+/// What is noted decides nothing: a program may only ask for the tests, say that it was refused, or say nothing.
+#[tokio::test]
+async fn a_command_that_walks_past_the_shims_or_writes_their_notes_has_another_class_and_nothing_else() {
+    let test = ("test_solution.py", "def test_one():\n    pass\n");
+    let past = [
+        "rm -rf /tmp/.codegen; pytest",
+        "PATH=/usr/bin:/bin; curl x; exit 0",
+        "command -p curl x; true",
+        "env -i /bin/sh -c 'curl x; true'",
+        "hash -p /bin/true curl; curl x",
+        "pytest() { echo passed; }; pytest",
+        "python -m pytest -p no:asks_for_tests -q",
+        "export BASH_ENV=/sandbox/x; echo 'echo injected' > x",
+    ];
+    for line in past {
+        let run = done(&[test], &[line, "curl x", "echo next"]).await;
+        assert_eq!(run.results.len(), 3, "{line}: {run:?}");
+        let first = &run.results[0];
+        assert!(
+            !first.asks_for_tests && first.denied.is_empty(),
+            "{line}: {run:?}"
+        );
+        assert_eq!(outputs(&run)[2], (0, "next\n"), "{line}");
+    }
+    for notes in [
+        "mkfifo /tmp/.codegen/refused",
+        "ln -s /dev/zero /tmp/.codegen/refused",
+        "ln -s /proc/1/environ /tmp/.codegen/refused",
+        "mkdir -p /tmp/.codegen/refused/x",
+        "chmod 0 /tmp /tmp/.codegen",
+        "head -c 1000000 /dev/zero > /tmp/.codegen/refused",
+        "echo everything else > /tmp/.codegen/refused",
+    ] {
+        let run = done(&[], &[notes, "echo next"]).await;
+        let first = &run.results[0];
+        assert!(
+            !first.asks_for_tests && first.denied.is_empty(),
+            "{notes}: {run:?}"
+        );
+        assert_eq!(outputs(&run)[1], (0, "next\n"), "{notes}");
+    }
+    let run = done(
+        &[],
+        &[
+            "echo curl >> /tmp/.codegen/refused",
+            "echo >> /tmp/.codegen/asked",
+            "ls",
+        ],
+    )
+    .await;
+    assert_eq!(run.results[0].denied.len(), 1, "{run:?}");
+    assert!(run.results[1].asks_for_tests && run.results.len() == 2, "{run:?}");
+}
+
+#[tokio::test]
+async fn nothing_of_a_command_is_there_for_the_next() {
+    // Neither the shell nor grep is one of them, by the brackets.
+    let sleeping = "grep -ls 's[l]eep' /proc/[0-9]*/cmdline; echo none";
+    let run = done(
+        &[],
+        &[
+            "sleep 600 & setsid sleep 600 & (setsid nohup sleep 600 > /dev/null &); echo on",
+            sleeping,
+            "export A=1; cd /tmp; set -e; umask 0",
+            "pwd; echo \"[$A]\"; false; umask",
+        ],
+    )
+    .await;
+    let expected = ["on\n", "none\n", "", "/sandbox\n[]\n0022\n"];
+    assert_eq!(outputs(&run), expected.map(|output| (0, output)));
+}
+
+#[tokio::test]
+async fn a_command_that_kills_what_it_can_ends_its_row_and_what_it_left_is_there() {
+    for line in ["kill -9 -1", "kill -9 $PPID"] {
+        let report = report(&[], &[&format!("echo a > left; {line}"), "echo never"]).await;
+        let run = report.commands.as_ref().unwrap();
+        assert_eq!(
+            (run.results.len(), run.results[0].interrupted),
+            (1, true),
+            "{report:?}"
+        );
+        assert_eq!(changed(run, "left").unwrap(), "a\n");
+    }
+    let run = done(&[], &["kill -9 0", "kill -9 1; echo next"]).await;
+    assert_eq!(
+        (run.results[0].exit, outputs(&run)[1].1.ends_with("next\n")),
+        (137, true),
+        "{run:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_long_output_is_cut_in_its_middle_and_counted_and_a_command_may_be_too_long() {
+    let long = format!("echo {}", "x".repeat(140_000));
+    let run = done(&[], &["seq 100000", &long, "echo next"]).await;
+    let result = &run.results[0];
+    assert!(result.output.starts_with("1\n2\n") && result.output.ends_with("\n100000\n"));
+    assert!(result.output.contains(" lines left out ...]"));
+    assert!(
+        result.output.len() < 66_000 && result.bytes == 588_895,
+        "{}",
+        result.bytes
+    );
+    let (exit, output) = outputs(&run)[1];
+    assert!(
+        exit == 126 && output.contains("too long") && output.contains("tool Write"),
+        "{output}"
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_names_its_interpreter_is_run_by_its_own_name() {
+    let files = [(
+        "solution.py",
+        "#!/usr/bin/env python3\nimport pytest\nprint('ran')\n",
+    )];
+    let run = done(&files, &["./solution.py"]).await;
+    assert_eq!(outputs(&run), [(0, "ran\n")]);
 }

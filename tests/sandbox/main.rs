@@ -13,6 +13,7 @@ mod alike;
 mod archives;
 mod authorities;
 mod cases;
+mod command_wall;
 mod commands;
 mod environments;
 #[path = "../support/python_index.rs"]

@@ -3,11 +3,14 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+/// What an agent cannot work without.
+const NEEDED: [&str; 4] = ["python", "python3", "pytest", "py.test"];
+
 /// What agents may do, whatever a task says.
 #[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct AgentSettings {
-    /// Programs, and modules of Python, that no command of an agent runs besides those that are denied anyway (`[jq, awk]`).
+    /// Programs that commands of an agent are refused besides those that have no use in a sandbox (`[jq, awk]`).
     #[schemars(inner(pattern(r"^[A-Za-z0-9_][A-Za-z0-9._+-]*$")))]
     pub denied_commands: Vec<String>,
 }
@@ -22,10 +25,12 @@ impl AgentSettings {
                     .chars()
                     .all(|letter| begins_well(letter) || matches!(letter, '.' | '+' | '-'))
         };
-        // A path would deny nothing: programs are judged by their names.
-        (!self.denied_commands.iter().all(is_name)).then_some((
+        let is_needed = |name: &String| NEEDED.contains(&name.as_str());
+        // A path would deny nothing: programs are refused by their names.
+        let is_usable = |name: &String| is_name(name) && !is_needed(name);
+        (!self.denied_commands.iter().all(is_usable)).then_some((
             "agent.deniedCommands",
-            "a program is denied by its name alone: write jq, without a path, options or blanks",
+            "a program is denied by its name alone: write jq, without a path, options or blanks, and neither python nor pytest",
         ))
     }
 }

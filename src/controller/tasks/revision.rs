@@ -217,7 +217,7 @@ impl Revision {
             redactor: Redactor::new(secret_env.iter()),
             secret_env,
             seed: self.snapshot.seed.clone(),
-            commands: context.commands.clone(),
+            denied_commands: context.denied_commands.clone(),
         })
     }
 

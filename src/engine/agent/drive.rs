@@ -10,8 +10,8 @@ use crate::pipeline::accept::{
     AcceptedWorkspace, accept_workspace, packages_of_acceptance_tests, workspace_packages,
 };
 use crate::pipeline::agent::{
-    AgentProgress, CallResult, Judged, Next, Pending, Session, Step, build_failed, doubtful, missing,
-    reported_cases, test_result,
+    AgentProgress, CallResult, Next, Pending, Session, Step, build_failed, doubtful, missing, reported_cases,
+    test_result,
 };
 use crate::pipeline::progress::Progress;
 use crate::pipeline::prompts::Material;
@@ -61,7 +61,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let now = (self.clock)();
         let mut tested = test_times(progress);
         loop {
-            let proceeded = session.proceed(&|command| self.class_of(command), now);
+            let proceeded = session.proceed(now);
             step.results.extend(proceeded.results);
             if proceeded.pending.needs_packages()
                 && let Some(why) = self.fault_of_acceptance_tests(progress, material, session)
@@ -112,8 +112,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 }
             };
             let times = tested.take_if(|_| matches!(answer, Answer::Tests(_)));
-            let judge = |command: &str| self.class_of(command);
-            answer.take(session, &mut step, &judge, times.unwrap_or((now, now)));
+            answer.take(session, &mut step, times.unwrap_or((now, now)));
         }
     }
 
@@ -240,13 +239,7 @@ enum Answer {
 }
 
 impl Answer {
-    fn take(
-        self,
-        session: &mut Session,
-        step: &mut Step,
-        judge: &dyn Fn(&str) -> Judged,
-        (began, ended): (Timestamp, Timestamp),
-    ) {
+    fn take(self, session: &mut Session, step: &mut Step, (began, ended): (Timestamp, Timestamp)) {
         let result = |result| CallResult {
             started_at: began,
             ..CallResult::at_once("Bash", result, ended)
@@ -261,7 +254,7 @@ impl Answer {
                     step.results.push(session.answer(result));
                 }
             }
-            Self::Tests(tests) => step.results.push(session.answer_tests(result(tests), judge)),
+            Self::Tests(tests) => step.results.push(session.answer_tests(result(tests))),
             Self::Note(note) => {
                 session.say(&note);
                 step.note = note;

@@ -1,85 +1,34 @@
-//! A command line as the policy judged it, and as a sandbox runs it.
+//! Command lines of an agent, which a shell in the sandbox runs.
 
-use serde_json::Value;
+use std::sync::LazyLock;
 
-use super::step::{CallResult, INTERCEPTED};
-
-/// What is said of a command line, and what a sandbox is to run for it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Judged {
-    /// It runs in the sandbox, as it was read.
-    Safe(Value),
-    /// It asks for the task's own tests.
-    Tests(BesideTests),
-    /// It is turned away, for this reason.
-    Denied(String),
-}
-
-/// What runs in the sandbox before and after tests.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct BesideTests {
-    /// Before them; where it fails, they do not run.
-    pub before: Option<Value>,
-    /// After them, where they passed.
-    pub passed: Option<Value>,
-    /// After them, where they did not, or were not run.
-    pub failed: Option<Value>,
-}
-
-impl BesideTests {
-    /// What comes after these parts of a call, which are over.
-    #[must_use]
-    pub fn part_after(self, earlier: Option<&CallResult>) -> Part {
-        let Self {
-            before,
-            passed,
-            failed,
-        } = self;
-        match (earlier, before) {
-            (None, Some(script)) if failed.is_some() => Part::Command(script, Then::TestsOrCommand),
-            (None, Some(script)) => Part::Command(script, Then::Tests),
-            (Some(earlier), _) if earlier.is_error => Part::last(failed),
-            (Some(earlier), _) if earlier.class == INTERCEPTED => Part::last(passed),
-            (None, None) | (Some(_), _) => Part::Tests,
-        }
-    }
-}
-
-/// A part of a call that asks for tests.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Part {
-    /// A command, as the policy read it.
-    Command(Value, Then),
-    /// The tests.
-    Tests,
-    /// Nothing: the call is over.
-    Over,
-}
-
-impl Part {
-    fn last(script: Option<Value>) -> Self {
-        script.map_or(Self::Over, |script| Self::Command(script, Then::Nothing))
-    }
-}
+use regex::Regex;
 
 /// A command for the sandbox.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
-    /// As the policy read it.
-    pub script: Value,
+    /// The command line.
+    pub line: String,
     /// Milliseconds that it may take; the sandbox's own limit where there is none.
     pub timeout: Option<f64>,
-    /// What the same call asks for after it.
-    pub then: Then,
 }
 
-/// What a call asks for after a command of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
-    /// Nothing: it is over.
-    Nothing,
-    /// The tests, where the command succeeds.
-    Tests,
-    /// The tests, where the command succeeds, and else a further command.
-    TestsOrCommand,
+/// A call of pytest and of nothing else that has an effect: `cd /sandbox && timeout 60 python -m pytest -q test_solution.py 2>&1 | tail -5`.
+static ONLY_TESTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let argument = r#"(?: +(?:[\w./:=,\[\]-]+|'[^'\n]*'|"[^"$`\\\n]*"))"#;
+    let pattern = format!(
+        r"^ *(?:cd +/sandbox/? *(?:&&|;) *)?(?:timeout +\d+s? +)?(?:python3? +-m +)?(?:pytest|py\.test){argument}*(?: +2>&1)?(?: *\| *(?:tail|head|cat|grep){argument}*)?\s*$"
+    );
+    Regex::new(&pattern).ok()
+});
+
+/// What pytest is given where it shall only print.
+static ONLY_PRINTS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\s(?:-h|-V|--(?:help|version|co|collect-only|fixtures|markers))\b").ok());
+
+/// Whether a command does nothing but start pytest, so that no sandbox needs to be asked whether it does. What is not seen here is seen
+/// there: this is about speed alone.
+pub(super) fn is_call_of_tests(command: &str) -> bool {
+    let matches = |pattern: &Option<Regex>| pattern.as_ref().is_some_and(|regex| regex.is_match(command));
+    matches(&ONLY_TESTS) && !matches(&ONLY_PRINTS)
 }

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
-use super::command::{Command, Then};
-use super::step::{CallResult, CommandResult, CommandRun, EarlyEnd, NO_OUTPUT};
+use super::step::{CallResult, CommandResult, CommandRun, DENIED, EarlyEnd, INTERCEPTED, NO_OUTPUT, SAFE};
 
 /// Why a command was not run.
 const NOT_BEGUN: &str = "This command was not run: the sandbox ended before it was its turn.";
@@ -17,18 +16,25 @@ const KILLED: i32 = 137;
 const LOST: &str = "The sandbox ended without a report: the limit of memory was met, or something ended all of its processes. What this \
                     command wrote and changed is lost: the files are as they were before.";
 
-/// What is added to what failed before the tests.
-const NOT_TESTED: &str = "\n[the tests were not run: what comes before them failed]";
+/// What is said of a command that started pytest.
+const TESTS: &str =
+    "[pytest: the task's own tests run in its place, and what stands after it in this command is not run]";
 
-/// What commands came to, as they are told.
+/// What commands came to, as they are told: so many, up to one that asks for tests.
 pub(super) fn command_results(
     run: &CommandRun,
-    commands: &[Command],
+    asked: usize,
     ended: Option<&EarlyEnd>,
     began: Timestamp,
     now: Timestamp,
 ) -> Vec<CallResult> {
-    let asked = commands.len();
+    let asks = run
+        .results
+        .iter()
+        .take(asked)
+        .position(|done| done.asks_for_tests);
+    // What comes after it is still to be run.
+    let asked = asks.map_or(asked, |index| index + 1);
     let carrier = ended.and_then(|ended| carrier(run, asked, ended));
     let ended = ended.map(EarlyEnd::words);
     let ended = ended.as_deref();
@@ -48,25 +54,24 @@ pub(super) fn command_results(
                 let _ = write!(text, "\n[not taken into the workspace: {line}]");
             }
         }
-        let is_error = tells || done.is_none_or(CommandResult::has_failed);
-        let then = commands[index].then;
-        if is_error && then != Then::Nothing {
-            text.push_str(NOT_TESTED);
-        }
-        let ended_itself = !tells && done.is_some_and(CommandResult::ended_itself);
+        let asks_for_tests = done.is_some_and(|done| done.asks_for_tests);
+        let class = match done {
+            Some(done) if done.asks_for_tests => INTERCEPTED,
+            Some(done) if !done.denied.is_empty() => DENIED,
+            _ => SAFE,
+        };
+        let is_error = tells || class == DENIED || done.is_none_or(CommandResult::has_failed);
         let (started_at, finished_at) = done.and_then(CommandResult::times).unwrap_or((began, now));
         CallResult {
             tool: "Bash".to_owned(),
             what: String::new(),
-            class: "Safe".to_owned(),
+            class: class.to_owned(),
             text,
-            is_error,
-            is_partial: match then {
-                Then::Nothing => false,
-                Then::Tests => !is_error,
-                Then::TestsOrCommand => ended_itself,
-            },
-            exit: done.filter(|done| !done.interrupted).map(|done| done.exit),
+            is_error: is_error && !asks_for_tests,
+            is_partial: asks_for_tests,
+            exit: done
+                .filter(|done| !done.interrupted && !done.asks_for_tests)
+                .map(|done| done.exit),
             bytes: done.map_or(0, |done| done.bytes),
             started_at,
             finished_at: finished_at.min(now).max(started_at),
@@ -100,11 +105,18 @@ fn command_text(done: Option<&CommandResult>, ended: Option<&str>) -> String {
         let text = format!("{INTERRUPTED} {why} What it wrote is lost, and the files are as it left them.");
         return text.replace("  ", " ");
     }
-    let text = match done.output.trim_end() {
-        "" => NO_OUTPUT,
-        output => output,
-    };
-    if done.timed_out {
+    let mut text = done.output.trim_end().to_owned();
+    // Where the command has thrown away what was said to it.
+    for line in done.denied.iter().filter(|line| !done.output.contains(*line)) {
+        let _ = write!(text, "\n[{line}]");
+    }
+    if text.is_empty() && !done.asks_for_tests {
+        NO_OUTPUT.clone_into(&mut text);
+    }
+    let text = text.trim_start_matches('\n');
+    if done.asks_for_tests {
+        format!("{text}\n{TESTS}").trim_start().to_owned()
+    } else if done.timed_out {
         format!("{text}\n[ended after {:.1} s: its time was over]", done.seconds)
     } else if done.exit != 0 {
         format!("{text}\n[exit code {}]", done.exit)

@@ -7,11 +7,11 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::command::{Command, Judged, Part, Then};
+use super::command::{Command, is_call_of_tests};
 use super::command_results::command_results;
 use super::conversation::cut;
 use super::room::room;
-use super::step::{CallResult, CommandRun, EarlyEnd, INTERCEPTED, NO_OUTPUT, Step};
+use super::step::{CallResult, CommandRun, EarlyEnd, INTERCEPTED, Step};
 use super::tools::{Bash, Files, ToolUse};
 use super::turn::{Repeated, Turn};
 use super::workspace::{PACKAGES, SOLUTION, Workspace};
@@ -189,14 +189,8 @@ impl Session {
     }
 
     /// What the tests came to that the turn's next call asks for.
-    pub fn answer_tests(&mut self, mut result: CallResult, judge: &dyn Fn(&str) -> Judged) -> CallResult {
+    pub fn answer_tests(&mut self, mut result: CallResult) -> CallResult {
         INTERCEPTED.clone_into(&mut result.class);
-        let call = self.open.as_ref().and_then(Turn::next_call);
-        if let Some(Ok(ToolUse::Bash(bash))) = call.map(ToolUse::of)
-            && let Judged::Tests(beside) = judge(&bash.command)
-        {
-            result.is_partial = matches!(beside.part_after(Some(&result)), Part::Command(..));
-        }
         self.answer(result)
     }
 
@@ -245,7 +239,7 @@ impl Session {
     }
 
     /// Makes the calls that need no sandbox, up to the first that does.
-    pub fn proceed(&mut self, judge: &dyn Fn(&str) -> Judged, now: Timestamp) -> Proceeded {
+    pub fn proceed(&mut self, now: Timestamp) -> Proceeded {
         let mut results = Vec::new();
         loop {
             let Some(turn) = &self.open else {
@@ -270,27 +264,15 @@ impl Session {
                 }
                 _ if is_cut => CallResult::at_once(&name, Err(CUT.to_owned()), now),
                 Err(why) => CallResult::at_once(&name, Err(why), now),
-                Ok(ToolUse::Bash(bash)) => match judge(&bash.command) {
-                    Judged::Tests(beside) => match beside.part_after(turn.earlier.as_ref()) {
-                        Part::Tests => {
-                            let pending = Pending::Tests;
-                            return Proceeded { results, pending };
-                        }
-                        Part::Command(..) => {
-                            let pending = Pending::Commands(self.commands(judge));
-                            return Proceeded { results, pending };
-                        }
-                        Part::Over => CallResult::at_once(&name, Ok(NO_OUTPUT.to_owned()), now),
-                    },
-                    Judged::Safe(_) => {
-                        let pending = Pending::Commands(self.commands(judge));
-                        return Proceeded { results, pending };
-                    }
-                    Judged::Denied(why) => CallResult {
-                        class: "Denied".to_owned(),
-                        ..CallResult::at_once(&name, Err(why), now)
-                    },
-                },
+                Ok(ToolUse::Bash(bash)) => {
+                    let asks_for_tests = turn.earlier.is_some() || is_call_of_tests(&bash.command);
+                    let pending = if asks_for_tests {
+                        Pending::Tests
+                    } else {
+                        Pending::Commands(self.commands())
+                    };
+                    return Proceeded { results, pending };
+                }
                 Ok(tool) => {
                     let mut files = self.files.clone();
                     let done = on(&mut files, &tool).unwrap_or(Ok(String::new()));
@@ -301,8 +283,8 @@ impl Session {
         }
     }
 
-    /// The commands that the turn's next calls are, up to one that is none, or that ends with the tests.
-    fn commands(&self, judge: &dyn Fn(&str) -> Judged) -> Vec<Command> {
+    /// The commands that the turn's next calls are, up to one that is none, or that is nothing but the tests.
+    fn commands(&self) -> Vec<Command> {
         let Some(turn) = &self.open else {
             return Vec::new();
         };
@@ -311,37 +293,27 @@ impl Session {
             .filter(|(index, _)| !turn.is_cut(*index))
             .map(|(_, call)| call);
         let calls = calls.skip(turn.results.len());
-        let mut earlier = turn.earlier.as_ref();
         let mut commands = Vec::new();
         for call in calls {
             let Ok(ToolUse::Bash(Bash { command, timeout })) = ToolUse::of(call) else {
                 break;
             };
-            let (script, then) = match judge(&command) {
-                Judged::Safe(script) => (script, Then::Nothing),
-                Judged::Tests(beside) => match beside.part_after(earlier.take()) {
-                    Part::Command(script, then) => (script, then),
-                    Part::Tests | Part::Over => break,
-                },
-                Judged::Denied(_) => break,
-            };
-            commands.push(Command {
-                script,
-                timeout,
-                then,
-            });
-            if then != Then::Nothing {
+            if is_call_of_tests(&command) {
                 break;
             }
+            commands.push(Command {
+                line: command,
+                timeout,
+            });
         }
         commands
     }
 
-    /// What commands came to, as a step; `ended` says why the sandbox ended early.
+    /// What so many commands came to, as a step; `ended` says why the sandbox ended early.
     pub fn ran(
         &mut self,
         run: CommandRun,
-        commands: &[Command],
+        commands: usize,
         ended: Option<&EarlyEnd>,
         began: Timestamp,
         now: Timestamp,

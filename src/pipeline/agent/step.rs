@@ -8,8 +8,12 @@ use serde::{Deserialize, Serialize};
 /// What is said of a command that printed nothing.
 pub(super) const NO_OUTPUT: &str = "(no output)";
 
-/// What the policy says of a call that asks for tests.
+/// The class of a command that ran.
+pub(super) const SAFE: &str = "Safe";
+/// The class of a call that asked for tests.
 pub const INTERCEPTED: &str = "Intercepted";
+/// The class of a command in which a program was refused.
+pub(super) const DENIED: &str = "Denied";
 
 /// What one step of a turn came to.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -60,7 +64,8 @@ pub struct CallResult {
     /// What it was called with, in a line: the command, or the file.
     #[serde(default)]
     pub what: String,
-    /// What the policy says of a command (`Safe`, `Intercepted`, `Denied`); empty for other tools.
+    /// What happened in a command: it ran (`Safe`), it asked for the tests (`Intercepted`), a program in it was refused (`Denied`); empty for
+    /// other tools.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub class: String,
     /// What is told, whole.
@@ -68,7 +73,7 @@ pub struct CallResult {
     /// Whether the call failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
-    /// Whether it is of a part of a call that asks for tests, what came before them or the tests: the call itself has another result.
+    /// Whether it is of the part of a call before the tests that it asks for: the call itself has another result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
     /// Exit code of a command.
@@ -102,27 +107,13 @@ impl CallResult {
         }
     }
 
-    /// What the earlier parts of a call came to, followed by what the next one does.
+    /// What a call came to until it asked for the tests, followed by what those came to.
     #[must_use]
     pub(super) fn followed_by(self, next: Self) -> Self {
-        let text = if self.text == NO_OUTPUT {
-            next.text
-        } else if next.text == NO_OUTPUT {
-            self.text
-        } else {
-            format!("{}\n{}", self.text, next.text)
-        };
         Self {
-            text,
+            text: format!("{}\n{}", self.text, next.text),
             bytes: self.bytes.saturating_add(next.bytes),
             started_at: self.started_at,
-            class: if self.class == INTERCEPTED {
-                self.class
-            } else {
-                next.class
-            },
-            is_error: self.is_error || next.is_error,
-            exit: if self.is_error { self.exit } else { next.exit },
             ..next
         }
     }
@@ -152,10 +143,10 @@ impl CallResult {
         }
     }
 
-    /// Whether the policy turned a command away.
+    /// Whether a program in a command was refused.
     #[must_use]
     pub fn is_denied(&self) -> bool {
-        self.class == "Denied"
+        self.class == DENIED
     }
 }
 
@@ -211,16 +202,15 @@ pub struct CommandResult {
     pub started_at: Option<f64>,
     /// Whether the sandbox ended while it ran: nothing else is known of it.
     pub interrupted: bool,
+    /// Whether it started pytest and was ended there.
+    pub asks_for_tests: bool,
+    /// What was refused in it, each with what to do instead.
+    pub denied: Vec<String>,
 }
 
 impl CommandResult {
     pub(super) const fn has_failed(&self) -> bool {
         self.exit != 0 || self.timed_out || self.interrupted
-    }
-
-    /// Whether nothing ended it before it was over.
-    pub(super) const fn ended_itself(&self) -> bool {
-        !self.timed_out && !self.interrupted
     }
 
     /// When it began and ended, where the sandbox says so.

@@ -1,6 +1,6 @@
 mod command_results;
 mod files;
-mod parts_of_a_call;
+mod asked_tests;
 
 use std::collections::BTreeMap;
 
@@ -8,43 +8,14 @@ use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::command::{BesideTests, Command, Judged, Then};
+use super::command::{Command, is_call_of_tests};
 use super::conversation::{conversation, cut};
 use super::session::{Pending, Session};
-use super::step::Step;
+use super::step::{CallResult, Step};
 use super::workspace::{MAX_BYTES, MAX_FILES, Workspace};
 use crate::pipeline::call::{FinishReason, Reply};
 use crate::pipeline::conversation::{Exchange, ToolCall, ToolResult};
 use crate::pipeline::sandbox::CommandsPhase;
-
-/// A policy of two commands.
-fn judge(command: &str) -> Judged {
-    match command {
-        "pytest" => Judged::Tests(BesideTests::default()),
-        "make && pytest && run; ls" => Judged::Tests(BesideTests {
-            before: Some("make".into()),
-            passed: Some("run; ls".into()),
-            failed: Some("ls".into()),
-        }),
-        "make && pytest && run" => Judged::Tests(BesideTests {
-            before: Some("make".into()),
-            passed: Some("run".into()),
-            failed: None,
-        }),
-        "curl" => Judged::Denied("There is no network.".to_owned()),
-        command => Judged::Safe(command.into()),
-    }
-}
-
-/// So many commands.
-fn asked(count: usize) -> Vec<Command> {
-    let command = Command {
-        script: "ls".into(),
-        timeout: None,
-        then: Then::Nothing,
-    };
-    vec![command; count]
-}
 
 fn reply(calls: &[(&str, Value)]) -> Reply {
     let call = |(name, input): &(&str, Value)| ToolCall {
@@ -66,7 +37,7 @@ fn write(path: &str, content: &str) -> (&'static str, Value) {
 fn results_of(calls: &[(&str, Value)]) -> Vec<(String, bool)> {
     let mut session = Session::default();
     session.begin(2, reply(calls));
-    let proceeded = session.proceed(&judge, Timestamp::UNIX_EPOCH);
+    let proceeded = session.proceed(Timestamp::UNIX_EPOCH);
     assert_eq!(proceeded.pending, Pending::Turn);
     proceeded
         .results
@@ -91,59 +62,75 @@ fn a_call_that_cannot_be_understood_says_why(#[case] name: &str, #[case] input: 
 }
 
 #[test]
-fn commands_in_a_row_are_one_sandbox_and_what_is_turned_away_ends_the_row() {
+fn commands_in_a_row_are_one_sandbox_and_one_that_is_nothing_but_the_tests_ends_the_row() {
     let command = |command: &str| ("Bash", json!({"command": command}));
     let mut session = Session::default();
     session.begin(
         2,
-        reply(&[
-            command("ls"),
-            command("cat a"),
-            command("curl"),
-            command("ls"),
-            command("pytest"),
-        ]),
+        reply(&[command("ls"), command("cat a"), command("pytest"), command("ls")]),
     );
     let count = |pending: &Pending| match pending {
         Pending::Commands(commands) => commands.len(),
         Pending::Turn | Pending::Tests | Pending::Claim | Pending::Unfinished(_) => 0,
     };
-    let mut proceeded = session.proceed(&judge, Timestamp::UNIX_EPOCH);
-    assert_eq!(count(&proceeded.pending), 2);
-    let run =
-        || serde_json::from_value(json!({"results": [{"exit": 0}, {"exit": 2, "output": "no a"}]})).unwrap();
+    assert_eq!(count(&session.proceed(Timestamp::UNIX_EPOCH).pending), 2);
+    let run = json!({"results": [{"exit": 0}, {"exit": 2, "output": "no a"}]});
     let step = session.ran(
-        run(),
-        &asked(2),
+        serde_json::from_value(run).unwrap(),
+        2,
         None,
         Timestamp::UNIX_EPOCH,
         Timestamp::UNIX_EPOCH,
     );
     let texts: Vec<&str> = step.results.iter().map(|result| result.text.as_str()).collect();
     assert_eq!(texts, ["(no output)", "no a\n[exit code 2]"]);
-    proceeded = session.proceed(&judge, Timestamp::UNIX_EPOCH);
-    assert!(proceeded.results[0].is_denied());
-    assert_eq!(count(&proceeded.pending), 1);
-    session.ran(
-        run(),
-        &asked(1),
-        None,
+    assert_eq!(session.proceed(Timestamp::UNIX_EPOCH).pending, Pending::Tests);
+    session.answer_tests(CallResult::at_once(
+        "Bash",
+        Ok("1 passed".to_owned()),
         Timestamp::UNIX_EPOCH,
-        Timestamp::UNIX_EPOCH,
-    );
-    assert_eq!(
-        session.proceed(&judge, Timestamp::UNIX_EPOCH).pending,
-        Pending::Tests
-    );
+    ));
+    assert_eq!(count(&session.proceed(Timestamp::UNIX_EPOCH).pending), 1);
+}
+
+#[rstest]
+#[case::alone("pytest", true)]
+#[case::module("python3 -m pytest -x -q test_solution.py::test_a", true)]
+#[case::folder_time_and_filter("cd /sandbox && timeout 60s python -m pytest -q 2>&1 | tail -20", true)]
+#[case::expression("py.test -k 'mean and not empty' | grep -E \"passed|failed\"", true)]
+#[case::an_edit_before("sed -i s/a/b/ solution.py && pytest", false)]
+#[case::a_program_after("pytest; python solution.py", false)]
+#[case::a_line_after("pytest\nls", false)]
+#[case::a_file("pytest > log.txt", false)]
+#[case::a_substitution("pytest \"$(ls test_*)\"", false)]
+#[case::a_variable("pytest $X", false)]
+#[case::only_printed("pytest --collect-only -q", false)]
+#[case::another_program("pytest-watch", false)]
+#[case::as_a_word("echo pytest", false)]
+fn a_plain_call_of_tests_needs_no_sandbox_before_them(#[case] command: &str, #[case] is_plain: bool) {
+    assert_eq!(is_call_of_tests(command), is_plain);
 }
 
 #[test]
 fn denials_count_by_turn_and_a_turn_with_another_call_begins_anew() {
-    let denied = |count: usize| vec![("Bash", json!({"command": "curl"})); count];
+    let denied = |count: usize| vec![("Bash", json!({"command": "curl x"})); count];
     let mut session = Session::default();
     let mut turn = |sequence: u32, calls: &[(&str, Value)]| {
         session.begin(sequence, reply(calls));
-        session.proceed(&judge, Timestamp::UNIX_EPOCH);
+        let now = Timestamp::UNIX_EPOCH;
+        if let Pending::Commands(commands) = session.proceed(now).pending {
+            let refused =
+                json!({"exit": 126, "output": "a", "seconds": sequence, "denied": ["curl is not run"]});
+            let run = json!({"results": vec![refused; commands.len()]});
+            session.ran(
+                serde_json::from_value(run).unwrap(),
+                commands.len(),
+                None,
+                now,
+                now,
+            );
+            session.proceed(now);
+        }
         session.stuck().unwrap_or_default()
     };
     assert!(!turn(2, &denied(2)).contains("denied"));
@@ -232,7 +219,7 @@ fn the_more_a_session_has_recorded_the_less_it_records_of_a_result() {
         }
         session.begin(turn + 2, reply(&calls));
         replayed.begin(turn + 2, reply(&calls));
-        let results = session.proceed(&judge, Timestamp::UNIX_EPOCH).results;
+        let results = session.proceed(Timestamp::UNIX_EPOCH).results;
         bytes.extend(results.iter().map(|result| result.text.len()));
         replayed.take(&Step {
             results,
@@ -287,7 +274,7 @@ fn the_last_call_of_a_reply_that_was_cut_is_not_made() {
         2,
         cut_reply(&[write("a", "whole"), write("b", "hal")], FinishReason::Length),
     );
-    let proceeded = session.proceed(&judge, Timestamp::UNIX_EPOCH);
+    let proceeded = session.proceed(Timestamp::UNIX_EPOCH);
     assert_eq!(proceeded.pending, Pending::Turn);
     assert!(
         proceeded.results[1].text.contains("limit of output tokens"),
@@ -303,7 +290,7 @@ fn the_last_call_of_a_reply_that_was_cut_is_not_made() {
         3,
         cut_reply(&[command("ls"), command("rm a")], FinishReason::Length),
     );
-    let pending = session.proceed(&judge, Timestamp::UNIX_EPOCH).pending;
+    let pending = session.proceed(Timestamp::UNIX_EPOCH).pending;
     assert!(matches!(pending, Pending::Commands(commands) if commands.len() == 1));
 }
 
@@ -320,7 +307,7 @@ fn a_reply_that_ended_early_does_not_say_that_its_agent_is_done(
 ) {
     let mut session = Session::default();
     session.begin(2, cut_reply(&[], finish));
-    match session.proceed(&judge, Timestamp::UNIX_EPOCH).pending {
+    match session.proceed(Timestamp::UNIX_EPOCH).pending {
         Pending::Claim => assert_eq!(told, ""),
         Pending::Unfinished(note) => assert!(!told.is_empty() && note.contains(told), "{note}"),
         other => panic!("{other:?}"),
@@ -335,11 +322,10 @@ fn a_command_has_a_second_at_least_and_its_report_comes_with_its_pod(
     #[case] seconds: f64,
 ) {
     let command = Command {
-        script: "ls".into(),
+        line: "ls".to_owned(),
         timeout: Some(asked),
-        then: Then::Nothing,
     };
-    let phase = json!(CommandsPhase::new(&Workspace::default(), &[command]));
+    let phase = json!(CommandsPhase::new(&Workspace::default(), &[command], &[]));
     assert_eq!(
         (&phase["commands"][0]["seconds"], &phase["inMessage"]),
         (&json!(seconds), &json!(true))

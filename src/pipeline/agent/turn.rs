@@ -20,7 +20,7 @@ pub(super) struct Turn {
     pub(super) sequence: u32,
     pub(super) reply: Reply,
     pub(super) results: Vec<CallResult>,
-    /// What the parts of the next call that are over came to together, where it asks for tests.
+    /// What the next call came to until it asked for the tests.
     pub(super) earlier: Option<CallResult>,
     pub(super) note: String,
 }

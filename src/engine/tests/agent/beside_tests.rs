@@ -1,11 +1,9 @@
-//! Calls that ask for the tests and do something before or after them.
+//! Calls that ask for the tests and do something before them.
 
 use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-
-use serde_json::Value;
 
 use super::record::traced;
 use super::{agent_task, bash, live, source, turns, write};
@@ -17,8 +15,6 @@ use crate::pipeline::stage::Stage;
 use crate::pipeline::task::Task;
 
 const EDIT_AND_TEST: &str = "sed -i 's/len(text)/len(text.split())/' solution.py && pytest -q";
-const EDIT_TEST_AND_RUN: &str =
-    "sed -i 's/len(text)/len(text.split())/' solution.py && pytest -q && python solution.py --text a";
 
 /// Every command is an edit that makes a program count words.
 fn edit(phase: &CommandsPhase) -> CommandRun {
@@ -60,15 +56,6 @@ pub(super) fn world(task: Task, script: Script) -> World {
 
 /// Writes a program that counts characters, and mends it in the call that asks for the tests.
 pub(super) fn script() -> Script {
-    script_with(EDIT_AND_TEST)
-}
-
-/// The same, and the program is run after the tests.
-pub(super) fn script_of_three_parts() -> Script {
-    script_with(EDIT_TEST_AND_RUN)
-}
-
-fn script_with(edit: &str) -> Script {
     Script::new()
         .with(CallKind::Plan, &plan())
         .with_turn(
@@ -79,7 +66,7 @@ fn script_with(edit: &str) -> Script {
                 bash("pytest"),
             ],
         )
-        .with_turn("", &[bash("ls"), bash(edit), bash("pytest -v")])
+        .with_turn("", &[bash("ls"), bash(EDIT_AND_TEST), bash("pytest -v")])
         .with_turn("It counts words now.", &[])
 }
 
@@ -148,27 +135,5 @@ async fn tests_do_not_run_where_what_comes_before_them_fails() {
         .find(|call| call["input"]["command"] == EDIT_AND_TEST)
         .unwrap();
     assert_eq!((&call["failure"], &call["exit"]), (&"ExitCode".into(), &2.into()));
-    let output = call["output"].as_str().unwrap();
-    assert!(
-        output.starts_with("no such file\n[exit code 2]\n[the tests were not run"),
-        "{output}"
-    );
-}
-
-#[tokio::test]
-async fn what_follows_the_tests_of_a_call_runs_once_they_have_passed() {
-    let trace = traced(&world(agent_task(), script_of_three_parts())).await;
-    let call = trace
-        .iter()
-        .find(|call| call["input"]["command"] == EDIT_TEST_AND_RUN)
-        .unwrap();
-    assert_eq!(
-        (&call["class"], &call["failure"], &call["exit"]),
-        (&"Intercepted".into(), &Value::Null, &0.into())
-    );
-    let output = call["output"].as_str().unwrap();
-    assert!(
-        output.starts_with("one place\n") && output.ends_with("without a call of a tool.\none place"),
-        "{output}"
-    );
+    assert_eq!(call["output"], "no such file\n[exit code 2]");
 }

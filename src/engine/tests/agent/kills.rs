@@ -31,8 +31,6 @@ fn essence(progress: &Progress) -> (Stage, u32, Option<String>, u32) {
 #[case::with_a_wrong_case_and_every_gate(&Gate::ALL, cases::world, cases::insisting)]
 #[case::with_an_edit_before_the_tests(&[], beside_tests::world, beside_tests::script)]
 #[case::with_an_edit_before_the_tests_and_every_gate(&Gate::ALL, beside_tests::world, beside_tests::script)]
-#[case::with_commands_around_the_tests(&[], beside_tests::world, beside_tests::script_of_three_parts)]
-#[case::with_commands_around_the_tests_and_every_gate(&Gate::ALL, beside_tests::world, beside_tests::script_of_three_parts)]
 #[tokio::test]
 async fn a_kill_at_any_write_asks_for_no_recorded_turn_again_and_reports_the_same(
     #[values(|_: &Decision| false, |_: &Decision| true)] may_follow: fn(&Decision) -> bool,

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{asked, reply};
+use super::reply;
 use crate::pipeline::agent::session::Session;
 use crate::pipeline::agent::step::{CallResult, EarlyEnd};
 
@@ -14,7 +14,7 @@ fn ran(run: Value, ended: Option<&EarlyEnd>) -> Vec<CallResult> {
     session.begin(2, reply(&[command("first"), command("second")]));
     let run = serde_json::from_value(run).unwrap();
     let now = Timestamp::from_second(1_000).unwrap();
-    session.ran(run, &asked(2), ended, now, now).results
+    session.ran(run, 2, ended, now, now).results
 }
 
 #[test]
@@ -114,4 +114,19 @@ fn a_command_has_times_of_its_own() {
         (1_000_000, 1_000_000),
         "what cannot be is not taken"
     );
+}
+
+#[test]
+fn what_was_refused_in_a_command_stands_in_its_result_once_with_what_to_do_instead() {
+    let line = "curl is not run: there is no network";
+    let denied = |output: &str, exit: i32| json!({"exit": exit, "output": output, "denied": [line]});
+    let results = ran(
+        json!({"results": [denied("", 0), denied(&format!("a\n{line}\n"), 126)]}),
+        None,
+    );
+    let texts: Vec<&str> = results.iter().map(|result| result.text.as_str()).collect();
+    let (hidden, shown) = (format!("[{line}]"), format!("a\n{line}\n[exit code 126]"));
+    assert_eq!(texts, [hidden, shown]);
+    assert!(results.iter().all(|result| result.is_denied() && result.is_error));
+    assert_eq!(results[0].headline(), "Bash (denied) first");
 }

@@ -54,18 +54,18 @@ fn a_file_that_a_command_has_changed_is_read_again_before_it_is_edited() {
         ]),
     );
     assert!(
-        matches!(session.proceed(&judge, Timestamp::UNIX_EPOCH).pending, Pending::Commands(commands) if commands.len() == 1)
+        matches!(session.proceed(Timestamp::UNIX_EPOCH).pending, Pending::Commands(commands) if commands.len() == 1)
     );
     let run = serde_json::from_value(json!({"results": [{"exit": 0}], "changes": {"a.py": "eQ=="}})).unwrap();
-    session.ran(run, &asked(1), None, Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
-    let told = session.proceed(&judge, Timestamp::UNIX_EPOCH).results;
+    session.ran(run, 1, None, Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
+    let told = session.proceed(Timestamp::UNIX_EPOCH).results;
     assert!(
         told[0].is_error && told[0].text.contains("read it again"),
         "{}",
         told[0].text
     );
     session.begin(3, reply(&[("Read", json!({"file_path": "a.py"})), edit]));
-    let told = session.proceed(&judge, Timestamp::UNIX_EPOCH).results;
+    let told = session.proceed(Timestamp::UNIX_EPOCH).results;
     assert!(!told[1].is_error, "{}", told[1].text);
     assert_eq!(session.workspace().text("a.py"), Ok("z"));
 }
