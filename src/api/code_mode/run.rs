@@ -225,7 +225,7 @@ pub struct AnswerStatus {
 pub struct CodeModeAttempt {
     /// Its number, counted from 1.
     pub attempt: i32,
-    /// What rose, or what the check of types says; cut to 300 characters.
+    /// What rose, or what was wrong before it ran; cut to 300 characters.
     pub error: String,
     /// How often it called tools.
     pub calls: i32,

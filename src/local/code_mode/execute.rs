@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codegen_interpreter::{Pool, Settings};
+use codegen_interpreter::{Pool, Program, Settings};
 use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -129,9 +129,15 @@ async fn interpreter(question: &Question) -> Result<Pool, AskError> {
         memory_bytes: question.limits.memory_bytes,
         ..Settings::default()
     });
-    let checked = pool.check("None".to_owned(), String::new()).await;
-    checked.map_err(|error| AskError::NoInterpreter(with_causes(&error)))?;
-    Ok(pool)
+    let program = Program {
+        code: "None".to_owned(),
+        ..Program::default()
+    };
+    let first = async { pool.start(program).await?.next().await };
+    match first.await {
+        Ok(_) => Ok(pool),
+        Err(error) => Err(AskError::NoInterpreter(with_causes(&error))),
+    }
 }
 
 async fn model(
