@@ -25,14 +25,15 @@ impl OperatorConfig {
     #[must_use]
     pub fn shortage(&self, limit: u64) -> Option<String> {
         let readers = self.limits.max_readers as u64 * worker::Limits::default().memory_bytes;
-        let programs = self.code_mode.interpreter_memory.0;
+        let programs =
+            (self.code_mode.max_interpreters as u64).saturating_mul(self.code_mode.interpreter_memory.0);
         let needed = OWN.saturating_add(readers).saturating_add(programs);
         let mebibytes = |bytes: u64| format!("{}Mi", bytes.div_ceil(1024 * 1024));
         (needed > limit).then(|| {
             format!(
                 "the container may take {}, and the operator ({}), limits.maxReaders ({}) and \
-                 codeMode.interpreterMemory ({}) may take {} together, at which the kernel would end it: raise resources.limits.memory, or \
-                 lower one of the last two",
+                 codeMode.maxInterpreters times codeMode.interpreterMemory ({}) may take {} together, at which the kernel would end it: \
+                 raise resources.limits.memory, or lower one of the last three",
                 mebibytes(limit),
                 mebibytes(OWN),
                 mebibytes(readers),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codegen_interpreter::{Pool, Program, Settings};
+use codegen_interpreter::{Limits, Pool, Program, Settings};
 use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -14,7 +14,7 @@ use super::programs::ProgramCaller;
 use super::runs::Runs;
 use crate::api::approval::{AwaitedApproval, QuestionGate};
 use crate::code_mode::journal::Call;
-use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, PULSE, Step};
+use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, Step};
 use crate::ledger::{FolderStore, Ledger, Store as _, StoreError};
 use crate::local::approval::Approvals;
 use crate::local::client;
@@ -93,7 +93,6 @@ pub(super) async fn execute(
         is_stopped: &|| stop.is_requested(),
         // Each step is a write to a file of this machine, which nobody waits for.
         room: &|| None,
-        pulse: PULSE,
         observer: observe,
     };
     let (progress, stopped) =
@@ -131,6 +130,10 @@ async fn interpreter(question: &Question) -> Result<Pool, AskError> {
     });
     let program = Program {
         code: "None".to_owned(),
+        limits: Limits {
+            memory_bytes: question.limits.memory_bytes,
+            ..Limits::default()
+        },
         ..Program::default()
     };
     let first = async { pool.start(program).await?.next().await };
