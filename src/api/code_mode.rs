@@ -9,7 +9,7 @@ pub use agent::{
     Skill, ToolStatus,
 };
 pub use run::{
-    AnswerReuse, AnswerStatus, CodeModeAttempt, CodeModeRun, CodeModeRunSpec, CodeModeRunStatus,
-    HistoryMessage, PendingCall, RunRef,
+    AnswerStatus, CodeModeAttempt, CodeModeRun, CodeModeRunSpec, CodeModeRunStatus, HistoryMessage,
+    PendingCall, RunRef,
 };
 pub use tool::{HttpMethod, HttpTool, McpTool, ProgramImage, ToolHeader, ToolSource, UnknownOutcome};

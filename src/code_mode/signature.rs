@@ -1,4 +1,4 @@
-//! Tools as a program sees them: one text, which the model reads and the type checker checks against.
+//! Tools as a program sees them: what the model reads, and what programs are held to.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -175,7 +175,7 @@ impl Toolbox {
             .collect()
     }
 
-    /// Every tool as Python declares it: what the model reads and programs are checked against.
+    /// Every tool as Python declares it: what the model reads.
     #[must_use]
     pub fn declarations(&self) -> String {
         let mut text = String::from(HEADER);

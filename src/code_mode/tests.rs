@@ -8,7 +8,8 @@ use rstest::rstest;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{bind, check};
-use crate::ending::{lacks_answer, never_awaited};
+use crate::certain::certain_faults;
+use crate::ending::lacks_answer;
 use crate::finite::finite;
 use crate::prompt::{self, Failure, Message, Persona, Role, ShownLimits};
 use crate::reply::{NoProgram, program_of};
@@ -240,7 +241,7 @@ fn a_reply_that_nests_without_end_is_a_fault_on_the_stack_of_a_server() {
     let read = reader.spawn(|| {
         let sum = format!("x = 1{}", " + 1".repeat(100_000));
         assert_eq!(program_of(&sum), Err(NoProgram::TooLong));
-        assert!(never_awaited(&sum).is_empty() && lacks_answer(&sum, "").is_some());
+        assert!(certain_faults(&sum, &rate()).len() == 1 && lacks_answer(&sum, "").is_some());
         for deep in [
             format!("x = a{}", ".b".repeat(30_000)),
             format!("x = {}1", "-".repeat(60_000)),

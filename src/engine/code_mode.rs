@@ -11,11 +11,8 @@ mod make;
 mod outcomes;
 mod permit;
 pub(crate) mod program;
-mod pulse;
 pub(crate) mod record;
 mod tools;
-
-use std::time::Duration;
 
 use codegen_interpreter::Pool;
 use futures::future::join;
@@ -33,7 +30,6 @@ use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::{Document, Waiting, pause_after};
 use crate::pipeline::stage::Category;
 
-pub use self::pulse::PULSE;
 pub use self::tools::{CallKey, Made, ToolCaller};
 
 /// Everything that the steps of one run need.
@@ -59,8 +55,6 @@ pub(crate) struct CodeModeEngine<'a, M, S, T> {
     pub is_stopped: &'a (dyn Fn() -> bool + Send + Sync),
     /// Room for a program that may run as soon as it is written, where there is any; else it runs with the next step.
     pub room: &'a (dyn Fn() -> Option<HeldRoom> + Send + Sync),
-    /// How often the state says that a program still runs.
-    pub pulse: Duration,
     /// Receives what happens.
     pub observer: &'a (dyn Fn(&Happened) + Send + Sync),
 }
@@ -192,8 +186,8 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 asked => asked,
             },
             Decision::Run => match self.run(&progress).await? {
-                (progress, Some(outcome)) => (progress, outcome),
-                (progress, None) => return Ok((progress, Step::Stopped)),
+                Some(outcome) => (progress, outcome),
+                None => return Ok((progress, Step::Stopped)),
             },
         };
         self.record_step(progress, outcome).await
@@ -217,8 +211,8 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         let (saved, ran) = join(Box::pin(self.save(&progress)), Box::pin(self.run(&progress))).await;
         saved?;
         match ran? {
-            (progress, Some(outcome)) => self.record_step(progress, outcome).await,
-            (progress, None) => Ok((progress, Step::Stopped)),
+            Some(outcome) => self.record_step(progress, outcome).await,
+            None => Ok((progress, Step::Stopped)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! How running or checking a program can fail through no fault that the interpreter reported.
+//! How running a program can fail through no fault that the interpreter reported.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// Why a program was not run or checked to its end.
+/// Why a program was not run to its end.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The binary of the workers is nowhere.

@@ -1,4 +1,4 @@
-//! Runs and type-checks a model's short programs in worker processes.
+//! Runs a model's short programs in worker processes.
 //!
 //! A program is in the subset of Python that Monty runs. It calls its tools as `async def` functions; each call leaves the
 //! worker as a message, and whoever holds the session answers it. The interpreter itself is in another package
@@ -16,6 +16,6 @@ mod workers;
 
 pub use error::{Death, Error};
 pub use pool::{Pool, Program};
-pub use protocol::{Call, Diagnostic, Finished, Limits, Outcome, Raised};
+pub use protocol::{Call, Finished, Limits, Outcome, Raised};
 pub use session::{Event, Session};
 pub use workers::Settings;

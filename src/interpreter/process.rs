@@ -20,15 +20,6 @@ const END_GRACE: Duration = Duration::from_secs(2);
 /// Bytes of the read buffer that stay between messages.
 const BUFFER: usize = 8 * 1024;
 
-/// What a worker does all its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Duty {
-    /// It runs programs.
-    Run,
-    /// It checks their types.
-    Check,
-}
-
 /// A worker process. It is killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Process {
@@ -45,17 +36,13 @@ pub(crate) struct Process {
 
 impl Process {
     /// A new worker whose memory the kernel bounds by `memory_bytes` and its own size.
-    pub(crate) fn spawn(program: &Path, duty: Duty, memory_bytes: u64) -> Result<Self, Error> {
-        let duty = match duty {
-            Duty::Run => "run",
-            Duty::Check => "check",
-        };
+    pub(crate) fn spawn(program: &Path, memory_bytes: u64) -> Result<Self, Error> {
         let failed = |source| Error::Spawn {
             program: program.to_path_buf(),
             source,
         };
         let mut child = Command::new(program)
-            .arg(duty)
+            .arg("run")
             .arg(memory_bytes.to_string())
             // A program must find no key of this process, not even by a fault of the interpreter.
             .env_clear()

@@ -24,13 +24,6 @@ pub enum ToWorker<V = Value> {
         /// One for each call.
         results: Vec<Reply<V>>,
     },
-    /// Check a program's types.
-    Check {
-        /// The program.
-        code: String,
-        /// Signatures of the tools, as a stub file has them.
-        stubs: String,
-    },
 }
 
 /// A program to run.
@@ -106,11 +99,6 @@ pub enum FromWorker<V = Value> {
     Finished(Finished<V>),
     /// The program was ended by an exception.
     Raised(Raised),
-    /// What the check of types found.
-    Checked {
-        /// In the order of their lines.
-        diagnostics: Vec<Diagnostic>,
-    },
 }
 
 /// A call of a tool.
@@ -167,19 +155,6 @@ pub struct Raised {
     pub line: Option<u32>,
     /// What the program printed until then, cut where it is long.
     pub printed: String,
-}
-
-/// A fault in a program that the check of types found.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-pub struct Diagnostic {
-    /// Line of the program, from 1.
-    pub line: u32,
-    /// Column in characters, from 1.
-    pub column: u32,
-    /// Name of the rule.
-    pub rule: String,
-    /// What is wrong.
-    pub message: String,
 }
 
 /// A value that stands there counts, `null` too.

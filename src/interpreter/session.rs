@@ -78,10 +78,6 @@ impl Session {
             }
             Ok(FromWorker::Finished(finished)) => Event::Finished(finished),
             Ok(FromWorker::Raised(raised)) => Event::Raised(raised),
-            Ok(FromWorker::Checked { .. }) => {
-                let reason = Death::Protocol("it answered a question that nobody asked".to_owned());
-                return Err(self.end(reason));
-            }
             Err(reason) => return Err(self.end(reason)),
         };
         self.turn = Turn::Over;
@@ -130,7 +126,7 @@ impl Session {
 }
 
 /// A death of memory, with the bound that was met.
-pub(crate) fn with_bound(reason: Death, bytes: u64) -> Death {
+fn with_bound(reason: Death, bytes: u64) -> Death {
     match reason {
         Death::Memory { .. } => Death::Memory { limit: bytes },
         other => other,

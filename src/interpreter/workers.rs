@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::binary;
 use crate::error::Error;
-use crate::process::{Duty, Process};
+use crate::process::Process;
 use crate::protocol::Limits;
 
 /// How many workers there are, and how long.
@@ -29,20 +29,6 @@ pub struct Settings {
     pub memory_bytes: u64,
     /// How long after a program's time limit its worker is killed, if it does not answer. Default 2 s.
     pub grace: Duration,
-    /// Programs whose types are checked at once; others wait. Default 1.
-    pub checkers: usize,
-    /// How long a check may take, while others wait for it. Default 10 s; programs that a model writes take less than 50 ms.
-    pub check_time: Duration,
-    /// Memory of a check in bytes. Default 512 MiB.
-    pub check_memory_bytes: u64,
-}
-
-impl Settings {
-    /// Memory that all checks may take together, in bytes, besides what programs take.
-    #[must_use]
-    pub fn most_check_memory(&self) -> u64 {
-        self.check_memory_bytes.saturating_mul(self.checkers as u64)
-    }
 }
 
 impl Default for Settings {
@@ -54,26 +40,17 @@ impl Default for Settings {
             programs_per_worker: 1000,
             memory_bytes: Limits::default().memory_bytes,
             grace: Duration::from_secs(2),
-            checkers: 1,
-            check_time: Duration::from_secs(10),
-            check_memory_bytes: 512 * 1024 * 1024,
         }
     }
 }
+
+/// Time of a worker to start and to read its program, besides the grace.
+const START: Duration = Duration::from_secs(10);
 
 /// What sessions give their workers back to.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
-    pub(crate) runners: Group,
-    pub(crate) checkers: Group,
-}
-
-/// Workers of one duty.
-#[derive(Debug)]
-pub(crate) struct Group {
-    duty: Duty,
-    memory_bytes: u64,
     places: Arc<Semaphore>,
     idle: Mutex<IdleWorkers>,
 }
@@ -101,43 +78,37 @@ pub(crate) struct Worker {
 impl Shared {
     /// No worker is there yet.
     pub(crate) fn new(settings: Settings) -> Self {
-        let runners = Group::new(Duty::Run, settings.workers, settings.memory_bytes);
-        let checkers = Group::new(Duty::Check, settings.checkers, settings.check_memory_bytes);
         Self {
+            places: Arc::new(Semaphore::new(settings.workers.clamp(1, Semaphore::MAX_PERMITS))),
+            idle: Mutex::default(),
             settings,
-            runners,
-            checkers,
         }
     }
 
     /// A worker that has this frame.
-    pub(crate) async fn send(&self, group: &Group, frame: &[u8]) -> Result<Worker, Error> {
-        let place = group.place().await?;
-        let limit = self.settings.grace + self.settings.check_time;
+    pub(crate) async fn send(&self, frame: &[u8]) -> Result<Worker, Error> {
+        let place = self.place().await?;
+        let limit = self.settings.grace + START;
         // One that was idle may end before the frame reaches it.
-        while let Some(mut process) = group.take_idle() {
+        while let Some(mut process) = self.take_idle() {
             if process.send(frame, limit).await.is_ok() {
                 return Ok(Worker { process, place });
             }
         }
         let program = binary::find(self.settings.binary.as_deref())?;
-        let mut process = Process::spawn(&program, group.duty, group.memory_bytes)?;
+        let mut process = Process::spawn(&program, self.settings.memory_bytes)?;
         process.send(frame, limit).await?;
         Ok(Worker { process, place })
     }
 
     /// Takes a worker back whose program has ended.
-    pub(crate) fn take_back(self: &Arc<Self>, worker: Worker) {
-        self.take_back_to(&self.runners, worker);
-    }
-
-    pub(crate) fn take_back_to(self: &Arc<Self>, group: &Group, mut worker: Worker) {
+    pub(crate) fn take_back(self: &Arc<Self>, mut worker: Worker) {
         worker.process.programs += 1;
         let is_worn = worker.process.programs >= self.settings.programs_per_worker;
         if is_worn || !worker.process.is_reusable() {
             return;
         }
-        let mut idle = group.idle();
+        let mut idle = self.idle();
         idle.list.push(Idle {
             process: worker.process,
             since: Instant::now(),
@@ -146,29 +117,11 @@ impl Shared {
             && let Ok(runtime) = Handle::try_current()
         {
             idle.is_watched = true;
-            runtime.spawn(end_idle(Arc::downgrade(self), group.duty, self.settings.idle));
+            runtime.spawn(end_idle(Arc::downgrade(self), self.settings.idle));
         }
         drop(idle);
         // Only now may another take the place: it finds the worker.
         drop(worker.place);
-    }
-
-    fn group(&self, duty: Duty) -> &Group {
-        match duty {
-            Duty::Run => &self.runners,
-            Duty::Check => &self.checkers,
-        }
-    }
-}
-
-impl Group {
-    fn new(duty: Duty, workers: usize, memory_bytes: u64) -> Self {
-        Self {
-            duty,
-            memory_bytes,
-            places: Arc::new(Semaphore::new(workers.clamp(1, Semaphore::MAX_PERMITS))),
-            idle: Mutex::default(),
-        }
     }
 
     async fn place(&self) -> Result<OwnedSemaphorePermit, Error> {
@@ -201,11 +154,11 @@ impl Group {
 }
 
 /// Ends workers that have waited for so long, until none is left.
-async fn end_idle(pool: Weak<Shared>, duty: Duty, longest: Duration) {
+async fn end_idle(pool: Weak<Shared>, longest: Duration) {
     loop {
         let next = {
             let Some(pool) = pool.upgrade() else { return };
-            let mut idle = pool.group(duty).idle();
+            let mut idle = pool.idle();
             idle.list.retain(|worker| worker.since.elapsed() < longest);
             let next = idle.list.iter().map(|worker| worker.since + longest).min();
             idle.is_watched = next.is_some();

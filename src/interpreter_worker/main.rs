@@ -1,13 +1,11 @@
-//! The process in which a model's short program is run or type-checked.
+//! The process in which a model's short program is run.
 //!
 //! It confines itself before it reads the first byte of a program: memory, files, processes and system calls are bounded, and nothing
 //! of its environment is left. What it reads and writes are the messages of `codegen_interpreter::protocol`.
 
 mod calls;
-mod check;
 mod confine;
 mod confine_probe;
-mod decisive;
 mod execution;
 mod fault;
 mod link;
@@ -28,7 +26,6 @@ static ALLOCATOR: LimitedAllocator = LimitedAllocator;
 const USAGE: &str = "codegen-interpreter runs programs for the codegen operator, which starts it and speaks to it over pipes.
 
 usage: codegen-interpreter run BYTES      answer messages about programs, within BYTES of memory
-       codegen-interpreter check BYTES    answer messages about types, within BYTES of memory
        codegen-interpreter probe CALL     confine this process and try CALL, which must kill it: open, socket, fork, thread, descriptor
        codegen-interpreter probe CALL unconfined";
 
@@ -36,10 +33,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let ended = match args.as_slice() {
-        ["run", bytes] => execution::warm().and_then(|()| confined(bytes, |_| execution::serve())),
-        ["check", bytes] => {
-            check::warm().and_then(|checker| confined(bytes, |bytes| check::serve(checker, bytes)))
-        }
+        ["run", bytes] => execution::warm().and_then(|()| serve(bytes)),
         ["probe", call] => confine_probe::run(call, true),
         ["probe", call, "unconfined"] => confine_probe::run(call, false),
         _ => Err(USAGE.to_owned()),
@@ -54,12 +48,12 @@ fn main() -> ExitCode {
 }
 
 /// Serves within these bytes of memory.
-fn confined(bytes: &str, serve: impl FnOnce(u64) -> std::io::Result<()>) -> Result<(), String> {
+fn serve(bytes: &str) -> Result<(), String> {
     let bytes = bytes
         .parse()
         .map_err(|error| format!("BYTES is no number ({error})\n\n{USAGE}"))?;
     confine::enter(bytes).map_err(|error| format!("this process could not be confined: {error}"))?;
-    serve(bytes).map_err(|error| error.to_string())
+    execution::serve().map_err(|error| error.to_string())
 }
 
 #[expect(

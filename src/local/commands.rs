@@ -100,7 +100,7 @@ impl Allowed {
 /// The commands of an agent's entries, with the names of these.
 pub(crate) fn of_sources(sources: &[ToolSource]) -> BTreeMap<Vec<String>, &str> {
     let servers = sources.iter().filter_map(|source| {
-        let address = source.mcp.as_ref().and_then(McpAddress::of)?;
+        let address = source.mcp.as_ref().map(McpAddress::of)?;
         match address {
             McpAddress::Command(argv) => Some((argv, source.name.as_str())),
             McpAddress::Url { .. } => None,

@@ -168,7 +168,6 @@ fn references(schema: &Value, path: &str, found: &mut impl FnMut(&str, &str)) {
             "taskRef" => ("CodeGenTask", "name"),
             "runOutput" => ("CodeGenRun", "run"),
             "continues" | "codeModeRunRef" => ("CodeModeRun", "name"),
-            "serverRef" => ("RemoteMCPServer", "name"),
             _ => {
                 // A field of another name with the shape of a reference must not be forgotten.
                 assert!(!field.ends_with("Ref"), "{path}: of which kind is it?");

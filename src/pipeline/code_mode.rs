@@ -17,7 +17,6 @@ mod progress;
 mod question;
 mod request;
 mod resolve;
-mod reuse;
 mod status;
 mod tools;
 
@@ -27,12 +26,11 @@ pub use conversation::{CONVERSATION, conversation, conversation_document, conver
 pub use machine::{Decision, Outcome, Ran, advance, allow_call, decide, in_time};
 pub use program::{FileHandle, LONGEST_INLINE, handles, program_tool, run_inputs, run_result};
 pub use progress::{
-    AwaitedCall, Failed, PROGRESS_VERSION, Progress, Runs, Stage, Stop, StopReason, UnreadableState, Waits,
+    AwaitedCall, Failed, PROGRESS_VERSION, Progress, Stage, Stop, StopReason, UnreadableState, Waits,
 };
 pub use question::{Limits, Question, SourcedTool, ToolOrigin, UnresolvedTool};
 pub use request::{Evidence, request};
 pub use resolve::{ResolveError, messages, model, question};
-pub use reuse::{Adopted, Documents, adopt, reusable_key, reuse_key};
 pub use status::{Answer, StatusContext, status};
 pub use tools::{ListedTool, McpAddress, command_line, http_tool, mcp_tools};
 

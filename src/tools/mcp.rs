@@ -7,7 +7,6 @@ mod listing;
 mod result;
 mod session;
 mod transport;
-mod unasked;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +24,6 @@ use self::fault::Fault;
 pub(crate) use self::listing::McpTool;
 pub(crate) use self::session::McpServer;
 use self::session::{Connector, NoSession, Session};
-use self::transport::Post;
 use super::tries::{Failure, Repeat, Tries};
 use super::{Called, Raised, RaisedKind, Sent, ToolError};
 use crate::egress::EgressGate;
@@ -92,7 +90,7 @@ impl McpClient {
                 Err(listing::Failed::Tools(error)) => Err(error),
                 Err(listing::Failed::Service(error)) => {
                     self.forget(&session).await;
-                    let raised = self.failure(&session, session.last(), error).await.raised;
+                    let raised = self.failure(&session, error).await.raised;
                     Err(failed(
                         format!("did not list its tools: it {}", raised.message),
                         true,
@@ -103,13 +101,10 @@ impl McpClient {
         let given = deadline.saturating_duration_since(Instant::now());
         let listed = timeout_at(deadline, listing).await;
         listed.unwrap_or_else(|_| {
-            let unread = self.connector.unread();
-            let unread = unread.map(|unread| format!(", and sent what is no message that can be read ({unread})"));
             let why = format!(
-                "did not list its tools in time ({} s){}: check that it speaks MCP there; where it lists very \
+                "did not list its tools in time ({} s): check that it speaks MCP there; where it lists very \
                  many, name those to use in `toolNames`, after which no further page is asked for",
-                given.as_secs_f64().ceil(),
-                unread.unwrap_or_default()
+                given.as_secs_f64().ceil()
             );
             Err(failed(why, true))
         })
@@ -140,7 +135,7 @@ impl McpClient {
     async fn try_once(&self, call: &Call<'_>, deadline: Instant) -> Result<Called, Failure> {
         let session = match timeout_at(deadline, self.session()).await {
             Ok(session) => session.map_err(|error| call.no_session(&error))?,
-            Err(_) => return Err(call.timed_out(Sent::No).into()),
+            Err(_) => return Err(call.no_time().into()),
         };
         let called = self.call_within(&session, call, deadline).await;
         let Err(CallFailed::SessionLost) = called else {
@@ -150,7 +145,7 @@ impl McpClient {
         self.forget(&session).await;
         let session = match timeout_at(deadline, self.session()).await {
             Ok(session) => session.map_err(|error| call.no_session(&error))?,
-            Err(_) => return Err(call.timed_out(Sent::No).into()),
+            Err(_) => return Err(call.no_time().into()),
         };
         let called = self.call_within(&session, call, deadline).await;
         called.map_err(|failed| match failed {
@@ -171,51 +166,39 @@ impl McpClient {
         call: &Call<'_>,
         deadline: Instant,
     ) -> Result<Called, CallFailed> {
-        let post = Post::new(call.key);
-        let request = call.request(&post);
+        let request = call.request();
         let sending = session
             .peer()
             .send_request_with_option(request, PeerRequestOptions::no_options());
         let handle = match timeout_at(deadline, sending).await {
             Ok(Ok(handle)) => handle,
-            Ok(Err(error)) => return Err(self.call_failed(session, &post, call, error).await),
-            Err(_) => return Err(CallFailed::Failed(call.timed_out(Sent::No).into())),
+            Ok(Err(error)) => return Err(self.call_failed(session, call, error).await),
+            Err(_) => return Err(CallFailed::Failed(call.timed_out().into())),
         };
         let id = handle.id.clone();
         match timeout_at(deadline, handle.await_response()).await {
             Ok(Ok(result)) => Ok(call.called(result, session.redactor(), deadline).await),
-            Ok(Err(error)) => Err(self.call_failed(session, &post, call, error).await),
+            Ok(Err(error)) => Err(self.call_failed(session, call, error).await),
             Err(_) => {
                 cancel(session.peer().clone(), id);
-                let was_sent = if session.is_http() {
-                    post.abandon().await
-                } else {
-                    Sent::Perhaps
-                };
-                Err(CallFailed::Failed(call.timed_out(was_sent).into()))
+                Err(CallFailed::Failed(call.timed_out().into()))
             }
         }
     }
 
-    async fn call_failed(
-        &self,
-        session: &Session,
-        post: &Post,
-        call: &Call<'_>,
-        error: ServiceError,
-    ) -> CallFailed {
-        if matches!(post.fault_of(&error), Some(Fault::SessionLost)) {
+    async fn call_failed(&self, session: &Session, call: &Call<'_>, error: ServiceError) -> CallFailed {
+        if matches!(Fault::of(&error), Some(Fault::SessionLost)) {
             return CallFailed::SessionLost;
         }
-        let mut failure = self.failure(session, post, error).await;
+        let mut failure = self.failure(session, error).await;
         failure.raised.message = format!("tool `{}` {}", call.tool.name, failure.raised.message);
         CallFailed::Failed(failure)
     }
 
     /// What an error of the protocol or of the connection means; the message has no name of a tool yet.
-    async fn failure(&self, session: &Session, post: &Post, error: ServiceError) -> Failure {
-        if let Some(fault) = post.fault_of(&error) {
-            return fault.failure(post.was_sent());
+    async fn failure(&self, session: &Session, error: ServiceError) -> Failure {
+        if let Some(fault) = Fault::of(&error) {
+            return fault.failure(Sent::Perhaps);
         }
         let raised = |kind, was_sent, message| Raised {
             kind,
@@ -238,27 +221,15 @@ impl McpClient {
             )
             .into(),
             error => {
-                let was_sent = if session.is_http() {
-                    post.was_sent()
-                } else {
-                    Sent::Perhaps
-                };
-                if let Some(fault) = session.left_for() {
-                    return fault.failure(was_sent);
-                }
                 let cause = session.last_words().await.unwrap_or_else(|| error.to_string());
                 let cause = session.redactor().excerpt(&cause, LONGEST_TEXT);
                 Failure {
                     raised: raised(
                         RaisedKind::ConnectionError,
-                        was_sent,
+                        Sent::Perhaps,
                         format!("was called, and the connection ended before its reply was there: {cause}"),
                     ),
-                    repeat: if was_sent == Sent::No {
-                        Repeat::Always
-                    } else {
-                        Repeat::IfIdempotent
-                    },
+                    repeat: Repeat::IfIdempotent,
                     retry_after: None,
                 }
             }

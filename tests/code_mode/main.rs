@@ -147,7 +147,7 @@ fn a_program_loops_over_http_catches_an_error_and_asks_a_server_at_once() {
 }
 
 #[test]
-fn a_program_whose_types_are_wrong_calls_nothing_and_is_asked_for_again() {
+fn a_program_that_cannot_work_calls_nothing_and_is_asked_for_again() {
     let wrong = "await rate(1)";
     let case = Case::new(&[wrong, "await rate('USD') * 2"]);
     let output = case.ask();
@@ -159,7 +159,7 @@ fn a_program_whose_types_are_wrong_calls_nothing_and_is_asked_for_again() {
     );
     assert_eq!(case.shop.count("rate 1"), 0);
     let second = case.read("conversation.jsonl");
-    assert!(second.contains("The check of types failed"), "{second}");
+    assert!(second.contains("It cannot work"), "{second}");
 }
 
 const PAYING: &str = "total = 0.0

@@ -175,8 +175,7 @@ fn asked_from_the_command_line(space: &Space) {
 
 const PUBLISHED: &str = "registry.example.com/shop/best-seller";
 
-/// The example with a published program: what is published, and the question, are answered by a recording of their own, and the address of the
-/// MCP server is that of an object of kagent.
+/// The example with a published program: what is published and the question are answered by a recording of their own.
 fn with_published_program(space: &Space) -> Vec<Value> {
     let recording = json!(format!("http://replies.{HOME}:8080/code-mode-published/v1"));
     let folder = tempfile::tempdir().unwrap();
@@ -188,7 +187,6 @@ fn with_published_program(space: &Space) -> Vec<Value> {
     let mut objects = example_at(space, folder.path().to_str().unwrap());
     // The question of the example below would take the recorded program of this one.
     objects.retain(|object| object["metadata"]["name"] != "march");
-    let mut url = Value::Null;
     for object in &mut objects {
         match (
             object["kind"].as_str().unwrap(),
@@ -202,18 +200,10 @@ fn with_published_program(space: &Space) -> Vec<Value> {
                 spec.remove("agentRef");
                 spec.insert("model".to_owned(), model);
                 spec.insert("requireApproval".to_owned(), json!(["stock"]));
-                let tools = spec["tools"].as_array_mut().unwrap();
-                let warehouse = tools.iter_mut().find(|tool| tool["name"] == "warehouse").unwrap();
-                url = warehouse["mcp"]["url"].take();
-                warehouse["mcp"] = json!({"serverRef": {"name": "warehouse"}});
             }
             _ => {}
         }
     }
-    objects.push(json!({
-        "apiVersion": "kagent.dev/v1alpha2", "kind": "RemoteMCPServer", "metadata": {"name": "warehouse"},
-        "spec": {"description": "The warehouse.", "protocol": "STREAMABLE_HTTP", "url": url},
-    }));
     let text = Value::from(objects).to_string();
     serde_json::from_str(&text.replace(PUBLISHED, &space.repository())).unwrap()
 }
@@ -243,8 +233,7 @@ async fn approve_call(space: &Space, name: &str, before: Option<&str>) -> String
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
-async fn a_program_calls_a_task_a_published_program_a_server_and_an_mcp_server_of_kagent_and_catches_an_error()
- {
+async fn a_program_calls_a_task_a_published_program_a_server_and_an_mcp_server_and_catches_an_error() {
     in_space("code-mode-published", async |space| {
         space.copy_secret("openai").await;
         space.apply_objects(&with_published_program(space));

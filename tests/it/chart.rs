@@ -75,7 +75,7 @@ fn the_limit_of_memory_holds_the_operator_all_readers_and_all_programs() {
     let own: u64 = 256 << 20;
     let config = OperatorConfig::default();
     let readers = config.limits.max_readers as u64;
-    let programs = config.code_mode.interpreter_memory.0;
+    let programs = config.code_mode.max_interpreters as u64 * config.code_mode.interpreter_memory.0;
     let needed = own + readers * worker::Limits::default().memory_bytes + programs;
     let limit = values()["resources"]["limits"]["memory"].clone();
     let limit = codegen_operator::api::quantity::bytes(limit.as_str().unwrap()).unwrap();
@@ -85,7 +85,11 @@ fn the_limit_of_memory_holds_the_operator_all_readers_and_all_programs() {
         text.contains(&format!("config.limits.maxReaders ({readers})")),
         "{text}"
     );
-    let programs = format!("config.codeMode.interpreterMemory ({}Mi)", programs >> 20);
+    let memory = config.code_mode.interpreter_memory.0 >> 20;
+    let places = config.code_mode.max_interpreters;
+    let programs = format!(
+        "config.codeMode.interpreterMemory ({memory}Mi) for each of config.codeMode.maxInterpreters ({places})"
+    );
     assert!(text.contains(&programs), "{text}");
 }
 

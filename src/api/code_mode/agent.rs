@@ -122,7 +122,7 @@ pub struct CodeModeLimits {
     #[x_kube(validation = Rule::new("duration(self) > duration('0s') && duration(self) <= duration('10m')")
         .message("write a duration of at most 10m, like 30s"))]
     pub interpreter_time: Option<String>,
-    /// Memory of the interpreter, a quantity from `8Mi` to `512Mi`. Default `50Mi`.
+    /// Memory of a program, a quantity from `8Mi` to `512Mi`; in a cluster at most what the operator gives one (128Mi). Default `50Mi`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 16), pattern(r"^[0-9]{1,6}(Ki|Mi)$"))]
     pub memory: Option<String>,

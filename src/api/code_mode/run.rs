@@ -19,8 +19,7 @@ use crate::api::status::{ArtifactRef, TokenStatus};
 /// CEL: what decides the answer stays as it was; the time to live may change.
 const IMMUTABLE: &str = "self.agentRef == oldSelf.agentRef && self.message == oldSelf.message \
     && has(self.history) == has(oldSelf.history) && (!has(self.history) || self.history == oldSelf.history) \
-    && has(self.continues) == has(oldSelf.continues) && (!has(self.continues) || self.continues == oldSelf.continues) \
-    && has(self.reuse) == has(oldSelf.reuse) && (!has(self.reuse) || self.reuse == oldSelf.reuse)";
+    && has(self.continues) == has(oldSelf.continues) && (!has(self.continues) || self.continues == oldSelf.continues)";
 
 /// One question to an agent. `agentRef` and `message` are all that is needed.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
@@ -51,12 +50,6 @@ const IMMUTABLE: &str = "self.agentRef == oldSelf.agentRef && self.message == ol
         type_ = "string",
         json_path = ".status.summary",
         priority = 1
-    ),
-    printcolumn(
-        name = "Adopted",
-        type_ = "string",
-        json_path = ".status.adoptedFrom",
-        priority = 1
     )
 )]
 #[x_kube(validation = Rule::new(IMMUTABLE)
@@ -80,10 +73,6 @@ pub struct CodeModeRunSpec {
     /// ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<RunRef>,
-    /// Whether the answer of a run of the same namespace is taken that asked the same: `Never`, or `Auto`, where all that its programs
-    /// called is durable or read-only. Then neither the model nor a tool is called, and `status.adoptedFrom` names it. Default `Never`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reuse: Option<AnswerReuse>,
     /// Whether the run stands still before its next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<bool>,
@@ -91,17 +80,6 @@ pub struct CodeModeRunSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub ttl_seconds_after_finished: Option<i32>,
-}
-
-/// What becomes of the answer of a run that asked the same.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
-#[schemars(description = "")]
-pub enum AnswerReuse {
-    /// The question is asked anew.
-    #[default]
-    Never,
-    /// It is taken.
-    Auto,
 }
 
 /// Another run.
@@ -186,13 +164,6 @@ pub struct CodeModeRunStatus {
     /// What can be read of the run: `program`, `answer`, and `conversation`, which the next question takes as its history.
     #[serde(default)]
     pub artifacts: Vec<ArtifactRef>,
-    /// Hash of everything that decides the answer, with the operator's version, where others may take the answer: a run with the same one
-    /// and `reuse: Auto` does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reuse_key: Option<String>,
-    /// Name of the run whose answer was taken, so that neither the model nor a tool was called.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub adopted_from: Option<String>,
     /// Name of the Secret with everything that the run left, once it has ended; further parts of it end in a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
@@ -225,7 +196,7 @@ pub struct AnswerStatus {
 pub struct CodeModeAttempt {
     /// Its number, counted from 1.
     pub attempt: i32,
-    /// What rose, or what the check of types says; cut to 300 characters.
+    /// What rose, or what was wrong before it ran; cut to 300 characters.
     pub error: String,
     /// How often it called tools.
     pub calls: i32,

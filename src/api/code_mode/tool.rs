@@ -140,24 +140,18 @@ pub struct ToolHeader {
     pub secret_key_ref: SecretKeyRef,
 }
 
-/// The tools of an MCP server: exactly one of `url`, `serverRef` and `command`.
+/// The tools of an MCP server: either `url` or `command`.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
-#[x_kube(validation = Rule::new("[has(self.url), has(self.serverRef), has(self.command)].filter(given, given).size() == 1")
-    .message("give exactly one of url (the address of an MCP server), serverRef (a RemoteMCPServer of kagent in this namespace) and command (a program of a laptop)"))]
+#[x_kube(validation = Rule::new("has(self.url) != has(self.command)")
+    .message("give either url (the address of an MCP server) or command (a program of a laptop)"))]
 #[x_kube(validation = Rule::new("!has(self.command) || !has(self.headersFrom)")
     .message("a command has no request headers: leave headersFrom out"))]
-#[x_kube(validation = Rule::new("!has(self.serverRef) || !has(self.headersFrom)")
-    .message("headers of a RemoteMCPServer are its own: write them there, or give url instead of serverRef"))]
 #[serde(rename_all = "camelCase")]
 pub struct McpTool {
     /// Address of the server (`http://docs-mcp.tools:8080/mcp`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 8, max = 2048), pattern(r"^https?://"))]
     pub url: Option<String>,
-    /// A `RemoteMCPServer` of kagent (`kagent.dev/v1alpha2`) in the same namespace, which has the address and the headers (`{name: docs}`).
-    /// Only in a cluster.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server_ref: Option<LocalRef>,
     /// A server that is a program, spoken to over its standard streams, and its arguments (`[uvx, mcp-server-time]`); at most 64 words. Only
     /// on a laptop: a cluster refuses it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

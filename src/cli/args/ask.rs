@@ -7,7 +7,6 @@ use clap::{Args, ValueEnum, ValueHint};
 use super::cluster::ClusterArgs;
 use super::local::{Format, ModelArgs};
 use super::values::Color;
-use crate::api::code_mode::AnswerReuse;
 use crate::api::duration;
 use crate::egress::AllowedHost;
 
@@ -83,15 +82,6 @@ pub struct AskArgs {
         help_heading = "Run in a cluster"
     )]
     pub run: Option<String>,
-    /// Whether the answer of a run of the namespace is taken that asked the same (spec.reuse). Default: Never.
-    #[arg(
-        long,
-        value_name = "MODE",
-        ignore_case = true,
-        conflicts_with = "asked",
-        help_heading = "Run in a cluster"
-    )]
-    pub reuse: Option<ReuseArg>,
     /// The run whose conversation goes on with this question (spec.continues); it is waited for.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["asked", "history"], help_heading = "Run in a cluster")]
     pub continues: Option<String>,
@@ -171,26 +161,6 @@ impl From<AnswerFormat> for Format {
     }
 }
 
-/// What becomes of the answer of a run that asked the same.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReuseArg {
-    /// The question is asked anew.
-    #[value(name = "Never")]
-    Never,
-    /// It is taken, where all that its programs called is durable or read-only.
-    #[value(name = "Auto")]
-    Auto,
-}
-
-impl From<ReuseArg> for AnswerReuse {
-    fn from(reuse: ReuseArg) -> Self {
-        match reuse {
-            ReuseArg::Never => Self::Never,
-            ReuseArg::Auto => Self::Auto,
-        }
-    }
-}
-
 /// Whole seconds of a duration, at least one: a run that is gone at its end has no answer to read.
 fn ttl(text: &str) -> Result<i32, String> {
     let duration = duration::parse(text).map_err(|error| error.to_string())?;
@@ -233,25 +203,14 @@ mod tests {
     #[case::manifests_make_no_run(&["-f", "shop.yaml", "--run", "late", "What is late?"])]
     #[case::one_conversation(&["shop", "--continues", "late", "--history", "talk.json", "And now?"])]
     #[case::no_time(&["shop", "--ttl", "0s", "What is late?"])]
-    #[case::another_mode(&["shop", "--reuse", "Always", "What is late?"])]
     fn what_does_not_go_together_is_refused(#[case] arguments: &[&str]) {
         assert!(parsed(arguments).is_err());
     }
 
     #[test]
-    fn a_run_is_named_lives_as_long_as_is_said_and_may_take_an_answer() {
-        let args = parsed(&[
-            "shop",
-            "--run",
-            "late",
-            "--reuse",
-            "auto",
-            "--ttl",
-            "24h",
-            "What is late?",
-        ])
-        .unwrap();
+    fn a_run_is_named_and_lives_as_long_as_is_said() {
+        let args = parsed(&["shop", "--run", "late", "--ttl", "24h", "What is late?"]).unwrap();
         assert_eq!(args.run.as_deref(), Some("late"));
-        assert_eq!((args.reuse, args.ttl), (Some(ReuseArg::Auto), Some(86_400)));
+        assert_eq!(args.ttl, Some(86_400));
     }
 }

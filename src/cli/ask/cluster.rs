@@ -113,7 +113,6 @@ fn wanted(args: &AskArgs, agent: &str, question: &str, history: Vec<HistoryMessa
         message: question.to_owned(),
         history,
         continues: args.continues.as_deref().map(named),
-        reuse: args.reuse.map(Into::into),
         suspend: None,
         ttl_seconds_after_finished: args.ttl,
     };
@@ -329,10 +328,10 @@ mod tests {
             run["spec"],
             json!({"agentRef": {"name": "shop"}, "message": "What is late?"})
         );
-        let run = serde_json::to_value(made("--run late --reuse Auto --continues earlier --ttl 1h")).unwrap();
+        let run = serde_json::to_value(made("--run late --continues earlier --ttl 1h")).unwrap();
         assert_eq!(run["metadata"], json!({"name": "late"}));
         let expected = json!({
-            "agentRef": {"name": "shop"}, "message": "What is late?", "reuse": "Auto",
+            "agentRef": {"name": "shop"}, "message": "What is late?",
             "continues": {"name": "earlier"}, "ttlSecondsAfterFinished": 3600,
         });
         assert_eq!(run["spec"], expected);

@@ -65,10 +65,7 @@ fn manifest(object: &CodeModeRun) -> Result<Vec<u8>, Absent> {
 fn doubt(question: &RecordedQuestion) -> Option<Caution> {
     let status = question.status();
     if status.answer.is_some() {
-        let origin = status.adopted_from?;
-        return Some(Caution::note(format!(
-            "the answer is that of {origin}, which has the calls that it came from: kubectl-codegen export codemoderun/{origin}"
-        )));
+        return None;
     }
     let standing = question.standing();
     let name = question.name();

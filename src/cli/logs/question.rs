@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::cli::args::LogsArgs;
 use crate::cli::ask::until_its_end;
 use crate::cli::cluster::Cluster;
-use crate::cli::command::{TASK_FAILED, USAGE};
+use crate::cli::command::USAGE;
 use crate::cli::ended::Absent;
 use crate::cli::logs::print::with_line_end;
 use crate::cli::progress::Progress;
@@ -36,13 +36,6 @@ pub(super) async fn logs(name: &str, args: &LogsArgs, progress: &Progress) -> Re
 }
 
 async fn printed(question: &RecordedQuestion, number: Option<u32>, all: bool) -> Result<String, Absent> {
-    if let Some(origin) = question.status().adopted_from {
-        let name = question.name();
-        let message = format!(
-            "{name} took the answer of {origin}, so nothing ran: kubectl-codegen logs codemoderun/{origin} shows what did"
-        );
-        return Err(Absent::new(message, TASK_FAILED));
-    }
     let programs = match question.readable()?.programs().await? {
         programs if all && !programs.is_empty() => programs,
         _ => vec![question.program(number).await?],

@@ -155,7 +155,6 @@ pub fn trim(run: &mut CodeModeRun) {
     run.status = Some(CodeModeRunStatus {
         stage: status.stage,
         completed_at: status.completed_at,
-        reuse_key: status.reuse_key,
         result: status.result,
         ..CodeModeRunStatus::default()
     });

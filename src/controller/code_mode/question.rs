@@ -38,7 +38,7 @@ use crate::controller::schedule::interpreters::Room;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::schedule::waits::{PolledObject, of_model};
 use crate::controller::telemetry::metrics::Reconciled;
-use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, HeldRoom, PULSE, Step};
+use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, HeldRoom, Step};
 use crate::pipeline::code_mode::{Decision, Progress, Question, decide, held};
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until};
@@ -258,7 +258,7 @@ impl QuestionPass<'_> {
         let (in_call, _) = watch::channel(false);
         let is_stopped = || self.may_not_go_on();
         let room = || {
-            let room = context.interpreters.try_reserve(question.limits.memory_bytes)?;
+            let room = context.interpreters.try_reserve()?;
             (!self.may_not_go_on()).then(|| Box::new(room) as HeldRoom)
         };
         let observer = |happened: &Happened| report(context, &self.object, question, happened);
@@ -273,7 +273,6 @@ impl QuestionPass<'_> {
             in_call: &in_call,
             is_stopped: &is_stopped,
             room: &room,
-            pulse: PULSE,
             observer: &observer,
         };
         let done = match decision {
@@ -296,17 +295,17 @@ impl QuestionPass<'_> {
 
     /// Room for the program that runs next. Where others have it its turn is waited for, as the status says meanwhile.
     async fn room(&mut self, question: &Question) -> Result<Option<Room>, ReconcileError> {
-        let (interpreters, bytes) = (&self.context.interpreters, question.limits.memory_bytes);
-        interpreters.check(&question.agent, bytes)?;
-        if let Some(room) = interpreters.try_reserve(bytes) {
+        let interpreters = &self.context.interpreters;
+        interpreters.check(&question.agent, question.limits.memory_bytes)?;
+        if let Some(room) = interpreters.try_reserve() {
             return Ok(Some(room));
         }
-        let hold = queued(interpreters.full(bytes));
+        let hold = queued("other programs run, as many as codeMode.maxInterpreters allows".to_owned());
         if !self.says_hold(&hold) {
             self.write_hold(&hold).await?;
         }
         let namespace = self.object.namespace().unwrap_or_default();
-        Ok(interpreters.reserve(&namespace, bytes).await)
+        Ok(interpreters.reserve(&namespace).await)
     }
 
     /// Whether its program may make no further call: the operator ends, or somebody has suspended or deleted the question since this pass

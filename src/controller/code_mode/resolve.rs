@@ -8,7 +8,6 @@ use kube::{Api, ResourceExt as _};
 use tokio::time::Instant;
 
 use super::hold::{awaited, refused};
-use super::remote_server::address_of;
 use crate::api::code_mode::{CodeModeAgent, McpTool, ProgramImage, Skill, ToolSource};
 use crate::api::conditions::{code_mode_reason, run_reason};
 use crate::api::{CodeGenAgent, CodeGenTask};
@@ -195,14 +194,8 @@ async fn of_a_server(
     source: &ToolSource,
     mcp: &McpTool,
 ) -> Result<Vec<SourcedTool>, Blocked> {
-    let (address, field) = match (&mcp.server_ref, McpAddress::of(mcp)) {
-        (Some(reference), _) => (
-            address_of(&context.client, namespace, &reference.name).await?,
-            format!("mcp.serverRef of {}", source.name),
-        ),
-        (None, Some(address)) => (address, format!("mcp.url of {}", source.name)),
-        (None, None) => return Err(refused("mcp has no address: give url or serverRef".to_owned())),
-    };
+    let address = McpAddress::of(mcp);
+    let field = format!("mcp.url of {}", source.name);
     let McpAddress::Url { url, headers } = &address else {
         return Err(refused(
             "mcp.command is a program of a laptop, and the operator starts none: run the server in the cluster and give mcp.url"

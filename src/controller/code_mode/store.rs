@@ -1,7 +1,6 @@
 //! A question in Kubernetes objects: the progress in the status of its run, every reply and document in a Secret of its own. When it has
 //! ended, all of them are in one.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::future::join;
@@ -22,8 +21,7 @@ use crate::engine::code_mode::program::program;
 use crate::engine::code_mode::record::documents;
 use crate::ledger::{Created, Store, StoreError};
 use crate::pipeline::code_mode::{
-    Answer, Progress, Question, StatusContext, conversation, conversation_document, conversation_file,
-    reusable_key, status,
+    Answer, Progress, Question, StatusContext, conversation, conversation_document, conversation_file, status,
 };
 use crate::pipeline::progress::Document;
 use crate::sandbox::kubernetes::Owner;
@@ -36,8 +34,6 @@ struct Packed {
     result: Option<String>,
     /// The conversation with the answer.
     conversation: Option<Document>,
-    /// The key under which others may take the answer.
-    reuse_key: Option<String>,
 }
 
 /// The store of one question.
@@ -67,13 +63,6 @@ impl<'a> CodeModeStore<'a> {
         self.object.into_inner()
     }
 
-    /// Takes documents that another question has made. They are in memory until what is packed holds them.
-    pub fn take_over(&self, documents: BTreeMap<String, Vec<u8>>) {
-        for (name, bytes) in documents {
-            self.secrets.cached.defer(&name, &bytes);
-        }
-    }
-
     /// Packs what a question that has ended leaves.
     async fn pack(&self, progress: &Progress, answer: Option<&Answer>) -> Result<Packed, StoreError> {
         let mut all = documents(self, progress).await?;
@@ -86,7 +75,6 @@ impl<'a> CodeModeStore<'a> {
                 let document = conversation_document(&file);
                 all.insert(document.name.clone(), file);
                 packed.conversation = Some(document);
-                packed.reuse_key = reusable_key(&question, &all);
             }
             all.insert(QUESTION.to_owned(), bytes);
         }
@@ -190,8 +178,6 @@ impl Store for CodeModeStore<'_> {
             status: Some(CodeModeRunStatus {
                 progress: Some(serde_json::from_slice(bytes).map_err(unreadable)?),
                 result: packed.result.clone(),
-                // What is not packed nobody can take.
-                reuse_key: packed.reuse_key.filter(|_| packed.result.is_some()),
                 ..shown
             }),
             ..object.clone()

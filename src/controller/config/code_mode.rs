@@ -10,10 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::api::quantity;
 use crate::egress::Entry;
 
-/// The most memory that an agent may give its programs, as its definition says.
-const LARGEST_PROGRAM: u64 = 512 * 1024 * 1024;
-
-/// The least.
+/// The least memory that an agent may give its programs, as its definition says.
 const SMALLEST_PROGRAM: u64 = 8 * 1024 * 1024;
 
 /// What code mode may do, whatever an agent says.
@@ -24,10 +21,10 @@ pub struct CodeModeSettings {
     /// (`http://docs-mcp.tools:8080`). Public hosts may be called in any case.
     #[schemars(with = "Vec<String>")]
     pub allowed_endpoints: Vec<Entry>,
-    /// Programs that run at once. Each may take the memory that its agent gives it (50 MiB by default) of the operator's Pod.
+    /// Programs that run at once; others wait.
     pub max_interpreters: usize,
-    /// The memory that all programs that run at once may take together of the operator's Pod, whatever their agents say (`512Mi`). A
-    /// program that would not fit alone is refused, and one that does not fit beside the others waits.
+    /// The most memory that an agent may give each program, of the operator's Pod (`128Mi`). Programs get 50 MiB where their agent says
+    /// nothing.
     pub interpreter_memory: InterpreterMemory,
 }
 
@@ -47,7 +44,7 @@ pub struct InterpreterMemory(pub u64);
 
 impl Default for InterpreterMemory {
     fn default() -> Self {
-        Self(LARGEST_PROGRAM)
+        Self(128 * 1024 * 1024)
     }
 }
 
@@ -84,7 +81,7 @@ impl CodeModeSettings {
     pub fn interpreter(&self) -> Pool {
         Pool::new(Settings {
             workers: self.max_interpreters,
-            memory_bytes: LARGEST_PROGRAM,
+            memory_bytes: self.interpreter_memory.0,
             ..Settings::default()
         })
     }
@@ -99,7 +96,7 @@ impl CodeModeSettings {
         }
         (self.interpreter_memory.0 < SMALLEST_PROGRAM).then_some((
             "codeMode.interpreterMemory",
-            "no agent gives a program less than 8Mi, so none would ever run: write 50Mi for each program that is to run at once",
+            "no agent gives a program less than 8Mi, so none would ever run: write 50Mi or more",
         ))
     }
 }

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use codegen_interpreter::Settings;
-
 use super::OperatorConfig;
 use crate::data::worker;
 
@@ -27,21 +25,17 @@ impl OperatorConfig {
     #[must_use]
     pub fn shortage(&self, limit: u64) -> Option<String> {
         let readers = self.limits.max_readers as u64 * worker::Limits::default().memory_bytes;
-        let programs = self.code_mode.interpreter_memory.0;
-        let checks = Settings::default().most_check_memory();
-        let needed = OWN
-            .saturating_add(readers)
-            .saturating_add(programs)
-            .saturating_add(checks);
+        let programs =
+            (self.code_mode.max_interpreters as u64).saturating_mul(self.code_mode.interpreter_memory.0);
+        let needed = OWN.saturating_add(readers).saturating_add(programs);
         let mebibytes = |bytes: u64| format!("{}Mi", bytes.div_ceil(1024 * 1024));
         (needed > limit).then(|| {
             format!(
-                "the container may take {}, and the operator ({}), the checker of types ({}), limits.maxReaders ({}) and \
-                 codeMode.interpreterMemory ({}) may take {} together, at which the kernel would end it: raise resources.limits.memory, or \
-                 lower one of the last two",
+                "the container may take {}, and the operator ({}), limits.maxReaders ({}) and \
+                 codeMode.maxInterpreters times codeMode.interpreterMemory ({}) may take {} together, at which the kernel would end it: \
+                 raise resources.limits.memory, or lower one of the last three",
                 mebibytes(limit),
                 mebibytes(OWN),
-                mebibytes(checks),
                 mebibytes(readers),
                 mebibytes(programs),
                 mebibytes(needed),
@@ -55,15 +49,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_check_may_take_is_counted_with_the_rest_and_a_container_that_is_too_small_is_said() {
+    fn readers_and_programs_are_counted_with_the_rest_and_a_container_that_is_too_small_is_said() {
         let mut config = OperatorConfig::default();
-        let limit = 2 * 1024 * 1024 * 1024;
+        let limit = 1536 * 1024 * 1024;
         assert_eq!(config.shortage(limit), None, "the chart's");
         config.code_mode.interpreter_memory.0 += 1;
         let shortage = config.shortage(limit).unwrap();
         for part in [
-            "2048Mi",
-            "the checker of types (512Mi)",
+            "1536Mi",
+            "limits.maxReaders (768Mi)",
             "codeMode.interpreterMemory (513Mi)",
             "resources.limits.memory",
         ] {

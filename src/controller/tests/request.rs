@@ -8,7 +8,7 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 /// Resources by kind.
-const KINDS: [(&str, &str); 19] = [
+const KINDS: [(&str, &str); 18] = [
     ("CodeGenAgent", "codegenagents"),
     ("CodeGenApproval", "codegenapprovals"),
     ("CodeGenRun", "codegenruns"),
@@ -23,7 +23,6 @@ const KINDS: [(&str, &str); 19] = [
     ("Node", "nodes"),
     ("PersistentVolumeClaim", "persistentvolumeclaims"),
     ("Pod", "pods"),
-    ("RemoteMCPServer", "remotemcpservers"),
     ("Secret", "secrets"),
     ("ServiceAccount", "serviceaccounts"),
     ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),

@@ -1,12 +1,12 @@
 //! The model's call: intent, call, record, and the program in its reply.
 
-use codegen_interpreter::Diagnostic;
 use futures::future::join;
 
 use super::program;
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
-use crate::code_mode::ending::never_awaited;
+use crate::code_mode::certain::{CertainFault, certain_faults};
 use crate::code_mode::reply::program_of;
+use crate::code_mode::signature::Toolbox;
 use crate::ledger::{Ledger, Store};
 use crate::model::{Model, ModelError};
 use crate::pipeline::call::{FinishReason, Reply, Request};
@@ -14,12 +14,12 @@ use crate::pipeline::code_mode::{Evidence, Outcome, Progress, Stop, StopReason, 
 use crate::pipeline::progress::{Intent, asked_moment};
 use crate::pipeline::reply::words_of_refusal;
 
-/// Faults of types that the model reads.
+/// Faults of a program that the model reads.
 const LISTED_FAULTS: usize = 10;
 
 enum Answered {
     /// A reply, which is recorded, and the program in it.
-    Reply(Progress, Result<String, Evidence>),
+    Reply(Progress, Result<String, Box<Evidence>>),
     Otherwise(Progress, Outcome),
 }
 
@@ -30,13 +30,12 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             // Resolved before the question was frozen.
             return Ok((progress, no_tools()));
         };
-        let declarations = toolbox.declarations();
         let evidence: Option<Evidence> = match progress.failed.last() {
             Some(failed) => Some(self.get(&failed.evidence).await?),
             None => None,
         };
-        let request = request(self.question, &declarations, evidence.as_ref())?;
-        let (progress, program) = match self.answered(progress, &request, &declarations).await? {
+        let request = request(self.question, &toolbox.declarations(), evidence.as_ref())?;
+        let (progress, program) = match self.answered(progress, &request, &toolbox).await? {
             Answered::Reply(progress, program) => (progress, program),
             Answered::Otherwise(progress, outcome) => return Ok((progress, outcome)),
         };
@@ -46,7 +45,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 let name = program::name(progress.sequence - 1);
                 Outcome::Written(self.defer(name, &program).await?)
             }
-            Err(evidence) => self.reject(&progress, evidence).await?,
+            Err(evidence) => self.reject(&progress, *evidence).await?,
         };
         Ok((progress, outcome))
     }
@@ -55,14 +54,14 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         &self,
         progress: Progress,
         request: &Request,
-        declarations: &str,
+        tools: &Toolbox,
     ) -> Result<Answered, CodeModeError> {
         // The record goes before everything: what has a reply is never asked for again.
         if let Some(entry) = Ledger::new(self.store)
             .find(progress.sequence, request.kind)
             .await?
         {
-            let program = self.program_in(&entry.reply, declarations).await;
+            let program = program_in(&entry.reply, tools);
             return Ok(Answered::Reply(
                 progress.with_call_answered(entry.reply.usage),
                 program,
@@ -75,7 +74,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             Ok(limit) => limit,
             Err(stop) => return Ok(Answered::Otherwise(progress, Outcome::Stopped(stop))),
         };
-        self.send(progress, &request.limited(limit), size + limit, declarations)
+        self.send(progress, &request.limited(limit), size + limit, tools)
             .await
     }
 
@@ -84,7 +83,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         progress: Progress,
         request: &Request,
         estimate: u64,
-        declarations: &str,
+        tools: &Toolbox,
     ) -> Result<Answered, CodeModeError> {
         let sequence = progress.sequence;
         let started_at = (self.clock)();
@@ -102,23 +101,14 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             Err(error) => return Ok(self.call_failed(progress, &error)),
         };
         let finished_at = (self.clock)();
-        let record = async {
-            let (reply, times) = (reply.clone(), (started_at, finished_at));
-            match prepared {
-                Ok(()) => ledger.record_prepared(sequence, request, reply, times).await,
-                // Written with the reply, or said.
-                Err(_) => ledger.record(sequence, request, reply, times).await,
-            }
-        };
-        // The check of types only reads the program, so that it need not wait until the reply is recorded.
-        let (entry, program) = join(Box::pin(record), self.program_in(&reply, declarations)).await;
-        let entry = entry?;
-        let program = if entry.reply == reply {
-            program
-        } else {
-            // Another process recorded its reply first.
-            self.program_in(&entry.reply, declarations).await
-        };
+        let times = (started_at, finished_at);
+        // That of another process, if it was recorded first.
+        let entry = match prepared {
+            Ok(()) => Box::pin(ledger.record_prepared(sequence, request, reply, times)).await,
+            // Written with the reply, or said.
+            Err(_) => Box::pin(ledger.record(sequence, request, reply, times)).await,
+        }?;
+        let program = program_in(&entry.reply, tools);
         self.happened(&Happened::CallFinished {
             tokens: entry.reply.usage.input + entry.reply.usage.output,
             seconds: finished_at.duration_since(started_at).as_secs_f64(),
@@ -140,31 +130,6 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             progress.with_call_not_made()
         };
         Answered::Otherwise(progress, Outcome::Blocked(waiting))
-    }
-
-    /// The program in a reply, if its types fit the tools; else what is wrong with it. Writes nothing.
-    async fn program_in(&self, reply: &Reply, declarations: &str) -> Result<String, Evidence> {
-        let program = match reply.finish {
-            FinishReason::Length => Err(unusable(
-                "the reply was cut at its length; answer with a shorter program".to_owned(),
-            )),
-            FinishReason::Refused => Err(unusable(refused(&reply.text))),
-            FinishReason::Complete | FinishReason::Other(_) => {
-                program_of(&reply.text).map_err(|error| unusable(error.to_string()))
-            }
-        }?;
-        let checked = self
-            .interpreter
-            .check(program.clone(), declarations.to_owned())
-            .await;
-        // A check that cannot be made refuses no program: running shows what is wrong with it.
-        let mut faults = checked.unwrap_or_default();
-        faults.extend(forgotten(&program));
-        if faults.is_empty() {
-            Ok(program)
-        } else {
-            Err(ill_typed(program, &faults))
-        }
     }
 
     async fn reject(&self, progress: &Progress, evidence: Evidence) -> Result<Outcome, CodeModeError> {
@@ -208,16 +173,6 @@ fn unusable(error: String) -> Evidence {
     }
 }
 
-/// Coroutines of the program's own that nothing awaits, of which the interpreter says nothing.
-fn forgotten(program: &str) -> impl Iterator<Item = Diagnostic> {
-    never_awaited(program).into_iter().map(|call| Diagnostic {
-        line: call.line,
-        column: 1,
-        rule: "never-awaited".to_owned(),
-        message: call.to_string(),
-    })
-}
-
 /// The first line is for people, who read no other one.
 fn refused(text: &str) -> String {
     let words = words_of_refusal(text).map(|words| format!(": {words}"));
@@ -227,15 +182,35 @@ fn refused(text: &str) -> String {
     )
 }
 
-fn ill_typed(program: String, faults: &[Diagnostic]) -> Evidence {
+/// The program in a reply, unless its source shows that it cannot work; else what is wrong with it.
+fn program_in(reply: &Reply, tools: &Toolbox) -> Result<String, Box<Evidence>> {
+    let program = match reply.finish {
+        FinishReason::Length => {
+            Err("the reply was cut at its length; answer with a shorter program".to_owned())
+        }
+        FinishReason::Refused => Err(refused(&reply.text)),
+        FinishReason::Complete | FinishReason::Other(_) => {
+            program_of(&reply.text).map_err(|error| error.to_string())
+        }
+    };
+    let program = program.map_err(|error| Box::new(unusable(error)))?;
+    let faults = certain_faults(&program, tools);
+    if faults.is_empty() {
+        Ok(program)
+    } else {
+        Err(Box::new(faulty(program, &faults)))
+    }
+}
+
+fn faulty(program: String, faults: &[CertainFault]) -> Evidence {
     let lines: Vec<_> = faults
         .iter()
         .take(LISTED_FAULTS)
-        .map(|fault| format!("line {}: {} ({})", fault.line, fault.message, fault.rule))
+        .map(|fault| format!("line {}: {}", fault.line, fault.message))
         .collect();
     Evidence {
         program,
-        kind: "The check of types failed, so that nothing was called".to_owned(),
+        kind: "It cannot work, so that nothing was called".to_owned(),
         line: None,
         error: lines.join("\n"),
         ..Evidence::default()

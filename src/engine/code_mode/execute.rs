@@ -12,7 +12,6 @@ use super::journal::OpenJournal;
 use super::outcomes::{INTERRUPTED, raised, to_interpreter, unknown_outcomes};
 use super::permit::Permit;
 use super::program;
-use super::pulse::Pulse;
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
 use crate::code_mode::arguments::{bind, check};
 use crate::code_mode::ending::lacks_answer;
@@ -54,26 +53,13 @@ pub(super) struct Run<'a, S> {
     pub(super) journal: OpenJournal<'a, S>,
     earlier: Earlier,
     pub(super) attempt: u32,
-    pub(super) pulse: Pulse,
-}
-
-impl<S: Store> Run<'_, S> {
-    /// Has the state say how many calls were made.
-    pub(super) fn count_calls(&mut self) {
-        let made = self.journal.journal().made().count();
-        self.pulse.calls = u32::try_from(made).unwrap_or(u32::MAX);
-    }
 }
 
 impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
-    /// Runs the present program from its beginning: the state with the time that it took, and what it came to; `None` where it may not go
-    /// on now.
-    pub(super) async fn run(
-        &self,
-        progress: &Progress,
-    ) -> Result<(Progress, Option<Outcome>), CodeModeError> {
+    /// Runs the present program from its beginning: what it came to, `None` where it may not go on now.
+    pub(super) async fn run(&self, progress: &Progress) -> Result<Option<Outcome>, CodeModeError> {
         let (Some(document), Ok(toolbox)) = (&progress.program, self.question.toolbox()) else {
-            return Ok((progress.clone(), Some(no_tools())));
+            return Ok(Some(no_tools()));
         };
         let code = program::program(self.store, document).await?;
         let code = code.ok_or_else(|| CodeModeError::State {
@@ -81,13 +67,11 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             why: "it is gone".to_owned(),
         })?;
         let mut run = Run {
-            pulse: Pulse::new(progress, (self.clock)(), self.pulse),
             earlier: self.earlier(progress).await?,
             journal: OpenJournal::open(self.store, progress.attempt).await?,
             toolbox,
             attempt: progress.attempt,
         };
-        run.count_calls();
         // Those that this program got before a kill are used up.
         for ended in run.journal.journal().ended().filter(|ended| ended.is_copy) {
             run.earlier.take(&ended.call);
@@ -98,17 +82,17 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             Err(Halt::Pending(waits)) => Ran::Pending(*waits),
             Err(Halt::Blocked(outcome)) => {
                 run.journal.flush().await?;
-                return Ok((run.pulse.progress, Some(*outcome)));
+                return Ok(Some(*outcome));
             }
             Err(Halt::Paused) => {
                 run.journal.flush().await?;
-                return Ok((run.pulse.progress, None));
+                return Ok(None);
             }
             Err(Halt::Error(error)) => return Err(error),
         };
         run.journal.flush().await?;
         let calls = run.journal.journal().made_by_tool();
-        Ok((run.pulse.progress, Some(Outcome::Ran { ran, calls })))
+        Ok(Some(Outcome::Ran { ran, calls }))
     }
 
     /// What earlier programs of the run called that must not be called twice.
@@ -138,7 +122,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             Err(error) => return self.fell_out(progress, run, code, &error).await,
         };
         loop {
-            let event = match self.watched(&mut run.pulse, session.next()).await {
+            let event = match session.next().await {
                 Ok(event) => event,
                 Err(error) => return self.fell_out(progress, run, code, &error).await,
             };

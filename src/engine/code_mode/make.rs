@@ -82,7 +82,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 outcomes.extend(batch.into_iter().chain(wishes).map(|_| no_room()));
                 return Ok((outcomes, pending));
             }
-            if let Err(halt) = self.may_go_on(run) {
+            if let Err(halt) = self.may_go_on(progress) {
                 run.journal.flush().await?;
                 return Err(halt);
             }
@@ -108,11 +108,11 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     }
 
     /// Whether another call may begin.
-    fn may_go_on(&self, run: &Run<'_, S>) -> Result<(), Halt> {
+    fn may_go_on(&self, progress: &Progress) -> Result<(), Halt> {
         if (self.is_stopped)() {
             return Err(Halt::Paused);
         }
-        in_time(self.question, &run.pulse.progress, (self.clock)()).map_err(Halt::Stop)
+        in_time(self.question, progress, (self.clock)()).map_err(Halt::Stop)
     }
 
     /// Records which of these calls must not be made twice, before any is made.
@@ -151,7 +151,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         // Those that end at the same moment are written together.
         let mut ended = fresh.collect::<FuturesUnordered<_>>().ready_chunks(AT_ONCE);
         let mut together = Together::default();
-        while let Some(calls) = self.watched(&mut run.pulse, ended.next()).await {
+        while let Some(calls) = ended.next().await {
             let must_last = calls
                 .iter()
                 .any(|(call, _)| !self.question.is_repeatable(&call.tool));
@@ -163,7 +163,6 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             if must_last {
                 run.journal.flush().await?;
             }
-            run.count_calls();
         }
         let halt = together.halt();
         if halt.is_some() {

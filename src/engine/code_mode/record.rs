@@ -71,9 +71,6 @@ pub(crate) async fn documents<S: Store>(
             all.insert(document.name.clone(), bytes);
         }
     }
-    if progress.adopted_from.is_some() {
-        return Ok(all);
-    }
     calls(store, progress, &mut all).await?;
     for attempt in 1..=progress.attempt {
         for segment in 1.. {

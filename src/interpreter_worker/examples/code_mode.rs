@@ -120,28 +120,12 @@ async fn first_call() -> Value {
     json!({"p50_ms": milliseconds(times[FIRST_CALLS / 2]), "most_ms": times.last().map(|time| milliseconds(*time))})
 }
 
-async fn check() -> Value {
-    let pool = pool(1);
-    let stubs = "async def double(x: int) -> int: ...";
-    let mut times = Vec::new();
-    for _ in 0..100 {
-        let start = Instant::now();
-        let found = pool.check(CODE.to_owned(), stubs.to_owned()).await.unwrap();
-        assert_eq!(found, []);
-        times.push(start.elapsed());
-    }
-    let first = times[0];
-    times.sort_unstable();
-    json!({"first_ms": milliseconds(first), "p50_ms": milliseconds(times[50])})
-}
-
 #[tokio::main]
 async fn main() {
     let figures = json!({
         "first_call": first_call().await,
         "one_worker": one_after_another().await,
         "at_once": at_once().await,
-        "check": check().await,
     });
     println!("{figures}");
 }

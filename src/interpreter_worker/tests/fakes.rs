@@ -1,4 +1,4 @@
-//! Answers for the tools of `tools.pyi`.
+//! Answers for the tools of `tools.json`.
 
 use codegen_interpreter::{Call, Outcome};
 use serde_json::{Value, json};

@@ -90,12 +90,6 @@ pub(crate) enum AskError {
     /// A tool's server is a program that nobody has allowed to be started.
     #[error(transparent)]
     Command(#[from] NotAllowed),
-    /// A tool names a server that an object of a cluster describes.
-    #[error("serverRef of tool `{tool}`: a RemoteMCPServer is an object of a cluster; give mcp.url here")]
-    ServerRef {
-        /// The tool.
-        tool: String,
-    },
     /// A tool names a task that is not there.
     #[error(
         "taskRef of tool `{tool}` refers to CodeGenTask {task}, which is not among the manifests{renamed}: add its document with -f"

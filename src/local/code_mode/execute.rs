@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codegen_interpreter::{Pool, Settings};
+use codegen_interpreter::{Limits, Pool, Program, Settings};
 use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -14,7 +14,7 @@ use super::programs::ProgramCaller;
 use super::runs::Runs;
 use crate::api::approval::{AwaitedApproval, QuestionGate};
 use crate::code_mode::journal::Call;
-use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, PULSE, Step};
+use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, Step};
 use crate::ledger::{FolderStore, Ledger, Store as _, StoreError};
 use crate::local::approval::Approvals;
 use crate::local::client;
@@ -93,7 +93,6 @@ pub(super) async fn execute(
         is_stopped: &|| stop.is_requested(),
         // Each step is a write to a file of this machine, which nobody waits for.
         room: &|| None,
-        pulse: PULSE,
         observer: observe,
     };
     let (progress, stopped) =
@@ -129,9 +128,19 @@ async fn interpreter(question: &Question) -> Result<Pool, AskError> {
         memory_bytes: question.limits.memory_bytes,
         ..Settings::default()
     });
-    let checked = pool.check("None".to_owned(), String::new()).await;
-    checked.map_err(|error| AskError::NoInterpreter(with_causes(&error)))?;
-    Ok(pool)
+    let program = Program {
+        code: "None".to_owned(),
+        limits: Limits {
+            memory_bytes: question.limits.memory_bytes,
+            ..Limits::default()
+        },
+        ..Program::default()
+    };
+    let first = async { pool.start(program).await?.next().await };
+    match first.await {
+        Ok(_) => Ok(pool),
+        Err(error) => Err(AskError::NoInterpreter(with_causes(&error))),
+    }
 }
 
 async fn model(

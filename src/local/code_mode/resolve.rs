@@ -204,11 +204,7 @@ async fn of_a_server(
     (allowed, gate): Reach<'_>,
 ) -> Result<Found, AskError> {
     let field = format!("mcp.url of {}", source.name);
-    let Some(address) = McpAddress::of(mcp) else {
-        return Err(AskError::ServerRef {
-            tool: source.name.clone(),
-        });
-    };
+    let address = McpAddress::of(mcp);
     let (client, key) = match &address {
         McpAddress::Url { url, headers: wanted } => {
             let values = headers(wanted, (&field, url), namespace, objects)?;

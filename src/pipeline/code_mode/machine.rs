@@ -147,7 +147,6 @@ pub fn advance(question: &Question, mut progress: Progress, outcome: Outcome, no
     if !matches!(outcome, Outcome::Blocked(_)) {
         progress.waiting = None;
     }
-    progress.runs = None;
     // What follows may be more than the version knew that began it.
     progress.version = PROGRESS_VERSION;
     match outcome {

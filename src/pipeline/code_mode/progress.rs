@@ -117,16 +117,6 @@ pub struct Failed {
     pub evidence: Document,
 }
 
-/// A program that has run for a while.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct Runs {
-    /// Seconds so far.
-    pub seconds: u64,
-    /// Calls that it made so far.
-    pub calls: u32,
-}
-
 /// Where the answer stands.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
@@ -157,9 +147,6 @@ pub struct Progress {
     /// What persons decided about calls, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<ApprovalStatus<QuestionGate>>,
-    /// The program that runs, where it takes its time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runs: Option<Runs>,
     /// Something that is no fault of the program, and is tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<Waiting>,
@@ -169,9 +156,6 @@ pub struct Progress {
     /// The answer: the value and its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Document>,
-    /// The question whose answer was taken.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub adopted_from: Option<String>,
     /// Why no answer will come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
@@ -225,11 +209,9 @@ impl Progress {
             waits: Waits::default(),
             decided: None,
             approvals: Vec::new(),
-            runs: None,
             waiting: None,
             tool_calls: BTreeMap::new(),
             answer: None,
-            adopted_from: None,
             stop: None,
             spent: Spent::default(),
             active_since: Some(now),
@@ -275,19 +257,6 @@ impl Progress {
     #[must_use]
     pub fn active_seconds(&self, now: Timestamp) -> f64 {
         active_seconds(self.spent.active_seconds, self.active_since, now)
-    }
-
-    /// The program that began at `began` still runs, and has made so many calls.
-    pub fn runs_on(&mut self, began: Timestamp, calls: u32, now: Timestamp) {
-        self.count_time(now);
-        // Whatever held it before.
-        self.active_since = Some(now);
-        self.waiting = None;
-        self.waits.calls.clear();
-        self.runs = Some(Runs {
-            seconds: u64::try_from(now.duration_since(began).as_secs()).unwrap_or_default(),
-            calls,
-        });
     }
 
     /// Counts the time up to `now`; from then on it is active, or not.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::approval::message as approval_message;
-use super::progress::{Progress, Runs, Stage};
+use super::progress::{Progress, Stage};
 use crate::api::code_mode::{AnswerStatus, CodeModeAttempt, CodeModeRunStatus};
 use crate::api::conditions::{code_mode_reason, reason, run_reason};
 use crate::api::status::{ArtifactRef, TokenStatus};
@@ -122,9 +122,7 @@ pub fn status(
             .iter()
             .map(|(tool, times)| (tool.clone(), signed(*times)))
             .collect(),
-        tool_call_count: signed(
-            progress.tool_calls.values().sum::<u32>() + progress.runs.map_or(0, |runs| runs.calls),
-        ),
+        tool_call_count: signed(progress.tool_calls.values().sum()),
         waiting_for: progress.waits.calls.clone(),
         approval: progress
             .waits
@@ -137,8 +135,6 @@ pub fn status(
         lost_calls: signed(spent.lost_calls),
         artifacts: artifacts(progress, around.conversation),
         result: None,
-        reuse_key: None,
-        adopted_from: progress.adopted_from.clone(),
         progress: None,
         started_at: Some(Time(progress.started_at)),
         completed_at: progress.completed_at.map(Time),
@@ -192,7 +188,7 @@ fn said(progress: &Progress, around: &StatusContext<'_>) -> (Kind, String, Strin
             None => (
                 Kind::Working,
                 run_reason::RUNNING.to_owned(),
-                progress.runs.map_or_else(|| "the program runs".to_owned(), runs),
+                "the program runs".to_owned(),
             ),
         },
         Stage::Succeeded => {
@@ -211,16 +207,6 @@ fn said(progress: &Progress, around: &StatusContext<'_>) -> (Kind, String, Strin
             (Kind::Failed, reason.to_owned(), message.to_owned())
         }
     }
-}
-
-/// A program that has run for a while.
-fn runs(runs: Runs) -> String {
-    let calls = match runs.calls {
-        0 => "has called no tool".to_owned(),
-        1 => "has called a tool once".to_owned(),
-        calls => format!("has called tools {calls} times"),
-    };
-    format!("the program runs for {} s so far and {calls}", runs.seconds)
 }
 
 fn attempts(progress: &Progress) -> Vec<CodeModeAttempt> {

@@ -40,16 +40,15 @@ pub enum McpAddress {
 }
 
 impl McpAddress {
-    /// What the entry itself says; none where it names an object that does.
+    /// What the entry says.
     #[must_use]
-    pub fn of(mcp: &McpTool) -> Option<Self> {
+    pub fn of(mcp: &McpTool) -> Self {
         match &mcp.url {
-            Some(url) => Some(Self::Url {
+            Some(url) => Self::Url {
                 url: url.clone(),
                 headers: mcp.headers_from.clone(),
-            }),
-            None if mcp.command.is_empty() => None,
-            None => Some(Self::Command(mcp.command.clone())),
+            },
+            None => Self::Command(mcp.command.clone()),
         }
     }
 
@@ -252,7 +251,7 @@ mod tests {
     }
 
     fn named(source: &ToolSource, mcp: &McpTool, names: &[&str]) -> Result<Vec<SourcedTool>, UnresolvedTool> {
-        mcp_tools(source, mcp, &McpAddress::of(mcp).unwrap(), listed(names))
+        mcp_tools(source, mcp, &McpAddress::of(mcp), listed(names))
     }
 
     #[rstest]
@@ -287,7 +286,7 @@ mod tests {
             "$defs": {"node": {"$dynamicAnchor": "node", "type": "array"}}
         });
         given[1].result = Some(json!({"$ref": "https://example.com/result.json"}));
-        let tools: Vec<Tool> = mcp_tools(&agent_tool, &mcp, &McpAddress::of(&mcp).unwrap(), given)
+        let tools: Vec<Tool> = mcp_tools(&agent_tool, &mcp, &McpAddress::of(&mcp), given)
             .unwrap()
             .into_iter()
             .map(|sourced| sourced.tool)

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::session::NoSession;
-use super::transport::Post;
+use super::transport::CallHeader;
 use super::{LONGEST_TEXT, McpTool, result};
 use crate::pipeline::redact::Redactor;
 use crate::tools::tries::{Failure, Repeat};
@@ -28,7 +28,7 @@ pub(super) struct Call<'a> {
 }
 
 impl Call<'_> {
-    pub fn request(&self, post: &Post) -> ClientRequest {
+    pub fn request(&self) -> ClientRequest {
         let params =
             CallToolRequestParams::new(self.tool.name.clone()).with_arguments(self.arguments.clone());
         let mut request = CallToolRequest::new(params);
@@ -36,8 +36,10 @@ impl Call<'_> {
             let mut meta = RequestMetaObject::new();
             meta.0.insert(KEY_IN_META.to_owned(), key.into());
             request.extensions.insert(meta);
+            if let Some(header) = CallHeader::new(key) {
+                request.extensions.insert(header);
+            }
         }
-        request.extensions.insert(post.clone());
         ClientRequest::CallToolRequest(request)
     }
 
@@ -78,14 +80,18 @@ impl Call<'_> {
         }
     }
 
-    pub fn timed_out(&self, was_sent: Sent) -> Raised {
+    /// The end of a call that was handed over: it may have been made.
+    pub fn timed_out(&self) -> Raised {
         let seconds = self.timeout.as_secs_f64();
-        let why = match was_sent {
-            Sent::No => "the call was not sent",
-            Sent::Perhaps | Sent::Answered => "the call was sent, and no whole reply came",
-        };
-        let what = format!("gave no reply within {seconds} s: {why}");
-        self.raised(RaisedKind::TimeoutError, was_sent, &what)
+        let what = format!("gave no reply within {seconds} s: the call was sent, and no whole reply came");
+        self.raised(RaisedKind::TimeoutError, Sent::Perhaps, &what)
+    }
+
+    /// The end of a call whose time was over before there was a session.
+    pub fn no_time(&self) -> Raised {
+        let seconds = self.timeout.as_secs_f64();
+        let what = format!("gave no reply within {seconds} s: the call was not sent");
+        self.raised(RaisedKind::TimeoutError, Sent::No, &what)
     }
 
     pub fn raised(&self, kind: RaisedKind, was_sent: Sent, what: &str) -> Raised {

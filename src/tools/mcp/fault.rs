@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
+use rmcp::service::ServiceError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use thiserror::Error;
 
@@ -34,11 +35,6 @@ pub(super) enum Fault {
     /// More events than the limit, and no reply among them.
     #[error("sent more than {0} bytes before its reply, the limit: check the server's log")]
     TooMuch(usize),
-    /// More of what it was not asked for than a session takes.
-    #[error(
-        "sent {0} that nobody asked for, without an end: check that this is where it speaks MCP, and the server's log"
-    )]
-    Unasked(&'static str),
     /// An answer that is an error.
     #[error("answered {status}{}{}", quoted(.said), hint(*.status))]
     Status {
@@ -78,7 +74,7 @@ impl Fault {
             Self::Refused(_) => (RaisedKind::ConnectionError, Sent::No, Repeat::Never),
             Self::Cut(_) | Self::SessionLost => (RaisedKind::ConnectionError, was_sent, Repeat::IfIdempotent),
             // The tool may be at work on it all the same.
-            Self::TooMuch(_) | Self::Unasked(_) => (RaisedKind::RuntimeError, was_sent, Repeat::Never),
+            Self::TooMuch(_) => (RaisedKind::RuntimeError, was_sent, Repeat::Never),
             Self::TooLarge(_) | Self::Protocol(_) => {
                 (RaisedKind::RuntimeError, Sent::Answered, Repeat::Never)
             }
@@ -106,6 +102,14 @@ impl Fault {
             status,
             retry_after: None,
             said: String::new(),
+        }
+    }
+
+    /// The fault behind an error of a request, if one of the transport is.
+    pub fn of(error: &ServiceError) -> Option<Self> {
+        match error {
+            ServiceError::TransportSend(error) => Self::within(error.error.as_ref()),
+            _ => None,
         }
     }
 

@@ -12,12 +12,11 @@ use rmcp::service::{
 };
 use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
 use rmcp::{ClientHandler, Peer, RoleClient};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::command::{AllowedCommand, Command, Process};
 use super::fault::Fault;
-use super::transport::{HttpClient, Post};
-use super::unasked::{Counted, Left};
+use super::transport::HttpClient;
 use super::{LONGEST_TEXT, McpOptions};
 use crate::model::Secret;
 use crate::pipeline::causes::with_causes;
@@ -82,56 +81,36 @@ impl Connector {
         }
     }
 
-    /// The last line of a server's process that is no JSON, with why.
-    pub fn unread(&self) -> Option<String> {
-        match &self.endpoint {
-            Endpoint::Http(_) => None,
-            Endpoint::Command(command) => command.unread(),
-        }
-    }
-
     async fn connect_over_http(&self, target: &Arc<Target>) -> Result<Session, NoSession> {
         let client = target.client().map_err(NoSession::Client)?.clone();
-        // A request of the handshake would wait for its answer as long as the server likes.
-        let handshake = CancellationToken::new();
-        let abandoned = handshake.clone().drop_guard();
-        let client = HttpClient::new(Arc::clone(target), client, handshake, self.max_bytes);
+        // A request would wait for its answer as long as the server likes.
+        let over = CancellationToken::new();
+        let end = over.clone().drop_guard();
+        let client = HttpClient::new(Arc::clone(target), client, self.max_bytes, over);
         let transport = StreamableHttpClientTransport::with_client(client.clone(), client.config());
-        let left = Left::default();
-        let service = shake_hands(transport, &left).await.map_err(|error| {
-            let fault = left.fault().or_else(|| client.last().fault());
-            let fault = fault.or_else(|| fault_of(&error));
-            fault.map_or_else(
+        let service = shake_hands(transport).await.map_err(|error| {
+            fault_of(&error).map_or_else(
                 || NoSession::Handshake(target.redactor.excerpt(&with_causes(&error), LONGEST_TEXT)),
                 NoSession::Fault,
             )
         })?;
-        abandoned.disarm();
         Ok(Session {
             service,
             redactor: target.redactor.clone(),
-            left,
-            last: client.last().clone(),
-            process: None,
+            behind: Behind::Http { _end: end },
         })
     }
 
     async fn start(&self, command: &Command) -> Result<Session, NoSession> {
         let (process, input, output) = command.start(self.max_bytes).map_err(NoSession::Start)?;
-        let left = Left::default();
-        let service = shake_hands((output, input), &left).await;
+        let service = shake_hands((output, input)).await;
         match service {
             Ok(service) => Ok(Session {
                 service,
                 redactor: command.redactor().clone(),
-                left,
-                last: Post::default(),
-                process: Some(process),
+                behind: Behind::Process(Box::new(process)),
             }),
             Err(error) => {
-                if let Some(fault) = left.fault() {
-                    return Err(NoSession::Fault(fault));
-                }
                 let why = if is_of_the_connection(&error) {
                     process.last_words().await
                 } else {
@@ -149,7 +128,6 @@ impl Connector {
 /// The newest protocol that both speak: servers of before `server/discover` get the handshake of their time.
 async fn shake_hands<T, E, A>(
     transport: T,
-    left: &Left,
 ) -> Result<RunningService<RoleClient, Client>, ClientInitializeError>
 where
     T: IntoTransport<RoleClient, E, A>,
@@ -159,7 +137,6 @@ where
         preferred_versions: vec![ProtocolVersion::LATEST],
         legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
     };
-    let transport = Counted::new(transport.into_transport(), left.clone());
     serve_client_with_lifecycle(Client, transport, lifecycle).await
 }
 
@@ -203,11 +180,15 @@ impl ClientHandler for Client {
 pub(super) struct Session {
     service: RunningService<RoleClient, Client>,
     redactor: Redactor,
-    left: Left,
-    /// Of requests that belong to no call.
-    last: Post,
-    /// What is killed with the session.
-    process: Option<Process>,
+    behind: Behind,
+}
+
+/// The requests or the process that end with a session.
+enum Behind {
+    /// Its requests.
+    Http { _end: DropGuard },
+    /// The server itself.
+    Process(Box<Process>),
 }
 
 impl Session {
@@ -219,29 +200,15 @@ impl Session {
         &self.redactor
     }
 
-    /// Why it was left, if it was for what the server sent.
-    pub fn left_for(&self) -> Option<Fault> {
-        self.left.fault()
-    }
-
-    /// What became of the requests that belong to no call.
-    pub const fn last(&self) -> &Post {
-        &self.last
-    }
-
     pub fn is_open(&self) -> bool {
-        self.left.fault().is_none() && !self.service.is_closed() && !self.service.peer().is_transport_closed()
-    }
-
-    pub fn is_http(&self) -> bool {
-        self.process.is_none()
+        !self.service.is_closed() && !self.service.peer().is_transport_closed()
     }
 
     /// What the process behind it did that explains its end.
     pub async fn last_words(&self) -> Option<String> {
-        match &self.process {
-            Some(process) => process.last_words().await,
-            None => None,
+        match &self.behind {
+            Behind::Process(process) => process.last_words().await,
+            Behind::Http { .. } => None,
         }
     }
 }

@@ -1,17 +1,18 @@
-//! The HTTP of a session: through the gate, with the server's headers, bounded, and with errors that hold neither address nor secrets.
+//! The HTTP of a session: through the gate, with the server's headers, bounded, and with errors that hold neither address nor secrets. What
+//! a server sends is in the answers to requests, each of which is read up to its reply; no other stream is open, and none is taken up again.
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use http::{HeaderName, HeaderValue};
-use rmcp::model::{ClientJsonRpcMessage, GetExtensions as _};
-use rmcp::service::ServiceError;
-use rmcp::transport::common::client_side_sse::ExponentialBackoff;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientResult, ErrorCode, ErrorData, GetExtensions as _, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage, ServerRequest,
+};
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
     StreamableHttpPostResponse, StreamableHttpResponseLimits,
@@ -21,134 +22,25 @@ use tokio_util::sync::CancellationToken;
 
 use super::fault::Fault;
 use crate::egress::Refused;
-use crate::model::Connecting;
-use crate::tools::Sent;
 use crate::tools::target::Target;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// How often a stream that broke is taken up again where it ended, and how fast.
-const MOST_RESUMPTIONS: usize = 5;
-const LONGEST_RESUMPTION: Duration = Duration::from_secs(5);
-/// Bytes of all events that answer one request, however often their stream was taken up again.
+/// Bytes of all events that answer one request.
 const MOST_EVENT_BYTES: usize = 16 * 1024 * 1024;
-/// Time for a request that is let go of to end.
-const ABANDON_DEADLINE: Duration = Duration::from_millis(500);
+/// Time for a server to take the answer to what it asks of its client.
+const ANSWER_DEADLINE: Duration = Duration::from_secs(2);
 
 type Streamed = BoxStream<'static, Result<Sse, SseError>>;
 type Headers = HashMap<HeaderName, HeaderValue>;
+type Failed = StreamableHttpError<Fault>;
 
-/// The request of one call, and what became of it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Post {
-    key: Option<HeaderValue>,
-    connecting: Connecting,
-    was_begun: Arc<AtomicBool>,
-    /// Nobody waits for it any more.
-    abandoned: CancellationToken,
-    /// It is not being sent any more.
-    ended: CancellationToken,
-    answer: Arc<Answer>,
-}
+/// The key that distinguishes a call from every other one.
+#[derive(Clone)]
+pub(super) struct CallHeader(HeaderValue);
 
-/// What came in answer to a request.
-#[derive(Debug, Default)]
-struct Answer {
-    fault: Mutex<Option<Fault>>,
-    event_bytes: AtomicUsize,
-    /// By which the server knows where its stream ended.
-    last_event: Mutex<Option<String>>,
-}
-
-impl Answer {
-    fn fault(&self) -> Option<Fault> {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn set_fault(&self, fault: Option<Fault>) {
-        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
-    }
-
-    fn is_too_much(&self) -> bool {
-        self.event_bytes.load(Ordering::SeqCst) > MOST_EVENT_BYTES
-    }
-
-    /// Takes an event of the stream, unless it is too much.
-    fn take(&self, event: Sse) -> Result<Sse, Fault> {
-        let texts = [&event.event, &event.data, &event.id];
-        let bytes: usize = texts.into_iter().flatten().map(String::len).sum();
-        self.event_bytes.fetch_add(bytes, Ordering::SeqCst);
-        if self.is_too_much() {
-            return Err(Fault::TooMuch(MOST_EVENT_BYTES));
-        }
-        if event.id.is_some() {
-            self.last_event
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone_from(&event.id);
-        }
-        Ok(event)
-    }
-
-    fn ended_at(&self, event: &str) -> bool {
-        let last = self.last_event.lock().unwrap_or_else(PoisonError::into_inner);
-        last.as_deref() == Some(event)
-    }
-}
-
-impl Post {
-    pub fn new(key: Option<&str>) -> Self {
-        Self {
-            key: key.and_then(|key| HeaderValue::from_str(key).ok()),
-            ..Self::default()
-        }
-    }
-
-    /// Whether the server may have the request, while there is no answer.
-    pub fn was_sent(&self) -> Sent {
-        if self.was_begun.load(Ordering::SeqCst) && !self.connecting.is_under_way() {
-            Sent::Perhaps
-        } else {
-            Sent::No
-        }
-    }
-
-    /// Has it not be sent from here on, and reports whether it was.
-    pub async fn abandon(&self) -> Sent {
-        self.abandoned.cancel();
-        if !self.was_begun.load(Ordering::SeqCst) {
-            return Sent::No;
-        }
-        // A connection that comes about meanwhile would be used.
-        match tokio::time::timeout(ABANDON_DEADLINE, self.ended.cancelled()).await {
-            Ok(()) => self.was_sent(),
-            Err(_) => Sent::Perhaps,
-        }
-    }
-
-    /// Whether it may still be sent; from then on it counts as begun.
-    fn begin(&self) -> bool {
-        self.answer.set_fault(None);
-        self.was_begun.store(true, Ordering::SeqCst);
-        let is_wanted = !self.abandoned.is_cancelled();
-        self.was_begun.store(is_wanted, Ordering::SeqCst);
-        is_wanted
-    }
-
-    /// The fault behind an error, if one of the transport is.
-    pub fn fault_of(&self, error: &ServiceError) -> Option<Fault> {
-        match error {
-            // An answer, whatever happened before it.
-            ServiceError::McpError(_) | ServiceError::UnexpectedResponse => None,
-            ServiceError::TransportSend(error) => {
-                Fault::within(error.error.as_ref()).or_else(|| self.fault())
-            }
-            _ => self.fault(),
-        }
-    }
-
-    /// What went wrong with it last.
-    pub fn fault(&self) -> Option<Fault> {
-        self.answer.fault()
+impl CallHeader {
+    pub fn new(key: &str) -> Option<Self> {
+        HeaderValue::from_str(key).ok().map(Self)
     }
 }
 
@@ -157,146 +49,131 @@ impl Post {
 pub(super) struct HttpClient {
     target: Arc<Target>,
     inner: reqwest::Client,
-    handshake: CancellationToken,
     max_bytes: usize,
-    /// Of requests that belong to no call: what they are answered with is bounded together.
-    last: Post,
-    /// The stream that answers no request.
-    common: Arc<Answer>,
-    /// Answers whose streams may be taken up again.
-    open: Arc<Mutex<Vec<Weak<Answer>>>>,
+    /// Nobody waits for its answers any more.
+    over: CancellationToken,
+}
+
+/// The address of a message.
+#[derive(Clone)]
+struct Place {
+    uri: Arc<str>,
+    session: Option<Arc<str>>,
+    headers: Headers,
 }
 
 impl HttpClient {
-    /// A client whose requests of before the session's begin end when `handshake` is cancelled.
+    /// A client whose requests end when `over` is cancelled.
     pub fn new(
         target: Arc<Target>,
         inner: reqwest::Client,
-        handshake: CancellationToken,
         max_bytes: usize,
+        over: CancellationToken,
     ) -> Self {
         Self {
             target,
             inner,
-            handshake,
             max_bytes,
-            last: Post::default(),
-            common: Arc::default(),
-            open: Arc::default(),
+            over,
         }
     }
 
     /// The settings of its transport. A lost session is made again by whoever knows what may be repeated.
     pub fn config(&self) -> StreamableHttpClientTransportConfig {
-        let mut resumption = ExponentialBackoff::default();
-        resumption.max_times = Some(MOST_RESUMPTIONS);
-        resumption.max_delay = Some(LONGEST_RESUMPTION);
         let headers = self.target.headers.iter();
         let headers = headers
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        let mut config = StreamableHttpClientTransportConfig::with_uri(self.target.url.as_str())
+        StreamableHttpClientTransportConfig::with_uri(self.target.url.as_str())
             .custom_headers(headers)
             .max_sse_event_size(self.max_bytes)
             .max_json_response_size(self.max_bytes)
-            .reinit_on_expired_session(false);
-        config.retry_config = Arc::new(resumption);
-        config
+            .reinit_on_expired_session(false)
     }
 
-    /// What became of the requests that belong to no call.
-    pub const fn last(&self) -> &Post {
-        &self.last
-    }
-
-    async fn send(
+    async fn post(
         &self,
-        uri: Arc<str>,
+        place: Place,
         message: ClientJsonRpcMessage,
-        session: Option<Arc<str>>,
-        mut headers: Headers,
-        limits: StreamableHttpResponseLimits,
-    ) -> Result<StreamableHttpPostResponse, StreamableHttpError<Fault>> {
-        let post = self.post_of(&message);
-        let is_request = matches!(message, ClientJsonRpcMessage::Request(_));
-        let _ended = post.ended.clone().drop_guard();
-        if let Some(key) = &post.key {
-            headers.insert(IDEMPOTENCY_KEY, key.clone());
-        }
-        let unwanted =
-            || StreamableHttpError::Client(Fault::NotSent("nobody waits for it any more".to_owned()));
-        if !post.begin() {
-            return Err(unwanted());
-        }
-        let sending = self
+    ) -> Result<StreamableHttpPostResponse, Fault> {
+        let mut limits = StreamableHttpResponseLimits::default();
+        limits.max_sse_event_size = self.max_bytes;
+        limits.max_json_response_size = self.max_bytes;
+        let Place {
+            uri,
+            session,
+            headers,
+        } = place;
+        let sent = self
             .inner
             .post_message_with_response_limits(uri, message, session, None, headers, limits);
-        let response = tokio::select! {
-            biased;
-            () = self.handshake.cancelled() => return Err(unwanted()),
-            () = post.abandoned.cancelled() => return Err(unwanted()),
-            response = post.connecting.observe(sending) => response,
+        sent.await.map_err(|error| self.fault_of(error))
+    }
+
+    /// Sends a message, and reads what answers it up to the reply.
+    async fn exchange(
+        &self,
+        mut place: Place,
+        message: ClientJsonRpcMessage,
+    ) -> Result<StreamableHttpPostResponse, Fault> {
+        let JsonRpcMessage::Request(request) = &message else {
+            // Nothing is to be said to an answer or a notification; what comes could go on for ever.
+            self.post(place, message).await?;
+            return Ok(StreamableHttpPostResponse::Accepted);
         };
-        match response {
-            // Nothing is to be said to an answer or a notification; such a stream could stay open for ever.
-            Ok(StreamableHttpPostResponse::Sse(..)) if !is_request => {
-                Ok(StreamableHttpPostResponse::Accepted)
+        let id = request.id.clone();
+        let without_key = place.clone();
+        if let Some(CallHeader(key)) = request.request.extensions().get() {
+            place.headers.insert(IDEMPOTENCY_KEY, key.clone());
+        }
+        match self.post(place, message).await? {
+            StreamableHttpPostResponse::Sse(stream, session) => {
+                let reply = self.reply(stream, &id, &without_key).await?;
+                Ok(StreamableHttpPostResponse::Json(reply, session))
             }
-            Ok(StreamableHttpPostResponse::Sse(stream, session)) => Ok(StreamableHttpPostResponse::Sse(
-                self.observed(stream, post.answer),
-                session,
+            StreamableHttpPostResponse::Json(reply, session) => match reply_to(&id, reply) {
+                Some(reply) => Ok(StreamableHttpPostResponse::Json(reply, session)),
+                None => Err(Fault::Protocol("it replies to another request".to_owned())),
+            },
+            StreamableHttpPostResponse::Accepted => Err(Fault::Protocol(
+                "it took the request and sends no reply".to_owned(),
             )),
-            Ok(response) => Ok(response),
-            Err(error) => {
-                let error = self.translated(error);
-                if let StreamableHttpError::Client(fault) = &error {
-                    post.answer.set_fault(Some(fault.clone()));
+            _ => Err(Fault::Protocol("an answer of an unknown kind".to_owned())),
+        }
+    }
+
+    /// The reply in a stream. What the server asks meanwhile is answered before anything further is read, as long as it takes answers.
+    async fn reply(
+        &self,
+        mut stream: Streamed,
+        id: &RequestId,
+        place: &Place,
+    ) -> Result<ServerJsonRpcMessage, Fault> {
+        let mut bytes = 0;
+        let mut takes_answers = true;
+        while let Some(event) = stream.next().await {
+            let event = event.map_err(|error| self.fault_of_stream(&error))?;
+            let texts = [&event.event, &event.data, &event.id];
+            bytes += texts.into_iter().flatten().map(String::len).sum::<usize>();
+            if bytes > MOST_EVENT_BYTES {
+                return Err(Fault::TooMuch(MOST_EVENT_BYTES));
+            }
+            let message = event.data.and_then(|data| serde_json::from_str(&data).ok());
+            match message {
+                Some(JsonRpcMessage::Request(asked)) if takes_answers => {
+                    let answer = answer(&asked.id, &asked.request);
+                    let sent = self.post(place.clone(), answer);
+                    takes_answers = tokio::time::timeout(ANSWER_DEADLINE, sent).await.is_ok();
                 }
-                Err(error)
+                Some(message) => {
+                    if let Some(reply) = reply_to(id, message) {
+                        return Ok(reply);
+                    }
+                }
+                None => {}
             }
         }
-    }
-
-    fn post_of(&self, message: &ClientJsonRpcMessage) -> Post {
-        match message {
-            ClientJsonRpcMessage::Request(request) => {
-                let post = request.request.extensions().get::<Post>();
-                post.unwrap_or(&self.last).clone()
-            }
-            ClientJsonRpcMessage::Notification(_) => self.last.clone(),
-            ClientJsonRpcMessage::Response(_) | ClientJsonRpcMessage::Error(_) => Post::default(),
-        }
-    }
-
-    /// A stream whose bytes and errors are noted for the call that it answers.
-    fn observed(&self, stream: Streamed, answer: Arc<Answer>) -> Streamed {
-        self.remember(&answer);
-        let client = self.clone();
-        let observe = move |event: Result<Sse, SseError>| {
-            let taken = match event {
-                Ok(event) => answer.take(event),
-                Err(error) => Err(client.fault_of_stream(&error)),
-            };
-            taken.map_err(|fault| {
-                answer.set_fault(Some(fault.clone()));
-                SseError::Body(Box::new(fault))
-            })
-        };
-        stream.map(observe).boxed()
-    }
-
-    fn remember(&self, answer: &Arc<Answer>) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|other| other.strong_count() > 0 && !std::ptr::eq(other.as_ptr(), Arc::as_ptr(answer)));
-        open.push(Arc::downgrade(answer));
-    }
-
-    /// The answer whose stream ended at this event.
-    fn answer_at(&self, event: Option<&str>) -> Arc<Answer> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut open = open.iter().filter_map(Weak::upgrade);
-        let ended = event.and_then(|event| open.find(|answer| answer.ended_at(event)));
-        ended.unwrap_or_else(|| Arc::clone(&self.common))
+        Err(Fault::Cut("its stream ended".to_owned()))
     }
 
     fn fault_of_stream(&self, error: &SseError) -> Fault {
@@ -318,14 +195,8 @@ impl HttpClient {
     }
 
     /// An error without address and secrets.
-    fn translated(&self, error: StreamableHttpError<reqwest::Error>) -> StreamableHttpError<Fault> {
-        StreamableHttpError::Client(match error {
-            StreamableHttpError::ServerDoesNotSupportSse => {
-                return StreamableHttpError::ServerDoesNotSupportSse;
-            }
-            StreamableHttpError::ServerDoesNotSupportDeleteSession => {
-                return StreamableHttpError::ServerDoesNotSupportDeleteSession;
-            }
+    fn fault_of(&self, error: StreamableHttpError<reqwest::Error>) -> Fault {
+        match error {
             StreamableHttpError::SessionExpired => Fault::SessionLost,
             StreamableHttpError::ResponseBodyTooLarge { max_size } => Fault::TooLarge(max_size),
             StreamableHttpError::HttpStatus(error) => Fault::Status {
@@ -338,7 +209,7 @@ impl HttpClient {
             StreamableHttpError::Client(error) => self.fault_of_client(error),
             StreamableHttpError::UnexpectedServerResponse(text) => self.fault_of_answer(&text),
             other => Fault::Protocol(self.target.excerpt(&other.to_string())),
-        })
+        }
     }
 
     /// The transport reports an answer that is an error as `HTTP 404 Not Found: ` and the beginning of its body.
@@ -377,6 +248,32 @@ fn reqwest_error<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a reqwest:
     causes.find_map(|cause| cause.downcast_ref())
 }
 
+/// The message, if it replies to this request: servers may write its number as a text.
+fn reply_to(id: &RequestId, message: ServerJsonRpcMessage) -> Option<ServerJsonRpcMessage> {
+    let is_it = |other: &RequestId| other.to_string() == id.to_string();
+    match message {
+        JsonRpcMessage::Response(mut reply) if is_it(&reply.id) => {
+            reply.id = id.clone();
+            Some(JsonRpcMessage::Response(reply))
+        }
+        JsonRpcMessage::Error(mut reply) if reply.id.as_ref().is_none_or(is_it) => {
+            reply.id = Some(id.clone());
+            Some(JsonRpcMessage::Error(reply))
+        }
+        _ => None,
+    }
+}
+
+/// Answers a request of a server: this client is there, and does nothing for servers.
+fn answer(id: &RequestId, request: &ServerRequest) -> ClientJsonRpcMessage {
+    if matches!(request, ServerRequest::PingRequest(_)) {
+        return ClientJsonRpcMessage::response(ClientResult::empty(()), id.clone());
+    }
+    let why = "this client does nothing for servers";
+    let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None);
+    ClientJsonRpcMessage::error(error, Some(id.clone()))
+}
+
 impl StreamableHttpClient for HttpClient {
     type Error = Fault;
 
@@ -387,23 +284,18 @@ impl StreamableHttpClient for HttpClient {
         session: Option<Arc<str>>,
         _token: Option<String>,
         headers: Headers,
-    ) -> Result<StreamableHttpPostResponse, StreamableHttpError<Fault>> {
-        let mut limits = StreamableHttpResponseLimits::default();
-        limits.max_sse_event_size = self.max_bytes;
-        limits.max_json_response_size = self.max_bytes;
-        self.send(uri, message, session, headers, limits).await
-    }
-
-    async fn post_message_with_response_limits(
-        &self,
-        uri: Arc<str>,
-        message: ClientJsonRpcMessage,
-        session: Option<Arc<str>>,
-        _token: Option<String>,
-        headers: Headers,
-        limits: StreamableHttpResponseLimits,
-    ) -> Result<StreamableHttpPostResponse, StreamableHttpError<Fault>> {
-        self.send(uri, message, session, headers, limits).await
+    ) -> Result<StreamableHttpPostResponse, Failed> {
+        let place = Place {
+            uri,
+            session,
+            headers,
+        };
+        let exchanged = tokio::select! {
+            biased;
+            () = self.over.cancelled() => Err(Fault::Cut("nobody waits for it any more".to_owned())),
+            exchanged = self.exchange(place, message) => exchanged,
+        };
+        exchanged.map_err(StreamableHttpError::Client)
     }
 
     async fn delete_session(
@@ -412,41 +304,20 @@ impl StreamableHttpClient for HttpClient {
         session: Arc<str>,
         _token: Option<String>,
         headers: Headers,
-    ) -> Result<(), StreamableHttpError<Fault>> {
+    ) -> Result<(), Failed> {
         let deleted = self.inner.delete_session(uri, session, None, headers).await;
-        deleted.map_err(|error| self.translated(error))
+        deleted.map_err(|error| StreamableHttpError::Client(self.fault_of(error)))
     }
 
     async fn get_stream(
         &self,
-        uri: Arc<str>,
-        session: Option<Arc<str>>,
-        last_event: Option<String>,
+        _uri: Arc<str>,
+        _session: Option<Arc<str>>,
+        _last_event: Option<String>,
         _token: Option<String>,
-        headers: Headers,
-    ) -> Result<Streamed, StreamableHttpError<Fault>> {
-        let answer = self.answer_at(last_event.as_deref());
-        if answer.is_too_much() {
-            // Of all errors one that no further request follows.
-            return Err(StreamableHttpError::ServerDoesNotSupportSse);
-        }
-        let stream = self
-            .inner
-            .get_stream_with_max_sse_event_size(uri, session, last_event, None, headers, self.max_bytes)
-            .await;
-        let stream = stream.map_err(|error| self.translated(error))?;
-        Ok(self.observed(stream, answer))
-    }
-
-    async fn get_stream_with_max_sse_event_size(
-        &self,
-        uri: Arc<str>,
-        session: Option<Arc<str>>,
-        last_event: Option<String>,
-        token: Option<String>,
-        headers: Headers,
-        _max_bytes: usize,
-    ) -> Result<Streamed, StreamableHttpError<Fault>> {
-        self.get_stream(uri, session, last_event, token, headers).await
+        _headers: Headers,
+    ) -> Result<Streamed, Failed> {
+        // Of all errors one that no further request follows.
+        Err(StreamableHttpError::ServerDoesNotSupportSse)
     }
 }

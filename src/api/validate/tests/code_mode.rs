@@ -30,14 +30,9 @@ pub(super) const RULES_OF_AGENTS: &[(&str, &str, &str)] = &[
         "spec.tools[0]: give exactly one of taskRef, programImage, http and mcp",
     ),
     (
-        "model: {name: m}\ntools: [{name: a, mcp: {serverRef: {name: docs}}}]",
-        "model: {name: m}\ntools: [{name: a, mcp: {url: 'http://docs:8080/mcp', serverRef: {name: docs}}}]",
-        "spec.tools[0].mcp: give exactly one of url (the address of an MCP server), serverRef (a RemoteMCPServer of kagent in this namespace) and command (a program of a laptop)",
-    ),
-    (
-        "model: {name: m}\ntools: [{name: a, mcp: {serverRef: {name: docs}}}]",
-        "model: {name: m}\ntools: [{name: a, mcp: {serverRef: {name: docs}, headersFrom: [{name: A, secretKeyRef: {name: s, key: k}}]}}]",
-        "spec.tools[0].mcp: headers of a RemoteMCPServer are its own: write them there, or give url instead of serverRef",
+        "model: {name: m}\ntools: [{name: a, mcp: {url: 'http://docs:8080/mcp'}}]",
+        "model: {name: m}\ntools: [{name: a, mcp: {url: 'http://docs:8080/mcp', command: [server]}}]",
+        "spec.tools[0].mcp: give either url (the address of an MCP server) or command (a program of a laptop)",
     ),
     (
         "model: {name: m}\ntools: [{name: a, mcp: {command: [server, --quiet]}}]",
@@ -128,7 +123,6 @@ fn a_question_stays_as_it_was_made_but_for_its_time_to_live_and_whether_it_stand
         ("message", json!("How many?")),
         ("history", json!([{"role": "user", "content": "Hello"}])),
         ("continues", json!({"name": "before"})),
-        ("reuse", json!("Auto")),
     ] {
         assert_eq!(changed(field, value), 1, "{field}");
     }

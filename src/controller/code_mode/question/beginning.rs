@@ -6,9 +6,7 @@ use futures::future::join;
 use jiff::Timestamp;
 
 use super::QuestionPass;
-use crate::api::code_mode::AnswerReuse;
 use crate::controller::code_mode::resolve::refers_to;
-use crate::controller::code_mode::reuse;
 use crate::controller::code_mode::start::{agent_of, freeze};
 use crate::controller::control::PassResult;
 use crate::controller::hold::queued;
@@ -16,7 +14,7 @@ use crate::controller::record::records::QUESTION;
 use crate::controller::schedule::waits;
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::ledger::{Created, Store as _};
-use crate::pipeline::code_mode::{Adopted, Progress, Question};
+use crate::pipeline::code_mode::{Progress, Question};
 
 impl QuestionPass<'_> {
     /// Freezes what the question goes by, and asks the model. The first progress is recorded with the intent of that call.
@@ -31,11 +29,6 @@ impl QuestionPass<'_> {
         // Before anything is recorded or paid for.
         let memory = question.limits.memory_bytes;
         self.context.interpreters.check(&question.agent, memory)?;
-        if self.object.spec.reuse == Some(AnswerReuse::Auto)
-            && let Some(adopted) = reuse::find(self.context, &self.object, &question).await
-        {
-            return self.take_answer(&question, adopted).await;
-        }
         let question = Arc::new(question);
         self.refers_to = waits::of_model(&question.namespace, &question.model);
         let progress = Progress::start(Timestamp::now());
@@ -77,29 +70,6 @@ impl QuestionPass<'_> {
         self.context.code_mode_runs.cache_question(self.uid(), question);
         let written = store.into_object();
         self.context.code_mode_runs.reset_backoff(&written);
-        self.remember(written);
-        Ok((None, Reconciled::Advanced))
-    }
-
-    /// Ends with the answer of a question that asked the same.
-    async fn take_answer(&mut self, question: &Question, adopted: Adopted) -> PassResult {
-        let Adopted {
-            progress,
-            mut documents,
-        } = adopted;
-        // Plain data with string keys: writing it to memory cannot fail.
-        documents.insert(
-            QUESTION.to_owned(),
-            serde_json::to_vec(question).unwrap_or_default(),
-        );
-        let store = self.store();
-        store.take_over(documents);
-        self.context.code_mode_runs.documents(self.uid()).set_all(true);
-        store
-            .save(&serde_json::to_vec(&progress).unwrap_or_default())
-            .await?;
-        let written = store.into_object();
-        self.context.events.code_mode_run_adopted(&written);
         self.remember(written);
         Ok((None, Reconciled::Advanced))
     }

@@ -40,22 +40,6 @@ impl Events {
         self.enqueue(reference(run), Note::normal("ProgramFailed", "Run", text));
     }
 
-    /// The question takes the answer of another one.
-    pub fn code_mode_run_adopted(&self, run: &CodeModeRun) {
-        let status = run.status.as_ref();
-        let origin = status.and_then(|status| status.adopted_from.as_deref());
-        let origin = origin.unwrap_or_default();
-        tracing::info!(
-            namespace = run.namespace().unwrap_or_default(),
-            run = run.name_any(),
-            origin,
-            "the answer of a question that asked the same is taken"
-        );
-        let text =
-            format!("{origin} asked the same and was answered: its answer is taken, and nothing is called");
-        self.enqueue(reference(run), Note::normal("Adopted", "Reuse", text));
-    }
-
     /// A person must decide about a call.
     pub fn call_awaits_approval(&self, run: &CodeModeRun, asked: &AwaitedApproval<QuestionGate>) {
         self.enqueue(reference(run), approval_awaited(asked));
@@ -92,11 +76,8 @@ impl Events {
     }
 }
 
-/// Seconds from start to end, and tokens sent and received; none of a question that took an answer.
+/// Seconds from start to end, and tokens sent and received.
 fn spent(status: &CodeModeRunStatus) -> Option<(f64, u64, u64)> {
-    if status.adopted_from.is_some() {
-        return None;
-    }
     let (started, ended) = (status.started_at.as_ref()?, status.completed_at.as_ref()?);
     let seconds = ended.0.duration_since(started.0).as_secs_f64();
     let tokens = status.tokens.unwrap_or_default();

@@ -1,7 +1,6 @@
 //! Programs that make many calls at once, or run for long: limits are looked at on the way, and the state says that they run.
 
 use std::cell::Cell;
-use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Map;
@@ -216,22 +215,4 @@ async fn calls_made_together_that_must_not_be_made_twice_need_no_more_writes_tha
         writes.push(store.writes());
     }
     assert_eq!(writes[0], writes[1]);
-}
-
-#[tokio::test]
-async fn the_state_says_now_and_then_that_a_program_still_runs() {
-    let mut world = world(&["await rate(1)\nwhile True:\n    pass"]);
-    world.question.limits.max_retries = 0;
-    world.question.limits.interpreter_ms = 1_500;
-    let store = MemoryStore::new();
-    world.go_on(&store).await.unwrap();
-    let undisturbed = store.writes();
-    world.pulse = Duration::from_millis(100);
-    let store = MemoryStore::new();
-    let progress = world.go_on(&store).await.unwrap();
-    let stop = progress.stop.unwrap();
-    assert!(stop.message.contains("TimeoutError"), "{}", stop.message);
-    let more = store.writes() - undisturbed;
-    assert!(more >= 1, "it is not said");
-    assert_eq!(progress.runs, None, "it has ended");
 }

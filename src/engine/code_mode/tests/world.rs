@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use codegen_interpreter::{Pool, Settings};
 use jiff::Timestamp;
@@ -14,9 +13,7 @@ use tokio::sync::watch;
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, QuestionGate};
 use crate::code_mode::journal::Outcome;
 use crate::code_mode::signature::Effect;
-use crate::engine::code_mode::{
-    CallKey, CodeModeEngine, CodeModeError, HeldRoom, Made, PULSE, Step, ToolCaller,
-};
+use crate::engine::code_mode::{CallKey, CodeModeEngine, CodeModeError, HeldRoom, Made, Step, ToolCaller};
 use crate::engine::tests::world::Script;
 use crate::ledger::MemoryStore;
 use crate::pipeline::call::{CallKind, FinishReason};
@@ -48,7 +45,6 @@ pub struct World {
     pub is_stopped: fn(&World) -> bool,
     /// Whether a program may run as soon as it is written.
     pub has_room: bool,
-    pub pulse: Duration,
     /// Other workers than those that all tests have.
     pub pool: Option<Pool>,
     pub clock: fn() -> Timestamp,
@@ -129,7 +125,6 @@ pub fn world(programs: &[&str]) -> World {
         decided: Mutex::default(),
         is_stopped: |_| false,
         has_room: false,
-        pulse: PULSE,
         pool: None,
         clock: Timestamp::now,
     }
@@ -172,7 +167,6 @@ impl World {
             in_call: &watch::Sender::new(false),
             is_stopped: &|| (self.is_stopped)(self),
             room: &|| self.has_room.then(|| Box::new(()) as HeldRoom),
-            pulse: self.pulse,
             observer: &|_| {},
         };
         let mut progress = engine.load().await?;

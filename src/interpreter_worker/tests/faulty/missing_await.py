@@ -1,3 +1,3 @@
-# line: 3
+# line: 2
 rate = exchange_rate("EUR")
 rate * 2

@@ -1,2 +1,2 @@
 # line: 2
-await exchange_rate("EUR", on="2026-01-01")
+await exchange_rate("EUR", on=20260101)

@@ -70,17 +70,7 @@ async fn a_command_that_ends_within_a_call_is_quoted_and_started_again(
 }
 
 #[tokio::test]
-async fn a_command_that_asks_without_an_end_is_left_and_one_that_waits_for_its_answers_is_not() {
-    let raised = raised(add(&command("ask"), LONG).await);
-    assert!(
-        raised.message.contains("sent requests that nobody asked for"),
-        "{}",
-        raised.message
-    );
-    assert_eq!(
-        (raised.kind, raised.was_sent),
-        (RaisedKind::RuntimeError, Sent::Perhaps)
-    );
+async fn a_command_that_pings_is_answered() {
     assert_eq!(add(&command("ping"), LONG).await, Called::Returned(json!("5")));
 }
 
@@ -108,12 +98,11 @@ async fn a_command_that_answers_otherwise_than_the_protocol_says_is_named_with_i
 }
 
 #[tokio::test]
-async fn what_a_command_sends_that_is_no_json_is_quoted_when_its_time_is_over() {
+async fn a_command_that_sends_what_is_no_message_is_left_in_time() {
     let client = command("garbage");
-    let deadline = Instant::now() + Duration::from_secs(3);
+    let deadline = Instant::now() + Duration::from_secs(1);
     let error = client.list_tools(&[], deadline).await.unwrap_err().to_string();
     assert!(error.contains("did not list its tools in time"), "{error}");
-    assert!(error.contains("{no json [redacted:TOKEN]"), "{error}");
 }
 
 #[tokio::test]

@@ -24,9 +24,6 @@ def call(params):
     if BEHAVIOUR == "flood":
         while True:
             sys.stdout.write("x" * 65536)
-    if BEHAVIOUR == "ask":
-        for number in range(10_000):
-            ping(number)
     if BEHAVIOUR == "ping":
         for number in range(300):
             ping(number)
