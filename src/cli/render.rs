@@ -7,7 +7,7 @@ use super::text::{columns, count, cut, seconds, single_line, thousands, wrap};
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
 use crate::api::retry::RetryStatus;
 use crate::api::status::{
-    CaseCounts, ErrorType, FailureDiagnosis, MutantCounts, RehearsalResult, TestCounts,
+    CaseCounts, ErrorType, FailureDiagnosis, RehearsalResult, SuiteStrength, TestCounts,
 };
 use crate::engine::event::Event;
 use crate::pipeline::agent::{CallResult, Step};
@@ -21,7 +21,7 @@ const MARGIN: usize = 4;
 /// Most failing tests that are listed; the rest is counted.
 const MAX_FAILING: usize = 5;
 /// Most lines of a failing test.
-const MAX_FAILING_LINES: usize = 2;
+const MAX_FAILING_LINES: usize = 3;
 /// Most lines of a root cause.
 const MAX_CAUSE_LINES: usize = 3;
 
@@ -289,13 +289,14 @@ pub fn cases_text(counts: CaseCounts, noun: &str) -> String {
     format!("{noun} {}/{}", counts.passed, counts.total)
 }
 
-/// `mutants 7/8`.
+/// Words for a suite that finds no fault; nothing of one that does.
 #[must_use]
-pub fn mutants_text(counts: MutantCounts) -> String {
-    let text = format!("mutants {}/{}", counts.caught, counts.total);
-    match counts.not_run {
-        0 => text,
-        not_run => format!("{text} ({not_run} not run)"),
+pub const fn suite_text(strength: SuiteStrength) -> Option<&'static str> {
+    match strength {
+        SuiteStrength::FailsWhenEmptied => None,
+        SuiteStrength::PassesWhenEmptied => Some("the tests also pass without the program's bodies"),
+        SuiteStrength::NotShown => Some("not shown that the tests find faults"),
+        SuiteStrength::NoSuite => Some("no usable test"),
     }
 }
 

@@ -1,6 +1,5 @@
 //! Model calls: intent, call, record, acceptance.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use futures::future::join;
@@ -232,13 +231,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Ok(accepted) => self.accepted(progress, kind, accepted).await,
             Err(refusal) => {
                 let (reason, outcome) = match refusal {
-                    Refusal::Reply(reason) => {
-                        let rules = BTreeSet::new();
-                        (reason.clone(), Outcome::ReplyRejected { reason, rules })
-                    }
-                    Refusal::Rules { rules, reason } => {
-                        (reason.clone(), Outcome::ReplyRejected { reason, rules })
-                    }
+                    Refusal::Reply(reason) => (reason.clone(), Outcome::ReplyRejected { reason }),
                     Refusal::NotApplied(reason) => (reason.clone(), Outcome::FixNotApplied { reason }),
                 };
                 self.emit(&Event::ReplyRejected { kind, reason });

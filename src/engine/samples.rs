@@ -6,6 +6,7 @@ use crate::pipeline::cases::unwritable_example;
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::machine::{Outcome, SamplesRead};
 use crate::pipeline::progress::Progress;
+use crate::pipeline::python::in_process::imports_program;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::stage::Category;
 use crate::sandbox::Sandbox;
@@ -44,6 +45,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             context,
             profiles,
             samples: described.samples,
+            acceptance_is_apart: self
+                .surroundings
+                .acceptance_tests
+                .as_deref()
+                .is_some_and(|tests| !imports_program(tests)),
         }))
     }
 

@@ -3,8 +3,6 @@
 //!
 //! Pure and total. What an outcome does to the progress in detail stands in `machine/effects.rs`.
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 use strum::{EnumDiscriminants, IntoStaticStr};
 
@@ -18,7 +16,6 @@ use super::call::CallKind;
 use super::package_policy::denial;
 use super::progress::{Document, Progress, PublishedImage};
 use super::publication;
-use super::python::rule::Rule;
 use super::retry::Retry;
 use super::sandbox::Packages;
 use super::stage::{Stage, Stop};
@@ -95,8 +92,6 @@ pub enum Outcome {
     ReplyRejected {
         /// Why, as a sentence for the model.
         reason: String,
-        /// The rules that its code breaks, where that is why.
-        rules: BTreeSet<Rule>,
     },
     /// Something must change before the task can go on.
     Blocked(Blocked),
@@ -162,6 +157,12 @@ pub const TRANSITIONS: &[Transition] = {
         Transition::new(
             &[At::GeneratingTests],
             On::TestsWritten,
+            &[At::AwaitingImage, At::FixingEnvironment, At::RunningTests],
+        ),
+        // A suite that finds no fault is used as it is where none is better, and left out where others decide.
+        Transition::new(
+            &[At::GeneratingTests],
+            On::ReplyRejected,
             &[At::AwaitingImage, At::FixingEnvironment, At::RunningTests],
         ),
         // While the suite is on its way, the image only has to be there when it arrives.
@@ -448,7 +449,7 @@ pub fn advance(
         Outcome::CodeFixed(source) => next.take_fixed_solution(source, now),
         Outcome::TestsFixed(source) => next.take_fixed_suite(source, now),
         Outcome::FixNotApplied { reason } => next.take_missed_fix(reason, now),
-        Outcome::ReplyRejected { reason, rules } => next.take_rejection(reason, &rules, now),
+        Outcome::ReplyRejected { reason } => next.take_rejection(task, reason, now),
         Outcome::Blocked(blocked) => next.wait_after(progress, blocked, now),
         // A person who says that the cause is gone does not bring back children that were lost.
         Outcome::Resumed => next.lost_children = progress.lost_children,

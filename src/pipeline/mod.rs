@@ -23,7 +23,6 @@ pub mod image_tag;
 pub mod lock;
 pub mod machine;
 pub mod mounts;
-pub mod mutants;
 pub mod package_policy;
 pub mod private_samples;
 pub mod progress;

@@ -9,7 +9,7 @@ pub(crate) const FOLDER: &str = "/harness";
 pub(crate) const HASH_SEED: (&str, &str) = ("hash_seed.py", include_str!("harness/hash_seed.py"));
 
 /// Its files by name.
-pub(crate) const FILES: [(&str, &str); 32] = [
+pub(crate) const FILES: [(&str, &str); 29] = [
     ("acceptance.py", include_str!("harness/acceptance.py")),
     (
         "acceptance_session.py",
@@ -30,11 +30,8 @@ pub(crate) const FILES: [(&str, &str); 32] = [
     ("lines.py", include_str!("harness/lines.py")),
     ("loops.py", include_str!("harness/loops.py")),
     ("main.py", include_str!("harness/main.py")),
-    ("mutants.py", include_str!("harness/mutants.py")),
     ("patterns.py", include_str!("harness/patterns.py")),
     ("phases.py", include_str!("harness/phases.py")),
-    ("prepared.py", include_str!("harness/prepared.py")),
-    ("prepared_session.py", include_str!("harness/prepared_session.py")),
     ("printing.py", include_str!("harness/printing.py")),
     ("probe.py", include_str!("harness/probe.py")),
     ("processes.py", include_str!("harness/processes.py")),

@@ -305,7 +305,7 @@ mod tests {
             image: Some(noise(&number.to_string(), 400)),
             packages_added: names(&format!("added {number}"), MOST_PACKAGE_BYTES),
             tests: Some(crate::api::status::TestCounts::default()),
-            mutants: Some(crate::api::status::MutantCounts::default()),
+            suite_strength: Some(crate::api::status::SuiteStrength::PassesWhenEmptied),
             acceptance_tests: Some(crate::api::status::TestCounts::default()),
             cases: Some(crate::api::status::CaseCounts::default()),
             examples: Some(crate::api::status::CaseCounts::default()),

@@ -5,7 +5,7 @@ mod cases;
 mod clock;
 mod crash;
 pub(crate) mod figures;
-mod mutants;
+mod suites;
 mod order;
 mod packages;
 mod paths;

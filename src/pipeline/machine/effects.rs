@@ -12,7 +12,7 @@ use crate::pipeline::progress::{Document, Progress, WaitReason, Waiting};
 use crate::pipeline::sandbox::Packages;
 use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::task::Task;
-use crate::pipeline::verdict::{CheckSource, Verdict};
+use crate::pipeline::verdict::Verdict;
 
 use super::{Blocked, BuildFailed, ImageReady, NewSource, SamplesRead, Tested};
 
@@ -59,6 +59,7 @@ impl Progress {
         self.documents.context = Some(read.context);
         self.documents.profiles = Some(read.profiles);
         self.samples = read.samples;
+        self.acceptance_is_apart = read.acceptance_is_apart;
         self.enter(if task.constraints.is_empty() {
             Stage::Planning
         } else {
@@ -213,12 +214,9 @@ impl Progress {
         let stuck = self.remember_failing(&failing);
         // Then no model is asked for a diagnosis.
         self.memory.only_acceptance_fails = only_acceptance(&verdict.failed);
-        // A suite that cannot fail has nothing to diagnose: it is asked for again with what was found.
-        let of_the_suite = verdict
-            .failed
-            .iter()
-            .find(|check| matches!(check.source, CheckSource::Vacuity | CheckSource::Mutants));
-        self.memory.mutants_asked |= of_the_suite.is_some_and(|check| check.source == CheckSource::Mutants);
+        // A suite that finds no fault has nothing to diagnose: it is asked for again with what was found.
+        let of_the_suite = verdict.asks_for_a_stronger_suite();
+        self.memory.suite_asked |= of_the_suite.is_some();
         let following = if of_the_suite.is_some() {
             Stage::GeneratingTests
         } else {
@@ -269,7 +267,7 @@ impl Progress {
             image: Some(built.image),
             packages_added,
             tests: verdict.tests,
-            mutants: verdict.mutants,
+            suite_strength: verdict.suite,
             acceptance_tests: verdict.acceptance,
             cases: verdict.cases,
             examples: verdict.examples,

@@ -1,14 +1,12 @@
 //! What diagnoses and fixes do to the progress of a task.
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 
 use crate::api::status::{ErrorType, FailureDiagnosis};
 use crate::pipeline::bounds;
 use crate::pipeline::diagnosis::Diagnosis;
+use crate::pipeline::evidence::has_proof;
 use crate::pipeline::progress::Progress;
-use crate::pipeline::python::rule::Rule;
 use crate::pipeline::stage::{Stage, Stop, StopReason};
 use crate::pipeline::task::Task;
 
@@ -112,7 +110,7 @@ impl Progress {
         }
     }
 
-    pub(super) fn take_rejection(&mut self, reason: String, rules: &BTreeSet<Rule>, now: Timestamp) {
+    pub(super) fn take_rejection(&mut self, task: &Task, reason: String, now: Timestamp) {
         self.rejections.push(reason);
         if self.rejections.len() < MAX_REJECTIONS {
             return;
@@ -121,11 +119,16 @@ impl Progress {
         if matches!(self.stage, Stage::FixingCode | Stage::FixingTests) {
             return self.leave_fix(now);
         }
+        // The suite that was to be better stays as it is, and none is needed where something else decides.
+        let has_suite = self.documents.tests.is_some();
+        if self.stage == Stage::GeneratingTests && (has_suite || has_proof(task, self)) {
+            return self.enter_image(now);
+        }
         let last = self.rejections.last().cloned().unwrap_or_default();
         let message = format!(
-            "{MAX_REJECTIONS} replies in a row could not be used in stage {}; the last: {last} {}",
+            "{MAX_REJECTIONS} replies in a row could not be used in stage {}; the last: {last} Use a model that keeps to structured \
+             output, or make the task plainer.",
             self.stage,
-            instead(rules)
         );
         let stage = self.stage;
         self.end(
@@ -137,23 +140,6 @@ impl Progress {
             now,
         );
     }
-}
-
-/// What to do about replies that cannot be used.
-fn instead(rules: &BTreeSet<Rule>) -> String {
-    if rules.is_empty() {
-        return "Use a model that keeps to structured output, or make the task plainer.".to_owned();
-    }
-    let names: Vec<&str> = rules.iter().map(|rule| rule.name()).collect();
-    format!(
-        "It broke {} of \"What is refused\" in docs/program-contract.md: say in the prompt how the program should do without, or \
-         use another model.",
-        if names.len() == 1 {
-            format!("the rule {}", names[0])
-        } else {
-            format!("the rules {}", names.join(", "))
-        }
-    )
 }
 
 fn shown(diagnosis: &Diagnosis) -> Vec<FailureDiagnosis> {

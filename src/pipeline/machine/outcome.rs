@@ -21,6 +21,8 @@ pub struct SamplesRead {
     pub profiles: Document,
     /// What was read.
     pub samples: Vec<SampleStatus>,
+    /// Whether the user has acceptance tests that the program runs apart from.
+    pub acceptance_is_apart: bool,
 }
 
 /// Source that a reply brought.

@@ -13,11 +13,10 @@ type Step = (Stage, OutcomeKind, Stage);
 const WALKS: u32 = 8_000;
 const STEPS: u32 = 60;
 const PACKAGES: [&[&str]; 3] = [&[], &["pandas"], &["pandas", "no-such-package"]];
-const CHECKS: [CheckSource; 8] = [
+const CHECKS: [CheckSource; 7] = [
     CheckSource::HeldCase,
     CheckSource::Test,
     CheckSource::Vacuity,
-    CheckSource::Mutants,
     CheckSource::Acceptance,
     CheckSource::Case,
     CheckSource::Rehearsal,
@@ -199,7 +198,13 @@ impl Random {
     fn outcome(&mut self, kind: OutcomeKind) -> Outcome {
         match kind {
             OutcomeKind::AgentMoved => self.agent_moved(),
-            OutcomeKind::SamplesRead => samples(),
+            OutcomeKind::SamplesRead => {
+                let mut outcome = samples();
+                if let Outcome::SamplesRead(read) = &mut outcome {
+                    read.acceptance_is_apart = self.numbers.bool();
+                }
+                outcome
+            }
             OutcomeKind::ConstraintsRead => Outcome::ConstraintsRead {
                 checks: document("c"),
                 constraints: Vec::new(),
@@ -241,7 +246,6 @@ impl Random {
             },
             OutcomeKind::ReplyRejected => Outcome::ReplyRejected {
                 reason: "no code".into(),
-                rules: BTreeSet::new(),
             },
             OutcomeKind::Blocked => Outcome::Blocked(Blocked {
                 category: Category::Infrastructure,

@@ -187,7 +187,7 @@ fn a_run_with_a_claim_has_room_on_a_disk() {
     };
     let disk = |run: &ResolvedRun| match &run.job("", &BTreeMap::new(), |_, _| String::new()).phases[0] {
         Phase::Program(program) => program.disk_bytes,
-        Phase::Tests(_) | Phase::Mutants(_) | Phase::Commands(_) => None,
+        Phase::Tests(_) | Phase::Commands(_) => None,
     };
     assert_eq!(disk(&run_of(settings)), Some(4 << 30));
     assert_eq!(disk(&run_of(RunSettings::default())), None);
