@@ -286,6 +286,9 @@ pub struct EvidenceStatus {
     /// The rehearsal on the sample data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rehearsal: Option<RehearsalResult>,
+    /// Constraints that outputs were not held to, since they speak of other data: the sentence and the outputs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub constraints_not_applied: Vec<String>,
 }
 
 /// How strong the evidence is.
@@ -434,6 +437,9 @@ pub struct ConstraintStatus {
     pub bound_to: Vec<String>,
     /// The check, in words (`body_mass_g between 2000 and 8000`), or why there is none.
     pub check: String,
+    /// Outputs with a column of the name that it was found not to speak of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_applied_to: Vec<String>,
 }
 
 /// Where a result lies.

@@ -216,6 +216,7 @@ fn stage_entered(stage: Stage, attempt: u32) -> Rendered {
         | Stage::GeneratingTests
         | Stage::Diagnosing
         | Stage::RecheckingCases
+        | Stage::RecheckingConstraints
         | Stage::FixingEnvironment
         | Stage::FixingCode
         | Stage::FixingTests
@@ -379,7 +380,7 @@ pub(super) fn detail(text: &str) -> Line {
 /// The step's name of a kind of call.
 pub(super) const fn name(kind: CallKind) -> &'static str {
     match kind {
-        CallKind::Constraints => "constraints",
+        CallKind::Constraints | CallKind::Scope => "constraints",
         CallKind::Plan => "plan",
         CallKind::Code => "program",
         CallKind::Tests => "tests",
@@ -406,6 +407,7 @@ pub(super) const fn doing(kind: CallKind) -> &'static str {
         CallKind::FixTests => "fixes the tests",
         CallKind::FixEnvironment => "looks for packages that exist",
         CallKind::Cases => "works out the cases again",
+        CallKind::Scope => "reads the constraints again",
         CallKind::Outputs => "proposes outputs",
         CallKind::Program => "writes a program that answers",
         CallKind::Turn => "works",

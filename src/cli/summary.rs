@@ -49,6 +49,13 @@ pub fn summary(ended: &Ended) -> Vec<Line> {
         };
         field(&mut lines, "next", &format!("{first}{NEXT}"));
     }
+    for constraint in status
+        .evidence
+        .iter()
+        .flat_map(|evidence| &evidence.constraints_not_applied)
+    {
+        field(&mut lines, "unapplied", constraint);
+    }
     lines
 }
 

@@ -15,6 +15,7 @@ use crate::pipeline::machine::{Outcome, Tested};
 use crate::pipeline::private_samples::visible_report;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::sandbox::{Job, OutputReport, PhaseEnd, PhaseName, PhaseReport, Report, TestFailure};
+use crate::pipeline::scope::doubtful;
 use crate::pipeline::stage::Category;
 use crate::pipeline::stored_outputs::join_findings;
 use crate::pipeline::verdict::{RehearsalFindings, Verdict, acceptance_failures, judge};
@@ -369,10 +370,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         verdict.is_on_disk = on_disk.is_some();
         redaction::phases(redactor, failed_cases.values_mut());
         verdict.acceptance_imports = jobs.acceptance_imports;
-        if self.task.testing == TestingMode::Generate && progress.documents.tests.is_none() {
-            verdict.suite = Some(SuiteStrength::NoSuite);
-        }
-        verdict.hold_suite(progress.suite_role(self.task));
+        self.weigh(progress, &mut verdict, &findings).await?;
         let failed_acceptance = self.failed_acceptance(acceptance);
         let on_disk = on_disk.map(|(_, done)| done.report);
         let mut report = joined(joined(main, hidden), on_disk);
@@ -396,6 +394,24 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             solution: progress.documents.solution.clone(),
             tests: progress.documents.tests.clone(),
         }))
+    }
+
+    /// Takes the suite and broken constraints for what they are worth.
+    async fn weigh(
+        &self,
+        progress: &Progress,
+        verdict: &mut Verdict,
+        findings: &RehearsalFindings,
+    ) -> Result<(), EngineError> {
+        if self.task.testing == TestingMode::Generate && progress.documents.tests.is_none() {
+            verdict.suite = Some(SuiteStrength::NoSuite);
+        }
+        verdict.hold_suite(progress.suite_role(self.task));
+        if findings.faults.iter().any(|fault| fault.broken.is_some()) {
+            let checks = self.checks(progress).await?;
+            verdict.doubtful = doubtful(self.task, progress, &checks, &findings.faults);
+        }
+        Ok(())
     }
 
     /// Why acceptance tests failed, as it is stored.

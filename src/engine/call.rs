@@ -256,6 +256,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Accepted::Constraints(reply) => self.bind_constraints(progress, &reply).await?,
             Accepted::Source(source) => self.take_source(kind, number, source).await?,
             Accepted::Cases(answers) => self.revise_cases(progress, number, &answers).await?,
+            Accepted::Scope(answers) => self.decide_scopes(progress, number, &answers).await?,
             Accepted::Diagnosis {
                 diagnosis,
                 declared,
@@ -341,6 +342,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             | CallKind::Diagnosis
             | CallKind::FixEnvironment
             | CallKind::Cases
+            | CallKind::Scope
             | CallKind::Turn
             | CallKind::Outputs
             | CallKind::Program => Outcome::TestsWritten(written),

@@ -7,6 +7,7 @@ mod diagnosis;
 mod outputs;
 mod packages;
 mod plan;
+mod scope;
 mod source;
 mod workspace;
 
@@ -20,6 +21,7 @@ use super::progress::Progress;
 use super::prompts::Material;
 use super::reply::{ConstraintsReply, ReplyFault, parse};
 use super::sandbox::Packages;
+use super::scope::Break;
 use super::task::Task;
 
 pub use outputs::proposed_outputs;
@@ -36,6 +38,8 @@ pub enum Accepted {
     Source(AcceptedSource),
     /// Second answers to the cases that are blamed, in order.
     Cases(Vec<Case>),
+    /// Broken constraints, and whether each must hold for its output.
+    Scope(Vec<(Break, bool)>),
     /// A diagnosis of some failures, or of all.
     Diagnosis {
         /// What it says.
@@ -114,6 +118,7 @@ pub fn accept(
         CallKind::FixCode => facts.fix_code(parse(reply)),
         CallKind::FixTests => facts.fix_tests(parse(reply)),
         CallKind::Cases => facts.cases(&parse(reply)?),
+        CallKind::Scope => facts.scope(&parse(reply)?),
         CallKind::FixEnvironment => facts.fix_environment(parse(reply)?),
         // Whatever an agent says is an answer: what cannot be used is told to it.
         CallKind::Turn => Ok(Accepted::Turn),

@@ -5,6 +5,7 @@ use crate::api::status::{CaseCounts, CaseEvidence, EvidenceStatus, EvidenceStren
 
 use super::cases::examples_are_vacuous;
 use super::progress::Progress;
+use super::scope::not_applied;
 use super::task::Task;
 
 /// Why evidence is not independent where there is nothing of the kind.
@@ -47,6 +48,7 @@ pub fn evidence(task: &Task, progress: &Progress) -> Option<EvidenceStatus> {
         suite: attempt.tests.map(|counts| of(counts.passed, counts.total)),
         suite_strength: attempt.suite_strength,
         rehearsal: progress.rehearsal.as_ref().map(|rehearsal| rehearsal.result),
+        constraints_not_applied: not_applied(&progress.constraints),
     })
 }
 

@@ -31,7 +31,7 @@ mod retry;
 pub use effects::{MAX_FIX_TRIES, MAX_REJECTIONS};
 pub use outcome::{
     AgentMoved, AgentSources, Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, NewSource, NextCall,
-    SamplesRead, Tested,
+    SamplesRead, ScopesDecided, Tested,
 };
 
 /// What happened.
@@ -79,6 +79,8 @@ pub enum Outcome {
     Diagnosed(Diagnosed),
     /// Cases that were blamed were worked out again.
     CasesRevised(CasesRevised),
+    /// It is decided whether constraints that outputs break speak of them.
+    ScopesDecided(ScopesDecided),
     /// The program was changed, and every named function with it.
     CodeFixed(NewSource),
     /// The suite was changed, and every named test with it.
@@ -190,6 +192,7 @@ pub const TRANSITIONS: &[Transition] = {
             On::Tested,
             &[
                 At::RecheckingCases,
+                At::RecheckingConstraints,
                 At::Diagnosing,
                 At::GeneratingTests,
                 At::Working,
@@ -215,6 +218,17 @@ pub const TRANSITIONS: &[Transition] = {
             ],
         ),
         Transition::new(&[At::RecheckingCases], On::CasesRevised, AFTER_FIX),
+        Transition::new(
+            &[At::RecheckingConstraints],
+            On::ScopesDecided,
+            &[At::Diagnosing, At::Working, At::RunningTests, At::Failed],
+        ),
+        // What cannot be decided holds.
+        Transition::new(
+            &[At::RecheckingConstraints],
+            On::ReplyRejected,
+            &[At::Diagnosing, At::Working],
+        ),
         Transition::new(&[At::FixingCode], On::CodeFixed, &[At::FixingTests]),
         Transition::new(&[At::FixingCode], On::CodeFixed, AFTER_FIX),
         Transition::new(&[At::FixingTests], On::TestsFixed, AFTER_FIX),
@@ -394,6 +408,7 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
         Stage::Diagnosing if progress.memory.only_acceptance_fails => Decision::DiagnoseAcceptance,
         Stage::Diagnosing => call(task, progress, CallKind::Diagnosis),
         Stage::RecheckingCases => call(task, progress, CallKind::Cases),
+        Stage::RecheckingConstraints => call(task, progress, CallKind::Scope),
         Stage::FixingEnvironment => call(task, progress, CallKind::FixEnvironment),
         Stage::FixingCode => call(task, progress, CallKind::FixCode),
         Stage::FixingTests => call(task, progress, CallKind::FixTests),
@@ -446,6 +461,7 @@ pub fn advance(
         Outcome::Tested(tested) => next.take_verdict(task, tested, now),
         Outcome::Diagnosed(diagnosed) => next.take_diagnosis(diagnosed, now),
         Outcome::CasesRevised(revised) => next.take_revision(task, revised, now),
+        Outcome::ScopesDecided(decided) => next.take_scopes(task, decided, now),
         Outcome::CodeFixed(source) => next.take_fixed_solution(source, now),
         Outcome::TestsFixed(source) => next.take_fixed_suite(source, now),
         Outcome::FixNotApplied { reason } => next.take_missed_fix(reason, now),

@@ -37,6 +37,7 @@ pub mod reply;
 pub mod retry;
 pub mod run;
 pub mod sandbox;
+pub mod scope;
 pub mod stage;
 pub mod status;
 pub mod stored_outputs;

@@ -104,6 +104,9 @@ pub struct Progress {
     /// What became of each constraint.
     #[serde(default)]
     pub constraints: Vec<ConstraintStatus>,
+    /// Constraints that outputs broke and of which it was asked whether they speak of them, by signature.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub settled_breaks: BTreeSet<String>,
     /// Fixes of the present attempt that are still to be made, in order.
     #[serde(default)]
     pub pending_fixes: Vec<ErrorType>,
@@ -308,6 +311,7 @@ impl Progress {
             acceptance_is_apart: false,
             samples: Vec::new(),
             constraints: Vec::new(),
+            settled_breaks: BTreeSet::new(),
             pending_fixes: Vec::new(),
             blamed_cases: Vec::new(),
             seen_cases: BTreeSet::new(),

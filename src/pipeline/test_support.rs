@@ -168,6 +168,7 @@ pub fn verdict(failed: Vec<FailedCheck>) -> Verdict {
         reported: Vec::new(),
         held: Vec::new(),
         seen: BTreeSet::new(),
+        doubtful: Vec::new(),
         too_large: Vec::new(),
         is_on_disk: false,
     }

@@ -13,6 +13,7 @@ use crate::api::status::{CaseCounts, RehearsalResult, RehearsalStatus, SuiteStre
 use super::cases::CasesJudged;
 pub use super::failed_check::{CheckSource, FailedCheck};
 use super::sandbox::{Job, MAX_OUTPUT_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, Report, TestFailure};
+use super::scope::Break;
 use rehearsal::{judge_program, rehearsal_status};
 use session::judge_session;
 pub use suite::SuiteRole;
@@ -57,6 +58,9 @@ pub struct Verdict {
     /// Numbers of the cases whose failure shows what they state.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub seen: BTreeSet<usize>,
+    /// Broken constraints of which it is to be decided whether they speak of the output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubtful: Vec<Break>,
     /// Outputs that could not be checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub too_large: Vec<TooLarge>,
@@ -265,6 +269,9 @@ pub struct Fault {
     pub problem: String,
     /// What is wrong, without any value.
     pub without_values: String,
+    /// The check in words, where a constraint is broken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<String>,
 }
 
 impl RehearsalFindings {
@@ -342,6 +349,7 @@ pub fn judge(
         reported: cases.reported,
         held: cases.held,
         seen: cases.seen,
+        doubtful: Vec::new(),
         too_large,
         is_on_disk: false,
     }

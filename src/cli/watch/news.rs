@@ -50,6 +50,7 @@ const fn call(stage: Stage) -> Option<CallKind> {
         Stage::GeneratingTests => CallKind::Tests,
         Stage::Diagnosing => CallKind::Diagnosis,
         Stage::RecheckingCases => CallKind::Cases,
+        Stage::RecheckingConstraints => CallKind::Scope,
         Stage::FixingEnvironment => CallKind::FixEnvironment,
         Stage::FixingCode => CallKind::FixCode,
         Stage::FixingTests => CallKind::FixTests,

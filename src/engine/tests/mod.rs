@@ -3,6 +3,7 @@
 mod agent;
 mod cases;
 mod clock;
+mod constraints;
 mod crash;
 pub(crate) mod figures;
 mod suites;

@@ -185,7 +185,11 @@ impl Progress {
         self.record_attempt(&verdict, started_at, now);
         self.seen_cases.extend(&verdict.seen);
         if self.agent.is_some() {
-            return self.take_agent_verdict(&verdict, now);
+            self.take_agent_verdict(&verdict, now);
+            if !verdict.doubtful.is_empty() && self.stage == Stage::Working {
+                self.enter(Stage::RecheckingConstraints);
+            }
+            return;
         }
         if verdict.passed() {
             self.last_error = None;
@@ -219,14 +223,20 @@ impl Progress {
         self.memory.suite_asked |= of_the_suite.is_some();
         let following = if of_the_suite.is_some() {
             Stage::GeneratingTests
-        } else {
+        } else if verdict.doubtful.is_empty() {
             Stage::Diagnosing
+        } else {
+            Stage::RecheckingConstraints
         };
         self.fix_applied = false;
         self.fix_tries = 0;
         self.enter(following);
         self.rejections
             .extend(of_the_suite.map(|check| check.detail.message.clone()));
+        // Whatever the limit: the constraint may speak of other data.
+        if following == Stage::RecheckingConstraints {
+            return;
+        }
         // The state is entered before it ends, so a raised limit goes on from there.
         if let Some(why) = stuck {
             self.end(self.no_progress(&why), following, now);

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::api::status::{ErrorType, FailureDiagnosis};
+use crate::pipeline::agent::Next;
 use crate::pipeline::bounds;
 use crate::pipeline::diagnosis::Diagnosis;
 use crate::pipeline::evidence::has_proof;
@@ -11,7 +12,7 @@ use crate::pipeline::stage::{Stage, Stop, StopReason};
 use crate::pipeline::task::Task;
 
 use super::effects::{MAX_FIX_TRIES, MAX_REJECTIONS, SHOWN_BYTES};
-use super::{CasesRevised, Diagnosed};
+use super::{CasesRevised, Diagnosed, ScopesDecided};
 
 /// Failures whose diagnosis the status shows.
 const SHOWN_FAILURES: usize = 5;
@@ -70,6 +71,36 @@ impl Progress {
         self.enter_next_fix(now);
     }
 
+    /// Where a constraint speaks of other data, the next run decides without it; else its break is a fault of the program.
+    pub(super) fn take_scopes(&mut self, task: &Task, decided: ScopesDecided, now: Timestamp) {
+        self.settled_breaks.extend(decided.settled);
+        let is_waived = decided.changed.is_some();
+        if let Some((checks, constraints)) = decided.changed {
+            self.documents.checks = Some(checks);
+            self.constraints = constraints;
+        }
+        if let Some(agent) = self.agent.as_mut().filter(|_| is_waived) {
+            agent.tested = None;
+            agent.same_failures = 0;
+        } else if is_waived {
+            self.fix_applied = true;
+            return self.enter_image(now);
+        }
+        self.leave_scopes(task, now);
+    }
+
+    /// To whoever finds out why the outputs are as they are.
+    fn leave_scopes(&mut self, task: &Task, now: Timestamp) {
+        if let Some(agent) = &mut self.agent {
+            agent.next = Next::Continue;
+            return self.enter(Stage::Working);
+        }
+        self.enter(Stage::Diagnosing);
+        if self.attempts_of_try() >= task.limits.max_iterations {
+            self.end(self.exhausted(task), Stage::Diagnosing, now);
+        }
+    }
+
     pub(super) fn fix_done(&mut self, error_type: ErrorType, now: Timestamp) {
         self.count_fix(error_type);
         self.fix_applied = true;
@@ -123,6 +154,9 @@ impl Progress {
         let has_suite = self.documents.tests.is_some();
         if self.stage == Stage::GeneratingTests && (has_suite || has_proof(task, self)) {
             return self.enter_image(now);
+        }
+        if self.stage == Stage::RecheckingConstraints {
+            return self.leave_scopes(task, now);
         }
         let last = self.rejections.last().cloned().unwrap_or_default();
         let message = format!(

@@ -318,6 +318,7 @@ fn rehearsed(done: PhaseReport, faults: &[(&str, &str)]) -> Verdict {
                 output: (*name).to_owned(),
                 problem: (*fault).to_owned(),
                 without_values: String::new(),
+                broken: None,
             })
             .collect(),
         ..RehearsalFindings::default()
@@ -398,6 +399,7 @@ fn other_faults_are_reported_before_sizes() {
         output: "species".into(),
         problem: "the program wrote nothing to it".into(),
         without_values: String::new(),
+        broken: None,
     });
     let verdict = rehearsed_with(&findings);
     assert_eq!(verdict.unchecked(), None);

@@ -114,6 +114,7 @@ fn an_output_of_another_type_fails_a_program_that_ended_well() {
             output: "species".into(),
             problem: "the program wrote nothing to it".into(),
             without_values: String::new(),
+            broken: None,
         }],
         too_large: vec![TooLarge {
             output: "summary".into(),
