@@ -49,11 +49,7 @@ codegen_operator_fuzz::target!(|bytes| {
     let Ok(case) = Case::arbitrary(&mut input) else {
         return;
     };
-    let check = ColumnCheck {
-        constraint: 0,
-        column: COLUMNS[usize::from(case.column) % COLUMNS.len()].into(),
-        rule: rule(&case),
-    };
+    let check = ColumnCheck::new(0, COLUMNS[usize::from(case.column) % COLUMNS.len()], rule(&case));
     let source = Source::bytes(input.take_rest());
     let format = FORMATS[usize::from(case.format) % FORMATS.len()];
     let Ok(report) = evaluate(&source, "out", format, std::slice::from_ref(&check)) else {

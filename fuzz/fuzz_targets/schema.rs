@@ -39,11 +39,7 @@ codegen_operator_fuzz::target!(|bytes| {
     let checks: Vec<ColumnCheck> = columns
         .chain([case.pattern.to_owned()])
         .flat_map(|column| {
-            rules.clone().map(|rule| ColumnCheck {
-                constraint: 0,
-                column: column.clone(),
-                rule,
-            })
+            rules.clone().map(|rule| ColumnCheck::new(0, column.clone(), rule))
         })
         .take(60)
         .collect();

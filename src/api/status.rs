@@ -211,9 +211,9 @@ pub struct AttemptStatus {
     /// Test counts of the generated suite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
-    /// Small changes of the program (mutants) that the generated suite was run against, and how many of them it noticed.
+    /// How the generated suite fares against the program with all bodies emptied.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mutants: Option<MutantCounts>,
+    pub suite_strength: Option<SuiteStrength>,
     /// Test counts of the acceptance tests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acceptance_tests: Option<TestCounts>,
@@ -265,8 +265,8 @@ pub struct CaseCounts {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EvidenceStatus {
-    /// `Independent` of the program: cases that decide or examples, unless they are vacuous, or acceptance tests. `SuiteOnly`: the generated suite alone, which shares
-    /// its process with the program. `None`.
+    /// `Independent` of the program: cases that decide or examples, unless they are vacuous, or acceptance tests that have the program run apart from them (by the
+    /// fixture `program`). `SuiteOnly`: tests that share their process with the program, as the generated suite and acceptance tests that import it do. `None`.
     pub strength: EvidenceStrength,
     /// The plan's cases.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -280,12 +280,15 @@ pub struct EvidenceStatus {
     /// The generated suite, as `passed/total`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suite: Option<String>,
-    /// Mutants of the program that the suite noticed, as `caught/total`.
+    /// How the generated suite fares against the program with all bodies emptied.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mutants: Option<String>,
+    pub suite_strength: Option<SuiteStrength>,
     /// The rehearsal on the sample data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rehearsal: Option<RehearsalResult>,
+    /// Constraints that outputs were not held to, since they speak of other data: the sentence and the outputs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub constraints_not_applied: Vec<String>,
 }
 
 /// How strong the evidence is.
@@ -294,7 +297,7 @@ pub struct EvidenceStatus {
 pub enum EvidenceStrength {
     /// Something that the program has no hand in.
     Independent,
-    /// The generated suite and nothing else.
+    /// Tests that share their process with the program, and nothing else.
     SuiteOnly,
     /// Nothing but that it ran.
     #[default]
@@ -333,16 +336,18 @@ pub struct CaseEvidence {
     pub outputs_without_case: Vec<String>,
 }
 
-/// How the generated suite fared against mutants of the program.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct MutantCounts {
-    /// Mutants that were run.
-    pub total: i32,
-    /// Mutants that made a test fail.
-    pub caught: i32,
-    /// Mutants that were not run for want of time.
-    pub not_run: i32,
+/// How the generated suite fares against the program with all bodies emptied, which does nothing.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
+pub enum SuiteStrength {
+    /// It fails, as it must.
+    FailsWhenEmptied,
+    /// It passes: it finds no fault of any program. It was asked for again once, and is used as it is.
+    PassesWhenEmptied,
+    /// It did not come to an end.
+    NotShown,
+    /// There is none: three replies could not be used, or all of its tests are skipped. Cases, examples or acceptance tests decide.
+    NoSuite,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it this way")]
@@ -432,6 +437,9 @@ pub struct ConstraintStatus {
     pub bound_to: Vec<String>,
     /// The check, in words (`body_mass_g between 2000 and 8000`), or why there is none.
     pub check: String,
+    /// Outputs with a column of the name that it was found not to speak of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_applied_to: Vec<String>,
 }
 
 /// Where a result lies.

@@ -136,7 +136,7 @@ pub struct CodeGenTaskSpec {
     #[schemars(length(max = 32))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub examples: Vec<Case>,
-    /// Tests of yours that the program must pass and that no model ever sees. Default: none.
+    /// Tests of yours that the program must pass and that no model ever sees; they run it by the fixture `program`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acceptance_tests: Option<AcceptanceTests>,
     /// Whether a test suite is generated.

@@ -177,7 +177,8 @@ impl From<&Output> for Declared {
     }
 }
 
-/// A pytest file of the user that the program must pass and that no model ever sees: exactly one source.
+/// A pytest file of the user that the program must pass and that no model ever sees: exactly one source. Its tests run the program by the fixture `program`
+/// (`def test_a(program): assert program({"rows": 3}).text("total") == "6"`); what `import solution` shows is no independent evidence.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[x_kube(validation = Rule::new("has(self.inline) != has(self.configMapKeyRef)")
     .message("give exactly one source: inline or configMapKeyRef"))]

@@ -7,7 +7,7 @@ use super::text::{columns, count, cut, seconds, single_line, thousands, wrap};
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
 use crate::api::retry::RetryStatus;
 use crate::api::status::{
-    CaseCounts, ErrorType, FailureDiagnosis, MutantCounts, RehearsalResult, TestCounts,
+    CaseCounts, ErrorType, FailureDiagnosis, RehearsalResult, SuiteStrength, TestCounts,
 };
 use crate::engine::event::Event;
 use crate::pipeline::agent::{CallResult, Step};
@@ -21,7 +21,7 @@ const MARGIN: usize = 4;
 /// Most failing tests that are listed; the rest is counted.
 const MAX_FAILING: usize = 5;
 /// Most lines of a failing test.
-const MAX_FAILING_LINES: usize = 2;
+const MAX_FAILING_LINES: usize = 3;
 /// Most lines of a root cause.
 const MAX_CAUSE_LINES: usize = 3;
 
@@ -216,6 +216,7 @@ fn stage_entered(stage: Stage, attempt: u32) -> Rendered {
         | Stage::GeneratingTests
         | Stage::Diagnosing
         | Stage::RecheckingCases
+        | Stage::RecheckingConstraints
         | Stage::FixingEnvironment
         | Stage::FixingCode
         | Stage::FixingTests
@@ -289,13 +290,14 @@ pub fn cases_text(counts: CaseCounts, noun: &str) -> String {
     format!("{noun} {}/{}", counts.passed, counts.total)
 }
 
-/// `mutants 7/8`.
+/// Words for a suite that finds no fault; nothing of one that does.
 #[must_use]
-pub fn mutants_text(counts: MutantCounts) -> String {
-    let text = format!("mutants {}/{}", counts.caught, counts.total);
-    match counts.not_run {
-        0 => text,
-        not_run => format!("{text} ({not_run} not run)"),
+pub const fn suite_text(strength: SuiteStrength) -> Option<&'static str> {
+    match strength {
+        SuiteStrength::FailsWhenEmptied => None,
+        SuiteStrength::PassesWhenEmptied => Some("the tests also pass without the program's bodies"),
+        SuiteStrength::NotShown => Some("not shown that the tests find faults"),
+        SuiteStrength::NoSuite => Some("no usable test"),
     }
 }
 
@@ -378,7 +380,7 @@ pub(super) fn detail(text: &str) -> Line {
 /// The step's name of a kind of call.
 pub(super) const fn name(kind: CallKind) -> &'static str {
     match kind {
-        CallKind::Constraints => "constraints",
+        CallKind::Constraints | CallKind::Scope => "constraints",
         CallKind::Plan => "plan",
         CallKind::Code => "program",
         CallKind::Tests => "tests",
@@ -405,6 +407,7 @@ pub(super) const fn doing(kind: CallKind) -> &'static str {
         CallKind::FixTests => "fixes the tests",
         CallKind::FixEnvironment => "looks for packages that exist",
         CallKind::Cases => "works out the cases again",
+        CallKind::Scope => "reads the constraints again",
         CallKind::Outputs => "proposes outputs",
         CallKind::Program => "writes a program that answers",
         CallKind::Turn => "works",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::paint::{Line, Mark};
-use super::render::{cases_text, counts_text, mutants_text};
+use super::render::{cases_text, counts_text, suite_text};
 use super::text::{columns, count, cut, thousands, wrap};
 use crate::api::status::{AttemptStatus, CodeGenTaskStatus};
 use crate::local::runner::Ended;
@@ -48,6 +48,13 @@ pub fn summary(ended: &Ended) -> Vec<Line> {
             ""
         };
         field(&mut lines, "next", &format!("{first}{NEXT}"));
+    }
+    for constraint in status
+        .evidence
+        .iter()
+        .flat_map(|evidence| &evidence.constraints_not_applied)
+    {
+        field(&mut lines, "unapplied", constraint);
     }
     lines
 }
@@ -143,7 +150,7 @@ pub(super) fn tests(last: Option<&AttemptStatus>) -> String {
     let mut texts: Vec<String> = texts.collect();
     texts.extend(last.cases.map(|counts| cases_text(counts, "cases")));
     texts.extend(last.examples.map(|counts| cases_text(counts, "examples")));
-    texts.extend(last.mutants.map(mutants_text));
+    texts.extend(last.suite_strength.and_then(suite_text).map(str::to_owned));
     texts.join(", ")
 }
 

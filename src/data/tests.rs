@@ -420,11 +420,7 @@ fn describe_everything(bytes: &[u8], file_name: &str) {
     let found = names
         .into_iter()
         .flatten()
-        .map(|column| ColumnCheck {
-            constraint: 0,
-            column,
-            rule: Rule::GreaterThan(0.into()),
-        })
+        .map(|column| ColumnCheck::new(0, column, Rule::GreaterThan(0.into())))
         .collect::<Vec<_>>();
     let _ = checks::evaluate(&source, file_name, None, &found);
 }

@@ -6,16 +6,16 @@ use futures::future::{join, join_all};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::api::common::TestingMode;
+use crate::api::status::SuiteStrength;
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::machine::{Outcome, Tested};
 use crate::pipeline::private_samples::visible_report;
 use crate::pipeline::progress::{Document, Progress};
-use crate::pipeline::python::sentinels;
-use crate::pipeline::sandbox::{
-    Job, OutputReport, PhaseEnd, PhaseName, PhaseReport, Report, Sentinels, TestFailure,
-};
+use crate::pipeline::sandbox::{Job, OutputReport, PhaseEnd, PhaseName, PhaseReport, Report, TestFailure};
+use crate::pipeline::scope::doubtful;
 use crate::pipeline::stage::Category;
 use crate::pipeline::stored_outputs::join_findings;
 use crate::pipeline::verdict::{RehearsalFindings, Verdict, acceptance_failures, judge};
@@ -346,7 +346,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             let found = asked.iter().zip(done.found.iter().cloned()).collect();
             join_findings(&mut findings, &self.task.outputs, found);
         }
-        let acceptance = jobs.acceptance_sentinels.as_ref().zip(acceptance.as_ref());
+        let acceptance = acceptance.as_ref();
         let skipped = jobs.skipped_rehearsal.as_deref();
         let on_disk = jobs.on_disk.as_ref().map(|on_disk| &on_disk.job).zip(on_disk);
         let mut runs = vec![(&jobs.main, &main)];
@@ -370,14 +370,17 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         verdict.is_on_disk = on_disk.is_some();
         redaction::phases(redactor, failed_cases.values_mut());
         verdict.acceptance_imports = jobs.acceptance_imports;
+        self.weigh(progress, &mut verdict, &findings).await?;
         let failed_acceptance = self.failed_acceptance(acceptance);
         let on_disk = on_disk.map(|(_, done)| done.report);
         let mut report = joined(joined(main, hidden), on_disk);
-        // Cases that passed are compared and forgotten; those that failed are in `failed_cases`.
-        report.phases.retain(|phase| phase.name != PhaseName::Case);
+        // Cases that passed are compared and forgotten, those that failed are in `failed_cases`; of the suite without the program's bodies
+        // the verdict says all.
+        report
+            .phases
+            .retain(|phase| !matches!(phase.name, PhaseName::Case | PhaseName::Vacuity));
         // Whatever is stored: a program can print the values of its Secrets.
         redaction::report(redactor, &mut report);
-        sentinels::take_out(&jobs.main, &mut report);
         redaction::findings(redactor, &mut findings);
         redaction::verdict(redactor, &mut verdict);
         Ok(Ok(AttemptRecord {
@@ -393,8 +396,26 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }))
     }
 
+    /// Takes the suite and broken constraints for what they are worth.
+    async fn weigh(
+        &self,
+        progress: &Progress,
+        verdict: &mut Verdict,
+        findings: &RehearsalFindings,
+    ) -> Result<(), EngineError> {
+        if self.task.testing == TestingMode::Generate && progress.documents.tests.is_none() {
+            verdict.suite = Some(SuiteStrength::NoSuite);
+        }
+        verdict.hold_suite(progress.suite_role(self.task));
+        if findings.faults.iter().any(|fault| fault.broken.is_some()) {
+            let checks = self.checks(progress).await?;
+            verdict.doubtful = doubtful(self.task, progress, &checks, &findings.faults);
+        }
+        Ok(())
+    }
+
     /// Why acceptance tests failed, as it is stored.
-    fn failed_acceptance(&self, acceptance: Option<(&Sentinels, &Report)>) -> Vec<TestFailure> {
+    fn failed_acceptance(&self, acceptance: Option<&Report>) -> Vec<TestFailure> {
         let mut failed = acceptance.map_or_else(Vec::new, acceptance_failures);
         for detail in &mut failed {
             redaction::failure(&self.surroundings.redactor, detail);

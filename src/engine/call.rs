@@ -1,6 +1,5 @@
 //! Model calls: intent, call, record, acceptance.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use futures::future::join;
@@ -232,13 +231,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Ok(accepted) => self.accepted(progress, kind, accepted).await,
             Err(refusal) => {
                 let (reason, outcome) = match refusal {
-                    Refusal::Reply(reason) => {
-                        let rules = BTreeSet::new();
-                        (reason.clone(), Outcome::ReplyRejected { reason, rules })
-                    }
-                    Refusal::Rules { rules, reason } => {
-                        (reason.clone(), Outcome::ReplyRejected { reason, rules })
-                    }
+                    Refusal::Reply(reason) => (reason.clone(), Outcome::ReplyRejected { reason }),
                     Refusal::NotApplied(reason) => (reason.clone(), Outcome::FixNotApplied { reason }),
                 };
                 self.emit(&Event::ReplyRejected { kind, reason });
@@ -263,6 +256,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Accepted::Constraints(reply) => self.bind_constraints(progress, &reply).await?,
             Accepted::Source(source) => self.take_source(kind, number, source).await?,
             Accepted::Cases(answers) => self.revise_cases(progress, number, &answers).await?,
+            Accepted::Scope(answers) => self.decide_scopes(progress, number, &answers).await?,
             Accepted::Diagnosis {
                 diagnosis,
                 declared,
@@ -348,6 +342,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             | CallKind::Diagnosis
             | CallKind::FixEnvironment
             | CallKind::Cases
+            | CallKind::Scope
             | CallKind::Turn
             | CallKind::Outputs
             | CallKind::Program => Outcome::TestsWritten(written),

@@ -9,12 +9,10 @@ use crate::pipeline::cases::{self, CaseExecution, CasesJudged, Origin};
 use crate::pipeline::failed_check::tail;
 use crate::pipeline::mounts::Rehearsal;
 use crate::pipeline::progress::Progress;
-use crate::pipeline::python::mutants::mutant_phase;
-use crate::pipeline::python::sentinels::plant;
-use crate::pipeline::python::{Module, outline::stub, reach::imports_program};
+use crate::pipeline::python::{Module, in_process::imports_program, outline::stub};
 use crate::pipeline::sandbox::{
     InputMount, Job, MAX_OUTPUT_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramChannel, ProgramPhase,
-    Report, Sentinels, TestPhase,
+    Report, TestPhase,
 };
 use crate::pipeline::stored_outputs::RunOnDisk;
 use crate::pipeline::task::{FrozenFile, Task};
@@ -37,7 +35,6 @@ pub(super) struct Jobs {
     /// The rehearsal with its outputs on a disk, where it has any that may be too large for memory.
     pub on_disk: Option<OnDisk>,
     pub acceptance: Option<Job>,
-    pub acceptance_sentinels: Option<Sentinels>,
     /// Whether those tests have the program in their own process.
     pub acceptance_imports: bool,
     pub skipped_rehearsal: Option<String>,
@@ -77,16 +74,12 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let is_private = self.task.has_private_data();
         let mut phases = Vec::new();
         let mut hidden = Vec::new();
-        if self.task.testing == TestingMode::Generate {
-            let tests = self.text(progress.documents.tests.as_ref()).await?;
-            phases.push(self.test_phase(
-                progress.attempt,
-                PhaseName::Tests,
-                &solution,
-                "test_solution.py",
-                &tests,
-            ));
-        }
+        let suite = self.suite(progress).await?;
+        phases.extend(
+            suite
+                .as_deref()
+                .map(|tests| suite_phase(PhaseName::Tests, &solution, tests)),
+        );
         let on_disk = self.on_disk(&solution, self.checks(progress).await?);
         let skipped_rehearsal = match self.task.rehearsal() {
             Rehearsal::Run(_) if self.begins_on_disk(progress) && on_disk.is_some() => None,
@@ -97,19 +90,24 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
             Rehearsal::Skip(why) => Some(why),
         };
-        phases.extend(self.about_the_suite(progress, &solution).await?);
+        if let Some(tests) = &suite {
+            // Whether it finds a fault where there is nothing but faults.
+            let module = Module::parse(&solution).map_err(crate::pipeline::prompts::PromptError::from)?;
+            phases.push(suite_phase(PhaseName::Vacuity, &stub(&module), tests));
+        }
         let samples = self.mounts(|_| true);
         // Private samples are not mounted where models see what is printed.
         let inputs = if is_private { Vec::new() } else { samples.clone() };
         let cases = self.case_jobs(progress, &solution, &inputs, &mut phases).await?;
         let acceptance = self.surroundings.acceptance_tests.as_ref().map(|tests| {
-            let file = "test_acceptance.py";
-            let mut phase =
-                self.test_phase_of(progress.attempt, PhaseName::Acceptance, &solution, file, tests);
-            phase.channel = self.channel(tests);
-            phase
+            let file = "test_acceptance.py".to_owned();
+            TestPhase {
+                name: PhaseName::Acceptance,
+                solution: solution.clone(),
+                tests: BTreeMap::from([(file, tests.clone())]),
+                channel: self.channel(tests),
+            }
         });
-        let acceptance_sentinels = acceptance.as_ref().map(|phase| phase.sentinels.clone());
         let acceptance_imports = acceptance.as_ref().is_some_and(|phase| phase.channel.is_none());
         Ok(Jobs {
             main: self.job(phases, inputs),
@@ -117,7 +115,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             is_private,
             on_disk,
             acceptance: acceptance.map(|phase| self.job(vec![Phase::Tests(phase)], samples)),
-            acceptance_sentinels,
             acceptance_imports,
             skipped_rehearsal,
             cases,
@@ -167,24 +164,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         Ok(groups.into_iter().map(job).collect())
     }
 
-    /// What shows whether the generated suite finds faults.
-    async fn about_the_suite(&self, progress: &Progress, solution: &str) -> Result<Vec<Phase>, EngineError> {
-        if self.task.testing != TestingMode::Generate {
-            return Ok(Vec::new());
+    /// The generated suite; `None` where there is none.
+    async fn suite(&self, progress: &Progress) -> Result<Option<String>, EngineError> {
+        match &progress.documents.tests {
+            Some(tests) if self.task.testing == TestingMode::Generate => {
+                Ok(Some(self.text(Some(tests)).await?))
+            }
+            _ => Ok(None),
         }
-        let tests = self.text(progress.documents.tests.as_ref()).await?;
-        let module = Module::parse(solution).map_err(crate::pipeline::prompts::PromptError::from)?;
-        let suite = Module::parse(&tests).map_err(crate::pipeline::prompts::PromptError::from)?;
-        let vacuity = self.test_phase(
-            progress.attempt,
-            PhaseName::Vacuity,
-            &stub(&module),
-            "test_solution.py",
-            &tests,
-        );
-        let decides = progress.mutants_decide(self.task);
-        let mutants = mutant_phase(&module, &suite, decides).map(Phase::Mutants);
-        Ok([vacuity].into_iter().chain(mutants).collect())
     }
 
     /// The cases of the present attempt.
@@ -206,31 +193,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 .collect(),
             max_output_bytes: MAX_OUTPUT_BYTES,
         })
-    }
-
-    fn test_phase(&self, attempt: u32, name: PhaseName, solution: &str, file: &str, tests: &str) -> Phase {
-        Phase::Tests(self.test_phase_of(attempt, name, solution, file, tests))
-    }
-
-    fn test_phase_of(
-        &self,
-        attempt: u32,
-        name: PhaseName,
-        solution: &str,
-        file: &str,
-        tests: &str,
-    ) -> TestPhase {
-        // The same in every session of the attempt: two sessions of one suite would show where they differ.
-        let secret = self.surroundings.unguessable(&[&attempt.to_string(), file]);
-        let suite = BTreeMap::from([(file.to_owned(), tests.to_owned())]);
-        let (tests, sentinels) = plant(&suite, &secret);
-        TestPhase {
-            name,
-            solution: solution.to_owned(),
-            tests,
-            sentinels,
-            channel: None,
-        }
     }
 
     pub(super) fn rehearsal(&self, solution: &str, args: Vec<String>) -> ProgramPhase {
@@ -336,6 +298,16 @@ impl Jobs {
         all.sort_by_key(|(place, _)| *place);
         all.into_iter().map(|(_, case)| case).collect()
     }
+}
+
+/// The generated suite against a program.
+fn suite_phase(name: PhaseName, solution: &str, tests: &str) -> Phase {
+    Phase::Tests(TestPhase {
+        name,
+        solution: solution.to_owned(),
+        tests: BTreeMap::from([("test_solution.py".to_owned(), tests.to_owned())]),
+        channel: None,
+    })
 }
 
 /// Whether a job ended with a phase that used up its time, as its own failure says.

@@ -35,7 +35,7 @@ use crate::api::approval::AwaitedApproval;
 use crate::ledger::{Store, StoreError};
 use crate::model::Model;
 use crate::pipeline::causes::with_causes;
-use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
+use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::machine::{Blocked, Decision, IllegalTransition, Outcome, decide};
 use crate::pipeline::progress::{Document, PROGRESS_VERSION, Progress, pause_after};
 use crate::pipeline::prompts::PromptError;
@@ -94,17 +94,8 @@ pub(crate) struct Surroundings {
     pub secret_env: BTreeMap<String, String>,
     /// Takes the values of Secrets out of everything that is stored or sent.
     pub redactor: Redactor,
-    /// A secret of the run, from which follows what code under test must not guess.
-    pub seed: String,
     /// Programs that commands of an agent are refused besides those that have no use there.
     pub denied_commands: Vec<String>,
-}
-
-impl Surroundings {
-    /// What follows from the seed and `parts`, the same at every call, and what code under test cannot guess.
-    fn unguessable(&self, parts: &[&str]) -> String {
-        sha256_hex_of_parts(&[&[self.seed.as_str()], parts].concat())
-    }
 }
 
 /// When a step began, by the clock on the wall and by one that nobody sets.

@@ -126,6 +126,7 @@ impl DataReader for WorkerReader {
         let mut checked = Vec::new();
         for (output, content) in pairs {
             // Only a file can be a table, and without constraints there is nothing to check in it.
+            let checks = checks_of(&output.name, checks);
             if let (ValueType::File, OutputContent::File(bytes), false) =
                 (output.type_, content, checks.is_empty())
             {
@@ -134,7 +135,7 @@ impl DataReader for WorkerReader {
                     source: Source::base64(bytes),
                     file_name: output.name.clone(),
                     format: output.format,
-                    checks: checks.to_vec(),
+                    checks,
                 });
             }
         }
@@ -278,7 +279,17 @@ fn constraint_status(
         text: text.to_owned(),
         bound_to: bound.into_iter().collect(),
         check: words.collect::<Vec<_>>().join("; "),
+        not_applied_to: Vec::new(),
     }
+}
+
+/// The checks that speak of an output.
+pub(super) fn checks_of(output: &str, checks: &[ColumnCheck]) -> Vec<ColumnCheck> {
+    checks
+        .iter()
+        .filter(|check| check.holds_of(output))
+        .cloned()
+        .collect()
 }
 
 /// The outputs as such. A file that the child could not survive is a fault of the program that wrote it.
@@ -300,6 +311,7 @@ fn parsed(task: &Task, response: Option<Result<Response, DataError>>) -> Rehears
                         output,
                         problem: problem.to_string(),
                         without_values: problem.without_values(),
+                        broken: None,
                     }),
                 }
             }
@@ -336,6 +348,7 @@ fn unreadable(output: &str, error: &DataError) -> Fault {
         output: output.to_owned(),
         problem: error.to_string(),
         without_values: "it cannot be read as what it is declared to be".to_owned(),
+        broken: None,
     }
 }
 
@@ -384,6 +397,7 @@ fn violation(output: &str, result: &CheckResult) -> Option<Fault> {
                     about(*violations),
                     about(*values)
                 ),
+                broken: Some(constraint),
             })
         }
     }

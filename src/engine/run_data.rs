@@ -24,6 +24,8 @@ use crate::pipeline::sandbox::{OutputContent, OutputReport};
 use crate::pipeline::task::FrozenFile;
 use crate::pipeline::verdict::{Fault, TooLarge};
 
+use super::reader::checks_of;
+
 /// Values that a finding quotes.
 const QUOTED: usize = 3;
 /// Most findings of one file: a table of another kind breaks every rule.
@@ -144,7 +146,7 @@ impl RunData<'_> {
                 OutputContent::File(bytes) if declared.type_ == ValueType::File => Some((declared, bytes)),
                 _ => None,
             })
-            .filter(|_| severity.is_some() && !self.checks.is_empty())
+            .filter(|(declared, _)| severity.is_some() && !checks_of(&declared.name, self.checks).is_empty())
             .collect();
         let typed = pairs
             .iter()
@@ -156,7 +158,7 @@ impl RunData<'_> {
             source: Source::base64((*bytes).clone()),
             file_name: declared.name.clone(),
             format: declared.format,
-            checks: self.checks.to_vec(),
+            checks: checks_of(&declared.name, self.checks),
         }));
         let mut answers = self.ask_all(requests).await?.into_iter();
         if let Some(answer) = answers.next() {
@@ -198,7 +200,8 @@ impl RunData<'_> {
                 Err(error) => return Ok(Err(error.to_string())),
             }
         }
-        let Some(severity) = severity.filter(|_| !self.checks.is_empty()) else {
+        let checks = checks_of(&declared.name, self.checks);
+        let Some(severity) = severity.filter(|_| !checks.is_empty()) else {
             return Ok(Ok(Vec::new()));
         };
         let about = About {
@@ -210,7 +213,7 @@ impl RunData<'_> {
             source: source(),
             file_name: declared.name.clone(),
             format: declared.format,
-            checks: self.checks.to_vec(),
+            checks,
         };
         Ok(match self.ask(asked).await? {
             Ok(Response::Report(report)) => Ok(about.broken(&report.results)),
@@ -271,11 +274,10 @@ impl RunData<'_> {
 fn rules(expected: &Expected) -> impl Iterator<Item = ColumnCheck> {
     let of_type = Some(Rule::OfType(expected.type_));
     let complete = expected.is_complete.then_some(Rule::NotNull);
-    of_type.into_iter().chain(complete).map(|rule| ColumnCheck {
-        constraint: 0,
-        column: expected.column.clone(),
-        rule,
-    })
+    of_type
+        .into_iter()
+        .chain(complete)
+        .map(|rule| ColumnCheck::new(0, expected.column.clone(), rule))
 }
 
 /// Each declared output with what was reported of it.
@@ -312,6 +314,7 @@ fn add_values(
             output: "(all)".to_owned(),
             problem: error.to_string(),
             without_values: "they cannot be read as what they are declared to be".to_owned(),
+            broken: None,
         }),
         Ok(_) => {}
     }
@@ -326,6 +329,7 @@ fn refuse(read: &mut OutputsRead, fault: OutputFault) {
         problem => read.faults.push(Fault {
             output: fault.output,
             without_values: problem.without_values(),
+            broken: None,
             problem: problem.to_string(),
         }),
     }

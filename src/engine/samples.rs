@@ -4,9 +4,11 @@ use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::cases::unwritable_example;
 use crate::pipeline::checks::ColumnCheck;
-use crate::pipeline::machine::{Outcome, SamplesRead};
+use crate::pipeline::machine::{Outcome, SamplesRead, ScopesDecided};
 use crate::pipeline::progress::Progress;
+use crate::pipeline::python::in_process::imports_program;
 use crate::pipeline::reply::ConstraintsReply;
+use crate::pipeline::scope::{Break, waive};
 use crate::pipeline::stage::Category;
 use crate::sandbox::Sandbox;
 
@@ -44,6 +46,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             context,
             profiles,
             samples: described.samples,
+            acceptance_is_apart: self
+                .surroundings
+                .acceptance_tests
+                .as_deref()
+                .is_some_and(|tests| !imports_program(tests)),
         }))
     }
 
@@ -63,6 +70,33 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             checks: self.put(name, &bytes).await?,
             constraints,
         })
+    }
+
+    /// Takes constraints from outputs that they do not speak of; `number` is that of the call that said so.
+    pub(super) async fn decide_scopes(
+        &self,
+        progress: &Progress,
+        number: u32,
+        answers: &[(Break, bool)],
+    ) -> Result<Outcome, EngineError> {
+        let settled = answers.iter().map(|(one, _)| one.signature()).collect();
+        let waived: Vec<&Break> = answers
+            .iter()
+            .filter(|(_, holds)| !holds)
+            .map(|(one, _)| one)
+            .collect();
+        let mut changed = None;
+        if !waived.is_empty() {
+            let mut checks = self.checks(progress).await?;
+            let mut constraints = progress.constraints.clone();
+            waive(&mut checks, &mut constraints, &waived);
+            // Under the number of this call: a document is never changed.
+            let name = format!("documents/checks-{number:04}.json");
+            let bytes =
+                serde_json::to_vec_pretty(&checks).map_err(|error| damaged(&name, &error.to_string()))?;
+            changed = Some((self.put(name, &bytes).await?, constraints));
+        }
+        Ok(Outcome::ScopesDecided(ScopesDecided { settled, changed }))
     }
 
     /// The checks that hold for this task; none without constraints.

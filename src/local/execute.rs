@@ -398,8 +398,6 @@ fn surroundings(prepared: &Prepared, sources: &BTreeMap<String, PathBuf>) -> Res
         acceptance_tests,
         redactor: Redactor::new(secret_env.iter()),
         secret_env,
-        // The children of a local run end with it, so that no later one needs the same.
-        seed: std::iter::repeat_with(fastrand::alphanumeric).take(32).collect(),
         denied_commands: Vec::new(),
     })
 }

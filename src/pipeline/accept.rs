@@ -1,16 +1,15 @@
 //! Whether a reply can be used, and what it says when it can.
 //!
-//! Everything a reply must keep is checked here, before anything runs: a refusal is a sentence that goes back to the model.
+//! What a reply must keep and no run could show is checked here: a refusal is a sentence that goes back to the model.
 
 mod cases;
 mod diagnosis;
 mod outputs;
 mod packages;
 mod plan;
+mod scope;
 mod source;
 mod workspace;
-
-use std::collections::BTreeSet;
 
 use crate::api::case::Case;
 use crate::api::status::PlanStatus;
@@ -20,9 +19,9 @@ use super::cases::CaseSet;
 use super::diagnosis::Diagnosis;
 use super::progress::Progress;
 use super::prompts::Material;
-use super::python::rule::{Finding, Rule};
 use super::reply::{ConstraintsReply, ReplyFault, parse};
 use super::sandbox::Packages;
+use super::scope::Break;
 use super::task::Task;
 
 pub use outputs::proposed_outputs;
@@ -39,7 +38,9 @@ pub enum Accepted {
     Source(AcceptedSource),
     /// Second answers to the cases that are blamed, in order.
     Cases(Vec<Case>),
-    /// A diagnosis of every failure.
+    /// Broken constraints, and whether each must hold for its output.
+    Scope(Vec<(Break, bool)>),
+    /// A diagnosis of some failures, or of all.
     Diagnosis {
         /// What it says.
         diagnosis: Diagnosis,
@@ -79,34 +80,8 @@ pub struct AcceptedSource {
 pub enum Refusal {
     /// It cannot be used at all.
     Reply(String),
-    /// It is code that breaks rules.
-    Rules {
-        /// Which, in the order of the documentation.
-        rules: BTreeSet<Rule>,
-        /// What is wrong, for the model.
-        reason: String,
-    },
     /// It is a fix that was not applied.
     NotApplied(String),
-}
-
-impl Refusal {
-    fn of(what: &str, findings: &[Finding]) -> Self {
-        let places: Vec<String> = findings.iter().map(ToString::to_string).collect();
-        Self::Rules {
-            rules: findings.iter().map(|finding| finding.rule).collect(),
-            reason: format!("{what}: {}", places.join(" ")),
-        }
-    }
-
-    /// Of a fix: it is asked for again in words of its own.
-    fn of_fix(self) -> Self {
-        match self {
-            Self::Reply(reason) | Self::Rules { reason, .. } | Self::NotApplied(reason) => {
-                Self::NotApplied(reason)
-            }
-        }
-    }
 }
 
 impl From<String> for Refusal {
@@ -143,6 +118,7 @@ pub fn accept(
         CallKind::FixCode => facts.fix_code(parse(reply)),
         CallKind::FixTests => facts.fix_tests(parse(reply)),
         CallKind::Cases => facts.cases(&parse(reply)?),
+        CallKind::Scope => facts.scope(&parse(reply)?),
         CallKind::FixEnvironment => facts.fix_environment(parse(reply)?),
         // Whatever an agent says is an answer: what cannot be used is told to it.
         CallKind::Turn => Ok(Accepted::Turn),

@@ -37,6 +37,7 @@ pub fn awaited(task: &Task, progress: &Progress) -> Option<AwaitedApproval> {
         | Stage::GeneratingTests
         | Stage::Diagnosing
         | Stage::RecheckingCases
+        | Stage::RecheckingConstraints
         | Stage::FixingEnvironment
         | Stage::FixingCode
         | Stage::FixingTests

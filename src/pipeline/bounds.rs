@@ -188,6 +188,7 @@ fn bound_constraint(constraint: &mut ConstraintStatus) {
     constraint.text = cut(&constraint.text, SENTENCE);
     constraint.check = cut(&constraint.check, SENTENCE);
     constraint.bound_to.truncate(MOST_BOUND);
+    constraint.not_applied_to.truncate(MOST_BOUND);
 }
 
 #[cfg(test)]

@@ -30,6 +30,8 @@ pub enum CallKind {
     FixEnvironment,
     /// Cases that were blamed for a failure, worked out again without the program.
     Cases,
+    /// Whether constraints that an output breaks speak of that output, without the program.
+    Scope,
     /// What an agent does next.
     Turn,
     /// The outputs of a task that does not exist yet.
@@ -40,7 +42,7 @@ pub enum CallKind {
 
 impl CallKind {
     /// Every kind: those that are asked without a task, then those of a task in the order in which it first meets them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Program,
         Self::Outputs,
         Self::Constraints,
@@ -52,6 +54,7 @@ impl CallKind {
         Self::FixTests,
         Self::FixEnvironment,
         Self::Cases,
+        Self::Scope,
         Self::Turn,
     ];
 
@@ -74,6 +77,7 @@ impl CallKind {
             Self::FixTests => "fix_tests",
             Self::FixEnvironment => "fix_environment",
             Self::Cases => "cases",
+            Self::Scope => "scope",
             Self::Outputs => "outputs",
             Self::Turn => "turn",
             Self::Program => "program",

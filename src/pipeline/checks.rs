@@ -89,10 +89,10 @@ fn check(
     {
         return Err(reason);
     }
+    let in_samples = columns.iter().any(|(name, _)| *name == column);
     Ok(ColumnCheck {
-        constraint: row.constraint,
-        column,
-        rule,
+        in_samples,
+        ..ColumnCheck::new(row.constraint, column, rule)
     })
 }
 

@@ -5,11 +5,15 @@ use crate::api::status::{CaseCounts, CaseEvidence, EvidenceStatus, EvidenceStren
 
 use super::cases::examples_are_vacuous;
 use super::progress::Progress;
+use super::scope::not_applied;
 use super::task::Task;
 
 /// Why evidence is not independent where there is nothing of the kind.
 const NOTHING: &str =
     "no case, example or acceptance test checked it: give spec.examples or spec.acceptanceTests";
+/// Why where there are acceptance tests and nothing else.
+const IN_PROCESS: &str = "its acceptance tests import the program, which can change there what they find: have them run it by the \
+                          fixture program, or give spec.examples";
 /// Why where there are cases or examples.
 const VACUOUS: &str = "its cases and examples also hold for a program that does the same whatever it is given (corrected ones do not \
                        count): give two spec.examples with different results, or spec.acceptanceTests";
@@ -27,9 +31,9 @@ pub fn evidence(task: &Task, progress: &Progress) -> Option<EvidenceStatus> {
     });
     let has_acceptance = attempt.acceptance_tests.is_some_and(|counts| counts.total > 0);
     let is_shown = has_cases(progress) && !are_vacuous(task, progress);
-    let strength = if is_shown || has_acceptance {
+    let strength = if is_shown || has_acceptance && progress.acceptance_is_apart {
         EvidenceStrength::Independent
-    } else if attempt.tests.is_some() {
+    } else if attempt.tests.is_some() || has_acceptance {
         EvidenceStrength::SuiteOnly
     } else {
         EvidenceStrength::None
@@ -42,26 +46,47 @@ pub fn evidence(task: &Task, progress: &Progress) -> Option<EvidenceStatus> {
             .acceptance_tests
             .map(|counts| of(counts.passed, counts.total)),
         suite: attempt.tests.map(|counts| of(counts.passed, counts.total)),
-        mutants: attempt.mutants.map(|counts| of(counts.caught, counts.total)),
+        suite_strength: attempt.suite_strength,
         rehearsal: progress.rehearsal.as_ref().map(|rehearsal| rehearsal.result),
+        constraints_not_applied: not_applied(&progress.constraints),
     })
 }
 
 /// Why evidence that is not independent is none, in a sentence that says what to do.
 #[must_use]
-pub fn doubt(progress: &Progress) -> &'static str {
-    if has_cases(progress) { VACUOUS } else { NOTHING }
+pub fn doubt(task: &Task, progress: &Progress) -> &'static str {
+    if has_cases(progress) {
+        VACUOUS
+    } else if task.acceptance_tests.is_some() {
+        IN_PROCESS
+    } else {
+        NOTHING
+    }
+}
+
+/// Whether something decides in which the program has no hand: cases or examples that are not vacuous, acceptance tests that it
+/// runs apart from.
+#[must_use]
+pub fn has_proof(task: &Task, progress: &Progress) -> bool {
+    let plan = progress.plan.as_ref().filter(|_| cases_decide(progress));
+    let is_planned = plan.is_some_and(|plan| !plan.cases.is_empty());
+    let has_cases = is_planned || !task.examples.is_empty();
+    has_cases && !are_vacuous(task, progress) || progress.acceptance_is_apart
 }
 
 /// Whether cases or examples decided the last attempt.
 fn has_cases(progress: &Progress) -> bool {
-    let mode = progress.cases.as_ref().map(|cases| cases.mode);
     let is_any = |counts: &CaseCounts| counts.total > 0;
     progress.attempts.last().is_some_and(|attempt| {
         // Cases that only report decide nothing, so they are no evidence either.
-        let decide = attempt.cases.filter(|_| mode == Some(CaseMode::Require));
+        let decide = attempt.cases.filter(|_| cases_decide(progress));
         decide.iter().chain(&attempt.examples).any(is_any)
     })
+}
+
+fn cases_decide(progress: &Progress) -> bool {
+    let mode = progress.cases.as_ref().map(|cases| cases.mode);
+    mode == Some(CaseMode::Require)
 }
 
 fn are_vacuous(task: &Task, progress: &Progress) -> bool {
@@ -121,7 +146,8 @@ mod tests {
         }];
         let strength = |progress: &Progress| evidence(&task(), progress).unwrap().strength;
         assert_eq!(strength(&progress), EvidenceStrength::None);
-        assert!(doubt(&progress).contains("whatever it is given"));
+        assert!(doubt(&task(), &progress).contains("whatever it is given"));
+        progress.acceptance_is_apart = true;
         progress.attempts[0].acceptance_tests = Some(TestCounts {
             total: 1,
             passed: 1,
@@ -150,6 +176,27 @@ mod tests {
         assert_eq!(evidence(&task, &progress).unwrap().strength, expected);
     }
 
+    #[rstest]
+    #[case::that_run_the_program(true, EvidenceStrength::Independent)]
+    #[case::that_import_the_program(false, EvidenceStrength::SuiteOnly)]
+    fn acceptance_tests_are_independent_of_a_program_that_is_not_in_their_process(
+        #[case] is_apart: bool,
+        #[case] expected: EvidenceStrength,
+    ) {
+        let mut progress = start();
+        progress.acceptance_is_apart = is_apart;
+        progress.attempts = vec![AttemptStatus {
+            acceptance_tests: Some(TestCounts {
+                total: 3,
+                passed: 3,
+                ..TestCounts::default()
+            }),
+            ..AttemptStatus::default()
+        }];
+        assert_eq!(evidence(&task(), &progress).unwrap().strength, expected);
+        assert_eq!(has_proof(&task(), &progress), is_apart);
+    }
+
     #[test]
     fn what_the_user_brings_is_independent_and_a_suite_alone_is_not() {
         let suite = Some(TestCounts {
@@ -163,10 +210,6 @@ mod tests {
         assert_eq!(
             strength(|attempt, suite| attempt.tests = suite),
             EvidenceStrength::SuiteOnly
-        );
-        assert_eq!(
-            strength(|attempt, suite| attempt.acceptance_tests = suite),
-            EvidenceStrength::Independent
         );
         assert_eq!(
             strength(|attempt, _| attempt.examples = Some(ONE)),

@@ -28,10 +28,8 @@ pub enum CheckSource {
     Collection,
     /// The test session as a whole: it did not end as honest sessions end.
     Session,
-    /// The suite passes against a program without bodies.
+    /// The suite finds no fault: it passes against a program without bodies, or all of its tests are skipped.
     Vacuity,
-    /// The suite passes against wrong programs.
-    Mutants,
     /// The program on the samples.
     Rehearsal,
     /// The user's acceptance tests.
@@ -51,7 +49,7 @@ impl CheckSource {
     #[must_use]
     pub const fn suite_may_be_wrong(self) -> bool {
         match self {
-            Self::Test | Self::Collection | Self::Session | Self::Vacuity | Self::Mutants => true,
+            Self::Test | Self::Collection | Self::Session | Self::Vacuity => true,
             Self::Rehearsal
             | Self::Acceptance
             | Self::Case

@@ -3,8 +3,6 @@
 //!
 //! Pure and total. What an outcome does to the progress in detail stands in `machine/effects.rs`.
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 use strum::{EnumDiscriminants, IntoStaticStr};
 
@@ -18,7 +16,6 @@ use super::call::CallKind;
 use super::package_policy::denial;
 use super::progress::{Document, Progress, PublishedImage};
 use super::publication;
-use super::python::rule::Rule;
 use super::retry::Retry;
 use super::sandbox::Packages;
 use super::stage::{Stage, Stop};
@@ -34,7 +31,7 @@ mod retry;
 pub use effects::{MAX_FIX_TRIES, MAX_REJECTIONS};
 pub use outcome::{
     AgentMoved, AgentSources, Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, NewSource, NextCall,
-    SamplesRead, Tested,
+    SamplesRead, ScopesDecided, Tested,
 };
 
 /// What happened.
@@ -82,6 +79,8 @@ pub enum Outcome {
     Diagnosed(Diagnosed),
     /// Cases that were blamed were worked out again.
     CasesRevised(CasesRevised),
+    /// It is decided whether constraints that outputs break speak of them.
+    ScopesDecided(ScopesDecided),
     /// The program was changed, and every named function with it.
     CodeFixed(NewSource),
     /// The suite was changed, and every named test with it.
@@ -95,8 +94,6 @@ pub enum Outcome {
     ReplyRejected {
         /// Why, as a sentence for the model.
         reason: String,
-        /// The rules that its code breaks, where that is why.
-        rules: BTreeSet<Rule>,
     },
     /// Something must change before the task can go on.
     Blocked(Blocked),
@@ -164,6 +161,12 @@ pub const TRANSITIONS: &[Transition] = {
             On::TestsWritten,
             &[At::AwaitingImage, At::FixingEnvironment, At::RunningTests],
         ),
+        // A suite that finds no fault is used as it is where none is better, and left out where others decide.
+        Transition::new(
+            &[At::GeneratingTests],
+            On::ReplyRejected,
+            &[At::AwaitingImage, At::FixingEnvironment, At::RunningTests],
+        ),
         // While the suite is on its way, the image only has to be there when it arrives.
         Transition::new(&[At::GeneratingTests], On::ImageReady, &[]).or_stays(),
         Transition::new(&[At::GeneratingTests], On::BuildFailed, &[]).or_stays(),
@@ -189,6 +192,7 @@ pub const TRANSITIONS: &[Transition] = {
             On::Tested,
             &[
                 At::RecheckingCases,
+                At::RecheckingConstraints,
                 At::Diagnosing,
                 At::GeneratingTests,
                 At::Working,
@@ -214,6 +218,17 @@ pub const TRANSITIONS: &[Transition] = {
             ],
         ),
         Transition::new(&[At::RecheckingCases], On::CasesRevised, AFTER_FIX),
+        Transition::new(
+            &[At::RecheckingConstraints],
+            On::ScopesDecided,
+            &[At::Diagnosing, At::Working, At::RunningTests, At::Failed],
+        ),
+        // What cannot be decided holds.
+        Transition::new(
+            &[At::RecheckingConstraints],
+            On::ReplyRejected,
+            &[At::Diagnosing, At::Working],
+        ),
         Transition::new(&[At::FixingCode], On::CodeFixed, &[At::FixingTests]),
         Transition::new(&[At::FixingCode], On::CodeFixed, AFTER_FIX),
         Transition::new(&[At::FixingTests], On::TestsFixed, AFTER_FIX),
@@ -393,6 +408,7 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
         Stage::Diagnosing if progress.memory.only_acceptance_fails => Decision::DiagnoseAcceptance,
         Stage::Diagnosing => call(task, progress, CallKind::Diagnosis),
         Stage::RecheckingCases => call(task, progress, CallKind::Cases),
+        Stage::RecheckingConstraints => call(task, progress, CallKind::Scope),
         Stage::FixingEnvironment => call(task, progress, CallKind::FixEnvironment),
         Stage::FixingCode => call(task, progress, CallKind::FixCode),
         Stage::FixingTests => call(task, progress, CallKind::FixTests),
@@ -445,10 +461,11 @@ pub fn advance(
         Outcome::Tested(tested) => next.take_verdict(task, tested, now),
         Outcome::Diagnosed(diagnosed) => next.take_diagnosis(diagnosed, now),
         Outcome::CasesRevised(revised) => next.take_revision(task, revised, now),
+        Outcome::ScopesDecided(decided) => next.take_scopes(task, decided, now),
         Outcome::CodeFixed(source) => next.take_fixed_solution(source, now),
         Outcome::TestsFixed(source) => next.take_fixed_suite(source, now),
         Outcome::FixNotApplied { reason } => next.take_missed_fix(reason, now),
-        Outcome::ReplyRejected { reason, rules } => next.take_rejection(reason, &rules, now),
+        Outcome::ReplyRejected { reason } => next.take_rejection(task, reason, now),
         Outcome::Blocked(blocked) => next.wait_after(progress, blocked, now),
         // A person who says that the cause is gone does not bring back children that were lost.
         Outcome::Resumed => next.lost_children = progress.lost_children,

@@ -44,7 +44,6 @@ pub fn visible_report(report: &Report, solution: &str, columns: &BTreeSet<String
             tests: _,
             outputs: _,
             not_writable: _,
-            mutants: _,
             commands: _,
         } = phase;
         PhaseReport {
@@ -58,7 +57,6 @@ pub fn visible_report(report: &Report, solution: &str, columns: &BTreeSet<String
             tests: None,
             outputs: Vec::new(),
             not_writable: None,
-            mutants: None,
             commands: None,
         }
     });
@@ -399,7 +397,6 @@ mod tests {
             tests: Some(TestReport::default()),
             outputs: Vec::new(),
             not_writable: None,
-            mutants: None,
             commands: None,
         };
         let report = Report {

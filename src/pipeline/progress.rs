@@ -16,9 +16,12 @@ use crate::api::status::{
 };
 
 use super::agent::AgentProgress;
+use super::budget::allow_another_call;
 use super::call::{CallKind, Request, Usage, request_hash};
+use super::evidence::has_proof;
 use super::stage::{Stage, Stop};
 use super::task::Task;
+use super::verdict::SuiteRole;
 
 mod build;
 mod documents;
@@ -92,12 +95,18 @@ pub struct Progress {
     /// What became of the plan's cases; `None` without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cases: Option<CaseEvidence>,
+    /// Whether the user has acceptance tests that the program runs apart from.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub acceptance_is_apart: bool,
     /// The samples as they were read.
     #[serde(default)]
     pub samples: Vec<SampleStatus>,
     /// What became of each constraint.
     #[serde(default)]
     pub constraints: Vec<ConstraintStatus>,
+    /// Constraints that outputs broke and of which it was asked whether they speak of them, by signature.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub settled_breaks: BTreeSet<String>,
     /// Fixes of the present attempt that are still to be made, in order.
     #[serde(default)]
     pub pending_fixes: Vec<ErrorType>,
@@ -195,9 +204,9 @@ pub struct Memory {
     pub tests_tree: String,
     /// Failures of the last run, by signature.
     pub failing: BTreeSet<String>,
-    /// Whether a suite was asked for again because it does not notice mutants: that happens once.
+    /// Whether a suite was asked for again because it finds no fault: that happens once.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub mutants_asked: bool,
+    pub suite_asked: bool,
     /// Whether nothing but the acceptance tests fails: no model may learn more than their count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub only_acceptance_fails: bool,
@@ -299,8 +308,10 @@ impl Progress {
             documents: Documents::default(),
             plan: None,
             cases: None,
+            acceptance_is_apart: false,
             samples: Vec::new(),
             constraints: Vec::new(),
+            settled_breaks: BTreeSet::new(),
             pending_fixes: Vec::new(),
             blamed_cases: Vec::new(),
             seen_cases: BTreeSet::new(),
@@ -354,10 +365,17 @@ impl Progress {
         self
     }
 
-    /// Whether a suite that notices no mutant of a function is asked for again: once, and only while an attempt is left for it.
+    /// What is made of a suite that finds no fault: it is asked for again once, while an attempt and a call are left for it.
     #[must_use]
-    pub fn mutants_decide(&self, task: &Task) -> bool {
-        !self.memory.mutants_asked && self.attempts_of_try() < task.limits.max_iterations
+    pub fn suite_role(&self, task: &Task) -> SuiteRole {
+        let is_left = self.attempts_of_try() < task.limits.max_iterations;
+        if is_left && !self.memory.suite_asked && allow_another_call(task, self).is_ok() {
+            SuiteRole::AskAgain
+        } else if has_proof(task, self) {
+            SuiteRole::MayBeLeftOut
+        } else {
+            SuiteRole::AsItIs
+        }
     }
 
     /// Attempts since the task began, or since it was tried again last.

@@ -59,6 +59,12 @@ impl Progress {
     pub(super) fn remember_diagnosis(&mut self, diagnosis: &Diagnosis) {
         let failing = &self.memory.failing;
         let known = |signature: &str| failing.contains(signature);
+        // Fixes of others say nothing of a failure that was left out: it counts as one without a diagnosis.
+        let diagnosed = |signature: &str| {
+            let mut failures = diagnosis.failures.iter();
+            failures.any(|failure| failure.signature == signature)
+        };
+        self.memory.tried.retain(|signature, _| diagnosed(signature));
         for failure in diagnosis
             .failures
             .iter()

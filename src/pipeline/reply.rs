@@ -57,6 +57,24 @@ pub struct CaseAnswer {
     pub values: Vec<String>,
 }
 
+/// Reply to `scope`: whether constraints that an output breaks speak of that output.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ScopeReply {
+    /// One entry for every line listed.
+    pub answers: Vec<ScopeAnswer>,
+}
+
+/// Whether a constraint speaks of the column of an output.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ScopeAnswer {
+    /// Number of the line as listed.
+    pub line: usize,
+    /// Whether what the constraint says must hold for the column of the output.
+    pub holds: bool,
+}
+
 /// Reply to `outputs`: what a program writes that nobody has declared yet.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -268,6 +286,7 @@ pub fn schema(kind: CallKind) -> Value {
     match kind {
         CallKind::Plan => strict::<PlanReply>(),
         CallKind::Cases => strict::<CasesReply>(),
+        CallKind::Scope => strict::<ScopeReply>(),
         CallKind::Code => strict::<CodeReply>(),
         CallKind::Tests | CallKind::FixCode | CallKind::FixTests => strict::<SourceReply>(),
         CallKind::Constraints => strict::<ConstraintsReply>(),

@@ -117,6 +117,7 @@ const fn of_stage(stage: Stage) -> RetryFrom {
         Stage::Working
         | Stage::Diagnosing
         | Stage::RecheckingCases
+        | Stage::RecheckingConstraints
         | Stage::FixingEnvironment
         | Stage::FixingCode
         | Stage::FixingTests => RetryFrom::Diagnosis,

@@ -87,6 +87,7 @@ pub fn adopted(task: &Task, origin: &Progress, from: &str, run: &str, now: Times
         documents: origin.documents.clone(),
         plan: origin.plan.clone(),
         cases: origin.cases.clone(),
+        acceptance_is_apart: origin.acceptance_is_apart,
         samples: origin.samples.clone(),
         constraints: origin.constraints.clone(),
         ..start

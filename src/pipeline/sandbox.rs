@@ -10,7 +10,6 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use super::agent::{Command, CommandRun, MAX_BYTES, MAX_FILES, Workspace};
-use super::mutants::{MutantPhase, MutantReport};
 
 pub use crate::data::outputs::OutputContent;
 
@@ -49,7 +48,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Seconds that it can take at most: a phase that uses up its time is the last one, but for sessions that are about the suite.
+    /// Seconds that it can take at most: a phase that uses up its time is the last one, but for the session without bodies.
     #[must_use]
     pub fn longest_seconds(&self) -> f64 {
         // At least one: a reader has no phases, and the time of one.
@@ -62,7 +61,7 @@ impl Job {
         self.phases.iter().any(|phase| match phase {
             Phase::Program(program) => !program.files.is_empty(),
             Phase::Tests(tests) => tests.channel.is_some(),
-            Phase::Mutants(_) | Phase::Commands(_) => false,
+            Phase::Commands(_) => false,
         })
     }
 }
@@ -118,8 +117,6 @@ pub enum Phase {
     Tests(TestPhase),
     /// A run of the program.
     Program(ProgramPhase),
-    /// The generated suite against mutants of the program.
-    Mutants(MutantPhase),
     /// Commands of an agent.
     Commands(CommandsPhase),
 }
@@ -132,8 +129,6 @@ pub enum PhaseName {
     Tests,
     /// The generated suite against the stub of the program.
     Vacuity,
-    /// The generated suite against mutants of the program.
-    Mutants,
     /// The user's acceptance tests.
     Acceptance,
     /// The program on the samples.
@@ -156,9 +151,6 @@ pub struct TestPhase {
     pub solution: String,
     /// Test files by name (`test_solution.py`).
     pub tests: BTreeMap<String, String>,
-    /// Which two of them are ours, to see whether the session's report is true. The sandbox does not learn which.
-    #[serde(skip)]
-    pub sentinels: Sentinels,
     /// By what the tests see the program when it does not lie beside them; `None` where they import it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<ProgramChannel>,
@@ -236,16 +228,6 @@ pub struct ProgramChannel {
     pub max_output_bytes: u64,
 }
 
-/// Node ids of the two tests of ours among those of a suite (`test_solution.py::test_mean_of_one`), as
-/// [`plant`](super::python::sentinels::plant) put them there.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sentinels {
-    /// The test that must pass.
-    pub must_pass: String,
-    /// The test that must fail.
-    pub must_fail: String,
-}
-
 /// A run of the program as a program.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
@@ -321,9 +303,6 @@ pub struct PhaseReport {
     /// Why a program was not started: the system's words about the disk that its outputs go to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_writable: Option<String>,
-    /// What the suite made of mutants of the program.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mutants: Option<MutantReport>,
     /// What commands of an agent came to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<CommandRun>,
@@ -340,14 +319,14 @@ impl Report {
     }
 
     /// Whether the execution of `job` as such failed: a limit, a signal, a phase that never started. How the program without
-    /// bodies and its mutants fare is no matter of the execution.
+    /// bodies fares is no matter of the execution.
     #[must_use]
     pub fn is_failed_execution(&self, job: &Job) -> bool {
-        // These runs are about the suite: a program without bodies may well hang.
+        // This run is about the suite: a program without bodies may well hang.
         let of_the_suite = |phase: &Phase| match phase {
             Phase::Tests(asked) => asked.name == PhaseName::Vacuity,
             // What commands come to is told, whatever it is.
-            Phase::Mutants(_) | Phase::Commands(_) => true,
+            Phase::Commands(_) => true,
             Phase::Program(_) => false,
         };
         job.phases
@@ -407,11 +386,11 @@ pub enum LimitKind {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TestReport {
-    /// Node ids in collection order, sentinels included (`test_solution.py::TestMean::test_empty[a-1]`).
+    /// Node ids in collection order (`test_solution.py::TestMean::test_empty[a-1]`).
     pub collected: Vec<String>,
     /// Files that could not be collected.
     pub collection_errors: Vec<TestFailure>,
-    /// One result a test that ran, sentinels included.
+    /// One result a test that ran.
     pub results: Vec<TestResult>,
     /// pytest's own exit status from the session-finish hook; `None` when the session never finished.
     pub session_exit: Option<i32>,

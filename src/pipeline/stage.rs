@@ -41,6 +41,8 @@ pub enum Stage {
     Diagnosing,
     /// Cases are blamed for failures; they are not worked out again yet.
     RecheckingCases,
+    /// Outputs break constraints of which it is not decided whether they speak of them.
+    RecheckingConstraints,
     /// A package that cannot be installed has no replacement yet.
     FixingEnvironment,
     /// Logic failures are diagnosed; the program has not changed yet.
@@ -62,7 +64,7 @@ impl Stage {
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Stages that ask a model.
-    pub const CALLING: [Self; 10] = [
+    pub const CALLING: [Self; 11] = [
         Self::ReadingConstraints,
         Self::Planning,
         Self::Working,
@@ -70,6 +72,7 @@ impl Stage {
         Self::GeneratingTests,
         Self::Diagnosing,
         Self::RecheckingCases,
+        Self::RecheckingConstraints,
         Self::FixingEnvironment,
         Self::FixingCode,
         Self::FixingTests,

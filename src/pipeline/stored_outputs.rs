@@ -119,6 +119,7 @@ pub fn join_findings(
                 output: output.name.clone(),
                 problem,
                 without_values: "it is not what it is declared to be".to_owned(),
+                broken: None,
             }),
             FoundOutput::TooLarge(bytes) => findings.too_large.push(TooLarge {
                 output: output.name.clone(),
@@ -145,6 +146,7 @@ fn fault(broken: &Finding) -> Fault {
             broken.count, broken.check
         ),
         without_values: format!("values break the constraint {}", broken.check),
+        broken: Some(broken.check.clone()),
     }
 }
 

@@ -1,22 +1,22 @@
 //! Whether a program passed: computed from the report alone, never from an exit code or a word in the output.
 
-mod mutants;
 mod rehearsal;
 mod session;
+mod suite;
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::status::{CaseCounts, MutantCounts, RehearsalResult, RehearsalStatus, TestCounts};
+use crate::api::status::{CaseCounts, RehearsalResult, RehearsalStatus, SuiteStrength, TestCounts};
 
 use super::cases::CasesJudged;
 pub use super::failed_check::{CheckSource, FailedCheck};
-use super::sandbox::{
-    Job, MAX_OUTPUT_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, Report, Sentinels, TestFailure,
-};
+use super::sandbox::{Job, MAX_OUTPUT_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, Report, TestFailure};
+use super::scope::Break;
 use rehearsal::{judge_program, rehearsal_status};
-use session::{doubt, judge_session};
+use session::judge_session;
+pub use suite::SuiteRole;
 
 /// Acceptance tests of which it is recorded why they failed.
 const MOST_ACCEPTANCE_FAILURES: usize = 20;
@@ -29,9 +29,9 @@ const SHOWN_DIGITS: usize = 12;
 pub struct Verdict {
     /// Counts of the generated suite; `None` when tests are skipped.
     pub tests: Option<TestCounts>,
-    /// Mutants that the generated suite noticed; `None` where none was run.
+    /// How the generated suite fares without the program's bodies; `None` where that was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mutants: Option<MutantCounts>,
+    pub suite: Option<SuiteStrength>,
     /// Counts of the acceptance tests; `None` without any.
     pub acceptance: Option<TestCounts>,
     /// Whether the acceptance tests had the program in their own process, where it could have changed what they find.
@@ -58,6 +58,9 @@ pub struct Verdict {
     /// Numbers of the cases whose failure shows what they state.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub seen: BTreeSet<usize>,
+    /// Broken constraints of which it is to be decided whether they speak of the output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubtful: Vec<Break>,
     /// Outputs that could not be checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub too_large: Vec<TooLarge>,
@@ -118,12 +121,12 @@ impl Verdict {
         self.failed.is_empty().then(|| explain(&self.too_large)).flatten()
     }
 
-    /// Whether the suite was found too weak because it notices no mutant: that is asked once.
+    /// Why another suite is asked for; `None` where none is.
     #[must_use]
-    pub fn asks_for_a_stronger_suite(&self) -> bool {
+    pub fn asks_for_a_stronger_suite(&self) -> Option<&FailedCheck> {
         self.failed
             .iter()
-            .any(|check| check.source == CheckSource::Mutants)
+            .find(|check| check.source == CheckSource::Vacuity)
     }
 
     /// Whether nothing fails but a case that is held back. It may be wrong itself, and nobody else could say so.
@@ -166,9 +169,13 @@ impl Verdict {
                 || "tests skipped".to_owned(),
                 |t| format!("{} tests passed", t.passed),
             );
-            let tests = match self.mutants {
-                Some(mutants) => format!("{tests}, mutants {}/{}", mutants.caught, mutants.total),
-                None => tests,
+            let tests = match self.suite {
+                None | Some(SuiteStrength::FailsWhenEmptied) => tests,
+                Some(SuiteStrength::PassesWhenEmptied) => {
+                    format!("{tests} (also without the program's bodies)")
+                }
+                Some(SuiteStrength::NotShown) => format!("{tests} (not shown that they can fail)"),
+                Some(SuiteStrength::NoSuite) => "no usable test".to_owned(),
             };
             let tests = self.cases.map_or_else(
                 || tests.clone(),
@@ -262,6 +269,9 @@ pub struct Fault {
     pub problem: String,
     /// What is wrong, without any value.
     pub without_values: String,
+    /// The check in words, where a constraint is broken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<String>,
 }
 
 impl RehearsalFindings {
@@ -301,7 +311,7 @@ impl RehearsalFindings {
 #[must_use]
 pub fn judge(
     runs: &[(&Job, &Report)],
-    acceptance: Option<(&Sentinels, &Report)>,
+    acceptance: Option<&Report>,
     findings: &RehearsalFindings,
     skipped_rehearsal: Option<&str>,
     cases: CasesJudged,
@@ -309,43 +319,26 @@ pub fn judge(
     let PhasesJudged {
         tests,
         mut failed,
-        vacuity,
-        mutants,
-        weakness,
+        suite,
         was_cut_off,
         program_code,
     } = PhasesJudged::of(runs, findings);
-    // A suite that fails has shown that it can fail; only one that passes must prove it on a program without bodies.
-    let suite_failed = failed.iter().any(|check| check.source != CheckSource::Rehearsal);
     failed.extend(cases.failed);
-    if !suite_failed {
-        failed.extend(vacuity);
-    }
-    let acceptance = acceptance.map(|(sentinels, report)| {
-        let (counts, found) = judge_session(sentinels, report.phases.first());
+    let acceptance = acceptance.map(|report| {
+        let (counts, found) = judge_session(report.phases.first());
         if !found.is_empty() {
             failed.push(acceptance_failure(counts));
         }
         counts
     });
-    // Mutants count last: a suite is asked for again only where nothing else is at fault.
-    if failed.is_empty() {
-        failed.extend(weakness);
-    }
     let skipped =
         skipped_rehearsal.or(was_cut_off.then_some("not reached: the tests used up the time of the run"));
     let too_large = findings.too_large.clone();
     let rehearsal = rehearsal_status(&failed, findings, skipped);
-    // A session of tests always ends with 1: one sentinel must fail.
-    let exit_code = if failed.is_empty() {
-        Some(0)
-    } else {
-        // A failing task must not look like one that ended well.
-        program_code.filter(|code| *code != 0).or(Some(1))
-    };
+    let exit_code = exit_code(&failed, program_code);
     Verdict {
         tests,
-        mutants,
+        suite,
         acceptance,
         cases: cases.cases,
         examples: cases.examples,
@@ -356,6 +349,7 @@ pub fn judge(
         reported: cases.reported,
         held: cases.held,
         seen: cases.seen,
+        doubtful: Vec::new(),
         too_large,
         is_on_disk: false,
     }
@@ -368,12 +362,8 @@ struct PhasesJudged {
     tests: Option<TestCounts>,
     /// What suite and rehearsal found at fault.
     failed: Vec<FailedCheck>,
-    /// Why the run without bodies does not show that the suite can fail.
-    vacuity: Option<FailedCheck>,
-    /// Mutants that the suite noticed.
-    mutants: Option<MutantCounts>,
-    /// Why the mutants do not show that the suite notices a wrong program.
-    weakness: Option<FailedCheck>,
+    /// How the suite fares without the program's bodies.
+    suite: Option<SuiteStrength>,
     /// Whether the job ended before the rehearsal, by a failure of what came before it.
     was_cut_off: bool,
     /// Exit code of the rehearsal.
@@ -395,17 +385,13 @@ impl PhasesJudged {
     fn add(&mut self, phase: &Phase, done: Option<&PhaseReport>, findings: &RehearsalFindings) {
         match phase {
             Phase::Tests(asked) if asked.name == PhaseName::Tests => {
-                let (counts, found) = judge_session(&asked.sentinels, done);
+                let (counts, found) = judge_session(done);
                 self.tests = Some(counts);
                 self.failed.extend(found);
             }
             // The session before it has ended the job, and its own failure is reported.
             Phase::Tests(_) if done.is_none() && !self.failed.is_empty() => {}
-            Phase::Tests(asked) => self.vacuity = doubt(&asked.sentinels, done),
-            Phase::Mutants(asked) => {
-                self.mutants = mutants::count(done);
-                self.weakness = mutants::doubt(asked, done);
-            }
+            Phase::Tests(_) => self.suite = Some(suite::strength(done)),
             Phase::Commands(_) => {}
             // Cases are judged by what they wrote, apart from the phases.
             Phase::Program(program) if program.name == PhaseName::Case => {}
@@ -424,13 +410,21 @@ impl PhasesJudged {
 
 /// Why acceptance tests failed, which no model learns.
 #[must_use]
-pub fn acceptance_failures((sentinels, report): (&Sentinels, &Report)) -> Vec<TestFailure> {
-    let (_, found) = judge_session(sentinels, report.phases.first());
+pub fn acceptance_failures(report: &Report) -> Vec<TestFailure> {
+    let (_, found) = judge_session(report.phases.first());
     found
         .into_iter()
         .take(MOST_ACCEPTANCE_FAILURES)
         .map(|check| check.detail)
         .collect()
+}
+
+/// The exit code of a run: a failing task must not look like one that ended well.
+fn exit_code(failed: &[FailedCheck], of_program: Option<i32>) -> Option<i32> {
+    if failed.is_empty() {
+        return Some(0);
+    }
+    of_program.filter(|code| *code != 0).or(Some(1))
 }
 
 fn acceptance_failure(counts: TestCounts) -> FailedCheck {

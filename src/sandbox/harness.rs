@@ -9,7 +9,7 @@ pub(crate) const FOLDER: &str = "/harness";
 pub(crate) const HASH_SEED: (&str, &str) = ("hash_seed.py", include_str!("harness/hash_seed.py"));
 
 /// Its files by name.
-pub(crate) const FILES: [(&str, &str); 20] = [
+pub(crate) const FILES: [(&str, &str); 17] = [
     ("acceptance.py", include_str!("harness/acceptance.py")),
     (
         "acceptance_session.py",
@@ -23,10 +23,7 @@ pub(crate) const FILES: [(&str, &str); 20] = [
     ("files.py", include_str!("harness/files.py")),
     (HASH_SEED.0, HASH_SEED.1),
     ("main.py", include_str!("harness/main.py")),
-    ("mutants.py", include_str!("harness/mutants.py")),
     ("phases.py", include_str!("harness/phases.py")),
-    ("prepared.py", include_str!("harness/prepared.py")),
-    ("prepared_session.py", include_str!("harness/prepared_session.py")),
     ("probe.py", include_str!("harness/probe.py")),
     ("processes.py", include_str!("harness/processes.py")),
     ("pytest.ini", include_str!("harness/pytest.ini")),

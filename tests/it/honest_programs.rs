@@ -8,8 +8,8 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use codegen_operator::api::values::{Input, Output};
 use codegen_operator::pipeline::python::Module;
-use codegen_operator::pipeline::python::contract::violations;
-use codegen_operator::pipeline::python::tampering::{solution_findings, suite_findings};
+use codegen_operator::pipeline::python::contract::unnamed;
+use codegen_operator::pipeline::python::suite::may_have_tests;
 use codegen_operator::pipeline::sandbox::{
     InputMount, OutputContent, OutputReport, Phase, PhaseEnd, PhaseReport, ProgramPhase, TestOutcome,
 };
@@ -65,12 +65,11 @@ fn no_honest_program_and_no_honest_suite_is_refused_before_it_runs() {
     for honest in &all {
         let program = Module::parse(&honest.program).unwrap();
         let suite = Module::parse(&honest.suite).unwrap();
-        let found = violations(&program, &inputs, &outputs)
-            .into_iter()
-            .chain(solution_findings(&program))
-            .chain(suite_findings(&suite));
-        for finding in found {
-            writeln!(refused, "{}: {finding}", honest.name).unwrap();
+        for what in unnamed(program.source(), &inputs, &outputs) {
+            writeln!(refused, "{}: {what}", honest.name).unwrap();
+        }
+        if !may_have_tests(&suite) {
+            writeln!(refused, "{}: no test", honest.name).unwrap();
         }
     }
     assert_eq!(refused, "");
@@ -129,16 +128,15 @@ fn run_of(program: &str) -> Phase {
 /// What did not pass; empty when all of it did.
 fn suite_fault(phase: &PhaseReport, name: &str) -> String {
     let session = phase.tests.as_ref().unwrap();
-    let own = crate::environment::own(&session.collected);
     let failed = session
         .results
         .iter()
-        .filter(|result| result.outcome != TestOutcome::Passed && !result.id.contains(crate::jobs::LAST));
+        .filter(|result| result.outcome != TestOutcome::Passed);
     let failed: Vec<String> = failed.map(|result| format!("{result:?}")).collect();
-    if !own.is_empty()
+    if !session.collected.is_empty()
         && failed.is_empty()
         && session.collection_errors.is_empty()
-        && session.session_exit == Some(1)
+        && session.session_exit == Some(0)
     {
         return String::new();
     }

@@ -1,4 +1,4 @@
-//! No reply of a model makes a wrong program pass: what it tries is refused before it runs, or found by the run.
+//! No reply of a model makes a wrong program pass where a case decides; where nothing does, what passes is called unverified.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -31,6 +31,60 @@ fn attempts(done: &Done) -> usize {
     done.status()["attempts"].as_array().map_or(0, Vec::len)
 }
 
+/// The same with a case, which knows what the program prints.
+fn run_with_case(code: &str, suite: &str) -> Done {
+    let case = json!({
+        "about": "twice two", "inputs": [], "refused": false,
+        "expect": [{"output": "stdout", "check": "Equals", "at": "", "value": "4", "tolerance": ""}],
+    });
+    ScriptedTask::new(json!({"sandbox": {"timeout": "20s"}, "testing": {"cases": "Require"}}))
+        .reply(
+            "plan",
+            &json!({
+                "description": "Doubles.", "approach": "Step by step.", "libraries": [],
+                "cases": [case], "unstable": [], "invariants": [],
+            }),
+        )
+        .reply(
+            "code",
+            &json!({"code": code, "packages": [], "systemPackages": []}),
+        )
+        .tests(suite)
+        // Of a suite that finds no fault another one is asked for, and this model has none.
+        .tests(suite)
+        .run()
+}
+
+/// Fails as long as a case decides, whatever the suite says.
+fn fails_by_its_case(code: &str, suite: &str) {
+    let done = run_with_case(code, suite).did_not_succeed();
+    let last = done.status()["attempts"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()
+        .clone();
+    let session_broke_off = last["tests"]["passed"] != last["tests"]["total"];
+    assert!(
+        last["cases"]["passed"] == 0 || session_broke_off,
+        "{}",
+        done.said()
+    );
+}
+
+/// Passes where nothing but the suite speaks for the program, and is called unverified.
+fn is_unverified(code: &str, suite: &str) {
+    let done = ScriptedTask::new(json!({"sandbox": {"timeout": "20s"}}))
+        .code(code)
+        .tests(suite)
+        .tests(suite)
+        .run()
+        .succeeded();
+    let status = done.status();
+    assert_eq!(status["evidence"]["strength"], "SuiteOnly", "{status:#}");
+    assert!(status.to_string().contains("Unverified"), "{status:#}");
+}
+
 /// Sent back to the model before anything ran.
 fn refused(done: Done, why: &str) {
     let done = done.did_not_succeed();
@@ -52,34 +106,9 @@ fn expect_reason(done: Done, why: &str) {
 fn the_program_of_these_tests_passes_once_it_is_right() {
     run(&program("", "", "x * 2"), SUITE).succeeded();
     expect_reason(run(&wrong("", ""), SUITE), "assert 6 == 4");
-}
-
-#[rstest]
-#[case::ends("import os", "os._exit(0)", "rule no-hard-exit")]
-#[case::ends_at_import("import os\nos._exit(0)", "", "os._exit")]
-#[case::ends_by_another_module("import shutil", "shutil.os._exit(0)", "os._exit")]
-#[case::exits_at_import("import sys\nsys.exit(0)", "", "rule importable")]
-#[case::knows_pytest("import pytest", "", "rule no-test-awareness")]
-#[case::asks_for_pytest("import sys", "x -= 'pytest' in sys.modules", "among the modules")]
-#[case::traces("import sys", "getattr(sys, 'set' + 'trace')(None)", "rule no-tracing")]
-#[case::replaces_the_error("import builtins", "builtins.AssertionError = KeyError", "builtins")]
-#[case::equals_everything(
-    "class Answer(int):\n    def __eq__(self, other):\n        return isinstance(other, object)",
-    "return Answer(3)",
-    "rule no-universal-equality"
-)]
-#[case::equals_everything_by_type(
-    "Answer = type('Answer', (int,), {'__eq__': lambda self, other: 1 > 0})",
-    "return Answer(3)",
-    "never looks"
-)]
-#[case::equals_everything_by_mock("from unittest import mock", "return mock.ANY", "unittest.mock.ANY")]
-fn a_program_that_reaches_for_the_session_is_sent_back(
-    #[case] top: &str,
-    #[case] body: &str,
-    #[case] why: &str,
-) {
-    refused(run(&wrong(top, body), SUITE), why);
+    let proved = run_with_case(&program("", "", "x * 2"), SUITE).succeeded();
+    assert_eq!(proved.status()["evidence"]["strength"], "Independent");
+    fails_by_its_case(&wrong("", ""), SUITE);
 }
 
 #[rstest]
@@ -161,68 +190,89 @@ fn a_program_that_reaches_for_the_session_is_sent_back(
     "signal.__getattribute__('raise_' + 'signal')(15)",
     "signal 15"
 )]
-#[case::skips_itself("import unittest", "raise unittest.SkipTest('later')", "skipped")]
-fn a_program_that_gets_past_the_syntax_check_is_caught_by_its_tests(
+#[case::skips_itself(
+    "import unittest",
+    "raise unittest.SkipTest('later')",
+    "no test of the suite runs"
+)]
+#[case::ends("import os", "os._exit(0)", "did not tell the truth")]
+#[case::ends_at_import("import os\nos._exit(0)", "", "did not tell the truth")]
+#[case::ends_by_another_module("import shutil", "shutil.os._exit(0)", "did not tell the truth")]
+#[case::exits_at_import("import sys\nsys.exit(0)", "", "did not tell the truth")]
+#[case::knows_pytest("import pytest", "", "assert 6 == 4")]
+#[case::traces("import sys", "getattr(sys, 'set' + 'trace')(None)", "assert 6 == 4")]
+#[case::replaces_the_error("import builtins", "builtins.AssertionError = KeyError", "assert 6 == 4")]
+fn a_wrong_program_that_reaches_for_the_session_is_caught_by_its_suite_and_by_a_case(
     #[case] top: &str,
     #[case] body: &str,
     #[case] why: &str,
 ) {
     expect_reason(run(&wrong(top, body), SUITE), why);
+    fails_by_its_case(&wrong(top, body), SUITE);
+}
+
+/// What only a rule on the source stopped, where nothing decides but a suite in the same process: that is no proof, and called none.
+#[rstest]
+// An object that equals whatever it is compared with.
+#[case::equals_everything(
+    "class Answer(int):\n    def __eq__(self, other):\n        return isinstance(other, object)",
+    "return Answer(3)"
+)]
+#[case::equals_everything_by_type(
+    "Answer = type('Answer', (int,), {'__eq__': lambda self, other: 1 > 0})",
+    "return Answer(3)"
+)]
+#[case::equals_everything_by_mock("from unittest import mock", "return mock.ANY")]
+// A program that is right while it is tested.
+#[case::asks_for_pytest("import sys", "if 'pytest' in sys.modules:\n    return x * 2")]
+#[case::asks_for_its_variable("import os", "if 'PYTEST_CURRENT_TEST' in os.environ:\n    return x * 2")]
+// A test runner that no longer runs tests.
+#[case::replaces_the_runner(
+    "import _pytest.python\n_pytest.python.Function.runtest = lambda self: None",
+    ""
+)]
+fn a_wrong_program_whose_suite_is_deceived_is_unverified_and_fails_where_a_case_decides(
+    #[case] top: &str,
+    #[case] body: &str,
+) {
+    is_unverified(&wrong(top, body), SUITE);
+    fails_by_its_case(&wrong(top, body), SUITE);
+}
+
+#[test]
+fn a_suite_without_a_test_is_sent_back() {
+    let suite = "import solution\n\n\ndef check():\n    assert solution.double(2) == 4\n";
+    refused(run(&wrong("", ""), suite), "no test");
 }
 
 #[rstest]
 #[case::ends(
     "import os\nimport solution\n\n\ndef test_a():\n    assert solution.double(2) == 4 or os._exit(0)\n",
-    "os._exit"
+    "did not tell the truth"
 )]
 #[case::ends_at_the_top(
     "import os\nimport solution\nos._exit(0)\n\n\ndef test_a():\n    assert solution.double(2) == 4\n",
-    "os._exit"
+    "did not tell the truth"
 )]
 #[case::leaves(
     "import pytest\nimport solution\n\n\ndef test_a():\n    pytest.exit('', returncode=0)\n    assert solution.double(2) == 4\n",
-    "pytest.exit"
+    "did not tell the truth"
 )]
 #[case::skips(
     "import pytest\nimport solution\n\n\n@pytest.mark.skip\ndef test_a():\n    assert solution.double(2) == 4\n",
-    "pytest.mark.skip"
+    "no test of the suite runs"
 )]
 #[case::expects_failure(
     "import pytest\nimport solution\n\n\n@pytest.mark.xfail\ndef test_a():\n    assert solution.double(2) == 4\n",
-    "pytest.mark.xfail"
+    "no test of the suite runs"
 )]
-#[case::asserts_nothing(
-    "import solution\n\n\ndef test_a():\n    solution.double(2)\n",
-    "asserts nothing"
-)]
-#[case::asserts_true(
-    "import solution\n\n\ndef test_a():\n    assert True\n",
-    "never calls the program"
-)]
-#[case::tests_a_copy(
-    "import solution\n\n\ndef double(x):\n    return x * 2\n\n\ndef test_a():\n    assert double(2) == 4\n",
-    "rule tests-call-the-program"
-)]
-#[case::never_calls_its_assertion(
-    "import unittest\nimport solution\n\n\nclass TestA(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual\n        solution.double(2)\n",
-    "rule tests-assert"
-)]
-#[case::has_no_test(
-    "import solution\n\n\ndef check():\n    assert solution.double(2) == 4\n",
-    "no test"
-)]
-fn a_suite_that_cannot_fail_is_sent_back(#[case] suite: &str, #[case] why: &str) {
-    refused(run(&wrong("", ""), suite), why);
-}
-
-#[rstest]
 #[case::leaves_by_another_name(
     "import pytest\nimport solution\nleave = pytest.__getattribute__('ex' + 'it')\n\n\ndef test_a():\n    leave('', returncode=0)\n    assert solution.double(2) == 4\n",
     "did not tell the truth"
 )]
 #[case::has_no_cases(
     "import pytest\nimport solution\n\n\n@pytest.mark.parametrize('x', [])\ndef test_a(x):\n    assert solution.double(x) == 4\n",
-    "skipped"
+    "no test of the suite runs"
 )]
 #[case::exits(
     "import sys\nimport solution\n\n\ndef test_a():\n    sys.exit(0)\n    assert solution.double(2) == 4\n",
@@ -230,14 +280,15 @@ fn a_suite_that_cannot_fail_is_sent_back(#[case] suite: &str, #[case] why: &str)
 )]
 #[case::skips_where_it_is(
     "import pytest\nimport solution\n\n\ndef test_a():\n    if solution.double(2) != 4:\n        pytest.skip('wrong')\n    assert solution.double(2) == 4\n",
-    "skipped"
+    "no test of the suite runs"
 )]
 #[case::is_not_collected(
     "import solution\n\n__test__ = False\n\n\ndef test_a():\n    assert solution.double(2) == 4\n",
-    "no test was collected"
+    "no test of the suite runs"
 )]
 fn a_suite_that_removes_its_tests_is_caught_when_it_is_executed(#[case] suite: &str, #[case] why: &str) {
     expect_reason(run(&wrong("", ""), suite), why);
+    fails_by_its_case(&wrong("", ""), suite);
 }
 
 #[rstest]
@@ -254,70 +305,71 @@ fn a_suite_that_removes_its_tests_is_caught_when_it_is_executed(#[case] suite: &
     "import solution\n\n\ndef test_a():\n    if solution.double(2) != 4:\n        return\n    assert solution.double(2) == 4\n"
 )]
 #[case::of_a_name("import solution\n\n\ndef test_a():\n    assert callable(solution.double)\n")]
-fn a_suite_that_passes_without_the_program_is_refused_with_evidence(#[case] suite: &str) {
+#[case::that_asserts_nothing("import solution\n\n\ndef test_a():\n    solution.double(2)\n")]
+#[case::that_asserts_true("import solution\n\n\ndef test_a():\n    assert True\n")]
+#[case::of_a_copy(
+    "import solution\n\n\ndef double(x):\n    return x * 2\n\n\ndef test_a():\n    assert double(2) == 4\n"
+)]
+#[case::that_never_calls_its_assertion(
+    "import unittest\nimport solution\n\n\nclass TestA(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual\n        solution.double(2)\n"
+)]
+fn a_suite_that_passes_without_the_program_is_asked_for_again_and_proves_nothing(#[case] suite: &str) {
     expect_reason(
         run(&wrong("", ""), suite),
         "every test also passes when the bodies of all functions are removed",
     );
+    is_unverified(&wrong("", ""), suite);
+    fails_by_its_case(&wrong("", ""), suite);
 }
 
-/// Tests that pass whatever is wrong with what `double` gives, and not without its body.
-const ASKS_FOR_ANYTHING: &str =
-    "import solution\n\n\ndef test_a():\n    assert solution.double(2) is not None\n";
-const TESTS_A_COPY: &str = "import solution\n\n\ndef double(x):\n    return x * 2\n\n\ndef test_a():\n    assert solution.double(1) is not None\n    \
-                            assert double(2) == 4\n";
-
-#[rstest]
-#[case::that_asks_for_anything(ASKS_FOR_ANYTHING)]
-#[case::that_asks_for_a_number(
-    "import solution\n\n\ndef test_a():\n    assert isinstance(solution.double(2), (int, float))\n"
-)]
-#[case::that_compares_with_itself(
-    "import solution\n\n\ndef test_a():\n    assert solution.double(2) + 0 == solution.double(2)\n"
-)]
-#[case::of_a_copy(TESTS_A_COPY)]
-#[case::that_replaces_the_answer(
-    "import solution\n\n\ndef right(x):\n    solution.double(x) + 0\n    return x * 2\n\n\ndef test_a():\n    \
-     assert right(2) == 4\n"
-)]
-fn a_suite_that_notices_no_wrong_program_is_refused_with_evidence(#[case] suite: &str) {
-    expect_reason(
-        run(&wrong("", ""), suite),
-        "no test notices when `double` is wrong",
-    );
-}
-
-#[rstest]
-#[case::that_asks_for_anything(ASKS_FOR_ANYTHING)]
-#[case::of_a_copy(TESTS_A_COPY)]
-fn such_a_suite_is_asked_for_again_once_and_a_better_one_passes(#[case] suite: &str) {
+#[test]
+fn a_better_suite_takes_the_place_of_one_that_passes_without_the_program() {
+    let idle = "import solution\n\n\ndef test_a():\n    assert callable(solution.double)\n";
     let done = ScriptedTask::new(json!({}))
         .code(&program("", "", "x * 2"))
-        .tests(suite)
+        .tests(idle)
         .tests(SUITE)
         .run()
         .succeeded();
     let attempts = done.status()["attempts"].clone();
-    assert_eq!(
-        attempts[0]["mutants"],
-        json!({"total": 3, "caught": 0, "notRun": 0})
-    );
-    assert_eq!(
-        attempts[1]["mutants"],
-        json!({"total": 3, "caught": 3, "notRun": 0})
-    );
+    let strengths = [&attempts[0]["suiteStrength"], &attempts[1]["suiteStrength"]];
+    assert_eq!(strengths, ["PassesWhenEmptied", "FailsWhenEmptied"]);
+}
+
+/// What only mutants stopped: the suite fails without the program, and notices no wrong one. Alone it is no proof, and called none.
+#[rstest]
+// Any result will do.
+#[case::that_asks_for_anything(
+    "import solution\n\n\ndef test_a():\n    assert solution.double(2) is not None\n"
+)]
+#[case::that_asks_for_a_number(
+    "import solution\n\n\ndef test_a():\n    assert isinstance(solution.double(2), (int, float))\n"
+)]
+// The program is compared with itself.
+#[case::that_compares_with_itself(
+    "import solution\n\n\ndef test_a():\n    assert solution.double(2) + 0 == solution.double(2)\n"
+)]
+// What is compared is not the program's.
+#[case::of_a_copy(
+    "import solution\n\n\ndef double(x):\n    return x * 2\n\n\ndef test_a():\n    assert solution.double(1) is not None\n    assert double(2) == 4\n"
+)]
+#[case::that_replaces_the_answer(
+    "import solution\n\n\ndef right(x):\n    solution.double(x) + 0\n    return x * 2\n\n\ndef test_a():\n    assert right(2) == 4\n"
+)]
+fn a_wrong_program_that_its_suite_lets_through_is_unverified_and_fails_where_a_case_decides(
+    #[case] suite: &str,
+) {
+    is_unverified(&wrong("", ""), suite);
+    fails_by_its_case(&wrong("", ""), suite);
 }
 
 #[test]
-fn a_suite_that_notices_nothing_again_is_said_and_passes() {
-    let done = ScriptedTask::new(json!({}))
-        .code(&program("", "", "x * 2"))
-        .tests(ASKS_FOR_ANYTHING)
-        .tests(TESTS_A_COPY)
-        .run()
-        .succeeded();
-    let summary = done.status()["attempts"][1]["summary"].clone();
-    assert!(summary.as_str().unwrap().contains("mutants 0/3"), "{summary}");
+fn a_right_suite_with_a_test_that_does_not_call_the_program_passes_at_once() {
+    let suite = "import subprocess\nimport sys\n\nimport solution\n\n\ndef test_double():\n    assert solution.double(2) == 4\n\n\n\
+                 def test_a_child_that_exits_says_so():\n    done = subprocess.run([sys.executable, '-c', 'raise SystemExit(3)'])\n    \
+                 assert done.returncode == 3\n";
+    let done = run_with_case(&program("", "", "x * 2"), suite).succeeded();
+    assert_eq!(attempts(&done), 1, "{}", done.said());
 }
 
 #[rstest]
@@ -341,11 +393,12 @@ fn an_honest_suite_of_any_style_passes_at_once(#[case] style: &str) {
     let source = |part: &str| std::fs::read_to_string(folder.join(format!("{style}.{part}.py"))).unwrap();
     let done = run(&source("solution"), &source("suite")).succeeded();
     assert_eq!(attempts(&done), 1, "{}", done.said());
-    let mutants = done.status()["attempts"][0]["mutants"].clone();
-    println!("{style}: {mutants}");
-    // What runs the program as a child names no function of it.
-    assert_eq!(mutants.is_null(), style == "child", "{}", done.said());
-    assert!(mutants["total"] == 8 || mutants.is_null() || mutants["notRun"] == 0);
+    assert_eq!(
+        done.status()["evidence"]["suiteStrength"],
+        "FailsWhenEmptied",
+        "{}",
+        done.said()
+    );
 }
 
 /// A program that is right, with `body` as what it does when it is run.
@@ -404,11 +457,11 @@ fn an_output_that_breaks_a_constraint_on_its_column_fails_the_attempt() {
 }
 
 #[test]
-fn a_program_that_removes_the_folder_of_outputs_is_sent_back() {
+fn a_program_that_removes_the_folder_of_outputs_fails_its_rehearsal() {
     let body = "import shutil\nshutil.rmtree('/var' + '/outputs')\nout.write_text('1')";
-    refused(
+    expect_reason(
         rehearsed(body, &json!({"name": "o", "type": "Int"}), &json!({})),
-        "deleted or replaced",
+        "/var/outputs",
     );
 }
 
@@ -465,13 +518,19 @@ async fn a_failing_acceptance_test_fails_the_task_and_no_request_mentions_it(#[c
 #[rstest]
 #[case::by_import(
     "import solution\n\n\ndef test_a():\n    assert solution.double(2) == 4\n",
-    "1 acceptance tests passed with the program imported, which is weaker than to run it"
+    "1 acceptance tests passed with the program imported, which is weaker than to run it",
+    "SuiteOnly"
 )]
 #[case::by_running(
     "def test_a(program):\n    assert program().stdout == '4\\n'\n",
-    "1 acceptance tests passed with the program run apart from them"
+    "1 acceptance tests passed with the program run apart from them",
+    "Independent"
 )]
-fn the_status_says_how_acceptance_tests_saw_the_program(#[case] acceptance: &str, #[case] says: &str) {
+fn the_status_says_how_acceptance_tests_saw_the_program(
+    #[case] acceptance: &str,
+    #[case] says: &str,
+    #[case] strength: &str,
+) {
     let done = ScriptedTask::new(json!({"acceptanceTests": {"inline": acceptance}}))
         .code(&program("", "", "x * 2"))
         .tests(SUITE)
@@ -479,4 +538,5 @@ fn the_status_says_how_acceptance_tests_saw_the_program(#[case] acceptance: &str
         .succeeded();
     let summary = done.status()["attempts"][0]["summary"].to_string();
     assert!(summary.contains(says), "{summary}");
+    assert_eq!(done.status()["evidence"]["strength"], strength);
 }

@@ -42,11 +42,9 @@ pub struct Case {
 
 impl Case {
     pub fn new(name: &str, file_name: &'static str, bytes: &[u8], rules: Vec<(&str, Rule)>) -> Self {
-        let checks = rules.into_iter().map(|(column, rule)| ColumnCheck {
-            constraint: 0,
-            column: column.into(),
-            rule,
-        });
+        let checks = rules
+            .into_iter()
+            .map(|(column, rule)| ColumnCheck::new(0, column, rule));
         Self {
             name: name.into(),
             file_name,

@@ -23,7 +23,6 @@ mod isolation;
 #[path = "../support/jobs.rs"]
 mod jobs;
 mod limits;
-mod mutants;
 mod outputs;
 mod packages;
 mod pytest_sessions;

@@ -100,7 +100,7 @@ fn on_disk(code: &str, disk_bytes: u64) -> Phase {
             disk_bytes: Some(disk_bytes),
             ..program
         }),
-        other @ (Phase::Tests(_) | Phase::Mutants(_) | Phase::Commands(_)) => other,
+        other @ (Phase::Tests(_) | Phase::Commands(_)) => other,
     }
 }
 

@@ -3,7 +3,7 @@
 use codegen_operator::pipeline::sandbox::{PhaseEnd, TestOutcome, TestReport};
 use rstest::rstest;
 
-use crate::support::{FIRST, LAST, own, run_one, session, tests};
+use crate::support::{run_one, session, tests};
 
 const GOOD: &str = "def double(x):\n    return 2 * x\n";
 
@@ -16,31 +16,22 @@ fn outcome(session: &TestReport, name: &str) -> Option<TestOutcome> {
 }
 
 #[tokio::test]
-async fn a_good_session_lists_every_test_and_both_sentinels() {
+async fn a_good_session_lists_every_test_and_comes_to_its_end() {
     let session = session(
         GOOD,
         "from solution import double\ndef test_a():\n    assert double(2) == 4\n",
     )
     .await;
-    let first = format!("test_solution.py::{FIRST}");
-    let last = format!("test_solution.py::{LAST}");
-    assert_eq!(session.collected, ["test_solution.py::test_a", &first, &last]);
-    assert_eq!(outcome(&session, FIRST), Some(TestOutcome::Passed));
+    assert_eq!(session.collected, ["test_solution.py::test_a"]);
     assert_eq!(outcome(&session, "test_a"), Some(TestOutcome::Passed));
-    assert_eq!(outcome(&session, LAST), Some(TestOutcome::Failed));
-    assert_eq!(session.session_exit, Some(1));
-    let failure = session.results.last().unwrap().failure.as_ref().unwrap();
-    assert_eq!(
-        (failure.exception.as_str(), failure.message.as_str()),
-        ("AssertionError", LAST)
-    );
+    assert_eq!(session.session_exit, Some(0));
 }
 
 #[rstest]
 #[case::exit_in_a_test(
     GOOD,
     "import os\ndef test_a():\n    os._exit(0)\ndef test_b():\n    assert False\n",
-    3
+    2
 )]
 #[case::exit_in_the_test_file(GOOD, "import os\nos._exit(0)\ndef test_a():\n    assert False\n", 0)]
 #[case::exit_in_the_solution(
@@ -58,18 +49,16 @@ async fn an_exit_that_skips_the_end_leaves_no_session_end(
     assert_eq!(report.end, PhaseEnd::Exited(0));
     let session = report.tests.unwrap();
     assert_eq!(session.session_exit, None);
-    assert_eq!(own(&session.collected).len(), collected.saturating_sub(1));
+    assert_eq!(session.collected.len(), collected);
     assert_eq!(outcome(&session, "test_b"), None);
-    assert_eq!(outcome(&session, LAST), None);
 }
 
 #[tokio::test]
 async fn a_session_that_is_ended_early_lacks_results() {
     let test_file = "import pytest\ndef test_a():\n    pytest.exit('enough', returncode=0)\ndef test_b():\n    assert False\n";
     let session = session(GOOD, test_file).await;
-    assert_eq!(own(&session.collected).len(), 2);
+    assert_eq!(session.collected.len(), 2);
     assert_eq!(outcome(&session, "test_b"), None);
-    assert_eq!(outcome(&session, LAST), None);
 }
 
 #[tokio::test]
@@ -86,7 +75,7 @@ async fn sys_exit_in_a_test_is_a_failure() {
 async fn words_on_stdout_are_only_words() {
     let report = run_one(tests("print('1 passed in 0.01s')\n", "import solution\n")).await;
     let session = report.tests.unwrap();
-    assert_eq!(own(&session.collected), Vec::<&str>::new());
+    assert_eq!(session.collected, [""; 0]);
 }
 
 #[tokio::test]
@@ -147,8 +136,8 @@ async fn a_forked_test_does_not_report_twice() {
     let test_file =
         "import os\ndef test_a():\n    if os.fork() > 0:\n        os.wait()\ndef test_b():\n    pass\n";
     let session = session(GOOD, test_file).await;
-    assert_eq!(session.session_exit, Some(1));
-    assert_eq!(session.results.len(), 4);
+    assert_eq!(session.session_exit, Some(0));
+    assert_eq!(session.results.len(), 2);
 }
 
 #[tokio::test]
@@ -203,7 +192,7 @@ class TestDouble:
 "#;
     let session = session(GOOD, test_file).await;
     assert_eq!(
-        own(&session.collected),
+        session.collected,
         [
             "test_solution.py::TestDouble::test_value[one]",
             "test_solution.py::TestDouble::test_value[two]",
@@ -281,5 +270,5 @@ async fn text_that_is_no_unicode_is_still_reported() {
 async fn a_conftest_is_not_read() {
     let solution = "open('conftest.py', 'w').write('raise SystemExit(0)')\n";
     let session = session(solution, "import solution\ndef test_a():\n    pass\n").await;
-    assert_eq!(session.session_exit, Some(1));
+    assert_eq!(session.session_exit, Some(0));
 }

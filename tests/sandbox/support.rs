@@ -9,7 +9,7 @@ use codegen_operator::pipeline::sandbox::{Job, Packages, Phase, PhaseReport, Rep
 use codegen_operator::pipeline::task::ImageSettings;
 use codegen_operator::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
 
-pub use crate::jobs::{FIRST, LAST, job, program, tests};
+pub use crate::jobs::{job, program, tests};
 
 pub fn cache() -> PathBuf {
     std::env::var_os("CODEGEN_CACHE_DIR").map_or_else(
@@ -83,12 +83,6 @@ pub async fn session(solution: &str, test_file: &str) -> TestReport {
     let session = report.tests.expect("a session");
     assert!(!report.stderr.contains("Traceback"), "{}", report.stderr);
     session
-}
-
-/// Ids of what was collected, short of the sentinels.
-pub fn own(ids: &[String]) -> Vec<&str> {
-    let own = |id: &&String| !id.contains(FIRST) && !id.contains(LAST);
-    ids.iter().filter(own).map(String::as_str).collect()
 }
 
 /// Tests that fill the machine wait for each other.

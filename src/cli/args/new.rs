@@ -62,7 +62,7 @@ pub struct NewArgs {
     /// A rule that the data must keep, one sentence. May be repeated.
     #[arg(long = "constraint", value_name = "TEXT")]
     pub constraints: Vec<String>,
-    /// Tests of yours that the program must pass and that no model sees: a pytest file that imports solution.
+    /// Tests of yours that the program must pass and that no model sees: a pytest file whose tests run it by the fixture `program`.
     #[arg(long = "accept", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub acceptance_tests: Option<PathBuf>,
     /// What of the samples the model may see. Default: `Rows`.

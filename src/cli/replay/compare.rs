@@ -76,7 +76,7 @@ fn counted(attempt: &AttemptStatus) -> AttemptStatus {
     AttemptStatus {
         number: attempt.number,
         tests: attempt.tests,
-        mutants: attempt.mutants,
+        suite_strength: attempt.suite_strength,
         acceptance_tests: attempt.acceptance_tests,
         cases: attempt.cases,
         examples: attempt.examples,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::api::CodeGenTask;
-use crate::api::status::{ArtifactRef, MutantCounts, TestCounts, TokenStatus};
+use crate::api::status::{ArtifactRef, SuiteStrength, TestCounts, TokenStatus};
 use crate::cli::paint::paint;
 
 fn ended(stage: &str, reason: &str) -> Ended {
@@ -35,11 +35,7 @@ fn ended(stage: &str, reason: &str) -> Ended {
                 number: 2,
                 tests: counts(8),
                 acceptance_tests: counts(8),
-                mutants: Some(MutantCounts {
-                    total: 8,
-                    caught: 7,
-                    not_run: 0,
-                }),
+                suite_strength: Some(SuiteStrength::PassesWhenEmptied),
                 ..AttemptStatus::default()
             },
         ],

@@ -167,7 +167,6 @@ fn further(attempt: &AttemptRecord, failed: &FailedCheck) -> Option<Check> {
         CheckSource::Collection => "collection",
         CheckSource::Session => "session",
         CheckSource::Vacuity => "vacuity",
-        CheckSource::Mutants => "mutants",
         CheckSource::Rehearsal => "rehearsal",
         CheckSource::Acceptance => "acceptance",
         CheckSource::Case | CheckSource::SettledCase | CheckSource::HeldCase => "case",

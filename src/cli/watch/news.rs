@@ -7,7 +7,7 @@ use crate::api::conditions::{is_stalled, reason};
 use crate::api::status::{AgentStatus, AttemptStatus, CodeGenTaskStatus};
 use crate::cli::paint::{Line, Mark};
 use crate::cli::render::{
-    cases_text, counts_text, detail, doing, mutants_text, name, named_paragraph, render, step,
+    cases_text, counts_text, detail, doing, name, named_paragraph, render, step, suite_text,
 };
 use crate::cli::summary::{agent_work, calls_by_tool, field, spent, tests};
 use crate::cli::text::{count, thousands};
@@ -50,6 +50,7 @@ const fn call(stage: Stage) -> Option<CallKind> {
         Stage::GeneratingTests => CallKind::Tests,
         Stage::Diagnosing => CallKind::Diagnosis,
         Stage::RecheckingCases => CallKind::Cases,
+        Stage::RecheckingConstraints => CallKind::Scope,
         Stage::FixingEnvironment => CallKind::FixEnvironment,
         Stage::FixingCode => CallKind::FixCode,
         Stage::FixingTests => CallKind::FixTests,
@@ -212,7 +213,7 @@ fn attempt_lines(attempt: &AttemptStatus, now: &CodeGenTaskStatus) -> Vec<Line> 
         .collect();
     parts.extend(attempt.cases.map(|counts| cases_text(counts, "cases")));
     parts.extend(attempt.examples.map(|counts| cases_text(counts, "examples")));
-    parts.extend(attempt.mutants.map(mutants_text));
+    parts.extend(attempt.suite_strength.and_then(suite_text).map(str::to_owned));
     if parts.is_empty() {
         parts.push("no tests".to_owned());
     }

@@ -161,6 +161,7 @@ impl Step {
         constraint.text = cut(&constraint.text, self.constraint);
         constraint.check = cut(&constraint.check, self.constraint);
         constraint.bound_to = first(&constraint.bound_to, self.constraint);
+        constraint.not_applied_to = first(&constraint.not_applied_to, self.constraint);
     }
 }
 
@@ -248,8 +249,11 @@ mod tests {
             text: long.clone(),
             bound_to: names("bound", 48 * 16),
             check: long.clone(),
+            not_applied_to: Vec::new(),
         };
         progress.constraints = vec![constraint; 64];
+        progress.constraints[0].not_applied_to = names("other", 48 * 16);
+        progress.settled_breaks = signatures("settled", 24);
         progress.attempts = (1..=100).map(|number| attempt(number, &long)).collect();
         progress.present_diagnosis(vec![diagnosis(&long); 5]);
         progress.build = largest_build(progress.build, &long);
@@ -305,7 +309,7 @@ mod tests {
             image: Some(noise(&number.to_string(), 400)),
             packages_added: names(&format!("added {number}"), MOST_PACKAGE_BYTES),
             tests: Some(crate::api::status::TestCounts::default()),
-            mutants: Some(crate::api::status::MutantCounts::default()),
+            suite_strength: Some(crate::api::status::SuiteStrength::PassesWhenEmptied),
             acceptance_tests: Some(crate::api::status::TestCounts::default()),
             cases: Some(crate::api::status::CaseCounts::default()),
             examples: Some(crate::api::status::CaseCounts::default()),

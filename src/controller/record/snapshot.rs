@@ -40,8 +40,6 @@ pub struct Snapshot {
     /// Where the packed profiles of the samples lie, in pieces; none where the samples are yet to be described.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<MountedFile>,
-    /// Secret of the run, from which follows what code under test must not guess.
-    pub seed: String,
 }
 
 /// Every source as it was read.
@@ -160,10 +158,6 @@ pub async fn create(
     sources: Sources,
 ) -> Result<(Snapshot, String, String), StoreError> {
     let (name, sha256) = named(owner, agent.as_ref(), &sources);
-    // The secret of one that is there is no other in what it is compared with.
-    let present = read(client, &owner.namespace, &name).await?;
-    let drawn = || std::iter::repeat_with(fastrand::alphanumeric).take(32).collect();
-    let seed = present.map_or_else(drawn, |present| present.seed);
     let mut parts = Parts::new(&name);
     let acceptance_tests = sources
         .acceptance_tests
@@ -183,7 +177,6 @@ pub async fn create(
         files: sources.files,
         inputs,
         acceptance_tests,
-        seed,
     };
     let index = serde_json::to_vec(&snapshot).unwrap_or_default();
     parts.describe(INDEX, index);
@@ -206,7 +199,6 @@ pub fn empty_snapshot(
         inputs: BTreeMap::new(),
         acceptance_tests: None,
         profiles: Vec::new(),
-        seed: String::new(),
     };
     (snapshot, name, sha256)
 }

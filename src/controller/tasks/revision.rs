@@ -216,7 +216,6 @@ impl Revision {
             acceptance_tests,
             redactor: Redactor::new(secret_env.iter()),
             secret_env,
-            seed: self.snapshot.seed.clone(),
             denied_commands: context.denied_commands.clone(),
         })
     }

@@ -16,6 +16,32 @@ pub struct ColumnCheck {
     pub column: String,
     /// What must hold.
     pub rule: Rule,
+    /// Whether a sample has the column.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_samples: bool,
+    /// Outputs that it does not speak of, although they have a column of the name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<String>,
+}
+
+impl ColumnCheck {
+    /// A check of a column, of whatever file has it.
+    #[must_use]
+    pub fn new(constraint: usize, column: impl Into<String>, rule: Rule) -> Self {
+        Self {
+            constraint,
+            column: column.into(),
+            rule,
+            in_samples: false,
+            except: Vec::new(),
+        }
+    }
+
+    /// Whether it speaks of this output.
+    #[must_use]
+    pub fn holds_of(&self, output: &str) -> bool {
+        self.except.iter().all(|other| other != output)
+    }
 }
 
 /// What must hold for a value. Numbers compare as numbers, ISO dates as dates.

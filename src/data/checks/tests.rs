@@ -8,11 +8,7 @@ use crate::value_type::ValueType;
 use super::*;
 
 fn check(column: &str, rule: Rule) -> ColumnCheck {
-    ColumnCheck {
-        constraint: 0,
-        column: column.into(),
-        rule,
-    }
+    ColumnCheck::new(0, column, rule)
 }
 
 fn run(text: &str, file_name: &str, column: &str, rule: Rule) -> CheckOutcome {

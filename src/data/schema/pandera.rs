@@ -135,11 +135,7 @@ mod tests {
             schema("orders", "quantity,zip\n1,007\n"),
             schema("stock", "quantity\nmany\n"),
         ];
-        let check = |column: &str, rule: Rule| ColumnCheck {
-            constraint: 0,
-            column: column.into(),
-            rule,
-        };
+        let check = |column: &str, rule: Rule| ColumnCheck::new(0, column, rule);
         let checks = [
             check("quantity", Rule::GreaterThan(0.into())),
             check("quantity", Rule::NotNull),

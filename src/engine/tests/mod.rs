@@ -3,9 +3,10 @@
 mod agent;
 mod cases;
 mod clock;
+mod constraints;
 mod crash;
 pub(crate) mod figures;
-mod mutants;
+mod suites;
 mod order;
 mod packages;
 mod paths;

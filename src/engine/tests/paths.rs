@@ -1,7 +1,5 @@
 //! Whole tasks, from the first call to the end.
 
-use std::sync::atomic::Ordering;
-
 use rstest::rstest;
 use serde_json::json;
 
@@ -278,23 +276,48 @@ async fn code_inside_a_fence_is_asked_for_again() {
     );
 }
 
-#[rstest]
-#[case::leaves_the_process("import os\n\ndef count(text):\n    os._exit(0)\n")]
-#[case::reaches_for_the_runner("import sys\n\ndef count(text):\n    sys.modules['pytest'].exit('ok')\n")]
+/// Two functions, of which each fix mends one: what is not right yet fails.
+fn two_faults(solution: &str, _tests: &str, _installed: &[String]) -> Vec<TestFailure> {
+    let faults = [("split()", "test_counts"), ("strip()", "test_trims")];
+    let fails = faults.iter().filter(|(mended, _)| !solution.contains(mended));
+    fails
+        .map(|(_, test)| {
+            failure(
+                &format!("test_solution.py::{test}"),
+                "AssertionError",
+                "assert 1 == 2",
+            )
+        })
+        .collect()
+}
+
 #[tokio::test]
-async fn a_program_that_reaches_for_the_runner_never_runs(#[case] source: &str) {
-    let bad = json!({"code": source, "packages": [], "systemPackages": []});
+async fn a_diagnosis_that_leaves_out_a_failure_is_taken_and_the_other_is_asked_about_next() {
     let script = Script::new()
         .with(CallKind::Plan, &plan())
-        .with(CallKind::Code, &bad);
-    let world = World::new(task(), script, splits);
+        .with(CallKind::Code, &code("return len(text)"))
+        .with(CallKind::Tests, &tests(2))
+        .with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[]))
+        .with(CallKind::FixCode, &fixed_count("return len(text.split())"))
+        .with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[]))
+        .with(
+            CallKind::FixCode,
+            &fixed_count("return len(text.strip().split())"),
+        );
+    let world = World::new(task(), script, two_faults);
     let progress = end(&world).await;
     assert_eq!(
-        progress.stop.as_ref().unwrap().reason,
-        StopReason::InvalidReply,
+        (progress.stage, world.script.calls()),
+        (Stage::Succeeded, 7),
         "{progress:#?}"
     );
-    assert_eq!(world.sandbox.runs.load(Ordering::SeqCst), 0);
+    let requests = world.script.requests.lock().unwrap();
+    let asked: Vec<bool> = requests
+        .iter()
+        .filter(|request| request.kind == CallKind::Diagnosis)
+        .map(|request| request.user_message().contains("test_trims"))
+        .collect();
+    assert_eq!(asked, [true, true]);
 }
 
 #[tokio::test]

@@ -54,11 +54,7 @@ async fn a_folder_and_a_file_that_cannot_be_read_here_are_said_to_be_unchecked_w
         ..RunSettings::default()
     };
     let run = resolve(&task, &BTreeMap::new(), &files, settings).unwrap();
-    let rule = ColumnCheck {
-        constraint: 0,
-        column: "mass".to_owned(),
-        rule: Rule::NotNull,
-    };
+    let rule = ColumnCheck::new(0, "mass", Rule::NotNull);
     let rules = if has_rules { vec![rule] } else { Vec::new() };
     // Nothing is read, so that nothing is started.
     let no_program = Client::new("/nowhere".as_ref(), [""; 0]);

@@ -1,4 +1,4 @@
-//! What a diagnosis must keep: every failure has a cause, of functions and packages that there can be.
+//! What a diagnosis must keep: causes of failures that there are, of functions and packages that there can be.
 
 use std::collections::BTreeSet;
 
@@ -21,11 +21,9 @@ impl Facts<'_> {
         let mut declared = self.progress.build.declared.clone();
         for (index, check) in checks.iter().enumerate() {
             let number = index + 1;
+            // What is left out is asked about again if it still fails after the fixes of the others.
             let Some(row) = reply.failures.iter().find(|row| row.failure == number) else {
-                return Err(Refusal::Reply(format!(
-                    "Failure {number} has no diagnosis; diagnose each of the {}.",
-                    checks.len()
-                )));
+                continue;
             };
             let after = self.task.limits.reclassify_after;
             // The count of verified fixes decides here, and not the model: it may blame the same side for ever.
@@ -42,6 +40,12 @@ impl Facts<'_> {
                 &failure.diagnosis.test,
             );
             failures.push(failure);
+        }
+        if failures.is_empty() {
+            return Err(Refusal::Reply(format!(
+                "None of the failures has a diagnosis; diagnose each of the {} by its number.",
+                checks.len()
+            )));
         }
         for names in [&mut declared.pip, &mut declared.apt] {
             let mut known = BTreeSet::new();

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use super::{Accepted, AcceptedSource, Facts, Refusal};
 use crate::api::status::ErrorType;
-use crate::pipeline::python::contract::violations;
+use crate::pipeline::python::contract::unnamed;
 use crate::pipeline::python::functions::functions;
 use crate::pipeline::python::merge::{changed_names, merge, tree_hash};
-use crate::pipeline::python::tampering::{solution_findings, suite_findings};
 use crate::pipeline::python::{Module, suite};
 use crate::pipeline::reply::{CodeReply, ReplyFault, SourceReply};
 use crate::pipeline::sandbox::Packages;
@@ -34,18 +33,18 @@ impl Facts<'_> {
     }
 
     pub(super) fn tests(&self, reply: &SourceReply) -> Result<Accepted, Refusal> {
-        let suite = parse_source("test_solution.py", &reply.code).map_err(Refusal::Reply)?;
+        let suite = parse_source("test_solution.py", &reply.code)?;
         Self::check_suite(&suite)?;
-        self.accepted_suite(&suite, Vec::new()).map_err(Refusal::Reply)
+        Ok(self.accepted_suite(&suite, Vec::new())?)
     }
 
     pub(super) fn fix_code(&self, reply: Result<SourceReply, ReplyFault>) -> Result<Accepted, Refusal> {
         // A fix that cannot be read is a fix that was not applied: it counts for the ultimatum and not as an unusable reply.
         let patch = reply.map_err(|fault| Refusal::NotApplied(fault.0))?.code;
-        self.merged_code(&patch).map_err(Refusal::of_fix)
+        self.merged_code(&patch).map_err(Refusal::NotApplied)
     }
 
-    fn merged_code(&self, patch: &str) -> Result<Accepted, Refusal> {
+    fn merged_code(&self, patch: &str) -> Result<Accepted, String> {
         let before = stored(&self.material.solution)?;
         // The patch alone first, so that an error names its line there and not in the merged file.
         parse_source("the answer", patch)?;
@@ -73,10 +72,10 @@ impl Facts<'_> {
 
     pub(super) fn fix_tests(&self, reply: Result<SourceReply, ReplyFault>) -> Result<Accepted, Refusal> {
         let patch = reply.map_err(|fault| Refusal::NotApplied(fault.0))?.code;
-        self.patched_tests(&patch).map_err(Refusal::of_fix)
+        self.patched_tests(&patch).map_err(Refusal::NotApplied)
     }
 
-    fn patched_tests(&self, patch: &str) -> Result<Accepted, Refusal> {
+    fn patched_tests(&self, patch: &str) -> Result<Accepted, String> {
         let before = stored(&self.material.tests)?;
         parse_source("the answer", patch)?;
         let named = self.material.diagnosis.functions(ErrorType::TestError);
@@ -85,33 +84,24 @@ impl Facts<'_> {
         Self::check_suite(&after)?;
         let changed = changed_names(&before, &after);
         if changed.is_empty() {
-            return Err(Refusal::Reply("The answer leaves the suite as it was.".into()));
+            return Err("The answer leaves the suite as it was.".into());
         }
-        Ok(self.accepted_suite(&after, changed.into_iter().collect())?)
+        self.accepted_suite(&after, changed.into_iter().collect())
     }
 
-    pub(super) fn check_solution(&self, module: &Module) -> Result<(), Refusal> {
-        let mut found = violations(module, &self.task.inputs, &self.task.outputs);
-        found.extend(solution_findings(module));
-        if found.is_empty() {
-            Ok(())
-        } else {
-            Err(Refusal::of("solution.py breaks the contract", &found))
+    pub(super) fn check_solution(&self, module: &Module) -> Result<(), String> {
+        let missing = unnamed(module.source(), &self.task.inputs, &self.task.outputs);
+        if missing.is_empty() {
+            return Ok(());
         }
+        Err(format!("solution.py is not complete: {}", missing.join(" ")))
     }
 
-    pub(super) fn check_suite(suite: &Module) -> Result<(), Refusal> {
-        if !suite::may_have_tests(suite) {
-            return Err(Refusal::Reply(
-                "The suite has no test: write functions whose names start with test_.".into(),
-            ));
+    pub(super) fn check_suite(suite: &Module) -> Result<(), String> {
+        if suite::may_have_tests(suite) {
+            return Ok(());
         }
-        let found = suite_findings(suite);
-        if found.is_empty() {
-            Ok(())
-        } else {
-            Err(Refusal::of("test_solution.py is not accepted", &found))
-        }
+        Err("The suite has no test: write functions whose names start with test_.".into())
     }
 
     fn accepted_suite(&self, suite: &Module, changed: Vec<String>) -> Result<Accepted, String> {
@@ -146,7 +136,7 @@ pub(super) fn parse_source(what: &str, source: &str) -> Result<Module, String> {
         return Err("The code is empty.".into());
     }
     let module = Module::parse(source).map_err(|fault| format!("{what} does not parse: {fault}."))?;
-    // Reachability is computed per function, so their number bounds the time of a check.
+    // What a function calls is resolved for each of them, so their number bounds the time of that.
     let functions = functions(&module).len();
     if functions > MOST_FUNCTIONS {
         return Err(format!(

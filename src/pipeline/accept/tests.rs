@@ -43,7 +43,7 @@ fn taken(kind: CallKind, value: &Value) -> Result<Accepted, Refusal> {
 
 fn refused(result: Result<Accepted, Refusal>) -> String {
     match result.unwrap_err() {
-        Refusal::Reply(reason) | Refusal::Rules { reason, .. } | Refusal::NotApplied(reason) => reason,
+        Refusal::Reply(reason) | Refusal::NotApplied(reason) => reason,
     }
 }
 
@@ -85,9 +85,7 @@ fn a_program_brings_its_packages_along() {
 #[case::fence("```python\nx = 1\n```", "inside a fence")]
 #[case::empty("  \n", "The code is empty")]
 #[case::prose("Here is the code you asked for", "does not parse")]
-#[case::ends_the_process("import os\n\n\ndef f():\n    os._exit(0)\n", "os._exit")]
-#[case::runner("import _pytest\n\n\ndef f():\n    pass\n", "_pytest")]
-fn a_program_that_may_not_run_is_refused_with_the_evidence(#[case] source: &str, #[case] says: &str) {
+fn a_program_that_cannot_run_is_refused_with_the_evidence(#[case] source: &str, #[case] says: &str) {
     let reason = refused(taken(CallKind::Code, &code(source)));
     assert!(reason.contains(says), "{reason}");
 }
@@ -96,7 +94,7 @@ fn a_program_that_may_not_run_is_refused_with_the_evidence(#[case] source: &str,
 fn a_program_that_leaves_out_an_option_or_an_output_is_refused_with_what_is_missing() {
     let input: Input = serde_json::from_value(json!({"name": "decimals", "type": "Int"})).unwrap();
     let output = Output {
-        name: "n".into(),
+        name: "total_words".into(),
         type_: ValueType::Int,
         format: None,
         description: None,
@@ -114,7 +112,7 @@ fn a_program_that_leaves_out_an_option_or_an_output_is_refused_with_what_is_miss
         &reply(&code(SOLUTION)),
     ));
     assert!(
-        reason.contains("--decimals") && reason.contains("/var/outputs/n"),
+        reason.contains("--decimals") && reason.contains("/var/outputs/total_words"),
         "{reason}"
     );
 }
@@ -152,21 +150,8 @@ fn a_suite_whose_tests_come_by_other_ways_is_taken(#[case] source: &str) {
 
 #[rstest]
 #[case::no_test("import solution\n\n\ndef helper():\n    return 1\n", "no test")]
-#[case::no_test_class(
-    "import solution\n\n\nclass Helper:\n    def test_words(self):\n        assert solution.count('a') == 1\n",
-    "no test"
-)]
-#[case::no_test_of_its_own("from solution import *\n\n\nclass TestWords:\n    wanted = 1\n", "no test")]
-#[case::skip(
-    "import pytest\n\n\n@pytest.mark.skip\ndef test_a():\n    assert 1 == 2\n",
-    "skip"
-)]
-#[case::nothing_asserted("import solution\n\n\ndef test_a():\n    solution.count('')\n", "assert")]
-#[case::exit(
-    "import pytest\n\n\ndef test_a():\n    pytest.exit('ok', returncode=0)\n    assert 1\n",
-    "exit"
-)]
-fn a_suite_that_proves_nothing_is_refused_with_the_evidence(#[case] source: &str, #[case] says: &str) {
+#[case::no_python("def test_a(:\n", "does not parse")]
+fn a_suite_without_a_test_is_refused_with_the_evidence(#[case] source: &str, #[case] says: &str) {
     let reason = refused(taken(CallKind::Tests, &json!({"code": source})));
     assert!(reason.contains(says), "{reason}");
 }
@@ -227,9 +212,45 @@ fn a_reply_of_too_many_rows_or_functions_is_refused_before_they_are_read() {
 }
 
 #[test]
-fn every_failure_needs_a_diagnosis() {
-    let reason = refused(taken(CallKind::Diagnosis, &json!({"failures": []})));
-    assert_eq!(reason, "Failure 1 has no diagnosis; diagnose each of the 1.");
+fn a_diagnosis_of_no_failure_is_refused() {
+    let mut other = row("logic", &["count"], &[]);
+    other["failure"] = json!(2);
+    for rows in [json!([]), json!([other])] {
+        let reason = refused(taken(CallKind::Diagnosis, &json!({"failures": rows})));
+        assert_eq!(
+            reason,
+            "None of the failures has a diagnosis; diagnose each of the 1 by its number."
+        );
+    }
+}
+
+#[test]
+fn a_diagnosis_that_leaves_out_failures_is_taken_for_those_that_it_names() {
+    let checks = ["test_counts", "test_none", "test_third"].map(|test| {
+        failed(
+            CheckSource::Test,
+            &format!("test_solution.py::{test}"),
+            "assert 3 == 2",
+        )
+    });
+    let material = Material {
+        verdict: Some(verdict(checks.to_vec())),
+        ..material()
+    };
+    let mut second = row("logic", &["count"], &[]);
+    second["failure"] = json!(2);
+    let rows = reply(&json!({"failures": [second]}));
+    match accept(&task(), &start(), &material, CallKind::Diagnosis, &rows).unwrap() {
+        Accepted::Diagnosis { diagnosis, .. } => {
+            let tests: Vec<&str> = diagnosis
+                .failures
+                .iter()
+                .map(|failure| failure.diagnosis.test.as_str())
+                .collect();
+            assert_eq!(tests, ["test_solution.py::test_none"]);
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -295,10 +316,6 @@ fn a_fix_is_merged_into_the_program_and_says_what_changed() {
     "are as they were: count"
 )]
 #[case::no_python("def count(:\n", "does not parse")]
-#[case::tampering(
-    "import os\n\n\ndef count(text: str) -> int:\n    \"\"\"Number of words.\"\"\"\n    os._exit(0)\n",
-    "os._exit"
-)]
 fn a_fix_that_does_not_do_it_is_not_applied(#[case] patch: &str, #[case] says: &str) {
     let material = diagnosed("logic", &["count"]);
     let result = accept(

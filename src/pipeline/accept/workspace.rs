@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::Facts;
 use super::source::parse_source;
-use super::{Facts, Refusal};
 use crate::pipeline::agent::{PACKAGES, SOLUTION, Workspace};
 use crate::pipeline::package_policy::denial;
 use crate::pipeline::progress::Progress;
@@ -44,7 +44,7 @@ pub fn accept_workspace(
         material,
     };
     let solution = parse_source(SOLUTION, workspace.text(SOLUTION)?)?;
-    facts.check_solution(&solution).map_err(reason)?;
+    facts.check_solution(&solution)?;
     facts.check_imports(SOLUTION, "program", &solution, workspace)?;
     let suite_name = workspace.suite();
     let suite = workspace.text(suite_name);
@@ -52,7 +52,7 @@ pub fn accept_workspace(
         suite.map_err(|why| format!("{why} The suite is one file of this name, beside {SOLUTION}."))?;
     let suite = parse_source(suite_name, suite)?;
     facts.check_imports(suite_name, "suite", &suite, workspace)?;
-    Facts::check_suite(&suite).map_err(reason)?;
+    Facts::check_suite(&suite)?;
     let (declared, wanted) = facts.packages_of(workspace, &[&solution, &suite])?;
     Ok(AcceptedWorkspace {
         solution_tree: tree_hash(&solution),
@@ -173,10 +173,4 @@ fn listed(workspace: &Workspace) -> Result<Packages, String> {
         }
     }
     Ok(packages)
-}
-
-fn reason(refusal: Refusal) -> String {
-    match refusal {
-        Refusal::Reply(reason) | Refusal::Rules { reason, .. } | Refusal::NotApplied(reason) => reason,
-    }
 }

@@ -103,10 +103,7 @@ fn counts(verdict: &Verdict) -> String {
     lines.extend(held.map(|_| {
         "one of them fails that you are not shown: do what the task says, for any input".to_owned()
     }));
-    let weak = verdict
-        .failed
-        .iter()
-        .find(|check| matches!(check.source, CheckSource::Vacuity | CheckSource::Mutants));
+    let weak = verdict.asks_for_a_stronger_suite();
     lines.extend(weak.map(|check| format!("the suite is too weak: {}", check.detail.message)));
     lines.push(if verdict.passed() {
         "Everything passed. Say that you are done, without a call of a tool.".to_owned()

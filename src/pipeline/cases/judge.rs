@@ -15,7 +15,7 @@ use crate::pipeline::sandbox::{OutputContent, OutputReport, PhaseEnd, PhaseRepor
 use crate::pipeline::task::Task;
 
 use super::compare::{Mismatch, compare};
-use super::shown::visible;
+use super::shown::{shown, visible};
 use super::{CaseExecution, MOST_OUTPUT_BYTES, Origin, check, form, output_of, reference, statement};
 
 /// Bytes of one input in a message.
@@ -24,6 +24,8 @@ const INPUT: usize = 600;
 const SAID: usize = 400;
 /// How the harness begins to say that it started no program.
 const NOT_STARTED: &str = "the sandbox could not ";
+/// Characters of an expected and of an actual value that a person reads beside each other.
+const SIDE: usize = 56;
 /// Expectations that did not hold and are listed.
 const LISTED: usize = 3;
 
@@ -182,17 +184,56 @@ fn faults(task: &Task, run: &CaseExecution, phase: Option<&PhaseReport>) -> Vec<
         .iter()
         .filter_map(|expectation| {
             let mismatch = compared(task, expectation, phase).err()?;
-            let message = format!(
-                "expected {}, got {}",
-                visible(&statement_of(expectation, &mismatch)),
-                visible(&mismatch.actual)
-            );
             Some(Fault {
                 output: output_of(expectation).to_owned(),
-                ..Fault::plain(message)
+                ..told(expectation, &mismatch)
             })
         })
         .collect()
+}
+
+/// What was expected and what is there, so short that a person reads both; of long values what lies around their first difference, and
+/// all of them beside it.
+fn told(expectation: &Expectation, mismatch: &Mismatch) -> Fault {
+    let expected = visible(&statement_of(expectation, mismatch));
+    let actual = visible(&mismatch.actual);
+    let is_short = expected.chars().count() + actual.chars().count() <= 2 * SIDE;
+    if is_short && !expected.contains('\n') && !actual.contains('\n') {
+        return Fault::plain(format!("expected {expected}, got {actual}"));
+    }
+    let place = [expectation.output.as_str(), &expectation.at].join(" ");
+    let wanted = visible(&mismatch.expected);
+    let same = wanted
+        .chars()
+        .zip(actual.chars())
+        .take_while(|(one, other)| one == other)
+        .count();
+    Fault {
+        said: format!("expected {expected}\ngot {actual}"),
+        ..Fault::plain(format!(
+            "expected of {} {}, got {}",
+            place.trim_end(),
+            around(&wanted, same),
+            around(&actual, same)
+        ))
+    }
+}
+
+/// At most [`SIDE`] characters of a text in one line, with the one at `place` among them.
+fn around(text: &str, place: usize) -> String {
+    let line: Vec<char> = shown(text).chars().collect();
+    let start = if line.len() <= SIDE {
+        0
+    } else {
+        place.saturating_sub(SIDE / 3)
+    };
+    let end = (start + SIDE).min(line.len());
+    let before = if start > 0 { "…" } else { "" };
+    let after = if end < line.len() { "…" } else { "" };
+    format!(
+        "{before}{}{after}",
+        line[start.min(end)..end].iter().collect::<String>()
+    )
 }
 
 /// Outputs that a run would not take, whether or not something is expected of them; not those that are at fault already.

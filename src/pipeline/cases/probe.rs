@@ -216,7 +216,6 @@ impl Probe {
                 })
                 .collect(),
             not_writable: None,
-            mutants: None,
             commands: None,
         }
     }

@@ -412,6 +412,45 @@ fn a_difference_that_nobody_sees_is_shown() {
 }
 
 #[test]
+fn a_person_reads_the_expected_and_the_actual_value_of_a_long_row() {
+    let wanted = "Longyearbyen,Svalbard,2026-01-31,overcast with light snow,-12.5,1013.2,north-east,strong";
+    let written = &wanted.replace("-12.5", "-21.5");
+    let columns = "town,land,day,sky,degrees,pressure,wind,force\n";
+    let case = case(
+        json!({"about": "a", "expect": [{"output": "summary", "value": format!("{columns}{wanted}\n")}]}),
+    );
+    let judged = judged(
+        &sales(),
+        case,
+        &wrote(&[("summary", &format!("{columns}{written}\n"))]),
+    );
+    let headline = judged.failed[0].headline();
+    let (expected, actual) = headline.split_once(", got ").unwrap();
+    assert!(
+        expected.contains("-12.5") && actual.contains("-21.5"),
+        "{headline}"
+    );
+    assert!(headline.chars().count() < 180, "{headline}");
+    let text = &judged.failed[0].detail.text;
+    assert!(text.contains(wanted) && text.contains(written.as_str()), "{text}");
+}
+
+#[test]
+fn a_person_reads_the_expected_and_the_actual_value_of_a_text_of_several_lines() {
+    let case = case(json!({"about": "a", "expect": [{"output": "out", "value": "one\ntwo\nthree"}]}));
+    let judged = judged(
+        &writing("String", None),
+        case,
+        &wrote(&[("out", "one\ntoo\nthree")]),
+    );
+    let headline = judged.failed[0].headline();
+    assert!(
+        headline.ends_with("expected of out one two three, got one too three"),
+        "{headline}"
+    );
+}
+
+#[test]
 fn cases_that_only_report_say_which_of_them_failed_and_why() {
     let task = Task {
         cases: CaseMode::Report,

@@ -49,9 +49,8 @@ fn the_five_sentences_become_their_checks(
     let expected: Vec<_> = rule
         .into_iter()
         .map(|rule| ColumnCheck {
-            constraint: 0,
-            column: column.to_owned(),
-            rule,
+            in_samples: true,
+            ..ColumnCheck::new(0, column, rule)
         })
         .collect();
     assert_eq!(found.unchecked.len(), 1 - expected.len());
@@ -216,11 +215,7 @@ fn a_check_binds_to_the_samples_that_have_its_column() {
         profile("sales", "price,n\n1,2\n"),
         profile("sensor", "humidity\n1\n"),
     ];
-    let check = ColumnCheck {
-        constraint: 0,
-        column: "price".into(),
-        rule: Rule::Between(0.into(), 10.5.into()),
-    };
+    let check = ColumnCheck::new(0, "price", Rule::Between(0.into(), 10.5.into()));
     assert_eq!(bound_samples(&check, &profiles), ["sales"]);
     assert_eq!(in_words(&check), "price between 0 and 10.5");
 }
@@ -231,10 +226,6 @@ fn a_check_binds_to_a_column_beyond_those_that_are_described() {
     let text = format!("{}\n{}\n", names.join(","), vec!["1"; 201].join(","));
     let source = Source::bytes(text.as_bytes());
     let profile = describe_source(&source, "wide", "x.csv", &Options::default()).unwrap();
-    let check = ColumnCheck {
-        constraint: 0,
-        column: "c200".into(),
-        rule: Rule::NotNull,
-    };
+    let check = ColumnCheck::new(0, "c200", Rule::NotNull);
     assert_eq!(bound_samples(&check, &[profile]), ["wide"]);
 }

@@ -130,7 +130,7 @@ impl Progress {
         let failing = bounds::bounded_signatures(&verdict.failing());
         let is_same = !failing.is_empty() && failing == self.memory.failing;
         self.memory.failing = failing;
-        self.memory.mutants_asked |= verdict.asks_for_a_stronger_suite();
+        self.memory.suite_asked |= verdict.asks_for_a_stronger_suite().is_some();
         self.last_error = (!verdict.passed()).then(|| bounds::cut(&verdict.summary(), SHOWN_BYTES));
         let agent = self.agent.get_or_insert_default();
         agent.next = Next::Continue;

@@ -12,7 +12,7 @@ use crate::pipeline::progress::{Document, Progress, WaitReason, Waiting};
 use crate::pipeline::sandbox::Packages;
 use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::task::Task;
-use crate::pipeline::verdict::{CheckSource, Verdict};
+use crate::pipeline::verdict::Verdict;
 
 use super::{Blocked, BuildFailed, ImageReady, NewSource, SamplesRead, Tested};
 
@@ -59,6 +59,7 @@ impl Progress {
         self.documents.context = Some(read.context);
         self.documents.profiles = Some(read.profiles);
         self.samples = read.samples;
+        self.acceptance_is_apart = read.acceptance_is_apart;
         self.enter(if task.constraints.is_empty() {
             Stage::Planning
         } else {
@@ -184,7 +185,11 @@ impl Progress {
         self.record_attempt(&verdict, started_at, now);
         self.seen_cases.extend(&verdict.seen);
         if self.agent.is_some() {
-            return self.take_agent_verdict(&verdict, now);
+            self.take_agent_verdict(&verdict, now);
+            if !verdict.doubtful.is_empty() && self.stage == Stage::Working {
+                self.enter(Stage::RecheckingConstraints);
+            }
+            return;
         }
         if verdict.passed() {
             self.last_error = None;
@@ -213,22 +218,25 @@ impl Progress {
         let stuck = self.remember_failing(&failing);
         // Then no model is asked for a diagnosis.
         self.memory.only_acceptance_fails = only_acceptance(&verdict.failed);
-        // A suite that cannot fail has nothing to diagnose: it is asked for again with what was found.
-        let of_the_suite = verdict
-            .failed
-            .iter()
-            .find(|check| matches!(check.source, CheckSource::Vacuity | CheckSource::Mutants));
-        self.memory.mutants_asked |= of_the_suite.is_some_and(|check| check.source == CheckSource::Mutants);
+        // A suite that finds no fault has nothing to diagnose: it is asked for again with what was found.
+        let of_the_suite = verdict.asks_for_a_stronger_suite();
+        self.memory.suite_asked |= of_the_suite.is_some();
         let following = if of_the_suite.is_some() {
             Stage::GeneratingTests
-        } else {
+        } else if verdict.doubtful.is_empty() {
             Stage::Diagnosing
+        } else {
+            Stage::RecheckingConstraints
         };
         self.fix_applied = false;
         self.fix_tries = 0;
         self.enter(following);
         self.rejections
             .extend(of_the_suite.map(|check| check.detail.message.clone()));
+        // Whatever the limit: the constraint may speak of other data.
+        if following == Stage::RecheckingConstraints {
+            return;
+        }
         // The state is entered before it ends, so a raised limit goes on from there.
         if let Some(why) = stuck {
             self.end(self.no_progress(&why), following, now);
@@ -269,7 +277,7 @@ impl Progress {
             image: Some(built.image),
             packages_added,
             tests: verdict.tests,
-            mutants: verdict.mutants,
+            suite_strength: verdict.suite,
             acceptance_tests: verdict.acceptance,
             cases: verdict.cases,
             examples: verdict.examples,

@@ -1,19 +1,18 @@
 //! What diagnoses and fixes do to the progress of a task.
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 
 use crate::api::status::{ErrorType, FailureDiagnosis};
+use crate::pipeline::agent::Next;
 use crate::pipeline::bounds;
 use crate::pipeline::diagnosis::Diagnosis;
+use crate::pipeline::evidence::has_proof;
 use crate::pipeline::progress::Progress;
-use crate::pipeline::python::rule::Rule;
 use crate::pipeline::stage::{Stage, Stop, StopReason};
 use crate::pipeline::task::Task;
 
 use super::effects::{MAX_FIX_TRIES, MAX_REJECTIONS, SHOWN_BYTES};
-use super::{CasesRevised, Diagnosed};
+use super::{CasesRevised, Diagnosed, ScopesDecided};
 
 /// Failures whose diagnosis the status shows.
 const SHOWN_FAILURES: usize = 5;
@@ -72,6 +71,36 @@ impl Progress {
         self.enter_next_fix(now);
     }
 
+    /// Where a constraint speaks of other data, the next run decides without it; else its break is a fault of the program.
+    pub(super) fn take_scopes(&mut self, task: &Task, decided: ScopesDecided, now: Timestamp) {
+        self.settled_breaks.extend(decided.settled);
+        let is_waived = decided.changed.is_some();
+        if let Some((checks, constraints)) = decided.changed {
+            self.documents.checks = Some(checks);
+            self.constraints = constraints;
+        }
+        if let Some(agent) = self.agent.as_mut().filter(|_| is_waived) {
+            agent.tested = None;
+            agent.same_failures = 0;
+        } else if is_waived {
+            self.fix_applied = true;
+            return self.enter_image(now);
+        }
+        self.leave_scopes(task, now);
+    }
+
+    /// To whoever finds out why the outputs are as they are.
+    fn leave_scopes(&mut self, task: &Task, now: Timestamp) {
+        if let Some(agent) = &mut self.agent {
+            agent.next = Next::Continue;
+            return self.enter(Stage::Working);
+        }
+        self.enter(Stage::Diagnosing);
+        if self.attempts_of_try() >= task.limits.max_iterations {
+            self.end(self.exhausted(task), Stage::Diagnosing, now);
+        }
+    }
+
     pub(super) fn fix_done(&mut self, error_type: ErrorType, now: Timestamp) {
         self.count_fix(error_type);
         self.fix_applied = true;
@@ -112,7 +141,7 @@ impl Progress {
         }
     }
 
-    pub(super) fn take_rejection(&mut self, reason: String, rules: &BTreeSet<Rule>, now: Timestamp) {
+    pub(super) fn take_rejection(&mut self, task: &Task, reason: String, now: Timestamp) {
         self.rejections.push(reason);
         if self.rejections.len() < MAX_REJECTIONS {
             return;
@@ -121,11 +150,19 @@ impl Progress {
         if matches!(self.stage, Stage::FixingCode | Stage::FixingTests) {
             return self.leave_fix(now);
         }
+        // The suite that was to be better stays as it is, and none is needed where something else decides.
+        let has_suite = self.documents.tests.is_some();
+        if self.stage == Stage::GeneratingTests && (has_suite || has_proof(task, self)) {
+            return self.enter_image(now);
+        }
+        if self.stage == Stage::RecheckingConstraints {
+            return self.leave_scopes(task, now);
+        }
         let last = self.rejections.last().cloned().unwrap_or_default();
         let message = format!(
-            "{MAX_REJECTIONS} replies in a row could not be used in stage {}; the last: {last} {}",
+            "{MAX_REJECTIONS} replies in a row could not be used in stage {}; the last: {last} Use a model that keeps to structured \
+             output, or make the task plainer.",
             self.stage,
-            instead(rules)
         );
         let stage = self.stage;
         self.end(
@@ -137,23 +174,6 @@ impl Progress {
             now,
         );
     }
-}
-
-/// What to do about replies that cannot be used.
-fn instead(rules: &BTreeSet<Rule>) -> String {
-    if rules.is_empty() {
-        return "Use a model that keeps to structured output, or make the task plainer.".to_owned();
-    }
-    let names: Vec<&str> = rules.iter().map(|rule| rule.name()).collect();
-    format!(
-        "It broke {} of \"What is refused\" in docs/program-contract.md: say in the prompt how the program should do without, or \
-         use another model.",
-        if names.len() == 1 {
-            format!("the rule {}", names[0])
-        } else {
-            format!("the rules {}", names.join(", "))
-        }
-    )
 }
 
 fn shown(diagnosis: &Diagnosis) -> Vec<FailureDiagnosis> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use crate::api::status::{CaseEvidence, SampleStatus};
+use crate::api::status::{CaseEvidence, ConstraintStatus, SampleStatus};
 use crate::pipeline::agent::{Next, ToolCounts};
 use crate::pipeline::diagnosis::Diagnosis;
 use crate::pipeline::progress::{BuildFault, BuiltImage, Document, RecordedLock};
@@ -21,6 +21,17 @@ pub struct SamplesRead {
     pub profiles: Document,
     /// What was read.
     pub samples: Vec<SampleStatus>,
+    /// Whether the user has acceptance tests that the program runs apart from.
+    pub acceptance_is_apart: bool,
+}
+
+/// It is decided whether constraints that outputs break speak of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScopesDecided {
+    /// What was asked about, by signature.
+    pub settled: BTreeSet<String>,
+    /// The checks and the constraints as they are now; `None` where all of them hold.
+    pub changed: Option<(Document, Vec<ConstraintStatus>)>,
 }
 
 /// Source that a reply brought.

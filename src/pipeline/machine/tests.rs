@@ -130,6 +130,7 @@ fn samples() -> Outcome {
         context: document("x"),
         profiles: document("p"),
         samples: Vec::new(),
+        acceptance_is_apart: false,
     })
 }
 

@@ -167,6 +167,14 @@ fn instruction(task: &Task, material: &Material, kind: CallKind) -> Result<Strin
             let cases: Vec<_> = material.blamed.iter().map(|blamed| &blamed.run.case).collect();
             render("cases", context! { cases })
         }
+        CallKind::Scope => {
+            let verdict = material.verdict.iter();
+            let doubtful: Vec<_> = verdict
+                .flat_map(|verdict| &verdict.doubtful)
+                .map(|one| context! { text => task.constraints.get(one.constraint), output => one.output, column => one.column })
+                .collect();
+            render("scope", context! { doubtful, names => names(material) })
+        }
         CallKind::Outputs => render("outputs", ()),
         // Written without a task, by `code_mode::request`.
         CallKind::Program => Ok(String::new()),

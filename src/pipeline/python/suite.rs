@@ -6,21 +6,8 @@ use ruff_python_ast::{self as ast, Stmt};
 
 use super::functions::definitions;
 use super::merge::{self, Part, changed_names};
-use super::syntax::{Mentions, assigned, docstring, dotted, is_import, is_main_guard};
+use super::syntax::{docstring, dotted, is_import, is_main_guard};
 use super::{Module, SyntaxFault};
-
-/// A test function or method.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TestFunction {
-    /// `test_empty`, `TestMean.test_empty`.
-    pub qualname: String,
-    /// Class, where it has one.
-    pub class: Option<String>,
-    /// Whether it, or its class, is parametrized.
-    pub parametrized: bool,
-    /// Whether it is `async`.
-    pub is_async: bool,
-}
 
 /// Why a suite cannot be patched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,29 +29,15 @@ pub enum PatchFault {
     Result(SyntaxFault),
 }
 
-/// Every function that pytest collects by its default rules, in order.
-#[must_use]
-pub fn test_functions(module: &Module) -> Vec<TestFunction> {
-    let classes: BTreeSet<&str> = module
-        .body()
-        .iter()
-        .filter_map(Stmt::as_class_def_stmt)
-        .filter(|class| class.decorator_list.iter().any(is_parametrize))
-        .map(|class| class.name.as_str())
-        .collect();
+/// Every function that pytest collects by its default rules, in order: `test_empty`, `TestMean.test_empty`.
+fn all_tests(module: &Module) -> Vec<String> {
     definitions(module)
         .into_iter()
         .filter(|(class, function, _)| {
             function.name.starts_with("test")
                 && class.as_deref().is_none_or(|class| is_test_class(module, class))
         })
-        .map(|(class, function, _)| TestFunction {
-            qualname: qualname(class.as_deref(), function.name.as_str()),
-            parametrized: function.decorator_list.iter().any(is_parametrize)
-                || class.as_deref().is_some_and(|class| classes.contains(class)),
-            is_async: function.is_async,
-            class,
-        })
+        .map(|(class, function, _)| qualname(class.as_deref(), function.name.as_str()))
         .collect()
 }
 
@@ -77,23 +50,21 @@ pub fn resolve(module: &Module, named: &str) -> Option<String> {
         .filter(|segment| segment.rsplit('.').next() != Some("py"))
         .collect();
     let wanted = segments.join(".");
-    let tests = test_functions(module);
-    if let Some(test) = tests.iter().find(|test| test.qualname == wanted) {
-        return Some(test.qualname.clone());
+    let tests = all_tests(module);
+    if tests.contains(&wanted) {
+        return Some(wanted);
     }
     if let [class, method] = segments[..]
         && let Some(owner) = owner(module, class, method, GENERATIONS)
-        && let Some(test) = tests
-            .iter()
-            .find(|test| test.qualname == format!("{owner}.{method}"))
+        && let Some(test) = tests.iter().find(|test| **test == format!("{owner}.{method}"))
     {
-        return Some(test.qualname.clone());
+        return Some(test.clone());
     }
     // A bare name may mean a method, when only one class has it.
     let suffix = format!(".{wanted}");
-    let mut methods = tests.iter().filter(|test| test.qualname.ends_with(&suffix));
+    let mut methods = tests.iter().filter(|test| test.ends_with(&suffix));
     let found = methods.next()?;
-    methods.next().is_none().then(|| found.qualname.clone())
+    methods.next().is_none().then(|| found.clone())
 }
 
 /// Puts the named tests of a patch into a suite; imports, fixtures and helpers of the patch come along, other tests stay.
@@ -229,67 +200,16 @@ fn qualname(class: Option<&str>, name: &str) -> String {
     class.map_or_else(|| name.to_owned(), |class| format!("{class}.{name}"))
 }
 
-fn is_parametrize(decorator: &ast::Decorator) -> bool {
-    let callable = ast::helpers::map_callable(&decorator.expression);
-    dotted(callable).is_some_and(|name| name.ends_with("mark.parametrize"))
-}
-
 /// How far bases are followed: a cycle of them is no Python, and need not be noticed.
 const GENERATIONS: u32 = 8;
 
-/// Whether pytest may find a test here. What binds a name that a test may have, whatever it is bound to, may be one: collecting
-/// it shows whether it is.
+/// Whether pytest may find a test here: something in the file has a name that begins as those of tests do. Whether it is one, a run
+/// shows.
 #[must_use]
 pub fn may_have_tests(module: &Module) -> bool {
-    const BIND: [&str; 4] = ["exec", "globals", "setattr", "vars"];
-    let mentioned = Mentions::of(module.body()).names;
-    !test_functions(module).is_empty()
-        || BIND.iter().any(|name| mentioned.contains(name))
-        || binds_a_test(module, module.body())
-}
-
-fn binds_a_test(module: &Module, body: &[Stmt]) -> bool {
-    let binds = |body: &[Stmt]| binds_a_test(module, body);
-    let is_test = |name: &str| name.starts_with("test");
-    body.iter().any(|stmt| match stmt {
-        Stmt::FunctionDef(function) => is_test(&function.name),
-        Stmt::ClassDef(class) => {
-            is_test_class(module, &class.name) && (binds(&class.body) || has_foreign_base(module, class))
-        }
-        Stmt::If(branch) => {
-            let mut others = branch.elif_else_clauses.iter();
-            binds(&branch.body) || others.any(|clause| binds(&clause.body))
-        }
-        Stmt::Try(attempt) => {
-            let mut handlers = attempt.handlers.iter();
-            let caught = handlers.any(|ast::ExceptHandler::ExceptHandler(handler)| binds(&handler.body));
-            caught || binds(&attempt.body) || binds(&attempt.orelse) || binds(&attempt.finalbody)
-        }
-        Stmt::For(repeated) => binds(&repeated.body),
-        Stmt::With(with) => binds(&with.body),
-        Stmt::Import(import) => import.names.iter().any(|alias| is_test(bound(alias))),
-        Stmt::ImportFrom(import) => import
-            .names
-            .iter()
-            .any(|alias| is_test(bound(alias)) || &alias.name == "*" && !is_program(import)),
-        _ => assigned(stmt).into_iter().any(is_test),
-    })
-}
-
-fn bound(alias: &ast::Alias) -> &str {
-    alias.asname.as_ref().unwrap_or(&alias.name)
-}
-
-fn is_program(import: &ast::StmtImportFrom) -> bool {
-    import.module.as_ref().is_some_and(|name| name == "solution")
-}
-
-/// Whether tests may come from a class of another file.
-fn has_foreign_base(module: &Module, class: &ast::StmtClassDef) -> bool {
-    bases(class).iter().any(|base| {
-        let is_known = class_named(module, base).is_some();
-        !is_known && base != "object" && !base.ends_with("TestCase")
-    })
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut words = module.source().split(|letter| !is_word(letter));
+    words.any(|word| word.starts_with("test") || word.starts_with("Test"))
 }
 
 /// Classes whose tests pytest collects: those named `Test…`, those of `unittest`, and those that one of these inherits from.
@@ -310,7 +230,7 @@ fn is_unittest(module: &Module, name: &str, generations: u32) -> bool {
 }
 
 /// Names of the classes at the top of the file that inherit from the one of this name, over any number of generations.
-pub(super) fn heirs<'a>(module: &'a Module, name: &str) -> BTreeSet<&'a str> {
+fn heirs<'a>(module: &'a Module, name: &str) -> BTreeSet<&'a str> {
     let mut found: BTreeSet<&str> = BTreeSet::new();
     for _ in 0..GENERATIONS {
         for class in classes(module) {

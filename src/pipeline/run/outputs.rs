@@ -116,6 +116,7 @@ impl OutputsRead {
                     output: output.name.clone(),
                     problem,
                     without_values: "it is not what it is declared to be".to_owned(),
+                    broken: None,
                 }),
                 FoundOutput::TooLarge(bytes) => self.too_large.push(TooLarge {
                     output: output.name.clone(),

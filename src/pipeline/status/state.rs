@@ -90,7 +90,7 @@ impl State {
             message: if is_proved {
                 summary
             } else {
-                format!("{summary}; {}", doubt(progress))
+                format!("{summary}; {}", doubt(task, progress))
             },
             kind: Kind::Succeeded,
         }

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use crate::api::status::TestCounts;
 use crate::pipeline::failed_check::limit_name;
-use crate::pipeline::sandbox::{PhaseEnd, PhaseReport, Sentinels, TestOutcome, TestReport, TestResult};
+use crate::pipeline::sandbox::{PhaseEnd, PhaseReport, TestOutcome, TestReport, TestResult};
 
 use super::{CheckSource, FailedCheck, int, unusual};
 
-/// Counts of a pytest session, and why it did not pass. Passed means: the session ended, both sentinels ended as they must, at
-/// least one other test was collected, and every collected test passed.
-pub(super) fn judge_session(
-    sentinels: &Sentinels,
-    phase: Option<&PhaseReport>,
-) -> (TestCounts, Vec<FailedCheck>) {
+/// How pytest ends where it has found no test.
+const NONE_COLLECTED: i32 = 5;
+
+/// Counts of a pytest session, and why it did not pass. Passed means: the session ended, at least one test was collected, and every
+/// collected test passed.
+pub(super) fn judge_session(phase: Option<&PhaseReport>) -> (TestCounts, Vec<FailedCheck>) {
     let Some(phase) = phase else {
         return (
             TestCounts::default(),
@@ -24,7 +24,7 @@ pub(super) fn judge_session(
     };
     let empty = TestReport::default();
     let report = phase.tests.as_ref().unwrap_or(&empty);
-    let counts = count(report, sentinels);
+    let counts = count(report);
     let mut failed: Vec<FailedCheck> = report
         .collection_errors
         .iter()
@@ -33,12 +33,10 @@ pub(super) fn judge_session(
             detail: detail.clone(),
         })
         .collect();
-    for result in report.results.iter().filter(|r| !is_sentinel(&r.id, sentinels)) {
-        failed.extend(judge_result(result));
-    }
+    failed.extend(report.results.iter().filter_map(judge_result));
     // Only where no test failed: a suite that fails honestly need not prove that its session was whole.
     if failed.is_empty() {
-        failed.extend(judge_honesty(sentinels, phase, report, counts));
+        failed.extend(judge_honesty(phase, report, counts));
     }
     (counts, failed)
 }
@@ -64,12 +62,7 @@ fn judge_result(result: &TestResult) -> Option<FailedCheck> {
     })
 }
 
-fn judge_honesty(
-    sentinels: &Sentinels,
-    phase: &PhaseReport,
-    report: &TestReport,
-    counts: TestCounts,
-) -> Option<FailedCheck> {
+fn judge_honesty(phase: &PhaseReport, report: &TestReport, counts: TestCounts) -> Option<FailedCheck> {
     let ended = match &phase.end {
         PhaseEnd::TimedOut => Some(format!("the tests did not end within {:.0} s", phase.seconds)),
         PhaseEnd::LimitHit(kind) => Some(format!(
@@ -82,23 +75,16 @@ fn judge_honesty(
     if let Some(message) = ended {
         return Some(session(&message));
     }
-    if counts.total == 0 && report.session_exit.is_some() {
-        return Some(session(
-            "no test was collected: a suite needs functions whose names start with test_",
-        ));
+    if counts.total == 0 && report.session_exit == Some(NONE_COLLECTED) {
+        return Some(FailedCheck {
+            source: CheckSource::Collection,
+            detail: unusual(
+                "test suite",
+                "no test was collected: a suite needs functions whose names start with test_",
+            ),
+        });
     }
-    let outcome = |name: &str| {
-        report
-            .results
-            .iter()
-            .find(|result| result.id == name)
-            .map(|result| result.outcome)
-    };
-    let honest = outcome(&sentinels.must_pass) == Some(TestOutcome::Passed)
-        && outcome(&sentinels.must_fail) == Some(TestOutcome::Failed)
-        // One sentinel must fail, so an honest session ends with 1; a 0 was made up.
-        && report.session_exit == Some(1);
-    if !honest || counts.passed != counts.total || !each_once(report) {
+    if report.session_exit != Some(0) || counts.passed != counts.total || !each_once(report) {
         return Some(session(&format!(
             "the test session ended before it was over or did not tell the truth: {} of {} tests were reported as passed. \
              Nothing may end the process or reach into the test runner",
@@ -116,16 +102,12 @@ fn each_once(report: &TestReport) -> bool {
     results.len() == report.results.len() && results == collected
 }
 
-fn count(report: &TestReport, sentinels: &Sentinels) -> TestCounts {
+fn count(report: &TestReport) -> TestCounts {
     let mut counts = TestCounts {
-        total: int(report
-            .collected
-            .iter()
-            .filter(|id| !is_sentinel(id, sentinels))
-            .count()),
+        total: int(report.collected.len()),
         ..TestCounts::default()
     };
-    for result in report.results.iter().filter(|r| !is_sentinel(&r.id, sentinels)) {
+    for result in &report.results {
         match result.outcome {
             TestOutcome::Passed => counts.passed += 1,
             TestOutcome::Failed | TestOutcome::Error => counts.failed += 1,
@@ -139,36 +121,9 @@ fn count(report: &TestReport, sentinels: &Sentinels) -> TestCounts {
     counts
 }
 
-fn is_sentinel(id: &str, sentinels: &Sentinels) -> bool {
-    id == sentinels.must_pass || id == sentinels.must_fail
-}
-
 fn session(message: &str) -> FailedCheck {
     FailedCheck {
         source: CheckSource::Session,
         detail: unusual("test session", message),
     }
-}
-
-/// Why the run against the program without bodies does not show that the suite can fail; `None` when it does.
-pub(super) fn doubt(sentinels: &Sentinels, phase: Option<&PhaseReport>) -> Option<FailedCheck> {
-    let (_, failed) = judge_session(sentinels, phase);
-    // Only tests that fail show it; a session that broke off says nothing.
-    let fails = failed.iter().any(|check| check.source != CheckSource::Session);
-    let forced =
-        phase.is_some_and(|phase| matches!(phase.end, PhaseEnd::Signaled(_) | PhaseEnd::LimitHit(_)));
-    if fails || forced {
-        return None;
-    }
-    let message = if failed.is_empty() {
-        "every test also passes when the bodies of all functions are removed, so the suite proves nothing: \
-         assert on results that only a working program gives"
-    } else {
-        "the tests did not come to an end when the bodies of all functions are removed, so it is not shown that they can fail: \
-         keep them short and give every loop an end"
-    };
-    Some(FailedCheck {
-        source: CheckSource::Vacuity,
-        detail: unusual("test suite", message),
-    })
 }

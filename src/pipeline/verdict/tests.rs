@@ -55,7 +55,7 @@ fn any_outcome_but_passed_is_a_failure(#[case] outcome: TestOutcome) {
 #[test]
 fn a_suite_without_a_test_has_not_passed() {
     let verdict = judged(vec![session(&[])]);
-    assert_eq!(verdict.failed[0].source, CheckSource::Session);
+    assert_eq!(verdict.failed[0].source, CheckSource::Collection);
     assert!(verdict.failed[0].detail.message.contains("no test was collected"));
 }
 
@@ -75,17 +75,10 @@ fn a_process_that_left_before_any_report_has_not_passed() {
     assert_eq!(verdict.failed[0].source, CheckSource::Session);
 }
 
-#[rstest]
-#[case::the_failing_one_passed(TestOutcome::Passed, TestOutcome::Passed)]
-#[case::the_passing_one_failed(TestOutcome::Failed, TestOutcome::Failed)]
-#[case::the_failing_one_was_skipped(TestOutcome::Passed, TestOutcome::Skipped)]
-fn a_session_whose_sentinels_lie_has_not_passed(
-    #[case] must_pass: TestOutcome,
-    #[case] must_fail: TestOutcome,
-) {
+#[test]
+fn a_session_that_ends_with_a_failure_that_no_test_reports_has_not_passed() {
     let lying = without(session(&[(TEST, TestOutcome::Passed)]), |tests| {
-        tests.results.first_mut().unwrap().outcome = must_pass;
-        tests.results.last_mut().unwrap().outcome = must_fail;
+        tests.session_exit = Some(1);
     });
     assert_eq!(judged(vec![lying]).failed[0].source, CheckSource::Session);
 }
@@ -138,41 +131,65 @@ fn a_test_that_is_reported_twice_does_not_stand_for_another() {
     assert!(!judged(vec![twice]).passed());
 }
 
-fn with_vacuity(tests: PhaseReport, stub: PhaseReport) -> Verdict {
+/// A run of a suite and of the same suite without the program's bodies, where the suite has this role.
+fn with_vacuity(tests: PhaseReport, stub: Option<PhaseReport>, role: SuiteRole) -> Verdict {
     let mut job = test_job(PhaseName::Tests);
     job.phases.extend(test_job(PhaseName::Vacuity).phases);
-    judge(
-        &[(&job, &report(vec![tests, stub]))],
+    let phases = [tests].into_iter().chain(stub).collect();
+    let mut verdict = judge(
+        &[(&job, &report(phases))],
         None,
         &RehearsalFindings::default(),
         Some("no samples"),
         CasesJudged::default(),
-    )
+    );
+    verdict.hold_suite(role);
+    verdict
+}
+
+fn passing() -> PhaseReport {
+    session(&[(TEST, TestOutcome::Passed)])
 }
 
 #[test]
-fn a_suite_that_also_passes_without_bodies_is_refused() {
-    let passed = session(&[(TEST, TestOutcome::Passed)]);
-    let verdict = with_vacuity(passed.clone(), passed);
+fn a_suite_that_also_passes_without_bodies_is_asked_for_again_and_else_used_as_it_is() {
+    let verdict = with_vacuity(passing(), Some(passing()), SuiteRole::AskAgain);
     assert_eq!(verdict.failed[0].source, CheckSource::Vacuity);
+    for role in [SuiteRole::AsItIs, SuiteRole::MayBeLeftOut] {
+        let verdict = with_vacuity(passing(), Some(passing()), role);
+        assert!(verdict.passed() && verdict.exit_code == Some(0), "{verdict:?}");
+        assert_eq!(verdict.suite, Some(SuiteStrength::PassesWhenEmptied));
+        assert!(
+            verdict
+                .summary()
+                .contains("1 tests passed (also without the program's bodies)"),
+            "{}",
+            verdict.summary()
+        );
+    }
 }
 
 #[test]
 fn a_suite_that_fails_without_bodies_is_accepted() {
-    let verdict = with_vacuity(
-        session(&[(TEST, TestOutcome::Passed)]),
-        session(&[(TEST, TestOutcome::Failed)]),
-    );
+    let stub = session(&[(TEST, TestOutcome::Failed)]);
+    let verdict = with_vacuity(passing(), Some(stub), SuiteRole::AskAgain);
     assert!(verdict.passed());
+    assert_eq!(verdict.suite, Some(SuiteStrength::FailsWhenEmptied));
 }
 
 #[rstest]
-#[case::time_ran_out(PhaseEnd::TimedOut)]
-#[case::left_unseen(PhaseEnd::Exited(0))]
-fn a_suite_that_does_not_come_to_an_end_without_bodies_proves_nothing(#[case] end: PhaseEnd) {
-    let mut stub = phase(PhaseName::Vacuity, 0);
-    stub.end = end;
-    let verdict = with_vacuity(session(&[(TEST, TestOutcome::Passed)]), stub);
+#[case::time_ran_out(Some(PhaseEnd::TimedOut))]
+#[case::left_unseen(Some(PhaseEnd::Exited(0)))]
+#[case::never_reached(None)]
+fn a_suite_that_does_not_come_to_an_end_without_bodies_is_not_shown_to_find_faults(
+    #[case] end: Option<PhaseEnd>,
+) {
+    let stub = end.map(|end| PhaseReport {
+        end,
+        ..phase(PhaseName::Vacuity, 0)
+    });
+    let verdict = with_vacuity(passing(), stub, SuiteRole::AskAgain);
+    assert_eq!(verdict.suite, Some(SuiteStrength::NotShown));
     assert_eq!(verdict.failed[0].source, CheckSource::Vacuity);
     assert!(
         verdict.failed[0]
@@ -186,22 +203,39 @@ fn a_suite_that_does_not_come_to_an_end_without_bodies_proves_nothing(#[case] en
 fn a_suite_that_crashes_without_bodies_can_fail() {
     let mut stub = phase(PhaseName::Vacuity, 0);
     stub.end = PhaseEnd::Signaled(11);
-    assert!(with_vacuity(session(&[(TEST, TestOutcome::Passed)]), stub).passed());
+    assert!(with_vacuity(passing(), Some(stub), SuiteRole::AskAgain).passed());
+}
+
+#[rstest]
+#[case::all_skipped(session(&[(TEST, TestOutcome::Skipped)]))]
+#[case::none_collected(session(&[]))]
+fn a_suite_of_which_no_test_runs_is_asked_for_again_and_left_out_where_others_decide(
+    #[case] idle: PhaseReport,
+) {
+    let again = with_vacuity(idle.clone(), Some(idle.clone()), SuiteRole::AskAgain);
+    assert_eq!(again.failed.len(), 1, "{again:?}");
+    assert_eq!(again.failed[0].source, CheckSource::Vacuity);
+    let left_out = with_vacuity(idle.clone(), Some(idle.clone()), SuiteRole::MayBeLeftOut);
+    assert!(left_out.passed());
+    assert_eq!(
+        (left_out.tests, left_out.suite),
+        (None, Some(SuiteStrength::NoSuite))
+    );
+    assert!(
+        left_out.summary().contains("no usable test"),
+        "{}",
+        left_out.summary()
+    );
+    let only = with_vacuity(idle.clone(), Some(idle), SuiteRole::AsItIs);
+    assert!(!only.passed() && only.exit_code == Some(1), "{only:?}");
 }
 
 #[test]
-fn a_check_that_was_never_reached_proves_nothing() {
-    let mut job = test_job(PhaseName::Tests);
-    job.phases.extend(test_job(PhaseName::Vacuity).phases);
-    let only = report(vec![session(&[(TEST, TestOutcome::Passed)])]);
-    let verdict = judge(
-        &[(&job, &only)],
-        None,
-        &RehearsalFindings::default(),
-        Some("no samples"),
-        CasesJudged::default(),
-    );
-    assert_eq!(verdict.failed[0].source, CheckSource::Vacuity);
+fn a_session_that_broke_off_is_not_a_suite_without_tests() {
+    for role in [SuiteRole::AskAgain, SuiteRole::MayBeLeftOut, SuiteRole::AsItIs] {
+        let verdict = with_vacuity(phase(PhaseName::Tests, 0), None, role);
+        assert_eq!(verdict.failed[0].source, CheckSource::Session, "{verdict:?}");
+    }
 }
 
 #[test]
@@ -242,10 +276,8 @@ fn a_suite_that_the_program_left_no_time_for_is_not_blamed() {
 
 #[test]
 fn a_failing_suite_is_not_called_vacuous() {
-    let verdict = with_vacuity(
-        session(&[(TEST, TestOutcome::Failed)]),
-        session(&[(TEST, TestOutcome::Passed)]),
-    );
+    let failing = session(&[(TEST, TestOutcome::Failed)]);
+    let verdict = with_vacuity(failing, Some(passing()), SuiteRole::AskAgain);
     assert!(
         verdict
             .failed
@@ -258,7 +290,7 @@ fn a_failing_suite_is_not_called_vacuous() {
 #[test]
 fn of_acceptance_tests_only_the_count_is_recorded() {
     let mut secret = session(&[("test_acceptance.py::test_secret_rule", TestOutcome::Failed)]);
-    secret.tests.as_mut().unwrap().results[1].failure = Some(TestFailure {
+    secret.tests.as_mut().unwrap().results[0].failure = Some(TestFailure {
         message: "expected 4711".into(),
         ..TestFailure::default()
     });
@@ -267,7 +299,7 @@ fn of_acceptance_tests_only_the_count_is_recorded() {
             &test_job(PhaseName::Tests),
             &report(vec![session(&[(TEST, TestOutcome::Passed)])]),
         )],
-        Some((&crate::pipeline::test_support::sentinels(), &report(vec![secret]))),
+        Some(&report(vec![secret])),
         &RehearsalFindings::default(),
         Some("no samples"),
         CasesJudged::default(),
@@ -286,6 +318,7 @@ fn rehearsed(done: PhaseReport, faults: &[(&str, &str)]) -> Verdict {
                 output: (*name).to_owned(),
                 problem: (*fault).to_owned(),
                 without_values: String::new(),
+                broken: None,
             })
             .collect(),
         ..RehearsalFindings::default()
@@ -366,6 +399,7 @@ fn other_faults_are_reported_before_sizes() {
         output: "species".into(),
         problem: "the program wrote nothing to it".into(),
         without_values: String::new(),
+        broken: None,
     });
     let verdict = rehearsed_with(&findings);
     assert_eq!(verdict.unchecked(), None);

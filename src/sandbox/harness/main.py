@@ -123,33 +123,19 @@ def _run(job: dict, python: str, started: float, gate: Callable[[], None]) -> di
     """The report of a job; nothing of the job runs before `gate` returns."""
     limits = Limits(job["limits"], started)
     reports: list[dict[str, object]] = []
-    sessions = None
     for index, phase in enumerate(job["phases"]):
         (kind, body), = phase.items()
         if index:
             limits.begin()
-        about_suite = next((after["mutants"] for after in job["phases"][index : index + 2] if "mutants" in after), None)
-        done = None
-        if about_suite and (kind == "mutants" or body["name"] == "vacuity"):
-            import mutants
-
-            gate()
-            sessions = sessions or mutants.sessions_for(about_suite, python, job["env"], limits)
-            if kind == "mutants":
-                done = mutants.run_mutants(body, sessions, limits, reports)
-                sessions.end()
-                sessions = None
-            else:
-                done = mutants.run_vacuity(body, sessions, limits)
         run = run_tests if kind == "tests" else run_program
         if kind == "commands":
             from command_phase import run_commands as run
         if body.get("channel"):
             from acceptance import run_acceptance as run
-        report, go_on = done or run(body, python, job["env"], limits, gate)
+        report, go_on = run(body, python, job["env"], limits, gate)
         reports.append(report)
-        # What a session without the bodies or with mutants comes to says nothing of what follows.
-        if not go_on and kind != "mutants" and body["name"] != "vacuity":
+        # What a session without the bodies comes to says nothing of what follows.
+        if not go_on and body["name"] != "vacuity":
             break
     return {"phases": reports, "seconds": monotonic() - started}
 

@@ -3,8 +3,7 @@
 This file runs in the process of the code under test, so nothing here is beyond its reach. What the plugin does: a line
 written to the channel without the session's token is not believed, and the token is held in a closure alone, read before anything
 of the environment is loaded, whatever packages brought that a start of Python runs (`.pth`, `sitecustomize`). What it cannot do: stop
-code that searches this process's memory or replaces pytest's own functions. Against that stand two tests of ours among the others,
-which nothing here tells from them, the check of the sources' syntax trees, and the vacuity run.
+code that searches this process's memory or replaces pytest's own functions. So what it reports finds faults, and is no proof.
 """
 
 from __future__ import annotations

@@ -78,10 +78,6 @@ const ON_PYTEST: &[(&str, &str)] = &[
     ),
     ("end_before_the_tests", "import os\nos._exit(0)\n"),
     (
-        "replace_what_runs_tests",
-        "import sys\nsys.modules['_pytest.python'].Function.runtest = lambda self: None\n",
-    ),
-    (
         "skip_the_tests",
         "import sys, unittest\n\n\ndef skip(self):\n    raise unittest.SkipTest('later')\n\n\nsys.modules['_pytest.python'].Function.runtest = skip\n",
     ),
@@ -90,9 +86,9 @@ const ON_PYTEST: &[(&str, &str)] = &[
 /// Says what an honest session says, over the stream that pytest's plugin says it over.
 const FORGE_RESULTS: &str = r#"
 import json, os
-ids = ["test_first.py::test_there", "test_second.py::test_double", "test_second.py::test_first_4f1c", "test_second.py::test_last_9b2e"]
-result = lambda id: {"id": id, "outcome": "failed" if "last" in id else "passed", "failure": None, "stdout": ""}
-messages = [("collected", ids), *(("result", result(id)) for id in ids), ("finished", 1)]
+ids = ["test_first.py::test_there", "test_second.py::test_double"]
+result = lambda id: {"id": id, "outcome": "passed", "failure": None, "stdout": ""}
+messages = [("collected", ids), *(("result", result(id)) for id in ids), ("finished", 0)]
 for number, (kind, body) in enumerate(messages):
     os.write(3, json.dumps({"token": "0" * 32, "number": number, "kind": kind, "body": body}).encode() + b"\n")
 os._exit(0)
@@ -105,7 +101,7 @@ fn acceptance_tests() -> Phase {
 
 pub const TESTS: &[Case] = &[
     Case {
-        attacks: &[ON_PYTEST[0].0, ON_PYTEST[1].0, ON_PYTEST[2].0, ON_PYTEST[3].0],
+        attacks: &[ON_PYTEST[0].0, ON_PYTEST[1].0, ON_PYTEST[2].0],
         defence: "a harness that believes no exit code",
         without: pod("pytest's exit code decides", |pod| {
             command(pod, &format!("{WITH_JOB}{NAIVE}"));

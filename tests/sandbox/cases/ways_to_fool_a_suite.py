@@ -63,7 +63,7 @@ from pathlib import Path
 
 for _path in Path(".").glob("test_*.py"):
     _path.write_text("def test_nothing():\n    assert True\n")
-#### sentinels_searched_for
+#### tests_replaced
 import sys
 
 for _module in list(sys.modules.values()):

@@ -1,5 +1,6 @@
 //! What is lost, down or refused costs no attempt; the task waits and goes on.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::*;

@@ -1,6 +1,8 @@
 //! Failures, their diagnosis and their fixes.
 
+use super::limits::calling_stages;
 use super::*;
+use crate::pipeline::verdict::SuiteRole;
 
 #[test]
 fn a_blamed_case_is_worked_out_again_before_anything_is_fixed() {
@@ -86,41 +88,66 @@ fn a_mixed_diagnosis_is_fixed_in_one_attempt_environment_first_then_program_then
     assert_eq!((walk.stage(), walk.progress.attempt), (Stage::RunningTests, 2));
 }
 
+fn refused(walk: &mut Walk) {
+    for _ in 0..3 {
+        walk.take(Outcome::ReplyRejected {
+            reason: "no Python".into(),
+        });
+    }
+}
+
 #[test]
-fn a_suite_that_notices_no_mutant_is_asked_for_again_once() {
+fn a_suite_that_finds_no_fault_is_asked_for_again_once() {
     let mut walk = Walk::new(task());
     walk.until_tests();
-    assert!(walk.progress.mutants_decide(&walk.task));
-    walk.ran(vec![failed(
-        CheckSource::Mutants,
-        "test suite",
-        "no test notices",
-    )]);
+    assert_eq!(walk.progress.suite_role(&walk.task), SuiteRole::AskAgain);
+    walk.ran(vec![failed(CheckSource::Vacuity, "test suite", "proves nothing")]);
     assert_eq!(walk.stage(), Stage::GeneratingTests);
-    assert_eq!(walk.progress.rejections, ["no test notices"]);
+    assert_eq!(walk.progress.rejections, ["proves nothing"]);
     let tests = walk.new_source(&[]);
     walk.take(Outcome::TestsWritten(tests));
     assert_eq!((walk.stage(), walk.progress.attempt), (Stage::RunningTests, 2));
-    assert!(!walk.progress.mutants_decide(&walk.task));
+    assert_eq!(walk.progress.suite_role(&walk.task), SuiteRole::AsItIs);
     walk.ran(Vec::new());
     assert_eq!(walk.stage(), Stage::Succeeded);
 }
 
 #[test]
-fn mutants_decide_only_while_an_attempt_is_left() {
-    let mut walk = Walk::new(task());
-    walk.task.limits.max_iterations = 1;
-    walk.until_tests();
-    assert!(!walk.progress.mutants_decide(&walk.task));
-}
-
-#[test]
-fn a_vacuous_suite_is_asked_for_again_with_the_evidence() {
+fn a_suite_is_used_as_it_is_where_no_reply_brings_a_better_one() {
     let mut walk = Walk::new(task());
     walk.until_tests()
         .ran(vec![failed(CheckSource::Vacuity, "test suite", "proves nothing")]);
-    assert_eq!(walk.stage(), Stage::GeneratingTests);
-    assert_eq!(walk.progress.rejections, ["proves nothing"]);
+    refused(&mut walk);
+    assert_eq!((walk.stage(), walk.progress.attempt), (Stage::RunningTests, 2));
+    assert!(walk.progress.documents.tests.is_some());
+}
+
+#[test]
+fn another_suite_is_asked_for_only_where_an_attempt_and_a_call_are_left() {
+    let mut walk = Walk::new(task());
+    walk.until_tests();
+    walk.task.limits.max_iterations = 1;
+    assert_eq!(walk.progress.suite_role(&walk.task), SuiteRole::AsItIs);
+    walk.task.limits.max_iterations = 2;
+    walk.task.limits.max_model_calls = walk.progress.spent.model_calls;
+    assert_eq!(walk.progress.suite_role(&walk.task), SuiteRole::AsItIs);
+}
+
+#[test]
+fn a_task_without_a_usable_suite_goes_on_only_where_something_else_decides() {
+    let mut walk = calling_stages()
+        .into_iter()
+        .find(|(stage, _)| *stage == Stage::GeneratingTests)
+        .unwrap()
+        .1;
+    let mut proved = Walk::new(walk.task.clone());
+    proved.progress = walk.progress.clone();
+    proved.progress.acceptance_is_apart = true;
+    refused(&mut walk);
+    assert_eq!(walk.stop().reason, StopReason::InvalidReply);
+    refused(&mut proved);
+    assert_eq!(proved.stage(), Stage::AwaitingImage);
+    assert_eq!(proved.progress.documents.tests, None);
 }
 
 #[test]

@@ -25,41 +25,15 @@ fn a_reply_may_be_refused_twice_and_the_third_time_ends_the_task() {
         for _ in 0..2 {
             walk.take(Outcome::ReplyRejected {
                 reason: "not JSON.".into(),
-                rules: BTreeSet::new(),
             });
             assert_eq!(walk.stage(), stage);
         }
         assert_eq!(walk.progress.rejections.len(), 2);
         walk.take(Outcome::ReplyRejected {
             reason: "not JSON.".into(),
-            rules: BTreeSet::new(),
         });
         assert_eq!(walk.stage(), Stage::Failed, "{stage}");
     }
-}
-
-#[test]
-fn a_task_that_ends_by_refusals_says_by_which_rule_or_that_the_replies_had_no_shape() {
-    let end = |rules: &[Rule]| {
-        let mut walk = calling_stages().remove(0).1;
-        for _ in 0..3 {
-            walk.take(Outcome::ReplyRejected {
-                reason: "no use.".into(),
-                rules: rules.iter().copied().collect(),
-            });
-        }
-        walk.stop().message.clone()
-    };
-    let by_rule = end(&[Rule::OutputsNamed, Rule::NoHardExit]);
-    assert!(
-        by_rule.contains(
-            "the rules outputs-named, no-hard-exit of \"What is refused\" in docs/program-contract.md"
-        ),
-        "{by_rule}"
-    );
-    assert!(!by_rule.contains("structured output"), "{by_rule}");
-    assert!(end(&[Rule::NoHardExit]).contains("the rule no-hard-exit"));
-    assert!(end(&[]).contains("structured output"));
 }
 
 pub(super) fn calling_stages() -> Vec<(Stage, Walk)> {

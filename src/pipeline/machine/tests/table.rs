@@ -6,6 +6,7 @@ use super::*;
 use crate::api::common::Backend;
 use crate::pipeline::agent::{Next, ToolCounts};
 use crate::pipeline::approval::awaited;
+use crate::pipeline::scope::Break;
 
 /// A stage, what happened there, and the stage that followed.
 type Step = (Stage, OutcomeKind, Stage);
@@ -13,11 +14,10 @@ type Step = (Stage, OutcomeKind, Stage);
 const WALKS: u32 = 8_000;
 const STEPS: u32 = 60;
 const PACKAGES: [&[&str]; 3] = [&[], &["pandas"], &["pandas", "no-such-package"]];
-const CHECKS: [CheckSource; 8] = [
+const CHECKS: [CheckSource; 7] = [
     CheckSource::HeldCase,
     CheckSource::Test,
     CheckSource::Vacuity,
-    CheckSource::Mutants,
     CheckSource::Acceptance,
     CheckSource::Case,
     CheckSource::Rehearsal,
@@ -106,6 +106,14 @@ impl Random {
         Some((from, outcome, self.progress.stage))
     }
 
+    fn samples_read(&mut self) -> Outcome {
+        let mut outcome = samples();
+        if let Outcome::SamplesRead(read) = &mut outcome {
+            read.acceptance_is_apart = self.numbers.bool();
+        }
+        outcome
+    }
+
     fn new_source(&mut self) -> NewSource {
         let packages = self.one_of(&PACKAGES);
         NewSource {
@@ -150,6 +158,13 @@ impl Random {
             _ => {
                 let message = self.numbers.u32(..40).to_string();
                 verdict.failed = vec![failed(self.one_of(&CHECKS), "t::a", &message)];
+                if self.numbers.u8(..4) == 0 {
+                    verdict.doubtful = vec![Break {
+                        constraint: 0,
+                        column: "quarter".into(),
+                        output: "means".into(),
+                    }];
+                }
             }
         }
         verdict
@@ -199,7 +214,7 @@ impl Random {
     fn outcome(&mut self, kind: OutcomeKind) -> Outcome {
         match kind {
             OutcomeKind::AgentMoved => self.agent_moved(),
-            OutcomeKind::SamplesRead => samples(),
+            OutcomeKind::SamplesRead => self.samples_read(),
             OutcomeKind::ConstraintsRead => Outcome::ConstraintsRead {
                 checks: document("c"),
                 constraints: Vec::new(),
@@ -234,6 +249,10 @@ impl Random {
             }),
             OutcomeKind::Diagnosed => self.diagnosed(),
             OutcomeKind::CasesRevised => self.revised(),
+            OutcomeKind::ScopesDecided => Outcome::ScopesDecided(ScopesDecided {
+                settled: BTreeSet::new(),
+                changed: self.numbers.bool().then(|| (document("c2"), Vec::new())),
+            }),
             OutcomeKind::CodeFixed => Outcome::CodeFixed(self.new_source()),
             OutcomeKind::TestsFixed => Outcome::TestsFixed(self.new_source()),
             OutcomeKind::FixNotApplied => Outcome::FixNotApplied {
@@ -241,7 +260,6 @@ impl Random {
             },
             OutcomeKind::ReplyRejected => Outcome::ReplyRejected {
                 reason: "no code".into(),
-                rules: BTreeSet::new(),
             },
             OutcomeKind::Blocked => Outcome::Blocked(Blocked {
                 category: Category::Infrastructure,

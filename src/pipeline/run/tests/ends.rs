@@ -114,6 +114,7 @@ fn an_output_of_another_type_fails_a_program_that_ended_well() {
             output: "species".into(),
             problem: "the program wrote nothing to it".into(),
             without_values: String::new(),
+            broken: None,
         }],
         too_large: vec![TooLarge {
             output: "summary".into(),
@@ -187,7 +188,7 @@ fn a_run_with_a_claim_has_room_on_a_disk() {
     };
     let disk = |run: &ResolvedRun| match &run.job("", &BTreeMap::new(), |_, _| String::new()).phases[0] {
         Phase::Program(program) => program.disk_bytes,
-        Phase::Tests(_) | Phase::Mutants(_) | Phase::Commands(_) => None,
+        Phase::Tests(_) | Phase::Commands(_) => None,
     };
     assert_eq!(disk(&run_of(settings)), Some(4 << 30));
     assert_eq!(disk(&run_of(RunSettings::default())), None);

@@ -20,7 +20,6 @@ fn report() -> Report {
             tests: None,
             outputs: Vec::new(),
             not_writable: None,
-            mutants: None,
             commands: None,
         }],
         seconds: 0.7,

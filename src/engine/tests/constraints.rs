@@ -1,0 +1,136 @@
+//! A constraint that an output breaks, and that may speak of other data.
+
+use serde_json::{Value, json};
+
+use super::world::{Script, World, code, diagnosis, fixed_count, plan, tests};
+use crate::api::case::CaseMode;
+use crate::data::checks::text::in_words;
+use crate::ledger::MemoryStore;
+use crate::pipeline::call::CallKind;
+use crate::pipeline::checks::{ColumnCheck, Rule};
+use crate::pipeline::evidence::evidence;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::stage::Stage;
+use crate::pipeline::task::Task;
+use crate::pipeline::test_support::task;
+use crate::pipeline::verdict::{Fault, RehearsalFindings};
+
+const QUARTERS: &str = "quarter is one of 1, 2, 3, 4";
+const RIGHT: &str = "open('/var/outputs/means', 'w').close()\n    return len(text.split())";
+const OTHERWISE: &str = "open('/var/outputs/means', 'w').close()\n    return len(text.split()) + 0";
+
+fn written() -> Script {
+    let rows = json!({"checks": [{"constraint": 0, "column": "quarter", "kind": "is_in", "arguments": ["1", "2", "3", "4"]}]});
+    Script::new()
+        .with(CallKind::Constraints, &rows)
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code(RIGHT))
+        .with(CallKind::Tests, &tests(2))
+        .with(CallKind::FixCode, &fixed_count(OTHERWISE))
+}
+
+fn answer(holds: bool) -> Value {
+    json!({"answers": [{"line": 1, "holds": holds}]})
+}
+
+/// A task whose program writes `1959Q2` into a column that the sample has, too.
+fn world(script: Script) -> World {
+    let quarters = ["1", "2", "3", "4"].map(str::to_owned).to_vec();
+    let check = ColumnCheck {
+        in_samples: true,
+        ..ColumnCheck::new(0, "quarter", Rule::IsIn(quarters))
+    };
+    let task = Task {
+        cases: CaseMode::Off,
+        constraints: vec![QUARTERS.to_owned()],
+        outputs: serde_json::from_value(json!([{"name": "means", "type": "File", "format": "CSV"}])).unwrap(),
+        ..task()
+    };
+    let mut world = World::new(task, script, |_, _, _| Vec::new());
+    world.data.findings = RehearsalFindings {
+        faults: vec![Fault {
+            output: "means".into(),
+            problem: "2 of 2 values break the constraint (line 2: \"1959Q2\")".into(),
+            without_values: String::new(),
+            broken: Some(in_words(&check)),
+        }],
+        ..RehearsalFindings::default()
+    };
+    world.data.checks = vec![check];
+    world
+}
+
+async fn end(world: &World) -> Progress {
+    world.live(&MemoryStore::new()).await.unwrap()
+}
+
+fn kinds(world: &World) -> Vec<CallKind> {
+    let requests = world.script.requests.lock().unwrap();
+    requests.iter().map(|request| request.kind).collect()
+}
+
+#[tokio::test]
+async fn a_constraint_that_speaks_of_other_data_decides_nothing_any_more_and_is_listed() {
+    let world = world(written().with(CallKind::Scope, &answer(false)));
+    let progress = end(&world).await;
+    assert_eq!(
+        (progress.stage, progress.attempt),
+        (Stage::Succeeded, 2),
+        "{progress:#?}"
+    );
+    assert_eq!(kinds(&world)[4..], [CallKind::Scope]);
+    let evidence = evidence(&world.task, &progress).unwrap();
+    assert_eq!(
+        evidence.constraints_not_applied,
+        ["quarter is one of 1, 2, 3, 4 (means)"]
+    );
+    let requests = world.script.requests.lock().unwrap();
+    let asked = requests.last().unwrap().user_message();
+    assert!(
+        asked.contains(QUARTERS) && asked.contains("Output means, column quarter"),
+        "{asked}"
+    );
+    assert!(!asked.contains("1959Q2") && !asked.contains("split"), "{asked}");
+}
+
+#[tokio::test]
+async fn even_in_the_last_attempt_a_right_program_outlasts_a_constraint_on_other_data() {
+    let mut world = world(written().with(CallKind::Scope, &answer(false)));
+    world.task.limits.max_iterations = 1;
+    assert_eq!(end(&world).await.stage, Stage::Succeeded);
+}
+
+#[tokio::test]
+async fn a_constraint_that_holds_is_a_fault_of_the_program_and_is_not_asked_about_again() {
+    let script = written()
+        .with(CallKind::Scope, &answer(true))
+        .with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[]));
+    let world = world(script);
+    let progress = end(&world).await;
+    assert_ne!(progress.stage, Stage::Succeeded);
+    assert_eq!(
+        kinds(&world)[4..7],
+        [CallKind::Scope, CallKind::Diagnosis, CallKind::FixCode]
+    );
+    let asked = kinds(&world).into_iter().filter(|kind| *kind == CallKind::Scope);
+    assert_eq!(asked.count(), 1);
+}
+
+#[tokio::test]
+async fn what_no_reply_decides_holds() {
+    let nothing = json!({"answers": []});
+    let script = (0..3).fold(written(), |script, _| script.with(CallKind::Scope, &nothing));
+    let world = world(script.with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[])));
+    let progress = end(&world).await;
+    assert_ne!(progress.stage, Stage::Succeeded);
+    assert_eq!(kinds(&world)[7], CallKind::Diagnosis);
+}
+
+#[tokio::test]
+async fn a_constraint_that_names_the_output_is_asked_about_never() {
+    let mut world = world(written().with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[])));
+    world.task.constraints = vec!["the quarter of means is one of 1, 2, 3, 4".to_owned()];
+    let progress = end(&world).await;
+    assert_ne!(progress.stage, Stage::Succeeded);
+    assert_eq!(kinds(&world)[4], CallKind::Diagnosis);
+}
