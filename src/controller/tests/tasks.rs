@@ -12,7 +12,6 @@ use crate::controller::tests::world::World;
 
 /// Every call of a task without samples, whose program passes at once.
 const HAPPY: &str = "
-    get Secret words (absent)
     create Secret snapshot
     status CodeGenTask words: ReadingSamples Progressing
     create Secret record documents/data-context.txt

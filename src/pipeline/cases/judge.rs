@@ -197,6 +197,13 @@ fn faults(task: &Task, run: &CaseExecution, phase: Option<&PhaseReport>) -> Vec<
 fn told(expectation: &Expectation, mismatch: &Mismatch) -> Fault {
     let expected = visible(&statement_of(expectation, mismatch));
     let actual = visible(&mismatch.actual);
+    // The line end of what was printed tells nothing, unless it is all that differs.
+    let line = actual.strip_suffix('\n').unwrap_or(&actual);
+    let actual = if line == visible(&mismatch.expected) {
+        actual.as_str()
+    } else {
+        line
+    };
     let is_short = expected.chars().count() + actual.chars().count() <= 2 * SIDE;
     if is_short && !expected.contains('\n') && !actual.contains('\n') {
         return Fault::plain(format!("expected {expected}, got {actual}"));
@@ -214,7 +221,7 @@ fn told(expectation: &Expectation, mismatch: &Mismatch) -> Fault {
             "expected of {} {}, got {}",
             place.trim_end(),
             around(&wanted, same),
-            around(&actual, same)
+            around(actual, same)
         ))
     }
 }

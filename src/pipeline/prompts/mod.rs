@@ -401,6 +401,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
         ("fix_code", include_str!("templates/fix_code.md.j2")),
         ("fix_tests", include_str!("templates/fix_tests.md.j2")),
         ("cases", include_str!("templates/cases.md.j2")),
+        ("scope", include_str!("templates/scope.md.j2")),
         ("fix_environment", include_str!("templates/fix_environment.md.j2")),
         ("outputs", include_str!("templates/outputs.md.j2")),
         ("again", include_str!("templates/again.md.j2")),

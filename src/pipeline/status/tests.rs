@@ -87,6 +87,8 @@ fn a_program_that_only_its_own_suite_speaks_for_is_not_said_to_have_passed_tests
     assert_eq!(unproved.reason.as_deref(), Some("Unverified"));
     assert!(unproved.message.unwrap().contains("spec.examples"));
     progress.attempts[0].acceptance_tests = Some(suite);
+    assert_eq!(shown(&progress).reason.as_deref(), Some("Unverified"));
+    progress.acceptance_is_apart = true;
     assert_eq!(shown(&progress).reason.as_deref(), Some("TestsPassed"));
 }
 
