@@ -61,7 +61,10 @@ async fn of_a_server_that_is_left_no_connection_stays() {
     let fake = Fake::start(move |had| match had.message["method"].as_str() {
         Some("tools/list") => {
             let next = |(id, open)| async move {
-                let text = event(&ping(id));
+                let mut ping = ping(id);
+                // Long ones, so that their sum is there soon.
+                ping["params"] = json!({"_meta": {"about": "x".repeat(100_000)}});
+                let text = event(&ping);
                 Some((Ok::<_, std::io::Error>(Bytes::from(text)), (id + 1, open)))
             };
             let open = open.lock().unwrap().take();
