@@ -192,6 +192,7 @@ fn task(exposure: &str) -> ScriptedTask {
     let mut written = ScriptedTask::new(spec)
         .config_map("data", &data)
         .reply("constraints", &json!({"checks": [check]}))
+        .reply("scope", &json!({"answers": [{"line": 1, "holds": true}]}))
         .code(&PROGRAM.replace("WORK", &work(ATTEMPTS[0])))
         .tests(SUITE)
         .reply(

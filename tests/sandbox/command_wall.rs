@@ -128,7 +128,7 @@ struct Machine {
 
 impl Machine {
     async fn new() -> Self {
-        let environment = PathBuf::from(environment().await);
+        let environment = cache().join("environments").join(environment().await);
         assert!(environment.is_dir(), "{}", environment.display());
         let planted = tempfile::tempdir().unwrap();
         fs::set_permissions(planted.path(), fs::Permissions::from_mode(0o777)).unwrap();
