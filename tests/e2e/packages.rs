@@ -3,7 +3,6 @@
 use codegen_operator::api::CodeGenTask;
 use k8s_openapi::api::batch::v1::Job;
 use kube::api::ListParams;
-use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::registry::{json_of, tags};
