@@ -3,10 +3,12 @@
 use crate::api::case::CaseMode;
 use crate::api::status::{CaseCounts, CaseEvidence, EvidenceStatus, EvidenceStrength};
 
+use super::budget::allow_another_call;
 use super::cases::examples_are_vacuous;
 use super::progress::Progress;
 use super::scope::not_applied;
 use super::task::Task;
+use super::verdict::SuiteRole;
 
 /// Why evidence is not independent where there is nothing of the kind.
 const NOTHING: &str =
@@ -72,6 +74,21 @@ pub fn has_proof(task: &Task, progress: &Progress) -> bool {
     let is_planned = plan.is_some_and(|plan| !plan.cases.is_empty());
     let has_cases = is_planned || !task.examples.is_empty();
     has_cases && !are_vacuous(task, progress) || progress.acceptance_is_apart
+}
+
+impl Progress {
+    /// What is made of a suite that finds no fault: it is asked for again once, while an attempt and a call are left for it.
+    #[must_use]
+    pub fn suite_role(&self, task: &Task) -> SuiteRole {
+        let is_left = self.attempts_of_try() < task.limits.max_iterations;
+        if is_left && !self.memory.suite_asked && allow_another_call(task, self).is_ok() {
+            SuiteRole::AskAgain
+        } else if has_proof(task, self) {
+            SuiteRole::MayBeLeftOut
+        } else {
+            SuiteRole::AsItIs
+        }
+    }
 }
 
 /// Whether cases or examples decided the last attempt.

@@ -16,12 +16,8 @@ use crate::api::status::{
 };
 
 use super::agent::AgentProgress;
-use super::budget::allow_another_call;
 use super::call::{CallKind, Request, Usage, request_hash};
-use super::evidence::has_proof;
 use super::stage::{Stage, Stop};
-use super::task::Task;
-use super::verdict::SuiteRole;
 
 mod build;
 mod documents;
@@ -363,19 +359,6 @@ impl Progress {
             self.spent.add_lost_call(intent.estimate);
         }
         self
-    }
-
-    /// What is made of a suite that finds no fault: it is asked for again once, while an attempt and a call are left for it.
-    #[must_use]
-    pub fn suite_role(&self, task: &Task) -> SuiteRole {
-        let is_left = self.attempts_of_try() < task.limits.max_iterations;
-        if is_left && !self.memory.suite_asked && allow_another_call(task, self).is_ok() {
-            SuiteRole::AskAgain
-        } else if has_proof(task, self) {
-            SuiteRole::MayBeLeftOut
-        } else {
-            SuiteRole::AsItIs
-        }
     }
 
     /// Attempts since the task began, or since it was tried again last.

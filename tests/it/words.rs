@@ -30,7 +30,6 @@ const ALLOWED: [(&str, &[&str]); 5] = [
             "Written",
             "a_claim_that_cannot_be_written_says_what_to_do",
             "a_file_that_cannot_be_written_leaves_no_half_file",
-            "a_folder_is_written_by_its_files",
             "a_folder_is_written_with_its_folders",
             "a_folder_that_cannot_be_written_is_named",
             "a_recording_that_cannot_be_written_is_refused_before_anything_is_paid_for",

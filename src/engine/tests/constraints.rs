@@ -19,7 +19,7 @@ const QUARTERS: &str = "quarter is one of 1, 2, 3, 4";
 const RIGHT: &str = "open('/var/outputs/means', 'w').close()\n    return len(text.split())";
 const OTHERWISE: &str = "open('/var/outputs/means', 'w').close()\n    return len(text.split()) + 0";
 
-fn written() -> Script {
+fn replies() -> Script {
     let rows = json!({"checks": [{"constraint": 0, "column": "quarter", "kind": "is_in", "arguments": ["1", "2", "3", "4"]}]});
     Script::new()
         .with(CallKind::Constraints, &rows)
@@ -71,7 +71,7 @@ fn kinds(world: &World) -> Vec<CallKind> {
 
 #[tokio::test]
 async fn a_constraint_that_speaks_of_other_data_decides_nothing_any_more_and_is_listed() {
-    let world = world(written().with(CallKind::Scope, &answer(false)));
+    let world = world(replies().with(CallKind::Scope, &answer(false)));
     let progress = end(&world).await;
     assert_eq!(
         (progress.stage, progress.attempt),
@@ -95,14 +95,14 @@ async fn a_constraint_that_speaks_of_other_data_decides_nothing_any_more_and_is_
 
 #[tokio::test]
 async fn even_in_the_last_attempt_a_right_program_outlasts_a_constraint_on_other_data() {
-    let mut world = world(written().with(CallKind::Scope, &answer(false)));
+    let mut world = world(replies().with(CallKind::Scope, &answer(false)));
     world.task.limits.max_iterations = 1;
     assert_eq!(end(&world).await.stage, Stage::Succeeded);
 }
 
 #[tokio::test]
 async fn a_constraint_that_holds_is_a_fault_of_the_program_and_is_not_asked_about_again() {
-    let script = written()
+    let script = replies()
         .with(CallKind::Scope, &answer(true))
         .with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[]));
     let world = world(script);
@@ -119,7 +119,7 @@ async fn a_constraint_that_holds_is_a_fault_of_the_program_and_is_not_asked_abou
 #[tokio::test]
 async fn what_no_reply_decides_holds() {
     let nothing = json!({"answers": []});
-    let script = (0..3).fold(written(), |script, _| script.with(CallKind::Scope, &nothing));
+    let script = (0..3).fold(replies(), |script, _| script.with(CallKind::Scope, &nothing));
     let world = world(script.with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[])));
     let progress = end(&world).await;
     assert_ne!(progress.stage, Stage::Succeeded);
@@ -128,7 +128,7 @@ async fn what_no_reply_decides_holds() {
 
 #[tokio::test]
 async fn a_constraint_that_names_the_output_is_asked_about_never() {
-    let mut world = world(written().with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[])));
+    let mut world = world(replies().with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[])));
     world.task.constraints = vec!["the quarter of means is one of 1, 2, 3, 4".to_owned()];
     let progress = end(&world).await;
     assert_ne!(progress.stage, Stage::Succeeded);

@@ -186,7 +186,7 @@ fn faults(task: &Task, run: &CaseExecution, phase: Option<&PhaseReport>) -> Vec<
             let mismatch = compared(task, expectation, phase).err()?;
             Some(Fault {
                 output: output_of(expectation).to_owned(),
-                ..told(expectation, &mismatch)
+                ..fault_of(expectation, &mismatch)
             })
         })
         .collect()
@@ -194,7 +194,7 @@ fn faults(task: &Task, run: &CaseExecution, phase: Option<&PhaseReport>) -> Vec<
 
 /// What was expected and what is there, so short that a person reads both; of long values what lies around their first difference, and
 /// all of them beside it.
-fn told(expectation: &Expectation, mismatch: &Mismatch) -> Fault {
+fn fault_of(expectation: &Expectation, mismatch: &Mismatch) -> Fault {
     let expected = visible(&statement_of(expectation, mismatch));
     let actual = visible(&mismatch.actual);
     // The line end of what was printed tells nothing, unless it is all that differs.
@@ -220,14 +220,14 @@ fn told(expectation: &Expectation, mismatch: &Mismatch) -> Fault {
         ..Fault::plain(format!(
             "expected of {} {}, got {}",
             place.trim_end(),
-            around(&wanted, same),
-            around(actual, same)
+            excerpt(&wanted, same),
+            excerpt(actual, same)
         ))
     }
 }
 
 /// At most [`SIDE`] characters of a text in one line, with the one at `place` among them.
-fn around(text: &str, place: usize) -> String {
+fn excerpt(text: &str, place: usize) -> String {
     let line: Vec<char> = shown(text).chars().collect();
     let start = if line.len() <= SIDE {
         0
