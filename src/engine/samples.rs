@@ -3,12 +3,12 @@
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::cases::unwritable_example;
-use crate::pipeline::checks::ColumnCheck;
+use crate::pipeline::checks::{Break, ColumnCheck};
 use crate::pipeline::machine::{Outcome, SamplesRead, ScopesDecided};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::python::in_process::imports_program;
 use crate::pipeline::reply::ConstraintsReply;
-use crate::pipeline::scope::{Break, waive};
+use crate::pipeline::scope::waive;
 use crate::pipeline::stage::Category;
 use crate::sandbox::Sandbox;
 

@@ -16,12 +16,12 @@ use crate::api::status::PlanStatus;
 
 use super::call::{CallKind, Reply};
 use super::cases::CaseSet;
+use super::checks::Break;
 use super::diagnosis::Diagnosis;
 use super::progress::Progress;
 use super::prompts::Material;
 use super::reply::{ConstraintsReply, ReplyFault, parse};
 use super::sandbox::Packages;
-use super::scope::Break;
 use super::task::Task;
 
 pub use outputs::proposed_outputs;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::digest::sha256_hex_of_parts;
 use super::reply::{CheckKind, CheckRow};
 use crate::api::values::{FileFormat, Output, ValueType};
 use crate::data::checks::text::{between, bound_of, regex};
@@ -29,6 +30,26 @@ pub struct Unchecked {
     pub constraint: usize,
     /// Why.
     pub reason: String,
+}
+
+/// A constraint that a column of an output breaks.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Break {
+    /// Position of the constraint in `spec.constraints`, counted from 0.
+    pub constraint: usize,
+    /// The column.
+    pub column: String,
+    /// The output that has it.
+    pub output: String,
+}
+
+impl Break {
+    /// What makes two breaks the same.
+    #[must_use]
+    pub fn signature(&self) -> String {
+        sha256_hex_of_parts(&[&self.constraint.to_string(), &self.column, &self.output])[..16].to_owned()
+    }
 }
 
 /// Turns reply rows into checks. `columns` are the columns of all samples with their types; a column that none has is accepted where an

@@ -3,14 +3,11 @@
 //! A break is a finding until a call that sees neither program nor values has said that the constraint speaks of other data. A constraint
 //! that names the output, or a column that no sample has, always holds.
 
-use serde::{Deserialize, Serialize};
-
 use crate::api::status::ConstraintStatus;
 use crate::data::checks::text::in_words;
 
 use super::bounds::cut;
-use super::checks::ColumnCheck;
-use super::digest::sha256_hex_of_parts;
+use super::checks::{Break, ColumnCheck};
 use super::progress::Progress;
 use super::task::Task;
 use super::verdict::Fault;
@@ -21,26 +18,6 @@ const MOST_ASKED: usize = 24;
 const SHOWN: usize = 120;
 /// Bytes of a check in words by which it is recognised.
 const WORDS: usize = 400;
-
-/// A constraint that a column of an output breaks.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct Break {
-    /// Position of the constraint in `spec.constraints`, counted from 0.
-    pub constraint: usize,
-    /// The column.
-    pub column: String,
-    /// The output that has it.
-    pub output: String,
-}
-
-impl Break {
-    /// What makes two breaks the same.
-    #[must_use]
-    pub fn signature(&self) -> String {
-        sha256_hex_of_parts(&[&self.constraint.to_string(), &self.column, &self.output])[..16].to_owned()
-    }
-}
 
 /// Breaks among these faults of which nobody has decided yet whether the constraint speaks of the output.
 #[must_use]

@@ -154,7 +154,7 @@ async fn one_fault_costs_one_request_or_one_call_and_no_iteration(
 #[rstest]
 #[case::prose("plan", PROSE, 4)]
 #[case::cut("code", CUT, 5)]
-#[case::other_shape("tests", OTHER_SHAPE, 6)]
+#[case::other_shape("plan", OTHER_SHAPE, 4)]
 #[tokio::test(flavor = "multi_thread")]
 async fn three_useless_replies_in_a_row_end_the_task(
     #[case] kind: &'static str,
@@ -182,6 +182,26 @@ async fn three_useless_replies_in_a_row_end_the_task(
         said(&again).contains("this is the end of an earlier run"),
         "{}",
         said(&again)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_suite_that_is_useless_three_times_is_left_out_where_cases_decide() {
+    let (server, output) = (
+        server("tests", OTHER_SHAPE, 99).await,
+        tempfile::tempdir().unwrap(),
+    );
+    let ended = run(command(&server, output.path())).await;
+    expect_code(&ended, 0);
+    let status = document(&ended)["status"].clone();
+    let evidence = &status["evidence"];
+    assert_eq!(
+        (&evidence["strength"], &evidence["suiteStrength"]),
+        (&"Independent".into(), &"NoSuite".into())
+    );
+    assert!(
+        status["message"].to_string().contains("no usable test"),
+        "{status:#}"
     );
 }
 

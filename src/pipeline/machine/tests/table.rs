@@ -6,7 +6,7 @@ use super::*;
 use crate::api::common::Backend;
 use crate::pipeline::agent::{Next, ToolCounts};
 use crate::pipeline::approval::awaited;
-use crate::pipeline::scope::Break;
+use crate::pipeline::checks::Break;
 
 /// A stage, what happened there, and the stage that followed.
 type Step = (Stage, OutcomeKind, Stage);
