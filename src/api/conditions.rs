@@ -119,6 +119,8 @@ pub mod reason {
     pub const TESTS_SKIPPED: &str = "TestsSkipped";
     /// `Succeeded=True`, and nothing that is independent of the program speaks for it: no case, example or acceptance test.
     pub const UNVERIFIED: &str = "Unverified";
+    /// `Succeeded=True`, and the cases that speak for the program also hold for most near misses of it.
+    pub const WEAK: &str = "Weak";
     /// `Succeeded=False`: `limits.maxIterations` test runs did not pass.
     pub const ITERATIONS_EXHAUSTED: &str = "IterationsExhausted";
     /// `Succeeded=False`: the next step would exceed tokens, model calls, builds or active time; the message says which.
@@ -164,10 +166,11 @@ pub mod reason {
     pub const ISOLATION_NOT_ENFORCED: &str = "IsolationNotEnforced";
 
     /// Every reason that a task as such has.
-    pub const ALL: [&str; 17] = [
+    pub const ALL: [&str; 18] = [
         TESTS_PASSED,
         TESTS_SKIPPED,
         UNVERIFIED,
+        WEAK,
         ITERATIONS_EXHAUSTED,
         BUDGET_EXCEEDED,
         NO_PROGRESS,

@@ -266,7 +266,7 @@ pub struct CaseCounts {
 #[serde(rename_all = "camelCase", default)]
 pub struct EvidenceStatus {
     /// `Independent` of the program: cases that decide or examples, unless they are vacuous, or acceptance tests that have the program run apart from them (by the
-    /// fixture `program`). `SuiteOnly`: tests that share their process with the program, as the generated suite and acceptance tests that import it do. `None`.
+    /// fixture `program`). `Weak`: cases or examples that also hold for most near misses of the program. `SuiteOnly`: tests that share their process with the program, as the generated suite and acceptance tests that import it do. `None`.
     pub strength: EvidenceStrength,
     /// The plan's cases.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -286,6 +286,12 @@ pub struct EvidenceStatus {
     /// The rehearsal on the sample data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rehearsal: Option<RehearsalResult>,
+    /// Near misses of the program (it with one mistake that is easily made), as those that cases or examples reject out of all that were run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near_misses: Option<String>,
+    /// What no case or example has, so that the other near misses pass as well.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cases_lack: Vec<String>,
     /// Constraints that outputs were not held to, since they speak of other data: the sentence and the outputs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub constraints_not_applied: Vec<String>,
@@ -297,6 +303,8 @@ pub struct EvidenceStatus {
 pub enum EvidenceStrength {
     /// Something that the program has no hand in.
     Independent,
+    /// Cases or examples that also hold for most near misses of the program.
+    Weak,
     /// Tests that share their process with the program, and nothing else.
     SuiteOnly,
     /// Nothing but that it ran.

@@ -217,6 +217,7 @@ fn stage_entered(stage: Stage, attempt: u32) -> Rendered {
         | Stage::Diagnosing
         | Stage::RecheckingCases
         | Stage::RecheckingConstraints
+        | Stage::ExtendingCases
         | Stage::FixingEnvironment
         | Stage::FixingCode
         | Stage::FixingTests
@@ -388,7 +389,7 @@ pub(super) const fn name(kind: CallKind) -> &'static str {
         CallKind::FixCode => "fix program",
         CallKind::FixTests => "fix tests",
         CallKind::FixEnvironment => "fix packages",
-        CallKind::Cases => "cases",
+        CallKind::Cases | CallKind::MoreCases => "cases",
         CallKind::Outputs => "outputs",
         CallKind::Program => "answer",
         CallKind::Turn => "turn",
@@ -407,6 +408,7 @@ pub(super) const fn doing(kind: CallKind) -> &'static str {
         CallKind::FixTests => "fixes the tests",
         CallKind::FixEnvironment => "looks for packages that exist",
         CallKind::Cases => "works out the cases again",
+        CallKind::MoreCases => "adds cases",
         CallKind::Scope => "reads the constraints again",
         CallKind::Outputs => "proposes outputs",
         CallKind::Program => "writes a program that answers",

@@ -104,7 +104,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             .checked_sub(took)
             .map_or(started_at, |began| began.min(started_at));
         // Only decides, then writes the record; the state moves after that.
-        let record = match self.judged(progress, &mut jobs, reports, started_at).await? {
+        let slowest = reports.slowest_case();
+        let mut record = match self.judged(progress, &mut jobs, reports, started_at).await? {
             Ok(record) => record,
             Err(message) => {
                 return Ok(Performed::Done(self.blocked(
@@ -114,6 +115,15 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 )));
             }
         };
+        if record.verdict.passed()
+            && let Some(asked) = self.near_miss_jobs(progress, slowest).await?
+        {
+            let answer = self.count_near_misses(progress, &image, &asked).await;
+            match self.reported(progress, &image, answer) {
+                Ok(counts) => record.verdict.near_misses = Some(counts),
+                Err(performed) => return Ok(*performed),
+            }
+        }
         let bytes = serde_json::to_vec(&record).map_err(|error| damaged(&name, &error.to_string()))?;
         let document = self.put(name, &bytes).await?;
         Ok(Performed::Done(self.ran(document, record)))

@@ -256,6 +256,15 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Accepted::Constraints(reply) => self.bind_constraints(progress, &reply).await?,
             Accepted::Source(source) => self.take_source(kind, number, source).await?,
             Accepted::Cases(answers) => self.revise_cases(progress, number, &answers).await?,
+            Accepted::MoreCases(set) => match self.put_cases(number, &set).await? {
+                Some(cases) => Outcome::CasesAdded {
+                    cases,
+                    lines: set.lines(),
+                },
+                None => Outcome::ReplyRejected {
+                    reason: "There is no case.".to_owned(),
+                },
+            },
             Accepted::Scope(answers) => self.decide_scopes(progress, number, &answers).await?,
             Accepted::Diagnosis {
                 diagnosis,
@@ -342,6 +351,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             | CallKind::Diagnosis
             | CallKind::FixEnvironment
             | CallKind::Cases
+            | CallKind::MoreCases
             | CallKind::Scope
             | CallKind::Turn
             | CallKind::Outputs

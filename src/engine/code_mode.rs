@@ -14,6 +14,8 @@ pub(crate) mod program;
 pub(crate) mod record;
 mod tools;
 
+use std::fmt;
+
 use codegen_interpreter::Pool;
 use futures::future::join;
 use jiff::Timestamp;
@@ -290,10 +292,10 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     async fn get<D: DeserializeOwned>(&self, document: &Document) -> Result<D, CodeModeError> {
         let name = &document.name;
         let bytes = self.store.read(name).await?;
-        let bytes = bytes.ok_or_else(|| CodeModeError::State {
-            name: name.clone(),
-            why: "it is gone".to_owned(),
-        })?;
+        let bytes = bytes.ok_or_else(|| damaged(name, &"it is gone"))?;
+        if let Some(why) = document.differs(&bytes) {
+            return Err(damaged(name, &why));
+        }
         serde_json::from_slice(&bytes).map_err(|error| damaged(name, &error))
     }
 
@@ -333,10 +335,10 @@ fn to_bytes(name: &str, value: &impl Serialize) -> Result<Vec<u8>, CodeModeError
     serde_json::to_vec(value).map_err(|error| damaged(name, &error))
 }
 
-fn damaged(name: &str, error: &serde_json::Error) -> CodeModeError {
+fn damaged(name: &str, why: &dyn fmt::Display) -> CodeModeError {
     CodeModeError::State {
         name: name.to_owned(),
-        why: error.to_string(),
+        why: why.to_string(),
     }
 }
 

@@ -237,6 +237,18 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 }
 
+impl Reports {
+    /// Seconds of the longest case; 0 without any.
+    pub fn slowest_case(&self) -> f64 {
+        let reports = self.cases.iter().flatten().chain([&self.main]);
+        let phases = reports.flat_map(|report| &report.phases);
+        phases
+            .filter(|phase| phase.name == PhaseName::Case)
+            .map(|phase| phase.seconds)
+            .fold(0.0, f64::max)
+    }
+}
+
 impl Jobs {
     /// Judges the cases that were reached. Where a program hung none follows in that sandbox: those decide nothing, and count as not passed.
     pub fn judge_cases(&self, task: &Task, reports: &Reports) -> CasesJudged {

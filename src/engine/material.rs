@@ -50,10 +50,15 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             acceptance_tests: self.surroundings.acceptance_tests.clone().unwrap_or_default(),
             blamed,
             output_names: output_names(self.task, &cases),
-            forms: if progress.stage == Stage::Planning {
+            forms: if matches!(progress.stage, Stage::Planning | Stage::ExtendingCases) {
                 self.forms(progress).await?
             } else {
                 Forms::new()
+            },
+            cases: if progress.stage == Stage::ExtendingCases {
+                cases
+            } else {
+                CaseSet::default()
             },
             session: if progress.stage == Stage::Working {
                 self.session(progress).await?

@@ -12,6 +12,7 @@ pub mod event;
 mod follow;
 mod jobs;
 mod material;
+mod near_misses;
 mod on_disk;
 pub(crate) mod program_file;
 mod publish;
@@ -346,11 +347,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     async fn get(&self, document: &Document) -> Result<Vec<u8>, EngineError> {
         let bytes = self.store.read(&document.name).await?;
         let bytes = bytes.ok_or_else(|| damaged(&document.name, "it is missing"))?;
-        // Somebody may have replaced it since; the digest is part of the state.
-        if sha256_hex(&bytes) != document.sha256 {
-            return Err(damaged(&document.name, "its SHA-256 is not the recorded one"));
+        match document.differs(&bytes) {
+            Some(why) => Err(damaged(&document.name, why)),
+            None => Ok(bytes),
         }
-        Ok(bytes)
     }
 }
 

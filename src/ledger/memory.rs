@@ -93,6 +93,12 @@ impl MemoryStore {
         self.contents().objects.keys().cloned().collect()
     }
 
+    /// Puts other bytes in the place of an object.
+    #[cfg(test)]
+    pub fn replace(&self, name: &str, bytes: &[u8]) {
+        self.contents().objects.insert(name.to_owned(), bytes.to_owned());
+    }
+
     fn contents(&self) -> MutexGuard<'_, Contents> {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }

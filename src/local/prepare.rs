@@ -20,6 +20,7 @@ use crate::pipeline::sandbox::NetworkAccess;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::task::{Task, resolve};
 use crate::sandbox::SandboxError;
+use crate::sandbox::local::system_packages::check;
 use crate::sources::{find, plan, renamed_text};
 
 /// A task that is ready for the engine. Its folder is locked as long as this lives.
@@ -74,7 +75,14 @@ pub async fn prepare(
     }
     // What sends nothing asks for nothing.
     let starts_over = options.fresh || options.retry.is_some();
-    let sends_nothing = options.replay.is_some() || (!starts_over && has_succeeded(&folder, &hash).await?);
+    let is_over = !starts_over && has_succeeded(&folder, &hash).await?;
+    if !is_over {
+        // So is this: the environment, of which every task has these, is made after the first calls.
+        check(&task.image.base_system_packages)
+            .await
+            .map_err(TaskError::Sandbox)?;
+    }
+    let sends_nothing = options.replay.is_some() || is_over;
     let credentials = if sends_nothing {
         ModelCredentials::default()
     } else {

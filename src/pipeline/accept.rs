@@ -38,6 +38,8 @@ pub enum Accepted {
     Source(AcceptedSource),
     /// Second answers to the cases that are blamed, in order.
     Cases(Vec<Case>),
+    /// The cases with further ones.
+    MoreCases(CaseSet),
     /// Broken constraints, and whether each must hold for its output.
     Scope(Vec<(Break, bool)>),
     /// A diagnosis of some failures, or of all.
@@ -118,6 +120,7 @@ pub fn accept(
         CallKind::FixCode => facts.fix_code(parse(reply)),
         CallKind::FixTests => facts.fix_tests(parse(reply)),
         CallKind::Cases => facts.cases(&parse(reply)?),
+        CallKind::MoreCases => facts.more_cases(parse(reply)?),
         CallKind::Scope => facts.scope(&parse(reply)?),
         CallKind::FixEnvironment => facts.fix_environment(parse(reply)?),
         // Whatever an agent says is an answer: what cannot be used is told to it.

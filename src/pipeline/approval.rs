@@ -38,6 +38,7 @@ pub fn awaited(task: &Task, progress: &Progress) -> Option<AwaitedApproval> {
         | Stage::Diagnosing
         | Stage::RecheckingCases
         | Stage::RecheckingConstraints
+        | Stage::ExtendingCases
         | Stage::FixingEnvironment
         | Stage::FixingCode
         | Stage::FixingTests

@@ -30,6 +30,8 @@ pub enum CallKind {
     FixEnvironment,
     /// Cases that were blamed for a failure, worked out again without the program.
     Cases,
+    /// Cases that tell the program from near misses which the plan's do not, without the program.
+    MoreCases,
     /// Whether constraints that an output breaks speak of that output, without the program.
     Scope,
     /// What an agent does next.
@@ -42,7 +44,7 @@ pub enum CallKind {
 
 impl CallKind {
     /// Every kind: those that are asked without a task, then those of a task in the order in which it first meets them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Program,
         Self::Outputs,
         Self::Constraints,
@@ -54,6 +56,7 @@ impl CallKind {
         Self::FixTests,
         Self::FixEnvironment,
         Self::Cases,
+        Self::MoreCases,
         Self::Scope,
         Self::Turn,
     ];
@@ -77,6 +80,7 @@ impl CallKind {
             Self::FixTests => "fix_tests",
             Self::FixEnvironment => "fix_environment",
             Self::Cases => "cases",
+            Self::MoreCases => "more_cases",
             Self::Scope => "scope",
             Self::Outputs => "outputs",
             Self::Turn => "turn",

@@ -3,8 +3,9 @@
 use crate::api::case::CaseMode;
 use crate::api::status::{CaseCounts, CaseEvidence, EvidenceStatus, EvidenceStrength};
 
+use super::approval::has_approved_plan;
 use super::budget::allow_another_call;
-use super::cases::examples_are_vacuous;
+use super::cases::{NearMissCounts, examples_are_vacuous};
 use super::progress::Progress;
 use super::scope::not_applied;
 use super::task::Task;
@@ -33,8 +34,12 @@ pub fn evidence(task: &Task, progress: &Progress) -> Option<EvidenceStatus> {
     });
     let has_acceptance = attempt.acceptance_tests.is_some_and(|counts| counts.total > 0);
     let is_shown = has_cases(progress) && !are_vacuous(task, progress);
-    let strength = if is_shown || has_acceptance && progress.acceptance_is_apart {
+    let near_misses = progress.near_misses.as_ref().filter(|counts| counts.total > 0);
+    let are_weak = near_misses.is_some_and(NearMissCounts::is_weak);
+    let strength = if has_acceptance && progress.acceptance_is_apart || is_shown && !are_weak {
         EvidenceStrength::Independent
+    } else if is_shown {
+        EvidenceStrength::Weak
     } else if attempt.tests.is_some() || has_acceptance {
         EvidenceStrength::SuiteOnly
     } else {
@@ -50,20 +55,32 @@ pub fn evidence(task: &Task, progress: &Progress) -> Option<EvidenceStatus> {
         suite: attempt.tests.map(|counts| of(counts.passed, counts.total)),
         suite_strength: attempt.suite_strength,
         rehearsal: progress.rehearsal.as_ref().map(|rehearsal| rehearsal.result),
+        near_misses: near_misses.map(|counts| format!("{}/{}", counts.told_apart, counts.total)),
+        cases_lack: near_misses.map(NearMissCounts::unseen).unwrap_or_default(),
         constraints_not_applied: not_applied(&progress.constraints),
     })
 }
 
 /// Why evidence that is not independent is none, in a sentence that says what to do.
 #[must_use]
-pub fn doubt(task: &Task, progress: &Progress) -> &'static str {
-    if has_cases(progress) {
+pub fn doubt(task: &Task, progress: &Progress) -> String {
+    let near_misses = progress.near_misses.as_ref().filter(|counts| counts.is_weak());
+    if let Some(counts) = near_misses.filter(|_| has_cases(progress) && !are_vacuous(task, progress)) {
+        return format!(
+            "its cases also hold for {} of {} near misses of it: give spec.examples with {}",
+            counts.total - counts.told_apart,
+            counts.total,
+            counts.unseen().join(", ")
+        );
+    }
+    let why = if has_cases(progress) {
         VACUOUS
     } else if task.acceptance_tests.is_some() {
         IN_PROCESS
     } else {
         NOTHING
-    }
+    };
+    why.to_owned()
 }
 
 /// Whether something decides in which the program has no hand: cases or examples that are not vacuous, acceptance tests that it
@@ -88,6 +105,24 @@ impl Progress {
         } else {
             SuiteRole::AsItIs
         }
+    }
+}
+
+impl Progress {
+    /// Whether further cases are asked for: too many near misses survive those that there are, and nobody approved of these. A program that
+    /// passed is tested again only while an attempt and a call are left.
+    #[must_use]
+    pub fn needs_more_cases(&self, task: &Task) -> bool {
+        let is_too_few = self
+            .near_misses
+            .as_ref()
+            .is_some_and(NearMissCounts::needs_more_cases);
+        is_too_few
+            && cases_decide(self)
+            && !has_approved_plan(task, self)
+            && !self.memory.cases_asked
+            && self.attempts_of_try() < task.limits.max_iterations
+            && allow_another_call(task, self).is_ok()
     }
 }
 

@@ -81,6 +81,13 @@ pub enum Outcome {
     CasesRevised(CasesRevised),
     /// It is decided whether constraints that outputs break speak of them.
     ScopesDecided(ScopesDecided),
+    /// There are further cases.
+    CasesAdded {
+        /// All cases from now on.
+        cases: (Document, CaseEvidence),
+        /// Each in one line, those that decide.
+        lines: Vec<String>,
+    },
     /// The program was changed, and every named function with it.
     CodeFixed(NewSource),
     /// The suite was changed, and every named test with it.
@@ -193,6 +200,7 @@ pub const TRANSITIONS: &[Transition] = {
             &[
                 At::RecheckingCases,
                 At::RecheckingConstraints,
+                At::ExtendingCases,
                 At::Diagnosing,
                 At::GeneratingTests,
                 At::Working,
@@ -229,6 +237,16 @@ pub const TRANSITIONS: &[Transition] = {
             On::ReplyRejected,
             &[At::Diagnosing, At::Working],
         ),
+        Transition::new(
+            &[At::ExtendingCases],
+            On::CasesAdded,
+            &[At::RunningTests, At::Working],
+        ),
+        // A program that passed has passed, whatever its cases are worth.
+        Transition::new(&[At::ExtendingCases], On::ReplyRejected, &[At::Working]),
+        Transition::new(&[At::ExtendingCases], On::ReplyRejected, PASSED).or_stays(),
+        Transition::new(&[At::ExtendingCases], On::Accepted, &[At::Working]),
+        Transition::new(&[At::ExtendingCases], On::Accepted, PASSED),
         Transition::new(&[At::FixingCode], On::CodeFixed, &[At::FixingTests]),
         Transition::new(&[At::FixingCode], On::CodeFixed, AFTER_FIX),
         Transition::new(&[At::FixingTests], On::TestsFixed, AFTER_FIX),
@@ -359,6 +377,7 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
     }
     // What has passed costs nothing more.
     if !progress.stage.has_passed()
+        && progress.stage != Stage::ExtendingCases
         && let Some(stop) = budget::exhausted(task, progress, now)
     {
         return Decision::Stop(stop);
@@ -409,6 +428,10 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
         Stage::Diagnosing => call(task, progress, CallKind::Diagnosis),
         Stage::RecheckingCases => call(task, progress, CallKind::Cases),
         Stage::RecheckingConstraints => call(task, progress, CallKind::Scope),
+        Stage::ExtendingCases => match budget::exhausted(task, progress, now) {
+            None if budget::allow_another_call(task, progress).is_ok() => Decision::Call(CallKind::MoreCases),
+            _ => Decision::Accept,
+        },
         Stage::FixingEnvironment => call(task, progress, CallKind::FixEnvironment),
         Stage::FixingCode => call(task, progress, CallKind::FixCode),
         Stage::FixingTests => call(task, progress, CallKind::FixTests),
@@ -462,6 +485,7 @@ pub fn advance(
         Outcome::Diagnosed(diagnosed) => next.take_diagnosis(diagnosed, now),
         Outcome::CasesRevised(revised) => next.take_revision(task, revised, now),
         Outcome::ScopesDecided(decided) => next.take_scopes(task, decided, now),
+        Outcome::CasesAdded { cases, lines } => next.take_more_cases(cases, lines, now),
         Outcome::CodeFixed(source) => next.take_fixed_solution(source, now),
         Outcome::TestsFixed(source) => next.take_fixed_suite(source, now),
         Outcome::FixNotApplied { reason } => next.take_missed_fix(reason, now),
@@ -470,6 +494,7 @@ pub fn advance(
         // A person who says that the cause is gone does not bring back children that were lost.
         Outcome::Resumed => next.lost_children = progress.lost_children,
         Outcome::Decided(decision) => next.take_decision(task, decision, now),
+        Outcome::Accepted if stage == Stage::ExtendingCases => next.leave_cases(task, now),
         Outcome::Accepted => next.accept(task, now),
         Outcome::Published(image) => next.take_published(image, now),
         Outcome::Stopped(stop) => next.end(stop, stage, now),

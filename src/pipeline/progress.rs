@@ -17,6 +17,7 @@ use crate::api::status::{
 
 use super::agent::AgentProgress;
 use super::call::{CallKind, Request, Usage, request_hash};
+use super::cases::NearMissCounts;
 use super::stage::{Stage, Stop};
 
 mod build;
@@ -112,6 +113,9 @@ pub struct Progress {
     /// Numbers of the cases whose inputs and results the author of the program was shown, since it failed them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub seen_cases: BTreeSet<usize>,
+    /// Near misses of the program that passed last, on the cases that decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near_misses: Option<NearMissCounts>,
     /// Whether any fix of the present attempt was applied.
     pub fix_applied: bool,
     /// What the loop remembers to notice that it repeats itself.
@@ -203,6 +207,9 @@ pub struct Memory {
     /// Whether a suite was asked for again because it finds no fault: that happens once.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub suite_asked: bool,
+    /// Whether further cases were asked for since too many near misses survive: that happens once.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cases_asked: bool,
     /// Whether nothing but the acceptance tests fails: no model may learn more than their count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub only_acceptance_fails: bool,
@@ -311,6 +318,7 @@ impl Progress {
             pending_fixes: Vec::new(),
             blamed_cases: Vec::new(),
             seen_cases: BTreeSet::new(),
+            near_misses: None,
             fix_applied: false,
             memory: Memory::default(),
             attempts: Vec::new(),

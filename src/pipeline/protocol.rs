@@ -72,6 +72,10 @@ const fn purpose(kind: CallKind) -> &'static str {
             "What a right program makes of cases that a diagnosis blames for a failure. The request shows their inputs, and neither \
              the program nor what it wrote."
         }
+        CallKind::MoreCases => {
+            "Further cases, once, where a program that passed cannot be told from near misses of it by those of the plan. The request says what \
+             they do not show, and shows neither the program nor what it wrote."
+        }
         CallKind::Scope => {
             "Whether constraints that an output breaks must hold for that output, where a sample has a column of the same name. The request shows the \
              constraint, the column and the output, and neither the program nor what it wrote."

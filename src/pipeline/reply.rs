@@ -57,6 +57,14 @@ pub struct CaseAnswer {
     pub values: Vec<String>,
 }
 
+/// Reply to `more_cases`: cases that show what those of the plan do not.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MoreCasesReply {
+    /// Runs of the program and their results, worked out by hand.
+    pub cases: Vec<Case>,
+}
+
 /// Reply to `scope`: whether constraints that an output breaks speak of that output.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -286,6 +294,7 @@ pub fn schema(kind: CallKind) -> Value {
     match kind {
         CallKind::Plan => strict::<PlanReply>(),
         CallKind::Cases => strict::<CasesReply>(),
+        CallKind::MoreCases => strict::<MoreCasesReply>(),
         CallKind::Scope => strict::<ScopeReply>(),
         CallKind::Code => strict::<CodeReply>(),
         CallKind::Tests | CallKind::FixCode | CallKind::FixTests => strict::<SourceReply>(),

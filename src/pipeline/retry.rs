@@ -118,6 +118,7 @@ const fn of_stage(stage: Stage) -> RetryFrom {
         | Stage::Diagnosing
         | Stage::RecheckingCases
         | Stage::RecheckingConstraints
+        | Stage::ExtendingCases
         | Stage::FixingEnvironment
         | Stage::FixingCode
         | Stage::FixingTests => RetryFrom::Diagnosis,

@@ -43,6 +43,8 @@ pub enum Stage {
     RecheckingCases,
     /// Outputs break constraints of which it is not decided whether they speak of them.
     RecheckingConstraints,
+    /// The program passed, and its cases do not tell it from near misses; further ones are not there yet.
+    ExtendingCases,
     /// A package that cannot be installed has no replacement yet.
     FixingEnvironment,
     /// Logic failures are diagnosed; the program has not changed yet.
@@ -63,7 +65,7 @@ impl Stage {
     /// Every stage in order.
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
-    /// Stages that ask a model.
+    /// Stages that ask a model for what the task cannot do without.
     pub const CALLING: [Self; 11] = [
         Self::ReadingConstraints,
         Self::Planning,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::status::{CaseCounts, RehearsalResult, RehearsalStatus, SuiteStrength, TestCounts};
 
-use super::cases::CasesJudged;
+use super::cases::{CasesJudged, NearMissCounts};
 use super::checks::Break;
 pub use super::failed_check::{CheckSource, FailedCheck};
 use super::sandbox::{Job, MAX_OUTPUT_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, Report, TestFailure};
@@ -58,6 +58,9 @@ pub struct Verdict {
     /// Numbers of the cases whose failure shows what they state.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub seen: BTreeSet<usize>,
+    /// Near misses of a program that passed, on the cases that decided; `None` where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near_misses: Option<NearMissCounts>,
     /// Broken constraints of which it is to be decided whether they speak of the output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubtful: Vec<Break>,
@@ -349,6 +352,7 @@ pub fn judge(
         reported: cases.reported,
         held: cases.held,
         seen: cases.seen,
+        near_misses: None,
         doubtful: Vec::new(),
         too_large,
         is_on_disk: false,

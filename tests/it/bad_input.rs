@@ -63,6 +63,25 @@ fn expect_refusal(output: &Output, words: &str) {
     );
 }
 
+#[test]
+fn system_packages_that_this_machine_lacks_are_named_before_any_call() {
+    let folder = tempfile::tempdir().unwrap();
+    // No reply can be asked for: nothing is paid before it is said.
+    fs::write(folder.path().join("none.jsonl"), "").unwrap();
+    let text = task("sum", "") + "  image: {baseSystemPackages: [no-such-package-of-debian]}\n";
+    let ended = given(folder.path(), text)
+        .args(["--replay", "none.jsonl"])
+        .output()
+        .unwrap();
+    expect_code(&ended, 2);
+    assert!(
+        said(&ended).contains("no-such-package-of-debian"),
+        "{}",
+        said(&ended)
+    );
+    assert!(!folder.path().join("out/runs").exists());
+}
+
 #[rstest]
 #[case::no_config_map("{name: a, configMapKeyRef: {name: gone, key: k}}", "ConfigMap gone")]
 #[case::no_key(

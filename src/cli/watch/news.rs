@@ -51,6 +51,7 @@ const fn call(stage: Stage) -> Option<CallKind> {
         Stage::Diagnosing => CallKind::Diagnosis,
         Stage::RecheckingCases => CallKind::Cases,
         Stage::RecheckingConstraints => CallKind::Scope,
+        Stage::ExtendingCases => CallKind::MoreCases,
         Stage::FixingEnvironment => CallKind::FixEnvironment,
         Stage::FixingCode => CallKind::FixCode,
         Stage::FixingTests => CallKind::FixTests,

@@ -80,6 +80,32 @@ async fn what_is_wrong_with_a_program_costs_no_call_and_is_evidence_for_the_next
     assert_eq!(requests[0].prefix, requests[1].prefix);
 }
 
+#[tokio::test]
+async fn evidence_that_somebody_replaced_is_shown_to_no_model() {
+    for write in 1.. {
+        let world = world(&["await rates(1)", "await rate(4)"]);
+        let store = MemoryStore::new();
+        let moment = FaultMoment::After;
+        let killed = world.go_on(&store.restarted(Some(Fault { write, moment }))).await;
+        assert!(killed.is_err(), "the question ended before any evidence was used");
+        let names = store.names();
+        let evidence = names.iter().find(|name| name.contains("evidence"));
+        // As soon as the state names it.
+        let Some(name) = evidence.filter(|_| world.script.calls() == 1) else {
+            continue;
+        };
+        store.replace(
+            name,
+            br#"{"program": "await refund(1)", "printed": "", "calls": [], "error": ""}"#,
+        );
+        if let Err(error) = world.go_on(&store.restarted(None)).await {
+            assert!(error.to_string().contains(name.as_str()), "{error}");
+            assert_eq!(world.script.calls(), 1);
+            return;
+        }
+    }
+}
+
 #[rstest]
 #[case::printed("v = await rate(2)\nprint(f'it is {v}')", "> it is 4")]
 #[case::assigned("x = await rate(2)", "put the answer in an expression on the last line")]

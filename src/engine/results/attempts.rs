@@ -85,6 +85,7 @@ pub(crate) async fn source_of<S: Store>(
         | CallKind::Diagnosis
         | CallKind::FixEnvironment
         | CallKind::Cases
+        | CallKind::MoreCases
         | CallKind::Scope
         | CallKind::Turn
         | CallKind::Outputs

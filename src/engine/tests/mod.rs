@@ -7,6 +7,7 @@ mod constraints;
 mod crash;
 pub(crate) mod figures;
 mod suites;
+mod near_misses;
 mod order;
 mod packages;
 mod paths;

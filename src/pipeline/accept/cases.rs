@@ -2,8 +2,8 @@
 
 use super::{Accepted, Facts, Refusal};
 use crate::api::case::Case;
-use crate::pipeline::cases::{Access, reference, usable};
-use crate::pipeline::reply::{CaseAnswer, CasesReply};
+use crate::pipeline::cases::{self, Access, reference, usable};
+use crate::pipeline::reply::{CaseAnswer, CasesReply, MoreCasesReply};
 
 impl Facts<'_> {
     pub(super) fn cases(&self, reply: &CasesReply) -> Result<Accepted, Refusal> {
@@ -26,6 +26,23 @@ impl Facts<'_> {
             answers.push(case);
         }
         Ok(Accepted::Cases(answers))
+    }
+
+    /// The cases of the plan and those of this reply that can be used.
+    pub(super) fn more_cases(&self, reply: MoreCasesReply) -> Result<Accepted, Refusal> {
+        let known = self.material.cases.clone();
+        let (before, unusable) = (known.cases.len(), known.unusable.len());
+        let set = cases::extended(self.task, known, reply.cases, &self.material.forms);
+        if set.cases.len() > before {
+            return Ok(Accepted::MoreCases(set));
+        }
+        let why = match set.unusable.get(unusable..) {
+            None | Some([]) => "it brings none that is new".to_owned(),
+            Some(reasons) => reasons.join("; "),
+        };
+        Err(Refusal::Reply(format!(
+            "No case of the reply can be used: {why}. Give at least one that can."
+        )))
     }
 
     /// The case with the second answer in place of the first.

@@ -16,6 +16,7 @@ mod phase;
 mod probe;
 mod revise;
 mod shown;
+mod strength;
 
 pub use check::{Access, unwritable, unwritable_example, usable};
 pub use form::{Form, Forms, TableForm};
@@ -23,6 +24,7 @@ pub use judge::{CasesJudged, judge};
 pub use names::{OutputNames, output_names};
 pub use phase::{CaseExecution, Origin, executions};
 pub use revise::{Blamed, Revised, revise};
+pub use strength::NearMissCounts;
 
 use std::collections::BTreeSet;
 
@@ -40,6 +42,8 @@ use shown::shown;
 
 /// How the refusal of a plan without any case begins.
 pub const NO_CASE: &str = "No case of the plan can be used";
+/// Most further cases that are taken where those of a plan do not tell a program from near misses.
+const MOST_FURTHER: usize = 3;
 /// Largest output of a case that is compared, bytes.
 pub const MOST_OUTPUT_BYTES: u64 = 256 << 10;
 
@@ -106,6 +110,28 @@ impl CaseSet {
             .enumerate()
             .filter(|(_, planned)| planned.revision != Some(Revision::Dropped))
             .map(|(index, planned)| (index + 1, &planned.case))
+    }
+
+    /// Adds those that can be used and are new, up to so many, and says of the others why they cannot be used.
+    fn add(&mut self, task: &Task, cases: Vec<Case>, forms: &Forms, most: usize) {
+        let beyond = out_of_reach(task);
+        for (index, case) in cases.into_iter().enumerate() {
+            let why = beyond
+                .clone()
+                // Before the general check: a case that compares an output with itself is well formed, and always holds.
+                .or_else(|| of_itself(task, &case))
+                .or_else(|| usable(task, &case, &self.unstable, Access::Exposed))
+                .or_else(|| unwritable(task, &case, forms));
+            // Equal cases differ in their wording alone; counted twice they would look like more evidence.
+            let is_known = self.cases.iter().any(|known| is_equal(&known.case, &case));
+            match why {
+                Some(why) => self.unusable.push(format!("case {}: {why}", index + 1)),
+                None if self.cases.len() < most && !is_known => {
+                    self.cases.push(PlannedCase { case, revision: None });
+                }
+                None => {}
+            }
+        }
     }
 
     /// What became of the plan's cases, besides their counts.
@@ -209,24 +235,15 @@ pub fn planned(
         invariants,
         ..CaseSet::default()
     };
-    let out_of_reach = out_of_reach(task);
-    for (index, case) in cases.into_iter().enumerate() {
-        let why = out_of_reach
-            .clone()
-            // Before the general check: a case that compares an output with itself is well formed, and always holds.
-            .or_else(|| of_itself(task, &case))
-            .or_else(|| usable(task, &case, &set.unstable, Access::Exposed))
-            .or_else(|| unwritable(task, &case, forms));
-        // Equal cases differ in their wording alone; counted twice they would look like more evidence.
-        let is_known = set.cases.iter().any(|known| is_equal(&known.case, &case));
-        match why {
-            Some(why) => set.unusable.push(format!("case {}: {why}", index + 1)),
-            None if set.cases.len() < MOST_CASES && !is_known => {
-                set.cases.push(PlannedCase { case, revision: None });
-            }
-            None => {}
-        }
-    }
+    set.add(task, cases, forms, MOST_CASES);
+    set
+}
+
+/// The cases with some of further ones: those that can be used and are new.
+#[must_use]
+pub fn extended(task: &Task, mut set: CaseSet, cases: Vec<Case>, forms: &Forms) -> CaseSet {
+    let most = set.cases.len() + MOST_FURTHER;
+    set.add(task, cases, forms, most);
     set
 }
 

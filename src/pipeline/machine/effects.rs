@@ -184,20 +184,23 @@ impl Progress {
         }
         self.record_attempt(&verdict, started_at, now);
         self.seen_cases.extend(&verdict.seen);
+        self.near_misses.clone_from(&verdict.near_misses);
         if self.agent.is_some() {
             self.take_agent_verdict(&verdict, now);
             if !verdict.doubtful.is_empty() && self.stage == Stage::Working {
                 self.enter(Stage::RecheckingConstraints);
+            } else if verdict.passed() && self.needs_more_cases(task) {
+                self.ask_for_cases();
             }
             return;
         }
         if verdict.passed() {
             self.last_error = None;
             self.memory.failing.clear();
-            if task.approvals.contains(&Gate::Result) {
-                return self.enter(Stage::Passed);
+            if self.needs_more_cases(task) {
+                return self.ask_for_cases();
             }
-            return self.accept(task, now);
+            return self.pass(task, now);
         }
         self.last_error = Some(bounds::cut(&verdict.summary(), SHOWN_BYTES));
         // The program of another task, which its agent knows nothing of: this one begins with its own.
@@ -243,6 +246,20 @@ impl Progress {
         } else if self.attempts_of_try() >= task.limits.max_iterations {
             self.end(self.exhausted(task), following, now);
         }
+    }
+
+    /// Once: whoever has answered as well as it can answers no better the next time.
+    fn ask_for_cases(&mut self) {
+        self.memory.cases_asked = true;
+        self.enter(Stage::ExtendingCases);
+    }
+
+    /// Past everything that decides by itself.
+    pub(super) fn pass(&mut self, task: &Task, now: Timestamp) {
+        if task.approvals.contains(&Gate::Result) {
+            return self.enter(Stage::Passed);
+        }
+        self.accept(task, now);
     }
 
     /// Neither passed nor failed: no attempt, and nothing that a model could fix. Only another execution ends it.

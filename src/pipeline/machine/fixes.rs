@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 
-use crate::api::status::{ErrorType, FailureDiagnosis};
+use crate::api::status::{CaseEvidence, ErrorType, FailureDiagnosis};
 use crate::pipeline::agent::Next;
 use crate::pipeline::bounds;
 use crate::pipeline::diagnosis::Diagnosis;
 use crate::pipeline::evidence::has_proof;
-use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::stage::{Stage, Stop, StopReason};
 use crate::pipeline::task::Task;
 
@@ -89,6 +89,36 @@ impl Progress {
         self.leave_scopes(task, now);
     }
 
+    /// The same program is tested again, with further cases.
+    pub(super) fn take_more_cases(
+        &mut self,
+        cases: (Document, CaseEvidence),
+        lines: Vec<String>,
+        now: Timestamp,
+    ) {
+        self.documents.cases = Some(cases.0);
+        self.cases = Some(cases.1);
+        if let Some(plan) = &mut self.plan {
+            plan.cases = lines;
+        }
+        let Some(agent) = &mut self.agent else {
+            return self.enter_image(now);
+        };
+        agent.tested = None;
+        agent.passed = None;
+        agent.next = Next::Continue;
+        self.enter(Stage::Working);
+    }
+
+    /// With the cases that there are.
+    pub(super) fn leave_cases(&mut self, task: &Task, now: Timestamp) {
+        if let Some(agent) = &mut self.agent {
+            agent.next = Next::Continue;
+            return self.enter(Stage::Working);
+        }
+        self.pass(task, now);
+    }
+
     /// To whoever finds out why the outputs are as they are.
     fn leave_scopes(&mut self, task: &Task, now: Timestamp) {
         if let Some(agent) = &mut self.agent {
@@ -154,6 +184,9 @@ impl Progress {
         let has_suite = self.documents.tests.is_some();
         if self.stage == Stage::GeneratingTests && (has_suite || has_proof(task, self)) {
             return self.enter_image(now);
+        }
+        if self.stage == Stage::ExtendingCases {
+            return self.leave_cases(task, now);
         }
         if self.stage == Stage::RecheckingConstraints {
             return self.leave_scopes(task, now);

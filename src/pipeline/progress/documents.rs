@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::pipeline::digest::sha256_hex;
+
 /// A content in the store.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
@@ -12,6 +14,14 @@ pub struct Document {
     pub sha256: String,
     /// Its size.
     pub bytes: u64,
+}
+
+impl Document {
+    /// Why these bytes, read under its name, are not its content; `None` where they are. Somebody may have replaced them.
+    #[must_use]
+    pub fn differs(&self, bytes: &[u8]) -> Option<&'static str> {
+        (sha256_hex(bytes) != self.sha256).then_some("its SHA-256 is not the recorded one")
+    }
 }
 
 /// Where the contents lie.

@@ -17,7 +17,7 @@ use crate::data::escape::one_line;
 
 use super::agent::{PACKAGES, SOLUTION, Session, TESTS, WORKSPACE, conversation};
 use super::call::{CallKind, Request};
-use super::cases::{Blamed, Forms, OutputNames};
+use super::cases::{Blamed, CaseSet, Forms, NearMissCounts, OutputNames};
 use super::diagnosis::{DiagnosedFailure, Diagnosis};
 use super::failed_check::{CheckSource, FailedCheck, tail};
 use super::python::functions::{functions, on_the_way, referenced_by, source_of};
@@ -62,6 +62,8 @@ pub struct Material {
     pub blamed: Vec<Blamed>,
     /// Columns and keys that the cases take for granted.
     pub output_names: Vec<OutputNames>,
+    /// The cases, where further ones are asked for.
+    pub cases: CaseSet,
     /// The formats of the samples, for the cases of a plan.
     pub forms: Forms,
     /// An agent's session so far.
@@ -166,6 +168,15 @@ fn instruction(task: &Task, material: &Material, kind: CallKind) -> Result<Strin
         CallKind::Cases => {
             let cases: Vec<_> = material.blamed.iter().map(|blamed| &blamed.run.case).collect();
             render("cases", context! { cases })
+        }
+        CallKind::MoreCases => {
+            let near_misses = material
+                .verdict
+                .as_ref()
+                .and_then(|verdict| verdict.near_misses.as_ref());
+            let unseen = near_misses.map(NearMissCounts::unseen).unwrap_or_default();
+            let has_dir = task.inputs.iter().any(|input| input.type_ == ValueType::Dir);
+            render("more_cases", context! { unseen, cases => plan.cases, has_dir })
         }
         CallKind::Scope => {
             let verdict = material.verdict.iter();
@@ -401,6 +412,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
         ("fix_code", include_str!("templates/fix_code.md.j2")),
         ("fix_tests", include_str!("templates/fix_tests.md.j2")),
         ("cases", include_str!("templates/cases.md.j2")),
+        ("more_cases", include_str!("templates/more_cases.md.j2")),
         ("scope", include_str!("templates/scope.md.j2")),
         ("fix_environment", include_str!("templates/fix_environment.md.j2")),
         ("outputs", include_str!("templates/outputs.md.j2")),

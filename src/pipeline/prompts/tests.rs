@@ -64,6 +64,7 @@ fn material() -> Material {
         acceptance_tests: String::new(),
         blamed: Vec::new(),
         output_names: Vec::new(),
+        cases: super::CaseSet::default(),
         forms: super::Forms::new(),
         rejections: Vec::new(),
     }

@@ -8,6 +8,7 @@ pub mod identifiers;
 pub mod imports;
 pub mod in_process;
 pub mod merge;
+pub mod near_misses;
 pub mod outline;
 pub mod packages;
 pub mod requirement;

@@ -83,6 +83,7 @@ impl State {
         let is_proved = strength == Some(EvidenceStrength::Independent);
         Self {
             reason: match task.testing {
+                _ if strength == Some(EvidenceStrength::Weak) => reason::WEAK,
                 _ if !is_proved => reason::UNVERIFIED,
                 TestingMode::Generate => reason::TESTS_PASSED,
                 TestingMode::Skip => reason::TESTS_SKIPPED,

@@ -8,7 +8,7 @@ mod internet;
 mod interpreter;
 mod isolation;
 mod runner;
-mod system_packages;
+pub(crate) mod system_packages;
 mod venv;
 
 use std::path::{Path, PathBuf};

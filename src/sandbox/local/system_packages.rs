@@ -10,8 +10,8 @@ use crate::sandbox::error::{PackageProblem, PackageProblemKind, SandboxError};
 
 const PACKAGE_LISTS: &str = "/var/lib/apt/lists";
 
-/// Check that all packages are installed. Where the system is not Debian's, nothing can be checked and nothing is refused.
-pub(super) async fn check(names: &[String]) -> Result<(), SandboxError> {
+/// Checks that all packages are installed. Where the system is not Debian's, nothing can be checked and nothing is refused.
+pub(crate) async fn check(names: &[String]) -> Result<(), SandboxError> {
     // What is installed system-wide cannot be changed without root, so it is checked and reported.
     if names.is_empty() || find_on_path("dpkg-query").is_none() {
         return Ok(());

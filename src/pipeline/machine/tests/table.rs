@@ -6,12 +6,13 @@ use super::*;
 use crate::api::common::Backend;
 use crate::pipeline::agent::{Next, ToolCounts};
 use crate::pipeline::approval::awaited;
+use crate::pipeline::cases::NearMissCounts;
 use crate::pipeline::checks::Break;
 
 /// A stage, what happened there, and the stage that followed.
 type Step = (Stage, OutcomeKind, Stage);
 
-const WALKS: u32 = 8_000;
+const WALKS: u32 = 12_000;
 const STEPS: u32 = 60;
 const PACKAGES: [&[&str]; 3] = [&[], &["pandas"], &["pandas", "no-such-package"]];
 const CHECKS: [CheckSource; 7] = [
@@ -50,8 +51,10 @@ impl Random {
             task.backend = Backend::Agent;
         }
         task.publish = numbers.bool().then(Publish::default);
-        if numbers.bool() {
-            task.approvals = [Gate::Plan, Gate::Packages, Gate::Image, Gate::Result].into();
+        match numbers.u8(..4) {
+            0 => task.approvals = [Gate::Plan, Gate::Packages, Gate::Image, Gate::Result].into(),
+            1 => task.approvals = [Gate::Result].into(),
+            _ => {}
         }
         if numbers.bool() {
             task.constraints = vec!["positive".into()];
@@ -149,7 +152,12 @@ impl Random {
     fn verdict(&mut self) -> Verdict {
         let mut verdict = verdict(Vec::new());
         match self.numbers.u8(..8) {
-            0 => {}
+            0 | 3 | 4 => {
+                verdict.near_misses = (self.numbers.u8(..4) > 0).then(|| NearMissCounts {
+                    total: 3,
+                    ..NearMissCounts::default()
+                });
+            }
             1 => verdict.too_large.push(TooLarge {
                 output: "summary".into(),
                 bytes: None,
@@ -253,6 +261,10 @@ impl Random {
                 settled: BTreeSet::new(),
                 changed: self.numbers.bool().then(|| (document("c2"), Vec::new())),
             }),
+            OutcomeKind::CasesAdded => Outcome::CasesAdded {
+                cases: (document("e2"), CaseEvidence::default()),
+                lines: Vec::new(),
+            },
             OutcomeKind::CodeFixed => Outcome::CodeFixed(self.new_source()),
             OutcomeKind::TestsFixed => Outcome::TestsFixed(self.new_source()),
             OutcomeKind::FixNotApplied => Outcome::FixNotApplied {
@@ -282,14 +294,16 @@ impl Random {
                 message: String::new(),
             }),
             OutcomeKind::LimitRaised => Outcome::LimitRaised,
-            OutcomeKind::Retried => {
-                let all = [None, Some("Plan"), Some("Code"), Some("Tests"), Some("Diagnosis")];
-                Outcome::Retried(Retry {
-                    from: self.one_of(&all).map(str::to_owned),
-                    hint: self.numbers.bool().then(|| "the dates are day first".to_owned()),
-                })
-            }
+            OutcomeKind::Retried => self.retried(),
         }
+    }
+
+    fn retried(&mut self) -> Outcome {
+        let all = [None, Some("Plan"), Some("Code"), Some("Tests"), Some("Diagnosis")];
+        Outcome::Retried(Retry {
+            from: self.one_of(&all).map(str::to_owned),
+            hint: self.numbers.bool().then(|| "the dates are day first".to_owned()),
+        })
     }
 }
 

@@ -1,0 +1,106 @@
+//! Runs near misses of a program that passed on the cases that decided, and counts those that no case rejects.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::api::case::CaseMode;
+use crate::ledger::Store;
+use crate::model::Model;
+use crate::pipeline::cases::{CaseExecution, NearMissCounts, Origin};
+use crate::pipeline::progress::Progress;
+use crate::pipeline::prompts::PromptError;
+use crate::pipeline::python::Module;
+use crate::pipeline::python::near_misses::{Mistake, NearMiss, near_misses};
+use crate::pipeline::sandbox::{Job, PhaseReport};
+use crate::sandbox::{Progressing, Sandbox, SandboxError};
+
+use super::data::DataReader;
+use super::{Engine, EngineError};
+
+/// Seconds of one near miss on one case at least, and how many times that of the program's longest case: more is no end.
+const LEAST_SECONDS: f64 = 5.0;
+const TIMES: f64 = 10.0;
+
+/// Near misses on the cases that share their inputs, in one sandbox.
+pub(super) struct NearMissJob {
+    job: Job,
+    cases: Vec<CaseExecution>,
+}
+
+/// What is to be run.
+pub(super) struct NearMissJobs {
+    misses: Vec<NearMiss>,
+    jobs: Vec<NearMissJob>,
+}
+
+impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+    /// The jobs, where there are cases and near misses. `slowest` are the seconds of the program's longest case.
+    pub(super) async fn near_miss_jobs(
+        &self,
+        progress: &Progress,
+        slowest: f64,
+    ) -> Result<Option<NearMissJobs>, EngineError> {
+        let mut groups: BTreeMap<BTreeSet<String>, Vec<CaseExecution>> = BTreeMap::new();
+        for run in self.cases(progress).await? {
+            let decides = match run.origin {
+                Origin::Example => true,
+                Origin::Plan(_) => self.task.cases == CaseMode::Require,
+                // They state what others do.
+                Origin::Derived(..) => false,
+            };
+            if decides {
+                groups.entry(run.frozen(self.task)).or_default().push(run);
+            }
+        }
+        let solution = self.text(progress.documents.solution.as_ref()).await?;
+        let mut misses = near_misses(&Module::parse(&solution).map_err(PromptError::from)?);
+        // Of data without such text no case can tell.
+        if self.text(progress.documents.context.as_ref()).await?.is_ascii() && self.task.prompt.is_ascii() {
+            misses.retain(|miss| miss.mistake != Mistake::Ascii);
+        }
+        if groups.is_empty() || misses.is_empty() {
+            return Ok(None);
+        }
+        let forms = self.forms(progress).await?;
+        let job = |(frozen, cases): (BTreeSet<String>, Vec<CaseExecution>)| {
+            let phases = misses.iter().flat_map(|miss| {
+                cases
+                    .iter()
+                    .map(|case| case.phase(self.task, &forms, &miss.source))
+            });
+            let mut job = self.job(phases.collect(), self.mounts(|name| frozen.contains(name)));
+            let longest = (slowest * TIMES).max(LEAST_SECONDS);
+            job.limits.timeout_seconds = job.limits.timeout_seconds.min(longest);
+            NearMissJob { job, cases }
+        };
+        let jobs = groups.into_iter().map(job).collect();
+        Ok(Some(NearMissJobs { misses, jobs }))
+    }
+
+    /// Runs them. Nothing of what they write leaves this function but whether cases reject them.
+    pub(super) async fn count_near_misses(
+        &self,
+        progress: &Progress,
+        image: &str,
+        asked: &NearMissJobs,
+    ) -> Result<Progressing<NearMissCounts>, SandboxError> {
+        let mut phases: Vec<Vec<PhaseReport>> = Vec::new();
+        // One after another: more at once would take places from others.
+        for group in &asked.jobs {
+            match self.execute_one(progress, image, &group.job).await?.done() {
+                Ok(report) => phases.push(report.phases),
+                Err(waits) => return Ok(waits),
+            }
+        }
+        let of_miss = |(index, miss): (usize, &NearMiss)| {
+            let groups = asked.jobs.iter().zip(&phases);
+            let ran = groups.flat_map(|(group, phases)| {
+                let first = index * group.cases.len();
+                let places = (first..).zip(&group.cases);
+                places.map(|(place, case)| (case, phases.get(place)))
+            });
+            (miss.mistake, ran.collect())
+        };
+        let counts = NearMissCounts::of(self.task, asked.misses.iter().enumerate().map(of_miss));
+        Ok(Progressing::Done(counts))
+    }
+}

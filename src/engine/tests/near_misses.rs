@@ -1,0 +1,175 @@
+//! Tasks whose cases are held against near misses of the program that passed.
+
+use serde_json::{Value, json};
+
+use super::world::{Script, World, code, diagnosis, fixed_count, tests};
+use crate::api::approval::Gate;
+use crate::api::conditions::reason;
+use crate::api::status::EvidenceStrength;
+use crate::ledger::MemoryStore;
+use crate::pipeline::call::CallKind;
+use crate::pipeline::evidence::{doubt, evidence};
+use crate::pipeline::progress::Progress;
+use crate::pipeline::stage::Stage;
+use crate::pipeline::status::{StatusContext, status};
+use crate::pipeline::test_support::task;
+
+/// A body with four places where a mistake is easily made, of which this world's cases show one: `split(' ')`.
+const RIGHT: &str = "return len([word for word in sorted(set(text.split())) if word])";
+/// One that counts letters, with as many.
+const WRONG: &str = "return len([word for word in sorted(set(text)) if word.strip()])";
+
+fn case(about: &str, value: &str) -> Value {
+    json!({
+        "about": about, "inputs": [], "refused": false,
+        "expect": [{"output": "stdout", "check": "Equals", "at": "", "value": value, "tolerance": ""}],
+    })
+}
+
+fn scripted(body: &str) -> Script {
+    planned(body, &case("two words", "2"))
+}
+
+fn planned(body: &str, first: &Value) -> Script {
+    let plan = json!({
+        "description": "Counts words.", "approach": "Split at white space.", "libraries": [],
+        "cases": [first], "unstable": [], "invariants": [],
+    });
+    Script::new()
+        .with(CallKind::Plan, &plan)
+        .with(CallKind::Code, &code(body))
+        .with(CallKind::Tests, &tests(2))
+}
+
+fn more(cases: &[Value]) -> Value {
+    json!({"cases": cases})
+}
+
+/// A case that nothing is stated of which the first did not.
+fn another() -> Value {
+    let mut case = case("the same word twice", "2");
+    case["expect"][0]["check"] = json!("Contains");
+    case
+}
+
+fn world(script: Script) -> World {
+    let mut world = World::new(task(), script, |_, _, _| Vec::new());
+    world.sandbox.prints = |solution| if solution.contains("split()") { "2" } else { "3" }.to_owned();
+    world
+}
+
+async fn end(world: &World) -> Progress {
+    world.live(&MemoryStore::new()).await.unwrap()
+}
+
+fn kinds(world: &World) -> Vec<CallKind> {
+    let requests = world.script.requests.lock().unwrap();
+    requests.iter().map(|request| request.kind).collect()
+}
+
+fn strength(world: &World, progress: &Progress) -> (EvidenceStrength, Option<String>) {
+    let evidence = evidence(&world.task, progress).unwrap();
+    (evidence.strength, evidence.near_misses)
+}
+
+#[tokio::test]
+async fn cases_that_near_misses_pass_are_extended_once_by_a_call_that_sees_no_program() {
+    let world = world(scripted(RIGHT).with(CallKind::MoreCases, &more(&[another()])));
+    let progress = end(&world).await;
+    assert_eq!(
+        (progress.stage, progress.attempt),
+        (Stage::Succeeded, 2),
+        "{progress:#?}"
+    );
+    assert_eq!(kinds(&world)[3..], [CallKind::MoreCases]);
+    let requests = world.script.requests.lock().unwrap();
+    let asked = requests.last().unwrap().user_message();
+    assert!(
+        asked.contains("duplicates") && asked.contains("two words"),
+        "{asked}"
+    );
+    assert!(
+        !asked.contains("set(") && !asked.contains("runs of white space"),
+        "{asked}"
+    );
+    assert_eq!(progress.plan.unwrap().cases.len(), 2);
+}
+
+#[tokio::test]
+async fn cases_that_near_misses_still_pass_are_called_weak_and_the_task_says_what_they_lack() {
+    let world = world(scripted(RIGHT).with(CallKind::MoreCases, &more(&[another()])));
+    let progress = end(&world).await;
+    let counted = Some("1/4".to_owned());
+    assert_eq!(strength(&world, &progress), (EvidenceStrength::Weak, counted));
+    let doubt = doubt(&world.task, &progress);
+    assert!(
+        doubt.contains("3 of 4 near misses") && doubt.contains("duplicates"),
+        "{doubt}"
+    );
+    let status = status(&world.task, &progress, StatusContext::default(), (world.clock)());
+    assert_eq!(status.reason.as_deref(), Some(reason::WEAK));
+}
+
+#[tokio::test]
+async fn a_further_case_that_the_program_fails_is_diagnosed_and_fixed_as_any_other() {
+    // The case of the plan holds for letters as well, by chance.
+    let mut first = case("two words", "5");
+    first["expect"][0]["check"] = json!("Lacks");
+    let script = planned(WRONG, &first)
+        .with(CallKind::MoreCases, &more(&[case("a longer text", "2")]))
+        .with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[]))
+        .with(CallKind::FixCode, &fixed_count(RIGHT));
+    let world = world(script);
+    let progress = end(&world).await;
+    assert_eq!(
+        (progress.stage, progress.attempt),
+        (Stage::Succeeded, 3),
+        "{progress:#?}"
+    );
+    assert_eq!(
+        kinds(&world)[3..],
+        [CallKind::MoreCases, CallKind::Diagnosis, CallKind::FixCode]
+    );
+}
+
+#[tokio::test]
+async fn a_program_that_passed_has_passed_where_no_further_case_can_be_used() {
+    let unusable = || more(&[case("two words", "2")]);
+    let script = scripted(RIGHT)
+        .with(CallKind::MoreCases, &unusable())
+        .with(CallKind::MoreCases, &unusable())
+        .with(CallKind::MoreCases, &unusable());
+    let world = world(script);
+    let progress = end(&world).await;
+    assert_eq!(
+        (progress.stage, progress.attempt),
+        (Stage::Succeeded, 1),
+        "{progress:#?}"
+    );
+    assert_eq!(strength(&world, &progress).0, EvidenceStrength::Weak);
+}
+
+#[tokio::test]
+async fn nothing_is_asked_where_no_call_or_no_attempt_is_left_or_a_person_approved_of_the_cases() {
+    let mut calls = world(scripted(RIGHT));
+    calls.task.limits.max_model_calls = 3;
+    let mut attempts = world(scripted(RIGHT));
+    attempts.task.limits.max_iterations = 1;
+    let mut approved = world(scripted(RIGHT));
+    approved.task.approvals = [Gate::Plan].into();
+    for world in [calls, attempts, approved] {
+        let progress = end(&world).await;
+        assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+        assert_eq!(kinds(&world).len(), 3);
+        assert_eq!(strength(&world, &progress).0, EvidenceStrength::Weak);
+    }
+}
+
+#[tokio::test]
+async fn a_near_miss_that_never_ends_is_told_apart_and_those_after_it_do_not_count() {
+    let mut world = world(scripted(RIGHT).with(CallKind::MoreCases, &more(&[another()])));
+    world.sandbox.hangs = |program| program.solution.contains("list(set(");
+    let progress = end(&world).await;
+    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    assert_eq!(progress.near_misses.unwrap().total, 2);
+}
