@@ -56,7 +56,7 @@ def task_with_output(name: str) -> Json:
 
 def replies(lines: int) -> dict[str, Json]:
     """What a model answers, by the kind of its call."""
-    plan = {"description": "Writes a table.", "approach": "Line by line.", "libraries": [], "cases": [], "unstable": [], "invariants": []}
+    plan = {"description": "Writes a table.", "approach": "Line by line.", "libraries": [], "cases": [], "unstable": []}
     return {"plan": plan, "code": {"code": PROGRAM.replace("LINES", str(lines)), "packages": [], "systemPackages": []}}
 
 

@@ -316,7 +316,7 @@ pub enum EvidenceStrength {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CaseEvidence {
-    /// Cases that were run, those that follow from others after a fix included.
+    /// Cases that were run.
     pub total: i32,
     /// Cases of which everything held.
     pub passed: i32,

@@ -177,9 +177,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// The cases of the present attempt.
     pub(super) async fn cases(&self, progress: &Progress) -> Result<Vec<CaseExecution>, EngineError> {
         let mut set = self.case_set(progress).await?;
-        set.forms = self.forms(progress).await?;
         set.seen.clone_from(&progress.seen_cases);
-        Ok(cases::executions(self.task, &set, progress.attempt > 1))
+        Ok(cases::executions(self.task, &set))
     }
 
     /// By what acceptance tests see the program, unless they import it.
@@ -267,7 +266,7 @@ impl Jobs {
         for origin in unreached {
             let counts = match origin {
                 Origin::Example => &mut judged.examples,
-                Origin::Plan(_) | Origin::Derived(..) => &mut judged.cases,
+                Origin::Plan(_) => &mut judged.cases,
             };
             counts.get_or_insert_default().total += 1;
         }

@@ -44,8 +44,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             let decides = match run.origin {
                 Origin::Example => true,
                 Origin::Plan(_) => self.task.cases == CaseMode::Require,
-                // They state what others do.
-                Origin::Derived(..) => false,
             };
             if decides {
                 groups.entry(run.frozen(self.task)).or_default().push(run);

@@ -14,7 +14,7 @@ use crate::data::outputs::{OutputFault, OutputProblem, OutputValue};
 use crate::data::profile::{ColumnType, Content, Layout, Profiles, SampleProfile, TableProfile};
 use crate::data::source::Source;
 use crate::data::worker::{Client, Request, Response};
-use crate::pipeline::cases::{Form, Forms, TableForm};
+use crate::pipeline::cases::{Form, Forms};
 use crate::pipeline::checks::{ColumnCheck, Interpretation, bound_samples, checks_from_reply};
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::{OutputContent, OutputReport};
@@ -220,26 +220,9 @@ impl WorkerReader {
 }
 
 fn form(profile: &SampleProfile) -> Form {
-    let table = match &profile.content {
-        Content::Table(table) => match &table.layout {
-            // Rows that stand in another order must be records, all of them.
-            Layout::Delimited {
-                delimiter,
-                header,
-                lead,
-                ..
-            } if lead.is_plain() => Some(TableForm {
-                delimiter: *delimiter,
-                has_header: header.is_some(),
-            }),
-            _ => None,
-        },
-        Content::Sheets(_) | Content::Text(_) | Content::Opaque(_) => None,
-    };
     Form {
         encoding: profile.encoding,
         compression: profile.compression,
-        table,
     }
 }
 

@@ -14,7 +14,6 @@ use crate::api::values::Output;
 
 use super::bounds::cut;
 use super::call::{CallKind, FinishReason, Reply};
-use super::cases::Invariant;
 
 /// Reply to `plan`.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
@@ -32,9 +31,6 @@ pub struct PlanReply {
     /// Outputs that depend on time, chance or the network.
     #[serde(default)]
     pub unstable: Vec<String>,
-    /// What may change in File inputs without any change of the results.
-    #[serde(default)]
-    pub invariants: Vec<Invariant>,
 }
 
 /// Reply to `cases`: cases that were blamed for a failure, worked out again.

@@ -63,7 +63,8 @@ fn task(case: &Case, prompt: &str) {
 
 /// Writes the program of the task by recorded replies, of which the first `replies` are there, with a command that a message gave.
 fn finish(case: &Case, code: &str, replies: usize, command: &str) -> Output {
-    let plan = json!({"description": "Counts.", "approach": "Split.", "libraries": [], "cases": [], "unstable": [], "invariants": []});
+    let plan =
+        json!({"description": "Counts.", "approach": "Split.", "libraries": [], "cases": [], "unstable": []});
     let lines = [
         json!({"kind": "plan", "reply": plan}).to_string(),
         json!({"kind": "code", "reply": {"code": code, "packages": [], "systemPackages": []}}).to_string(),

@@ -42,7 +42,7 @@ fn run_with_case(code: &str, suite: &str) -> Done {
             "plan",
             &json!({
                 "description": "Doubles.", "approach": "Step by step.", "libraries": [],
-                "cases": [case], "unstable": [], "invariants": [],
+                "cases": [case], "unstable": [],
             }),
         )
         .reply(

@@ -286,7 +286,6 @@ fn endless(folder: &Path, word: &str) -> Command {
                 {"about": "one whole number", "inputs": [], "refused": false, "expect": [{"output": "n", "check": "Between", "at": "", "value": "0,100", "tolerance": ""}]},
             ],
             "unstable": [],
-            "invariants": [],
         }}),
         json!({"kind": "code", "reply": {"code": code, "packages": [], "systemPackages": []}}),
         json!({"kind": "tests", "reply": {"code": tests}}),

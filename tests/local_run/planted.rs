@@ -46,7 +46,8 @@ static MADE: LazyLock<TempDir> = LazyLock::new(|| {
         "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeModeAgent", "metadata": {"name": "shop"},
         "spec": {"model": {"name": "m"}, "tools": [{"name": "count", "taskRef": {"name": "word-count"}}]},
     });
-    let plan = json!({"description": "Counts.", "approach": "Split.", "libraries": [], "cases": [], "unstable": [], "invariants": []});
+    let plan =
+        json!({"description": "Counts.", "approach": "Split.", "libraries": [], "cases": [], "unstable": []});
     let replies = [
         json!({"kind": "plan", "reply": plan}),
         json!({"kind": "code", "reply": {"code": include_str!("planted/counting.py"), "packages": [], "systemPackages": []}}),

@@ -170,7 +170,7 @@ fn jobs(task: &Task, runs: &[CaseExecution], program: &str) -> (Job, Job) {
 
 /// Names of the cases that a program fails. Before, all shared a sandbox (`apart` is false).
 async fn failed(task: &Task, set: &CaseSet, program: &str, apart: bool) -> Vec<String> {
-    let runs = executions(task, set, false);
+    let runs = executions(task, set);
     let mut reports: Vec<(CaseExecution, PhaseReport)> = Vec::new();
     if apart {
         let (one, others) = jobs(task, &runs, program);
@@ -218,7 +218,7 @@ async fn a_case_that_is_executed_apart_finds_exactly_what_a_run_of_its_inputs_fi
     let folder = tempfile::tempdir().unwrap();
     let task = task(folder.path());
     let set = plan(&GIVEN[..1]);
-    let (apart, _) = jobs(&task, &executions(&task, &set, false), DUMP);
+    let (apart, _) = jobs(&task, &executions(&task, &set), DUMP);
     let in_case = found(&run(&apart).await.phases[0]);
     let in_run = found(&run(&GIVEN[0].run(&task, folder.path(), DUMP)).await.phases[0]);
     for (what, value) in in_run.as_object().unwrap() {
@@ -236,10 +236,10 @@ async fn a_case_beside_others_has_the_variables_arguments_and_files_of_a_run_and
     let folder = tempfile::tempdir().unwrap();
     let task = task(folder.path());
     let set = plan(&GIVEN[..3]);
-    let (_, beside) = jobs(&task, &executions(&task, &set, false), DUMP);
+    let (_, beside) = jobs(&task, &executions(&task, &set), DUMP);
     let phases = run(&beside).await.phases;
     assert_eq!(phases.len(), 2);
-    let runs = executions(&task, &set, false);
+    let runs = executions(&task, &set);
     for (run_of, phase) in runs.iter().filter(|run| !run.is_apart).zip(&phases) {
         let Origin::Plan(number) = run_of.origin else {
             panic!("{run_of:?}")
@@ -362,7 +362,7 @@ fn by_heart(shown: &[&Inputs], key: &str) -> String {
 
 /// What the author of a program was shown, where it has failed all of them.
 fn shown(task: &Task, set: &CaseSet) -> Vec<&'static Inputs> {
-    let runs = executions(task, set, true);
+    let runs = executions(task, set);
     let is_shown = |number: usize| {
         runs.iter()
             .any(|run| run.origin == Origin::Plan(number) && !run.is_held)

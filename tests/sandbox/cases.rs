@@ -107,7 +107,7 @@ fn wrong_programs() -> Vec<(&'static str, String)> {
 }
 
 fn tried(task: &Task, program: &str) -> Job {
-    let phases = executions(task, &plan(), false)
+    let phases = executions(task, &plan())
         .iter()
         .map(|run| run.phase(task, &Forms::new(), program))
         .collect();
@@ -115,11 +115,7 @@ fn tried(task: &Task, program: &str) -> Job {
 }
 
 fn judged(task: &Task, report: &Report) -> CasesJudged {
-    judge(
-        task,
-        &executions(task, &plan(), false),
-        report.phases.iter().map(Some),
-    )
+    judge(task, &executions(task, &plan()), report.phases.iter().map(Some))
 }
 
 #[tokio::test]
@@ -209,7 +205,7 @@ async fn a_correct_program_finds_case_files_in_the_format_of_its_sample() {
         };
         let forms = Forms::from([("sales".to_owned(), form)]);
         let phases = |forms: &Forms| {
-            let runs = executions(&task, &plan(), false);
+            let runs = executions(&task, &plan());
             runs.iter().map(|run| run.phase(&task, forms, &program)).collect()
         };
         let report = run(&job(phases(&forms))).await;
@@ -304,7 +300,7 @@ async fn a_page_of_two_hundred_kib_is_compared_and_one_that_is_larger_is_said_to
             }],
             ..CaseSet::default()
         };
-        let runs = executions(&task, &set, false);
+        let runs = executions(&task, &set);
         let phases = runs.iter().map(|run| run.phase(&task, &Forms::new(), program));
         let report = run(&job(phases.collect())).await;
         let judged = judge(&task, &runs, report.phases.iter().map(Some));

@@ -86,7 +86,7 @@ impl ScriptedTask {
             // What such a task asks for settles no result.
             &json!({
                 "description": "Does the work.", "approach": "Step by step.", "libraries": [],
-                "cases": [], "unstable": [], "invariants": [],
+                "cases": [], "unstable": [],
             }),
         )
         .reply(

@@ -27,7 +27,7 @@ fn plan(expected: &str) -> Value {
             "about": "two words", "inputs": [], "refused": false,
             "expect": [{"output": "stdout", "check": "Equals", "at": "", "value": expected, "tolerance": ""}],
         }],
-        "unstable": [], "invariants": [],
+        "unstable": [],
     })
 }
 
@@ -451,7 +451,7 @@ fn plan_of_four(odd: usize, wrong: &str, salt: usize) -> Value {
     };
     json!({
         "description": "Counts words.", "approach": "Split at white space.", "libraries": [],
-        "cases": (1..=4).map(case).collect::<Vec<Value>>(), "unstable": [], "invariants": [],
+        "cases": (1..=4).map(case).collect::<Vec<Value>>(), "unstable": [],
     })
 }
 
@@ -459,8 +459,8 @@ fn plan_of_four(odd: usize, wrong: &str, salt: usize) -> Value {
 fn plans_with_an_odd_held_case(wrong: &'static str) -> impl Iterator<Item = Value> {
     let held = |plan: &Value| {
         let cases = serde_json::from_value(plan["cases"].clone()).unwrap();
-        let set = planned(&task(), cases, Vec::new(), Vec::new(), &Forms::new());
-        executions(&task(), &set, false)
+        let set = planned(&task(), cases, Vec::new(), &Forms::new());
+        executions(&task(), &set)
             .iter()
             .position(|run| run.is_held)
             .unwrap()

@@ -33,7 +33,7 @@ fn scripted(body: &str) -> Script {
 fn planned(body: &str, first: &Value) -> Script {
     let plan = json!({
         "description": "Counts words.", "approach": "Split at white space.", "libraries": [],
-        "cases": [first], "unstable": [], "invariants": [],
+        "cases": [first], "unstable": [],
     });
     Script::new()
         .with(CallKind::Plan, &plan)

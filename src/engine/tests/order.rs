@@ -26,7 +26,7 @@ fn plan(cases: usize) -> Value {
     };
     json!({
         "description": "Counts words.", "approach": "Split at white space.", "libraries": [],
-        "cases": (0..cases).map(case).collect::<Vec<Value>>(), "unstable": [], "invariants": [],
+        "cases": (0..cases).map(case).collect::<Vec<Value>>(), "unstable": [],
     })
 }
 

@@ -20,9 +20,8 @@ impl Facts<'_> {
             libraries,
             cases,
             unstable,
-            invariants,
         } = reply;
-        let set = cases::planned(self.task, cases, unstable, invariants, &self.material.forms);
+        let set = cases::planned(self.task, cases, unstable, &self.material.forms);
         // Asked once: there are tasks of which no case can be stated.
         let rejections = &self.progress.rejections;
         let was_asked = rejections.iter().any(|reason| reason.starts_with(NO_CASE));

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use fastrand::Rng;
-
 use crate::api::case::{Case, CaseMode};
 use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::task::Task;
@@ -19,12 +17,6 @@ const LEAST: usize = 3;
 pub(super) fn rank(case: &Case) -> String {
     // Strings and lists always are JSON.
     sha256_hex_of_parts(&["choice", &serde_json::to_string(case).unwrap_or_default()])
-}
-
-/// Draws that follow from all that a case states.
-pub(super) fn draw(case: &Case) -> Rng {
-    // Sixteen digits of a digest are a number.
-    Rng::with_seed(u64::from_str_radix(&rank(case)[..16], 16).unwrap_or_default())
 }
 
 impl CaseSet {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::api::case::CaseInput;
 use crate::api::values::{Input, ValueType};
 use crate::data::source::{Compression, Encoding};
-use crate::pipeline::mounts::{ending_of_text, is_text_file, plain_ending};
+use crate::pipeline::mounts::{ending_of_text, is_text_file};
 use crate::pipeline::task::Task;
 
 /// The formats of a task's samples, by their names.
@@ -18,17 +18,6 @@ pub struct Form {
     pub encoding: Option<Encoding>,
     /// How its bytes are compressed.
     pub compression: Option<Compression>,
-    /// How its records stand, where it is CSV or TSV.
-    pub table: Option<TableForm>,
-}
-
-/// How the records of a CSV or TSV file stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TableForm {
-    /// What separates fields.
-    pub delimiter: char,
-    /// Whether the first record names the columns.
-    pub has_header: bool,
 }
 
 /// A file that a case gives.
@@ -36,8 +25,6 @@ pub struct TableForm {
 pub(super) struct CaseFile {
     /// Its path below the inputs of the phase.
     pub(super) path: String,
-    /// The layout of its records, where it was detected as CSV or TSV.
-    pub(super) table: Option<TableForm>,
     packing: Option<Packing>,
     encoding: Encoding,
 }
@@ -61,15 +48,12 @@ impl CaseFile {
     /// The file that `given` is; `None` where it names none.
     pub(super) fn of(task: &Task, forms: &Forms, input: &Input, given: &CaseInput) -> Option<Self> {
         let form = forms.get(&input.name).copied();
-        let (path, is_named) = match (input.type_, split(&given.name).1) {
-            (ValueType::Dir, Some(file)) => (format!("{}/{file}", input.name), true),
+        let path = match (input.type_, split(&given.name).1) {
+            (ValueType::Dir, Some(file)) => format!("{}/{file}", input.name),
             (ValueType::File, None) => file_name(task, input, &given.value),
             _ => return None,
         };
-        // The text of a case may look like a table without being one; its name or description must say so.
-        let by_name = is_named.then(|| table_by_name(&path)).flatten();
         Some(Self {
-            table: form.map_or(by_name, |form| form.table),
             packing: packing(&path, form),
             encoding: form.and_then(|form| form.encoding).unwrap_or(Encoding::Utf8),
             path,
@@ -100,16 +84,15 @@ pub(super) fn split(name: &str) -> (&str, Option<&str>) {
         .map_or((name, None), |(name, file)| (name, Some(file)))
 }
 
-/// Name of the file of a `File` input, and whether anything but the text says it: its own file, else what its name and
-/// description call it, else what a run makes of such a text.
-fn file_name(task: &Task, input: &Input, text: &str) -> (String, bool) {
+/// Name of the file of a `File` input: its own file, else what its name and description call it, else what a run makes of such a text.
+fn file_name(task: &Task, input: &Input, text: &str) -> String {
     if let Some(name) = task.mount_name(&input.name) {
-        return (name, true);
+        return name;
     }
     let description = input.description.as_deref().unwrap_or_default();
     match ending_in_words(&format!("{} {description}", input.name)) {
-        Some(ending) => (format!("{}.{ending}", input.name), true),
-        None => (format!("{}{}", input.name, ending_of_text(text)), false),
+        Some(ending) => format!("{}.{ending}", input.name),
+        None => format!("{}{}", input.name, ending_of_text(text)),
     }
 }
 
@@ -184,18 +167,4 @@ fn packing(path: &str, form: Option<Form>) -> Option<Packing> {
         Some(Form { encoding: None, .. }) => None,
         None => is_text_file(inner).then_some(by_name),
     }
-}
-
-fn table_by_name(path: &str) -> Option<TableForm> {
-    let lower = path.to_ascii_lowercase();
-    let inner = Compression::of_name(&lower).map_or(lower.as_str(), |(stem, _)| stem);
-    let delimiter = match plain_ending(inner)?.1 {
-        "csv" => ',',
-        "tsv" => '\t',
-        _ => return None,
-    };
-    Some(TableForm {
-        delimiter,
-        has_header: true,
-    })
 }

@@ -61,7 +61,7 @@ pub fn judge<'a>(
         faults.extend(phase.map_or_else(Vec::new, |phase| of_other_types(task, run, phase, &faults)));
         let counts = match run.origin {
             Origin::Example => &mut judged.examples,
-            Origin::Plan(_) | Origin::Derived(..) => &mut judged.cases,
+            Origin::Plan(_) => &mut judged.cases,
         };
         let counts = counts.get_or_insert_with(CaseCounts::default);
         counts.total += 1;

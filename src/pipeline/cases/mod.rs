@@ -1,14 +1,12 @@
 //! Cases: what a program is proved by. It runs alone on inputs that were chosen before it was written, and what it writes is
 //! compared outside of its reach with what is expected.
 //!
-//! The plan's reply brings cases, a user's `spec.examples` are cases too, and after a fix further ones follow from those: the
-//! same results from equal inputs in another notation, which a program that knows its cases by heart does not have. One of the plan's is
-//! held back from whoever writes the program (`choice`), and is executed exactly as a run is.
+//! The plan's reply brings cases, and a user's `spec.examples` are cases too. One of the plan's is held back from whoever writes the
+//! program (`choice`), and is executed exactly as a run is. What the cases are worth is seen by near misses of the program (`strength`).
 
 pub(crate) mod compare;
 mod check;
 mod choice;
-mod derive;
 mod form;
 mod judge;
 mod names;
@@ -19,7 +17,7 @@ mod shown;
 mod strength;
 
 pub use check::{Access, unwritable, unwritable_example, usable};
-pub use form::{Form, Forms, TableForm};
+pub use form::{Form, Forms};
 pub use judge::{CasesJudged, judge};
 pub use names::{OutputNames, output_names};
 pub use phase::{CaseExecution, Origin, executions};
@@ -55,13 +53,8 @@ pub struct CaseSet {
     pub cases: Vec<PlannedCase>,
     /// Outputs that depend on time, chance or the network.
     pub unstable: Vec<String>,
-    /// What may change in the inputs without any change of the results.
-    pub invariants: Vec<Invariant>,
     /// Cases of the reply that cannot be used, each with the reason.
     pub unusable: Vec<String>,
-    /// The formats of the samples: taken from their profiles, never stored with the cases.
-    #[serde(skip)]
-    pub forms: Forms,
     /// Numbers of the cases that the author of the program was shown: from the progress, never stored with the cases.
     #[serde(skip)]
     pub seen: BTreeSet<usize>,
@@ -88,18 +81,6 @@ pub enum Revision {
     Corrected,
     /// Two answers that were worked out differ: the case decides nothing any more.
     Dropped,
-}
-
-/// A change of inputs that changes no result.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
-#[schemars(description = "")]
-pub enum Invariant {
-    /// The rows of a table stand in another order.
-    RowOrder,
-    /// The columns of a table stand in another order.
-    ColumnOrder,
-    /// A table has a further column that nothing is said of.
-    ExtraColumn,
 }
 
 impl CaseSet {
@@ -218,21 +199,12 @@ impl CaseSet {
 
 /// What a plan says of cases, for this task: those that can be used, each once, and why the others cannot.
 #[must_use]
-pub fn planned(
-    task: &Task,
-    cases: Vec<Case>,
-    unstable: Vec<String>,
-    mut invariants: Vec<Invariant>,
-    forms: &Forms,
-) -> CaseSet {
+pub fn planned(task: &Task, cases: Vec<Case>, unstable: Vec<String>, forms: &Forms) -> CaseSet {
     if task.cases == CaseMode::Off {
         return CaseSet::default();
     }
-    invariants.sort_unstable();
-    invariants.dedup();
     let mut set = CaseSet {
         unstable,
-        invariants,
         ..CaseSet::default()
     };
     set.add(task, cases, forms, MOST_CASES);

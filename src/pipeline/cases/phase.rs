@@ -14,7 +14,7 @@ use crate::pipeline::task::{FrozenFile, Task};
 use super::compare::Shape;
 use super::form::{CaseFile, Forms, split};
 use super::shown::shown;
-use super::{CaseSet, Invariant, MOST_OUTPUT_BYTES, choice, derive, output_of};
+use super::{CaseSet, MOST_OUTPUT_BYTES, choice, output_of};
 
 /// Where a case comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +23,6 @@ pub enum Origin {
     Example,
     /// The plan, with its number there.
     Plan(usize),
-    /// It follows from a case of the plan, with the number of that one, by what may change.
-    Derived(usize, Invariant),
 }
 
 /// A case that is executed.
@@ -42,10 +40,9 @@ pub struct CaseExecution {
     pub is_apart: bool,
 }
 
-/// The cases of one attempt in the order in which they run: the user's, the plan's and, once a fix was made, those that follow
-/// from the plan's.
+/// The cases of one attempt in the order in which they run: the user's, then the plan's.
 #[must_use]
-pub fn executions(task: &Task, set: &CaseSet, was_fixed: bool) -> Vec<CaseExecution> {
+pub fn executions(task: &Task, set: &CaseSet) -> Vec<CaseExecution> {
     let examples = task.examples.iter().map(|case| CaseExecution {
         origin: Origin::Example,
         case: case.clone(),
@@ -62,24 +59,7 @@ pub fn executions(task: &Task, set: &CaseSet, was_fixed: bool) -> Vec<CaseExecut
         is_held: held == Some(number),
         is_apart: false,
     });
-    let derived = set
-        .deciding()
-        // Only after a fix: from then on a program may have been written to the cases that it has met, which it has not that one.
-        .filter(|(number, _)| was_fixed && held != Some(*number))
-        .flat_map(|(number, case)| {
-            let derived = derive::derived(task, set, case);
-            derived
-                .into_iter()
-                .map(move |(invariant, case)| (number, invariant, case))
-        })
-        .map(|(number, invariant, case)| CaseExecution {
-            origin: Origin::Derived(number, invariant),
-            case,
-            is_settled: set.is_revised(number),
-            is_held: false,
-            is_apart: false,
-        });
-    let mut runs: Vec<CaseExecution> = examples.chain(planned).chain(derived).collect();
+    let mut runs: Vec<CaseExecution> = examples.chain(planned).collect();
     if let Some(apart) = apart(task, &runs) {
         runs[apart].is_apart = true;
     }
@@ -93,7 +73,6 @@ fn apart(task: &Task, runs: &[CaseExecution]) -> Option<usize> {
         let some = runs.filter(move |(_, run)| match run.origin {
             Origin::Example => is_example,
             Origin::Plan(_) => !is_example,
-            Origin::Derived(..) => false,
         });
         // The one that is held back, so that no program is right there by what it knows of the others.
         some.min_by_key(|(_, run)| (!run.is_held, choice::rank(&run.case)))
@@ -109,7 +88,7 @@ impl CaseExecution {
         match self.origin {
             // The model learns how many examples fail, and not which.
             Origin::Example => "examples".to_owned(),
-            Origin::Plan(number) | Origin::Derived(number, _) => {
+            Origin::Plan(number) => {
                 format!("case {number} ({})", shown(&self.case.about))
             }
         }
@@ -120,7 +99,7 @@ impl CaseExecution {
     pub const fn number(&self) -> Option<usize> {
         match self.origin {
             Origin::Example => None,
-            Origin::Plan(number) | Origin::Derived(number, _) => Some(number),
+            Origin::Plan(number) => Some(number),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::pipeline::task::Task;
 use super::check;
 use super::compare::compare;
 use super::judge::holds;
-use super::{CaseExecution, CaseSet, Invariant, Origin, PlannedCase, Revision};
+use super::{CaseExecution, CaseSet, Origin, PlannedCase, Revision};
 
 /// A case that is blamed, and what the program made of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,11 +57,7 @@ pub fn revise(
                     record(planned, revision, answer);
                 }
             }
-            // The result was right for the plan's own case, so it is the invariance that does not hold.
-            Origin::Derived(_, invariant) if revision != Revision::Confirmed => {
-                drop_invariant(&mut next, invariant);
-            }
-            Origin::Derived(..) | Origin::Example => {}
+            Origin::Example => {}
         }
     }
     Revised { set: next, confirmed }
@@ -72,11 +68,6 @@ fn record(planned: &mut PlannedCase, revision: Revision, answer: &Case) {
         planned.case = answer.clone();
     }
     planned.revision = Some(revision);
-}
-
-/// What follows from a case only as long as something may change does not follow.
-fn drop_invariant(set: &mut CaseSet, invariant: Invariant) {
-    set.invariants.retain(|other| *other != invariant);
 }
 
 fn judge(task: &Task, blamed: &Blamed, answer: &Case) -> Revision {

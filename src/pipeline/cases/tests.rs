@@ -62,7 +62,7 @@ fn ties() -> Case {
 }
 
 fn plan_of(task: &Task, cases: Vec<Case>) -> CaseSet {
-    planned(task, cases, Vec::new(), Vec::new(), &Forms::new())
+    planned(task, cases, Vec::new(), &Forms::new())
 }
 
 fn wrote(outputs: &[(&str, &str)]) -> PhaseReport {
@@ -81,7 +81,7 @@ fn judged(task: &Task, case: Case, report: &PhaseReport) -> CasesJudged {
         cases: vec![PlannedCase { case, revision: None }],
         ..CaseSet::default()
     };
-    judge(task, &executions(task, &set, false), [Some(report)].into_iter())
+    judge(task, &executions(task, &set), [Some(report)].into_iter())
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn a_case_that_never_ran_has_not_passed() {
         }],
         ..CaseSet::default()
     };
-    let judged = judge(&sales(), &executions(&sales(), &set, false), [None].into_iter());
+    let judged = judge(&sales(), &executions(&sales(), &set), [None].into_iter());
     assert!(judged.failed[0].detail.message.contains("never started"));
 }
 
@@ -284,7 +284,7 @@ fn of_the_users_examples_only_the_count_is_said() {
         examples: vec![ties(), ties()],
         ..sales()
     };
-    let runs = executions(&with_examples, &CaseSet::default(), true);
+    let runs = executions(&with_examples, &CaseSet::default());
     let right = wrote(&[("total", "2"), ("summary", "item,units\na,1\nb,1\n")]);
     let wrong = wrote(&[("total", "4711"), ("summary", "")]);
     let judged = judge(&with_examples, &runs, [Some(&right), Some(&wrong)].into_iter());

@@ -25,7 +25,7 @@ fn plan(expected: &[&str]) -> Value {
     let cases: Vec<Value> = expected.iter().enumerate().map(case).collect();
     json!({
         "description": "Counts words.", "approach": "Split at white space.", "libraries": [], "cases": cases,
-        "unstable": [], "invariants": [],
+        "unstable": [],
     })
 }
 

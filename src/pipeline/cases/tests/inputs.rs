@@ -89,7 +89,7 @@ fn a_text_that_the_encoding_of_its_sample_does_not_have_makes_a_case_unusable() 
         unwritable(&sales(), &price, &forms(text_of(Encoding::Windows1252))),
         None
     );
-    let set = planned(&sales(), vec![price, ties()], Vec::new(), Vec::new(), &latin);
+    let set = planned(&sales(), vec![price, ties()], Vec::new(), &latin);
     assert_eq!(set.unusable, [format!("case 1: {why}")]);
     assert_eq!(set.cases.len(), 1);
 }
@@ -193,124 +193,6 @@ fn what_a_sample_was_found_to_be_counts_more_than_its_name() {
 }
 
 #[rstest]
-#[case::json_lines("sales.jsonl", "{\"item\":\"a\",\"units\":1}\n{\"item\":\"b\",\"units\":2}\n")]
-#[case::ini("sales.ini", "# names, separated by commas\nitems = a, b\nunused = x, y\n")]
-#[case::text("sales.txt", "a,b\nc,d\ne,f\n")]
-fn nothing_follows_from_an_input_that_is_no_table(#[case] file_name: &str, #[case] text: &str) {
-    let set = CaseSet {
-        cases: vec![PlannedCase {
-            case: giving("sales", text),
-            revision: None,
-        }],
-        invariants: vec![
-            Invariant::RowOrder,
-            Invariant::ColumnOrder,
-            Invariant::ExtraColumn,
-        ],
-        ..CaseSet::default()
-    };
-    assert_eq!(executions(&named(file_name), &set, true).len(), 1);
-    // Whatever its name is, where the sample was found to be something else.
-    let found = CaseSet {
-        forms: forms(text_of(Encoding::Utf8)),
-        ..set
-    };
-    assert_eq!(executions(&named("sales.csv"), &found, true).len(), 1);
-}
-
-fn rewritten_texts(task: &Task, forms: Forms, text: &str) -> Vec<String> {
-    let set = CaseSet {
-        cases: vec![PlannedCase {
-            case: giving("sales", text),
-            revision: None,
-        }],
-        invariants: vec![
-            Invariant::RowOrder,
-            Invariant::ColumnOrder,
-            Invariant::ExtraColumn,
-        ],
-        forms,
-        ..CaseSet::default()
-    };
-    executions(task, &set, true)[1..]
-        .iter()
-        .map(|run| run.case.inputs[0].value.clone())
-        .collect()
-}
-
-/// A table without the column whose name is nine small letters.
-pub(super) fn without_further(text: &str, separator: char) -> String {
-    let is_further = |cell: &str| {
-        let name = cell.trim_matches('"');
-        name.len() == 9 && name.bytes().all(|byte| byte.is_ascii_lowercase())
-    };
-    let header = text.lines().next().unwrap();
-    let place = header.split(separator).position(is_further).unwrap();
-    let lines = text.lines().map(|line| {
-        let mut cells: Vec<&str> = line.split(separator).collect();
-        cells.remove(place);
-        cells.join(&separator.to_string()) + "\n"
-    });
-    lines.collect()
-}
-
-#[test]
-fn a_rewritten_table_keeps_its_separator_its_quotes_and_its_line_ends() {
-    let text = "\"item\";\"price\"\r\n\"a \"\"b\"\"; c\";\"1,5\"\r\n\"d\r\ne\";\"2\"";
-    let texts = rewritten_texts(&sales(), Forms::new(), text);
-    assert_eq!(
-        texts[..2],
-        [
-            "\"item\";\"price\"\r\n\"d\r\ne\";\"2\"\r\n\"a \"\"b\"\"; c\";\"1,5\"",
-            "\"price\";\"item\"\r\n\"1,5\";\"a \"\"b\"\"; c\"\r\n\"2\";\"d\r\ne\"",
-        ]
-    );
-    assert_eq!(texts[2].matches(';').count(), 7, "{}", texts[2]);
-    assert_eq!(texts[2].matches("\r\n").count(), 3, "{}", texts[2]);
-    let texts = rewritten_texts(&named("sales.tsv"), Forms::new(), "a\tb, c\n\"1\"\t2\n");
-    assert_eq!(texts[0], "b, c\ta\n2\t\"1\"\n");
-    assert_eq!(without_further(&texts[1], '\t'), "a\tb, c\n\"1\"\t2\n");
-}
-
-#[test]
-fn what_follows_from_a_case_is_the_same_each_time_and_another_one_for_another_case() {
-    let table = |units: u32| format!("item,units,price\na,{units},1\nb,2,2\nc,3,3\nd,4,4\n");
-    let of = |units: u32| rewritten_texts(&sales(), Forms::new(), &table(units));
-    assert_eq!(of(1), of(1));
-    let names = |texts: &[String]| texts[2].lines().next().unwrap().to_owned();
-    assert_ne!(names(&of(1)), names(&of(5)));
-    let orders: BTreeSet<String> = (10..40)
-        .map(|units| of(units)[0].replace(&units.to_string(), "1"))
-        .collect();
-    assert!(orders.len() > 5, "{orders:?}");
-}
-
-#[test]
-fn a_table_without_a_header_has_rows_in_another_order_and_its_columns_where_they_were() {
-    let table = Some(TableForm {
-        delimiter: ';',
-        has_header: false,
-    });
-    let form = Form {
-        table,
-        ..text_of(Encoding::Utf8)
-    };
-    assert_eq!(
-        rewritten_texts(&sales(), forms(form), "a;1\nb;2\n"),
-        ["b;2\na;1\n"]
-    );
-}
-
-#[rstest]
-#[case::ragged("a,b\n1,2,3\n")]
-#[case::one_column("a\n1\n2\n")]
-#[case::open_quote("a,b\n\"1,2\n")]
-#[case::nothing("")]
-fn what_is_no_regular_table_is_left_as_it_is(#[case] text: &str) {
-    assert_eq!(rewritten_texts(&sales(), Forms::new(), text), [""; 0]);
-}
-
-#[rstest]
 #[case::twice_in_a_folder(json!([{"name": "months/a.txt", "value": "1"}, {"name": "months/a.txt", "value": "2"}]), "months/a.txt is given twice")]
 #[case::twice(json!([{"name": "decimals", "value": "1"}, {"name": "decimals", "value": "2"}]), "decimals is given twice")]
 #[case::long_name(json!([{"name": format!("months/{}.txt", "é".repeat(126)), "value": "1"}]), "256 bytes")]
@@ -397,23 +279,6 @@ fn a_file_without_a_source_has_the_ending_of_its_format(
     let task = without_source(name, description);
     let files = laid_out(&task, &Forms::new(), giving(name, text));
     assert_eq!(files[0].path, path);
-}
-
-#[test]
-fn a_text_alone_makes_no_table_of_an_input() {
-    let set = |task: &Task| {
-        let set = CaseSet {
-            cases: vec![PlannedCase {
-                case: giving("settings", "items = a, b\nunused = x, y\nlast = a, z\n"),
-                revision: None,
-            }],
-            invariants: vec![Invariant::RowOrder],
-            ..CaseSet::default()
-        };
-        executions(task, &set, true).len()
-    };
-    assert_eq!(set(&without_source("settings", None)), 1);
-    assert_eq!(set(&without_source("settings", Some("names as CSV"))), 2);
 }
 
 #[test]

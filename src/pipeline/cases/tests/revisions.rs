@@ -3,35 +3,6 @@
 use super::*;
 
 #[test]
-fn after_a_fix_the_same_is_expected_of_equal_inputs_in_another_notation() {
-    let set = CaseSet {
-        cases: vec![PlannedCase {
-            case: ties(),
-            revision: None,
-        }],
-        invariants: vec![
-            Invariant::RowOrder,
-            Invariant::ColumnOrder,
-            Invariant::ExtraColumn,
-        ],
-        ..CaseSet::default()
-    };
-    assert_eq!(executions(&sales(), &set, false).len(), 1);
-    let runs = executions(&sales(), &set, true);
-    let inputs: Vec<&str> = runs[1..]
-        .iter()
-        .map(|run| run.case.inputs[0].value.as_str())
-        .collect();
-    assert_eq!(inputs[..2], ["item,units\na,1\nb,1\n", "units,item\n1,b\n1,a\n"]);
-    assert_eq!(
-        super::inputs::without_further(inputs[2], ','),
-        "item,units\nb,1\na,1\n"
-    );
-    assert_eq!(runs[1].case.expect[1].check, Check::SameRows);
-    assert_eq!(runs[2].case.expect[1].check, Check::Equals);
-}
-
-#[test]
 fn a_dropped_case_decides_nothing_and_its_output_is_silent() {
     let set = CaseSet {
         cases: vec![PlannedCase {
@@ -40,7 +11,7 @@ fn a_dropped_case_decides_nothing_and_its_output_is_silent() {
         }],
         ..CaseSet::default()
     };
-    assert_eq!(executions(&sales(), &set, true), []);
+    assert_eq!(executions(&sales(), &set), []);
     let task = sales();
     let outputs = task.outputs.iter().map(|output| output.name.as_str());
     let silent: Vec<&str> = set.silent(outputs).collect();
@@ -89,24 +60,6 @@ fn a_second_answer_settles_a_case(#[case] (total, summary): (&str, &str), #[case
     );
     let value = &revised.set.cases[0].case.expect[0].value;
     assert_eq!(value == "3", expected == Revision::Corrected);
-}
-
-#[test]
-fn what_does_not_follow_after_all_is_no_longer_expected() {
-    let set = CaseSet {
-        cases: vec![PlannedCase {
-            case: ties(),
-            revision: None,
-        }],
-        invariants: vec![Invariant::RowOrder, Invariant::ExtraColumn],
-        ..CaseSet::default()
-    };
-    let program = wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,2\n")]);
-    let blamed = [blamed(Origin::Derived(1, Invariant::RowOrder), &program)];
-    let answer = second_answer("3", "item,units\na,1\nb,2\n");
-    let revised = revise(&sales(), &set, &blamed, &[answer], false);
-    assert_eq!(revised.set.invariants, [Invariant::ExtraColumn]);
-    assert_eq!(revised.set.cases[0].revision, None);
 }
 
 #[rstest]
