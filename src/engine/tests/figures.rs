@@ -162,8 +162,14 @@ async fn run(task: Task, context: String, script: Script, judge: Judge) -> (Prog
     (progress, world)
 }
 
-/// What a right program writes for the sales that a case gives.
+/// What a right program writes for the sales that a case gives; nothing of one with a mistake more.
 fn totals_of(program: &ProgramPhase) -> Vec<OutputReport> {
+    let is_as_written = [READ, &totals(RIGHT), TAIL]
+        .iter()
+        .all(|part| program.solution.contains(part.trim_end()));
+    if !is_as_written {
+        return Vec::new();
+    }
     let text = BASE64_STANDARD.decode(&program.files[0].content).unwrap();
     let text = String::from_utf8(text).unwrap();
     let mut lines = text.lines();

@@ -77,8 +77,8 @@ async fn a_kill_at_any_write_asks_for_no_recorded_turn_again_and_reports_the_sam
             assert!(lost >= unanswered, "{at}: a call that may be billed counts");
             assert_eq!(conversation(&world), conversation(&undisturbed), "{at}");
             let repeated = world.sandbox.runs.load(Ordering::SeqCst) - runs;
-            // Tests have two, one of them for the case that is executed as a run is.
-            assert!(repeated <= 2, "{at}: {repeated} sandboxes more");
+            // Tests have two, one of them for the case that is executed as a run is; then there are those of the near misses.
+            assert!(repeated <= 3, "{at}: {repeated} sandboxes more");
         }
     }
 }
