@@ -164,7 +164,13 @@ async fn run(task: Task, context: String, script: Script, judge: Judge) -> (Prog
 
 /// What a right program writes for the sales that a case gives; nothing of one with a mistake more.
 fn totals_of(program: &ProgramPhase) -> Vec<OutputReport> {
-    let is_as_written = [READ, &totals(RIGHT), TAIL]
+    let parts = [
+        READ,
+        "    for name, value in [(",
+        "    for row in rows:\n",
+        "return round(revenue, 2), units, len(rows)",
+    ];
+    let is_as_written = parts
         .iter()
         .all(|part| program.solution.contains(part.trim_end()));
     if !is_as_written {
