@@ -11,7 +11,7 @@ use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
 use crate::data::context::{Context, Options, render};
 use crate::data::exposure::{Exposed, ExposedJoins};
 use crate::data::outputs::{OutputFault, OutputProblem, OutputValue};
-use crate::data::profile::{ColumnType, Content, Layout, Profiles, SampleProfile, TableProfile};
+use crate::data::profile::{ColumnType, Profiles, SampleProfile, TableProfile};
 use crate::data::source::Source;
 use crate::data::worker::{Client, Request, Response};
 use crate::pipeline::cases::{Form, Forms};

@@ -201,7 +201,6 @@ async fn a_correct_program_finds_case_files_in_the_format_of_its_sample() {
         let form = Form {
             encoding: Some(form.0),
             compression: form.1.then_some(Compression::Gzip),
-            table: None,
         };
         let forms = Forms::from([("sales".to_owned(), form)]);
         let phases = |forms: &Forms| {

@@ -30,16 +30,6 @@ pub struct Lead {
 }
 
 impl Lead {
-    /// Whether every line is a record but for a header of one row.
-    #[must_use]
-    pub const fn is_plain(&self) -> bool {
-        self.titles == 0
-            && !self.has_separator_line
-            && self.header_rows < 2
-            && self.units_row.is_none()
-            && self.comment.is_none()
-    }
-
     /// What leaves these lines out in `pandas.read_csv`, nothing in most files; `None` where its arguments cannot.
     #[must_use]
     pub fn pandas_arguments(&self) -> Option<Vec<String>> {

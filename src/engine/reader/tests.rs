@@ -106,14 +106,8 @@ fn cases_learn_the_format_of_each_sample_from_its_profile() {
     ];
     let forms = reader().forms(&serde_json::to_vec(&profiles).unwrap());
     assert_eq!(forms["latin"].encoding, Some(Encoding::Latin1));
-    let table = forms["latin"].table.unwrap();
-    assert_eq!((table.delimiter, table.has_header), (',', true));
     assert_eq!(forms["wide"].encoding, Some(Encoding::Utf16Le));
-    assert_eq!(forms["wide"].table.unwrap().delimiter, ';');
-    assert_eq!(
-        (forms["lines"].encoding, forms["lines"].table),
-        (Some(Encoding::Utf8), None)
-    );
+    assert_eq!(forms["lines"].encoding, Some(Encoding::Utf8));
     assert_eq!(forms["packed"].encoding, None);
     assert_eq!(forms["empty"].encoding, Some(Encoding::Utf8));
 }

@@ -1,6 +1,5 @@
 //! What the files and arguments of a case are, and which cases have none that could be given.
 
-use std::collections::BTreeSet;
 use std::io::Read as _;
 
 use rstest::rstest;
