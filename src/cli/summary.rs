@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::paint::{Line, Mark};
 use super::render::{cases_text, counts_text, suite_text};
 use super::text::{columns, count, cut, thousands, wrap};
-use crate::api::status::{AttemptStatus, CodeGenTaskStatus};
+use crate::api::status::{AttemptStatus, CodeGenTaskStatus, EvidenceStrength};
 use crate::local::runner::Ended;
 
 /// Columns of a line beside what stands behind the name.
@@ -49,12 +49,14 @@ pub fn summary(ended: &Ended) -> Vec<Line> {
         };
         field(&mut lines, "next", &format!("{first}{NEXT}"));
     }
-    for constraint in status
-        .evidence
-        .iter()
-        .flat_map(|evidence| &evidence.constraints_not_applied)
-    {
-        field(&mut lines, "unapplied", constraint);
+    if let Some(evidence) = &status.evidence {
+        for constraint in &evidence.constraints_not_applied {
+            field(&mut lines, "unapplied", constraint);
+        }
+        if evidence.strength == EvidenceStrength::Weak {
+            let lacking = evidence.cases_lack.join("; ");
+            field(&mut lines, "weak", &format!("no case or example has {lacking}"));
+        }
     }
     lines
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::api::CodeGenTask;
-use crate::api::status::{ArtifactRef, SuiteStrength, TestCounts, TokenStatus};
+use crate::api::status::{ArtifactRef, EvidenceStatus, SuiteStrength, TestCounts, TokenStatus};
 use crate::cli::paint::paint;
 
 fn ended(stage: &str, reason: &str) -> Ended {
@@ -64,6 +64,22 @@ fn text(ended: &Ended) -> String {
         assert!(line.chars().count() <= 100, "{line}");
     }
     lines.join("\n")
+}
+
+#[test]
+fn a_success_whose_cases_are_weak_ends_with_what_they_lack() {
+    let mut ended = ended("Succeeded", "Weak");
+    ended.task.status.as_mut().unwrap().evidence = Some(EvidenceStatus {
+        strength: EvidenceStrength::Weak,
+        cases_lack: vec!["duplicates".to_owned(), "text beyond ASCII".to_owned()],
+        ..EvidenceStatus::default()
+    });
+    let text = text(&ended);
+    assert!(text.contains("succeeded: Weak"), "{text}");
+    assert!(
+        text.ends_with("weak       no case or example has duplicates; text beyond ASCII"),
+        "{text}"
+    );
 }
 
 #[test]
