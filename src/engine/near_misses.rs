@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::api::case::CaseMode;
 use crate::ledger::Store;
 use crate::model::Model;
-use crate::pipeline::cases::{CaseExecution, NearMissCounts, Origin};
+use crate::pipeline::cases::{CaseExecution, Origin, count_near_misses};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::prompts::PromptError;
 use crate::pipeline::python::Module;
-use crate::pipeline::python::near_misses::{Mistake, NearMiss, near_misses};
+use crate::pipeline::python::near_misses::{Mistake, NearMiss, NearMissCounts, near_misses};
 use crate::pipeline::sandbox::{Job, PhaseReport};
 use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
@@ -98,7 +98,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             });
             (miss.mistake, ran.collect())
         };
-        let counts = NearMissCounts::of(self.task, asked.misses.iter().enumerate().map(of_miss));
+        let counts = count_near_misses(self.task, asked.misses.iter().enumerate().map(of_miss));
         Ok(Progressing::Done(counts))
     }
 }

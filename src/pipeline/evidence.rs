@@ -5,8 +5,9 @@ use crate::api::status::{CaseCounts, CaseEvidence, EvidenceStatus, EvidenceStren
 
 use super::approval::has_approved_plan;
 use super::budget::allow_another_call;
-use super::cases::{NearMissCounts, examples_are_vacuous};
+use super::cases::examples_are_vacuous;
 use super::progress::Progress;
+use super::python::near_misses::NearMissCounts;
 use super::scope::not_applied;
 use super::task::Task;
 use super::verdict::SuiteRole;

@@ -17,7 +17,7 @@ use crate::api::status::{
 
 use super::agent::AgentProgress;
 use super::call::{CallKind, Request, Usage, request_hash};
-use super::cases::NearMissCounts;
+use super::python::near_misses::NearMissCounts;
 use super::stage::{Stage, Stop};
 
 mod build;

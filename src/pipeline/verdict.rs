@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::status::{CaseCounts, RehearsalResult, RehearsalStatus, SuiteStrength, TestCounts};
 
-use super::cases::{CasesJudged, NearMissCounts};
+use super::cases::CasesJudged;
 use super::checks::Break;
 pub use super::failed_check::{CheckSource, FailedCheck};
+use super::python::near_misses::NearMissCounts;
 use super::sandbox::{Job, MAX_OUTPUT_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, Report, TestFailure};
 use rehearsal::{judge_program, rehearsal_status};
 use session::judge_session;

@@ -22,7 +22,7 @@ pub use judge::{CasesJudged, judge};
 pub use names::{OutputNames, output_names};
 pub use phase::{CaseExecution, Origin, executions};
 pub use revise::{Blamed, Revised, revise};
-pub use strength::NearMissCounts;
+pub use strength::count_near_misses;
 
 use std::collections::BTreeSet;
 

@@ -17,10 +17,11 @@ use crate::data::escape::one_line;
 
 use super::agent::{PACKAGES, SOLUTION, Session, TESTS, WORKSPACE, conversation};
 use super::call::{CallKind, Request};
-use super::cases::{Blamed, CaseSet, Forms, NearMissCounts, OutputNames};
+use super::cases::{Blamed, CaseSet, Forms, OutputNames};
 use super::diagnosis::{DiagnosedFailure, Diagnosis};
 use super::failed_check::{CheckSource, FailedCheck, tail};
 use super::python::functions::{functions, on_the_way, referenced_by, source_of};
+use super::python::near_misses::NearMissCounts;
 use super::python::outline::outline;
 use super::python::{Module, SyntaxFault, suite};
 use super::quoted;

@@ -3,7 +3,7 @@
 //! Each is the program with one place changed, and words for what a case must have to tell the two apart. Some change nothing that a run
 //! could show; how many may survive is for whoever counts them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt};
@@ -14,6 +14,12 @@ use strum::Display;
 use super::Module;
 use super::syntax::literal;
 
+/// Near misses of which it can be said whether few or many survive.
+const LEAST: usize = 3;
+/// Of near misses this share must be told apart, else further cases are asked for: calibrated on the examples.
+const ENOUGH: (usize, usize) = (2, 3);
+/// Below this share the cases prove little.
+const LITTLE: (usize, usize) = (2, 5);
 /// Most near misses of one program.
 const MOST: usize = 10;
 /// Most of them with the same mistake.
@@ -80,6 +86,42 @@ pub struct NearMiss {
     pub mistake: Mistake,
     /// The whole file.
     pub source: String,
+}
+
+/// Near misses of a program that passed, and how many of them the cases reject.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NearMissCounts {
+    /// Near misses that were run on the cases.
+    pub total: usize,
+    /// Those that some case rejects.
+    pub told_apart: usize,
+    /// What the others do wrong.
+    pub survivors: BTreeSet<Mistake>,
+}
+
+impl NearMissCounts {
+    /// Whether too many survive, so that further cases are asked for.
+    #[must_use]
+    pub const fn needs_more_cases(&self) -> bool {
+        self.is_below(ENOUGH)
+    }
+
+    /// Whether so many survive that the cases prove little.
+    #[must_use]
+    pub const fn is_weak(&self) -> bool {
+        self.is_below(LITTLE)
+    }
+
+    const fn is_below(&self, (part, of): (usize, usize)) -> bool {
+        self.total >= LEAST && self.told_apart * of < self.total * part
+    }
+
+    /// What no case has, in words.
+    #[must_use]
+    pub fn unseen(&self) -> Vec<String> {
+        self.survivors.iter().map(Mistake::to_string).collect()
+    }
 }
 
 /// Near misses of a program, at most ten, of as many kinds as there are places for.
@@ -377,5 +419,30 @@ mod tests {
         let source = "for x in sorted(set(a), key=max):\n    if x < 3 and y.get(x, 0):\n        continue\n    b.split()[0].strip().lower()\n"
             .repeat(3);
         assert_eq!(of(&source).len(), MOST);
+    }
+
+    #[rstest]
+    #[case::too_few_to_say(0, 2, false, false)]
+    #[case::none(0, 3, true, true)]
+    #[case::a_third(2, 6, true, true)]
+    #[case::two_fifths(2, 5, true, false)]
+    #[case::more_than_half(5, 8, true, false)]
+    #[case::two_thirds(6, 9, false, false)]
+    #[case::all(8, 8, false, false)]
+    fn a_share_decides_whether_cases_are_enough_and_whether_they_are_weak(
+        #[case] told_apart: usize,
+        #[case] total: usize,
+        #[case] needs_more: bool,
+        #[case] is_weak: bool,
+    ) {
+        let counts = NearMissCounts {
+            total,
+            told_apart,
+            ..NearMissCounts::default()
+        };
+        assert_eq!(
+            (counts.needs_more_cases(), counts.is_weak()),
+            (needs_more, is_weak)
+        );
     }
 }

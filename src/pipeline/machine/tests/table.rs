@@ -6,8 +6,8 @@ use super::*;
 use crate::api::common::Backend;
 use crate::pipeline::agent::{Next, ToolCounts};
 use crate::pipeline::approval::awaited;
-use crate::pipeline::cases::NearMissCounts;
 use crate::pipeline::checks::Break;
+use crate::pipeline::python::near_misses::NearMissCounts;
 
 /// A stage, what happened there, and the stage that followed.
 type Step = (Stage, OutcomeKind, Stage);
