@@ -56,7 +56,7 @@ pub fn evidence(task: &Task, progress: &Progress) -> Option<EvidenceStatus> {
         suite: attempt.tests.map(|counts| of(counts.passed, counts.total)),
         suite_strength: attempt.suite_strength,
         rehearsal: progress.rehearsal.as_ref().map(|rehearsal| rehearsal.result),
-        near_misses: near_misses.map(|counts| format!("{}/{}", counts.told_apart, counts.total)),
+        near_misses: near_misses.map(|counts| format!("{}/{}", counts.rejected, counts.total)),
         cases_lack: near_misses.map(NearMissCounts::unseen).unwrap_or_default(),
         constraints_not_applied: not_applied(&progress.constraints),
     })
@@ -69,7 +69,7 @@ pub fn doubt(task: &Task, progress: &Progress) -> String {
     if let Some(counts) = near_misses.filter(|_| has_cases(progress) && !are_vacuous(task, progress)) {
         return format!(
             "its cases also hold for {} of {} near misses of it: give spec.examples with {}",
-            counts.total - counts.told_apart,
+            counts.total - counts.rejected,
             counts.total,
             counts.unseen().join(", ")
         );

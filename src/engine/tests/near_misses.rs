@@ -166,7 +166,7 @@ async fn nothing_is_asked_where_no_call_or_no_attempt_is_left_or_a_person_approv
 }
 
 #[tokio::test]
-async fn a_near_miss_that_never_ends_is_told_apart_and_those_after_it_do_not_count() {
+async fn a_near_miss_that_never_ends_is_rejected_and_those_after_it_do_not_count() {
     let mut world = world(scripted(RIGHT).with(CallKind::MoreCases, &more(&[another()])));
     world.sandbox.hangs = |program| program.solution.contains("list(set(");
     let progress = end(&world).await;

@@ -23,7 +23,7 @@ pub fn count_near_misses<'a>(
             .iter()
             .any(|(case, phase)| phase.is_some_and(|phase| !holds(task, case, Some(phase))));
         if is_rejected {
-            counts.told_apart += 1;
+            counts.rejected += 1;
         } else if ran.iter().all(|(_, phase)| phase.is_some()) {
             counts.survivors.insert(mistake);
         } else {

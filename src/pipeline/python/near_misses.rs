@@ -58,7 +58,7 @@ pub enum Mistake {
     Unskipped,
     /// Letters as they are.
     #[strum(to_string = "the same word in letters of another case")]
-    LetterCase,
+    Capitals,
     /// Space around values.
     #[strum(to_string = "values with space around them")]
     Untrimmed,
@@ -95,7 +95,7 @@ pub struct NearMissCounts {
     /// Near misses that were run on the cases.
     pub total: usize,
     /// Those that some case rejects.
-    pub told_apart: usize,
+    pub rejected: usize,
     /// What the others do wrong.
     pub survivors: BTreeSet<Mistake>,
 }
@@ -114,7 +114,7 @@ impl NearMissCounts {
     }
 
     const fn is_below(&self, (part, of): (usize, usize)) -> bool {
-        self.total >= LEAST && self.told_apart * of < self.total * part
+        self.total >= LEAST && self.rejected * of < self.total * part
     }
 
     /// What no case has, in words.
@@ -158,7 +158,7 @@ impl Edit {
     }
 
     /// Text before and after a node.
-    fn around(node: &impl Ranged, before: &str, after: &str) -> Self {
+    fn enclose(node: &impl Ranged, before: &str, after: &str) -> Self {
         Self(vec![
             (TextRange::empty(node.start()), before.to_owned()),
             (TextRange::empty(node.end()), after.to_owned()),
@@ -229,7 +229,7 @@ impl Places<'_> {
     /// The elements of a loop: the first alone, and all but the last.
     fn elements(&mut self, iterated: &Expr) {
         for (mistake, slice) in [(Mistake::FirstOnly, ")[:1]"), (Mistake::WithoutLast, ")[:-1]")] {
-            self.add(mistake, Edit::around(iterated, "list(", slice));
+            self.add(mistake, Edit::enclose(iterated, "list(", slice));
         }
     }
 
@@ -243,7 +243,7 @@ impl Places<'_> {
                     self.add(Mistake::SingleSpaces, Edit::at(inside, "' '"));
                 }
                 "lower" | "upper" | "casefold" if arguments.is_empty() => {
-                    self.without(Mistake::LetterCase, call, &method.value);
+                    self.without(Mistake::Capitals, call, &method.value);
                 }
                 "strip" | "lstrip" | "rstrip" if arguments.is_empty() => {
                     self.without(Mistake::Untrimmed, call, &method.value);
@@ -277,14 +277,14 @@ impl Places<'_> {
                 let plain = format!("list({})", self.module.text(first));
                 self.add(Mistake::Unsorted, Edit::at(call.range(), plain));
                 if call.arguments.find_keyword("key").is_some() {
-                    self.add(Mistake::Ties, Edit::around(first, "list(", ")[::-1]"));
+                    self.add(Mistake::Ties, Edit::enclose(first, "list(", ")[::-1]"));
                 }
             }
             "min" => self.add(Mistake::Extreme, Edit::at(range, "max")),
             "max" => self.add(Mistake::Extreme, Edit::at(range, "min")),
             "set" => self.add(Mistake::Duplicates, Edit::at(range, "list")),
             // Far less than anything that is shown, and more than what numbers lose.
-            "round" => self.add(Mistake::Halves, Edit::around(first, "(", ") + 1e-9")),
+            "round" => self.add(Mistake::Halves, Edit::enclose(first, "(", ") + 1e-9")),
             _ => {}
         }
     }
@@ -374,7 +374,7 @@ mod tests {
         "for x in a:\n    if not x:\n        continue\n",
         "for x in a:\n    if False:\n        continue\n"
     )]
-    #[case::letters(Mistake::LetterCase, "b = a.lower()\n", "b = a\n")]
+    #[case::letters(Mistake::Capitals, "b = a.lower()\n", "b = a\n")]
     #[case::space(Mistake::Untrimmed, "b = a[0].strip()\n", "b = a[0]\n")]
     #[case::first(
         Mistake::FirstOnly,
@@ -430,14 +430,14 @@ mod tests {
     #[case::two_thirds(6, 9, false, false)]
     #[case::all(8, 8, false, false)]
     fn a_share_decides_whether_cases_are_enough_and_whether_they_are_weak(
-        #[case] told_apart: usize,
+        #[case] rejected: usize,
         #[case] total: usize,
         #[case] needs_more: bool,
         #[case] is_weak: bool,
     ) {
         let counts = NearMissCounts {
             total,
-            told_apart,
+            rejected,
             ..NearMissCounts::default()
         };
         assert_eq!(
