@@ -70,8 +70,10 @@ async fn a_runtime_class_that_is_not_there_is_named() {
 #[tokio::test]
 #[ignore = "needs a cluster: make e2e"]
 async fn an_image_without_python_says_so() {
-    let world = World::new("python").await;
+    let mut world = World::new("python").await;
     let image = variable("CODEGEN_OPERATOR_IMAGE");
+    // As an image that a user names: those that are built here have an interpreter at its own place.
+    world.task.image.reference = Some(image.clone());
     let error = world
         .run_image(&image, &job(vec![program("", &[])]))
         .await
