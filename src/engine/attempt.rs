@@ -104,7 +104,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             .checked_sub(took)
             .map_or(started_at, |began| began.min(started_at));
         // Only decides, then writes the record; the state moves after that.
-        let slowest = reports.slowest_case();
+        let slowest = reports.slowest_cases(&jobs.cases);
         let mut record = match self.judged(progress, &mut jobs, reports, started_at).await? {
             Ok(record) => record,
             Err(message) => {
@@ -116,7 +116,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
         };
         if record.verdict.passed()
-            && let Some(asked) = self.near_miss_jobs(progress, slowest).await?
+            && let Some(asked) = self.near_miss_jobs(progress, &slowest).await?
         {
             let answer = self.count_near_misses(progress, &image, &asked).await;
             match self.reported(progress, &image, answer) {

@@ -67,6 +67,12 @@ pub(super) struct Reports {
     pub seconds: f64,
 }
 
+/// Seconds of the longest cases. Those of examples say nothing of a sandbox that a model learns of.
+pub(super) struct SlowestCases {
+    pub planned: f64,
+    pub example: f64,
+}
+
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// The jobs of the present attempt.
     pub(super) async fn jobs(&self, progress: &Progress) -> Result<Jobs, EngineError> {
@@ -237,14 +243,23 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 }
 
 impl Reports {
-    /// Seconds of the longest case; 0 without any.
-    pub fn slowest_case(&self) -> f64 {
-        let reports = self.cases.iter().flatten().chain([&self.main]);
-        let phases = reports.flat_map(|report| &report.phases);
-        phases
-            .filter(|phase| phase.name == PhaseName::Case)
-            .map(|phase| phase.seconds)
-            .fold(0.0, f64::max)
+    /// Seconds of the longest of the plan's cases and of the longest example; 0 without any.
+    pub fn slowest_cases(&self, jobs: &[CaseJob]) -> SlowestCases {
+        let longest = |is_hidden: bool| {
+            let own = jobs
+                .iter()
+                .zip(&self.cases)
+                .filter(|(job, _)| job.is_hidden == is_hidden);
+            let reports = own.filter_map(|(_, report)| report.as_ref());
+            let main = (!is_hidden).then_some(&self.main);
+            let phases = reports.chain(main).flat_map(|report| &report.phases);
+            let cases = phases.filter(|phase| phase.name == PhaseName::Case);
+            cases.map(|phase| phase.seconds).fold(0.0, f64::max)
+        };
+        SlowestCases {
+            planned: longest(false),
+            example: longest(true),
+        }
     }
 }
 

@@ -14,11 +14,15 @@ use crate::pipeline::sandbox::{Job, PhaseReport};
 use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
 use super::data::DataReader;
+use super::jobs::SlowestCases;
 use super::{Engine, EngineError};
 
 /// Seconds of one near miss on one case at least, and how many times that of the program's longest case: more is no end.
 const LEAST_SECONDS: f64 = 5.0;
 const TIMES: f64 = 10.0;
+
+/// What cases that share a sandbox have in common: whether they are hidden from models, and the frozen inputs.
+type Key = (bool, BTreeSet<String>);
 
 /// Near misses on the cases that share their inputs, in one sandbox.
 pub(super) struct NearMissJob {
@@ -33,20 +37,22 @@ pub(super) struct NearMissJobs {
 }
 
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
-    /// The jobs, where there are cases and near misses. `slowest` are the seconds of the program's longest case.
+    /// The jobs, where there are cases and near misses. `slowest` are the seconds of the program's longest cases.
     pub(super) async fn near_miss_jobs(
         &self,
         progress: &Progress,
-        slowest: f64,
+        slowest: &SlowestCases,
     ) -> Result<Option<NearMissJobs>, EngineError> {
-        let mut groups: BTreeMap<BTreeSet<String>, Vec<CaseExecution>> = BTreeMap::new();
+        // Examples last and apart: what the plan's cases show of a near miss is said to a model, so nothing that saw an example goes before.
+        let mut groups: BTreeMap<Key, Vec<CaseExecution>> = BTreeMap::new();
         for run in self.cases(progress).await? {
             let decides = match run.origin {
                 Origin::Example => true,
                 Origin::Plan(_) => self.task.cases == CaseMode::Require,
             };
             if decides {
-                groups.entry(run.frozen(self.task)).or_default().push(run);
+                let key = (run.origin == Origin::Example, run.frozen(self.task));
+                groups.entry(key).or_default().push(run);
             }
         }
         let solution = self.text(progress.documents.solution.as_ref()).await?;
@@ -59,13 +65,18 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             return Ok(None);
         }
         let forms = self.forms(progress).await?;
-        let job = |(frozen, cases): (BTreeSet<String>, Vec<CaseExecution>)| {
+        let job = |((is_hidden, frozen), cases): (Key, Vec<CaseExecution>)| {
             let phases = misses.iter().flat_map(|miss| {
                 cases
                     .iter()
                     .map(|case| case.phase(self.task, &forms, &miss.source))
             });
             let mut job = self.job(phases.collect(), self.mounts(|name| frozen.contains(name)));
+            let slowest = if is_hidden {
+                slowest.example
+            } else {
+                slowest.planned
+            };
             let longest = (slowest * TIMES).max(LEAST_SECONDS);
             job.limits.timeout_seconds = job.limits.timeout_seconds.min(longest);
             NearMissJob { job, cases }
@@ -82,7 +93,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         asked: &NearMissJobs,
     ) -> Result<Progressing<NearMissCounts>, SandboxError> {
         let mut phases: Vec<Vec<PhaseReport>> = Vec::new();
-        // One after another: more at once would take places from others.
+        // One after another: more at once would take places from others, and what has ended learns nothing of examples.
         for group in &asked.jobs {
             match self.execute_one(progress, image, &group.job).await?.done() {
                 Ok(report) => phases.push(report.phases),

@@ -7,11 +7,9 @@ use crate::api::approval::Gate;
 use crate::api::case::CaseMode;
 use crate::api::status::{CaseCounts, EvidenceStrength};
 use crate::data::source::Encoding;
-use crate::ledger::MemoryStore;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::cases::{Form, Forms, executions, planned};
 use crate::pipeline::evidence::evidence;
-use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::task::{FrozenFile, Task};
 use crate::pipeline::test_support::task;
@@ -47,15 +45,6 @@ fn world(script: Script) -> World {
     world
 }
 
-async fn end(world: &World) -> Progress {
-    world.live(&MemoryStore::new()).await.unwrap()
-}
-
-fn kinds(world: &World) -> Vec<CallKind> {
-    let requests = world.script.requests.lock().unwrap();
-    requests.iter().map(|request| request.kind).collect()
-}
-
 fn asked(world: &World, kind: CallKind) -> String {
     let requests = world.script.requests.lock().unwrap();
     let request = requests.iter().find(|request| request.kind == kind).unwrap();
@@ -79,9 +68,9 @@ fn blamed(body: &str, first: &str, second: &str) -> Script {
 #[tokio::test]
 async fn a_right_program_passes_its_cases_with_no_further_call() {
     let world = world(scripted(RIGHT, "2"));
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
-    assert_eq!(kinds(&world), [CallKind::Plan, CallKind::Code, CallKind::Tests]);
+    assert_eq!(world.kinds(), [CallKind::Plan, CallKind::Code, CallKind::Tests]);
     let evidence = evidence(&world.task, &progress).unwrap();
     assert_eq!(evidence.strength, EvidenceStrength::Independent);
     assert_eq!(
@@ -96,7 +85,7 @@ async fn a_wrong_program_whose_suite_passes_is_found_by_a_case_and_fixed() {
         .with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[]))
         .with(CallKind::FixCode, &fixed_count(RIGHT));
     let world = world(script);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, progress.attempt),
         (Stage::Succeeded, 2),
@@ -110,7 +99,7 @@ async fn a_wrong_program_whose_suite_passes_is_found_by_a_case_and_fixed() {
 #[tokio::test]
 async fn neither_the_program_nor_the_suite_prompt_shows_the_cases() {
     let world = world(scripted(RIGHT, "2"));
-    end(&world).await;
+    world.end().await;
     for kind in [CallKind::Code, CallKind::Tests] {
         assert!(!asked(&world, kind).contains("two words"), "{kind}");
     }
@@ -134,7 +123,7 @@ async fn the_program_and_suite_prompts_show_the_columns_that_the_cases_rely_on()
     world.task.cases = CaseMode::Report;
     world.task.outputs =
         serde_json::from_value(json!([{"name": "summary", "type": "File", "format": "CSV"}])).unwrap();
-    end(&world).await;
+    world.end().await;
     for kind in [CallKind::Code, CallKind::Tests] {
         let asked = asked(&world, kind);
         assert!(asked.contains("summary: word, times."), "{kind}: {asked}");
@@ -146,9 +135,9 @@ async fn the_program_and_suite_prompts_show_the_columns_that_the_cases_rely_on()
 async fn a_wrong_case_is_corrected_by_a_second_answer_that_saw_no_program() {
     let script = blamed(RIGHT, "5", "2");
     let world = world(script);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
-    assert_eq!(kinds(&world)[3..], [CallKind::Diagnosis, CallKind::Cases]);
+    assert_eq!(world.kinds()[3..], [CallKind::Diagnosis, CallKind::Cases]);
     let told = asked(&world, CallKind::Cases);
     assert!(told.contains("two words"), "{told}");
     assert!(!told.contains("split") && !told.contains("got"), "{told}");
@@ -164,13 +153,13 @@ async fn a_wrong_case_is_corrected_by_a_second_answer_that_saw_no_program() {
 async fn a_case_that_is_confirmed_leaves_the_fault_with_the_program() {
     let script = blamed(WRONG, "2", "2").with(CallKind::FixCode, &fixed_count(RIGHT));
     let world = world(script);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, progress.attempt),
         (Stage::Succeeded, 2),
         "{progress:#?}"
     );
-    assert_eq!(kinds(&world)[4..], [CallKind::Cases, CallKind::FixCode]);
+    assert_eq!(world.kinds()[4..], [CallKind::Cases, CallKind::FixCode]);
 }
 
 #[tokio::test]
@@ -179,9 +168,9 @@ async fn a_confirmed_case_is_not_worked_out_a_third_time() {
         .with(CallKind::FixCode, &fixed_count("return len(text) + 0"))
         .with(CallKind::FixCode, &fixed_count(RIGHT));
     let world = world(script);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
-    let again = kinds(&world).into_iter().filter(|kind| *kind == CallKind::Cases);
+    let again = world.kinds().into_iter().filter(|kind| *kind == CallKind::Cases);
     assert_eq!(again.count(), 1);
 }
 
@@ -189,7 +178,7 @@ async fn a_confirmed_case_is_not_worked_out_a_third_time() {
 async fn a_case_with_two_different_answers_decides_nothing_and_is_counted() {
     let script = blamed(RIGHT, "5", "7");
     let world = world(script);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
     let evidence = evidence(&world.task, &progress).unwrap();
     assert_eq!(evidence.cases.unwrap().dropped, 1);
@@ -203,7 +192,7 @@ async fn cases_that_only_report_let_a_wrong_program_pass_and_say_so() {
         cases: CaseMode::Report,
         ..task()
     };
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
     assert_eq!(
         progress.attempts[0].cases,
@@ -229,7 +218,7 @@ async fn of_failing_examples_the_model_learns_their_count_and_nothing_else() {
         ],
         ..task()
     };
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, progress.attempt),
         (Stage::Succeeded, 2),
@@ -248,7 +237,7 @@ fn plan_of(expectation: &Value) -> Value {
 }
 
 fn kinds_of(world: &World, kind: CallKind) -> usize {
-    kinds(world).into_iter().filter(|other| *other == kind).count()
+    world.kinds().into_iter().filter(|other| *other == kind).count()
 }
 
 /// A task whose only output is of this type and format.
@@ -272,7 +261,7 @@ async fn a_task_of_which_no_case_can_be_stated_is_asked_for_one_once_and_goes_on
         script,
         &json!({"name": "chart", "type": "File", "format": "Binary"}),
     );
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
     assert_eq!(kinds_of(&world, CallKind::Plan), 2);
     let requests = world.script.requests.lock().unwrap();
@@ -296,7 +285,7 @@ async fn a_plan_whose_cases_become_usable_when_asked_for_has_them() {
         script,
         &json!({"name": "chart", "type": "File", "format": "Binary"}),
     );
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
     assert_eq!(kinds_of(&world, CallKind::Plan), 2);
     assert_eq!(
@@ -323,7 +312,7 @@ async fn a_plan_that_is_no_plan_before_does_not_spare_the_question_for_cases_nor
             script,
             &json!({"name": "chart", "type": "File", "format": "Binary"}),
         );
-        let progress = end(&world).await;
+        let progress = world.end().await;
         assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
         assert_eq!(kinds_of(&world, CallKind::Plan), plans);
     }
@@ -338,9 +327,9 @@ async fn cases_that_every_program_passes_leave_a_program_unproved_and_cost_no_ca
         .with(CallKind::Code, &code(WRONG))
         .with(CallKind::Tests, &tests(2));
     let world = world(script);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
-    assert_eq!(kinds(&world), [CallKind::Plan, CallKind::Code, CallKind::Tests]);
+    assert_eq!(world.kinds(), [CallKind::Plan, CallKind::Code, CallKind::Tests]);
     let evidence = evidence(&world.task, &progress).unwrap();
     assert_eq!(evidence.strength, EvidenceStrength::SuiteOnly);
     let cases = evidence.cases.unwrap();
@@ -351,7 +340,7 @@ async fn cases_that_every_program_passes_leave_a_program_unproved_and_cost_no_ca
 async fn a_case_that_is_corrected_to_what_the_program_does_is_no_proof_of_it() {
     let script = blamed(WRONG, "2", "3");
     let world = world(script);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
     let evidence = evidence(&world.task, &progress).unwrap();
     assert_eq!(evidence.cases.unwrap().corrected, 1);
@@ -363,7 +352,7 @@ async fn a_case_that_was_approved_of_is_dropped_and_not_replaced_by_another_answ
     let script = blamed(WRONG, "2", "3");
     let mut world = world(script);
     world.task.approvals = [Gate::Plan].into();
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
     let evidence = evidence(&world.task, &progress).unwrap();
     let cases = evidence.cases.unwrap();
@@ -387,7 +376,7 @@ async fn an_answer_that_is_whatever_the_program_writes_is_asked_for_again() {
         script,
         &json!({"name": "summary", "type": "File", "format": "CSV"}),
     );
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(progress.stage, Stage::Failed, "{progress:#?}");
     let why = progress.stop.unwrap().message;
     assert!(
@@ -426,7 +415,7 @@ fn with_latin_sample(text: &str) -> World {
 #[tokio::test]
 async fn an_example_that_its_samples_encoding_cannot_hold_is_said_before_any_call() {
     let world = with_latin_sample("item,price\npen,5 €\n");
-    let progress = end(&world).await;
+    let progress = world.end().await;
     let waiting = progress.waiting.unwrap();
     assert_eq!(waiting.category, Category::Configuration);
     assert!(
@@ -436,7 +425,7 @@ async fn an_example_that_its_samples_encoding_cannot_hold_is_said_before_any_cal
         "{}",
         waiting.message
     );
-    assert_eq!(kinds(&world), []);
+    assert_eq!(world.kinds(), []);
 }
 
 /// A plan with four cases that are told apart by their tolerance; that of `odd` expects `wrong` and the others what is right. `salt` makes
@@ -484,10 +473,10 @@ async fn a_right_program_is_not_refused_for_a_wrong_case_that_is_held_back() {
         for plan in plans_with_an_odd_held_case(wrong).take(4) {
             let script = with_plan(&plan, RIGHT).with(CallKind::Cases, &answer(second));
             let world = world(script);
-            let progress = end(&world).await;
+            let progress = world.end().await;
             assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
             // At once, and by no diagnosis.
-            assert_eq!(kinds(&world)[3..], [CallKind::Cases]);
+            assert_eq!(world.kinds()[3..], [CallKind::Cases]);
             let cases = evidence(&world.task, &progress).unwrap().cases.unwrap();
             assert_eq!(cases.corrected + cases.dropped, 1);
             assert_eq!(cases.seen, 0);
@@ -500,7 +489,7 @@ async fn even_in_the_last_attempt_a_right_program_outlasts_a_wrong_case_that_is_
     let plan = plans_with_an_odd_held_case("5").next().unwrap();
     let mut world = world(with_plan(&plan, RIGHT).with(CallKind::Cases, &answer("2")));
     world.task.limits.max_iterations = 1;
-    assert_eq!(end(&world).await.stage, Stage::Succeeded);
+    assert_eq!(world.end().await.stage, Stage::Succeeded);
 }
 
 #[tokio::test]
@@ -513,9 +502,9 @@ async fn a_held_case_that_is_confirmed_is_shown_from_then_on_and_another_takes_i
         .with(CallKind::FixCode, &fixed_count("return len(text) + 1"));
     let mut world = world(script);
     world.task.limits.max_iterations = 2;
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
-        kinds(&world)[3..],
+        world.kinds()[3..],
         [CallKind::Cases, CallKind::Diagnosis, CallKind::FixCode]
     );
     let told = asked(&world, CallKind::Diagnosis);
@@ -546,7 +535,7 @@ async fn of_a_case_that_is_held_back_the_author_learns_nothing_while_others_fail
         .with(CallKind::Diagnosis, &three)
         .with(CallKind::FixCode, &fixed_count(RIGHT));
     let world = world(script);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, progress.attempt),
         (Stage::Succeeded, 2),

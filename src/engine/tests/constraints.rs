@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
+use super::crash::forget_lost;
 use super::world::{Script, World, code, diagnosis, fixed_count, plan, tests};
 use crate::api::case::CaseMode;
 use crate::data::checks::text::in_words;
-use crate::ledger::MemoryStore;
+use crate::ledger::{self, FaultMoment, MemoryStore};
 use crate::pipeline::call::CallKind;
 use crate::pipeline::checks::{ColumnCheck, Rule};
 use crate::pipeline::evidence::evidence;
-use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::task::Task;
 use crate::pipeline::test_support::task;
@@ -60,25 +60,16 @@ fn world(script: Script) -> World {
     world
 }
 
-async fn end(world: &World) -> Progress {
-    world.live(&MemoryStore::new()).await.unwrap()
-}
-
-fn kinds(world: &World) -> Vec<CallKind> {
-    let requests = world.script.requests.lock().unwrap();
-    requests.iter().map(|request| request.kind).collect()
-}
-
 #[tokio::test]
 async fn a_constraint_that_speaks_of_other_data_decides_nothing_any_more_and_is_listed() {
     let world = world(replies().with(CallKind::Scope, &answer(false)));
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, progress.attempt),
         (Stage::Succeeded, 2),
         "{progress:#?}"
     );
-    assert_eq!(kinds(&world)[4..], [CallKind::Scope]);
+    assert_eq!(world.kinds()[4..], [CallKind::Scope]);
     let evidence = evidence(&world.task, &progress).unwrap();
     assert_eq!(
         evidence.constraints_not_applied,
@@ -97,7 +88,7 @@ async fn a_constraint_that_speaks_of_other_data_decides_nothing_any_more_and_is_
 async fn even_in_the_last_attempt_a_right_program_outlasts_a_constraint_on_other_data() {
     let mut world = world(replies().with(CallKind::Scope, &answer(false)));
     world.task.limits.max_iterations = 1;
-    assert_eq!(end(&world).await.stage, Stage::Succeeded);
+    assert_eq!(world.end().await.stage, Stage::Succeeded);
 }
 
 #[tokio::test]
@@ -106,13 +97,13 @@ async fn a_constraint_that_holds_is_a_fault_of_the_program_and_is_not_asked_abou
         .with(CallKind::Scope, &answer(true))
         .with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[]));
     let world = world(script);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_ne!(progress.stage, Stage::Succeeded);
     assert_eq!(
-        kinds(&world)[4..7],
+        world.kinds()[4..7],
         [CallKind::Scope, CallKind::Diagnosis, CallKind::FixCode]
     );
-    let asked = kinds(&world).into_iter().filter(|kind| *kind == CallKind::Scope);
+    let asked = world.kinds().into_iter().filter(|kind| *kind == CallKind::Scope);
     assert_eq!(asked.count(), 1);
 }
 
@@ -121,16 +112,41 @@ async fn what_no_reply_decides_holds() {
     let nothing = json!({"answers": []});
     let script = (0..3).fold(replies(), |script, _| script.with(CallKind::Scope, &nothing));
     let world = world(script.with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[])));
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_ne!(progress.stage, Stage::Succeeded);
-    assert_eq!(kinds(&world)[7], CallKind::Diagnosis);
+    assert_eq!(world.kinds()[7], CallKind::Diagnosis);
 }
 
 #[tokio::test]
 async fn a_constraint_that_names_the_output_is_asked_about_never() {
     let mut world = world(replies().with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[])));
     world.task.constraints = vec!["the quarter of means is one of 1, 2, 3, 4".to_owned()];
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_ne!(progress.stage, Stage::Succeeded);
-    assert_eq!(kinds(&world)[4], CallKind::Diagnosis);
+    assert_eq!(world.kinds()[4], CallKind::Diagnosis);
+}
+
+#[tokio::test]
+async fn a_kill_at_any_write_of_a_task_whose_constraint_is_asked_about_gives_the_same_end() {
+    let make = || world(replies().with(CallKind::Scope, &answer(false)));
+    let (undisturbed, store) = (make(), MemoryStore::new());
+    let expected = undisturbed.live(&store).await.unwrap();
+    let calls = undisturbed.script.calls();
+    for write in 1..=store.writes() {
+        for moment in [FaultMoment::Before, FaultMoment::After] {
+            let at = format!("killed at write {write}, {moment:?}");
+            let (world, store) = (make(), MemoryStore::new());
+            let killed = world
+                .live(&store.restarted(Some(ledger::Fault { write, moment })))
+                .await;
+            assert!(killed.is_err(), "{at}");
+            forget_lost(&world, &store);
+            let progress = world.live(&store.restarted(None)).await.unwrap();
+            assert_eq!(progress.stage, expected.stage, "{at}");
+            assert_eq!(progress.constraints, expected.constraints, "{at}");
+            assert_eq!(progress.settled_breaks, expected.settled_breaks, "{at}");
+            let lost = usize::try_from(progress.spent.lost_calls).unwrap();
+            assert!(lost <= 1 && world.script.calls() <= calls + lost, "{at}");
+        }
+    }
 }

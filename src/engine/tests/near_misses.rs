@@ -6,10 +6,10 @@ use super::world::{Script, World, code, diagnosis, fixed_count, tests};
 use crate::api::approval::Gate;
 use crate::api::conditions::reason;
 use crate::api::status::EvidenceStrength;
-use crate::ledger::MemoryStore;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::evidence::{doubt, evidence};
 use crate::pipeline::progress::Progress;
+use crate::pipeline::python::near_misses::Mistake;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::status::{StatusContext, status};
 use crate::pipeline::test_support::task;
@@ -58,15 +58,6 @@ fn world(script: Script) -> World {
     world
 }
 
-async fn end(world: &World) -> Progress {
-    world.live(&MemoryStore::new()).await.unwrap()
-}
-
-fn kinds(world: &World) -> Vec<CallKind> {
-    let requests = world.script.requests.lock().unwrap();
-    requests.iter().map(|request| request.kind).collect()
-}
-
 fn strength(world: &World, progress: &Progress) -> (EvidenceStrength, Option<String>) {
     let evidence = evidence(&world.task, progress).unwrap();
     (evidence.strength, evidence.near_misses)
@@ -75,13 +66,13 @@ fn strength(world: &World, progress: &Progress) -> (EvidenceStrength, Option<Str
 #[tokio::test]
 async fn cases_that_near_misses_pass_are_extended_once_by_a_call_that_sees_no_program() {
     let world = world(scripted(RIGHT).with(CallKind::MoreCases, &more(&[another()])));
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, progress.attempt),
         (Stage::Succeeded, 2),
         "{progress:#?}"
     );
-    assert_eq!(kinds(&world)[3..], [CallKind::MoreCases]);
+    assert_eq!(world.kinds()[3..], [CallKind::MoreCases]);
     let requests = world.script.requests.lock().unwrap();
     let asked = requests.last().unwrap().user_message();
     assert!(
@@ -98,7 +89,7 @@ async fn cases_that_near_misses_pass_are_extended_once_by_a_call_that_sees_no_pr
 #[tokio::test]
 async fn cases_that_near_misses_still_pass_are_called_weak_and_the_task_says_what_they_lack() {
     let world = world(scripted(RIGHT).with(CallKind::MoreCases, &more(&[another()])));
-    let progress = end(&world).await;
+    let progress = world.end().await;
     let counted = Some("1/4".to_owned());
     assert_eq!(strength(&world, &progress), (EvidenceStrength::Weak, counted));
     let doubt = doubt(&world.task, &progress);
@@ -120,14 +111,14 @@ async fn a_further_case_that_the_program_fails_is_diagnosed_and_fixed_as_any_oth
         .with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[]))
         .with(CallKind::FixCode, &fixed_count(RIGHT));
     let world = world(script);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, progress.attempt),
         (Stage::Succeeded, 3),
         "{progress:#?}"
     );
     assert_eq!(
-        kinds(&world)[3..],
+        world.kinds()[3..],
         [CallKind::MoreCases, CallKind::Diagnosis, CallKind::FixCode]
     );
 }
@@ -140,7 +131,7 @@ async fn a_program_that_passed_has_passed_where_no_further_case_can_be_used() {
         .with(CallKind::MoreCases, &unusable())
         .with(CallKind::MoreCases, &unusable());
     let world = world(script);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, progress.attempt),
         (Stage::Succeeded, 1),
@@ -158,9 +149,9 @@ async fn nothing_is_asked_where_no_call_or_no_attempt_is_left_or_a_person_approv
     let mut approved = world(scripted(RIGHT));
     approved.task.approvals = [Gate::Plan].into();
     for world in [calls, attempts, approved] {
-        let progress = end(&world).await;
+        let progress = world.end().await;
         assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
-        assert_eq!(kinds(&world).len(), 3);
+        assert_eq!(world.kinds().len(), 3);
         assert_eq!(strength(&world, &progress).0, EvidenceStrength::Weak);
     }
 }
@@ -169,7 +160,43 @@ async fn nothing_is_asked_where_no_call_or_no_attempt_is_left_or_a_person_approv
 async fn a_near_miss_that_never_ends_is_rejected_and_those_after_it_do_not_count() {
     let mut world = world(scripted(RIGHT).with(CallKind::MoreCases, &more(&[another()])));
     world.sandbox.hangs = |program| program.solution.contains("list(set(");
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
     assert_eq!(progress.near_misses.unwrap().total, 2);
+}
+
+#[tokio::test]
+async fn near_misses_on_examples_run_after_those_on_the_plan_and_no_model_learns_what_they_show() {
+    let mut first = case("two words", "2");
+    first["expect"][0]["check"] = json!("Contains");
+    let unusable = more(&[first.clone()]);
+    let mut script = planned(RIGHT, &first);
+    for _ in 0..3 {
+        script = script.with(CallKind::MoreCases, &unusable);
+    }
+    let mut world = world(script);
+    let example = json!({"about": "hidden", "expect": [{"output": "stdout", "value": "2"}]});
+    world.task.examples = serde_json::from_value(json!([example, example])).unwrap();
+    // Only the examples reject a program that counts duplicates.
+    world.sandbox.prints = |solution| match solution {
+        _ if !solution.contains("split()") => "3".to_owned(),
+        _ if !solution.contains("set(") => "2 or so".to_owned(),
+        _ => "2".to_owned(),
+    };
+    let progress = world.end().await;
+    assert_eq!(strength(&world, &progress).1, Some("2/4".to_owned()));
+    let counts = progress.near_misses.unwrap();
+    assert!(!counts.survivors.contains(&Mistake::Duplicates), "{counts:?}");
+    let requests = world.script.requests.lock().unwrap();
+    let asked = requests.last().unwrap();
+    assert_eq!(asked.kind, CallKind::MoreCases);
+    assert!(
+        asked.user_message().contains("duplicates"),
+        "{}",
+        asked.user_message()
+    );
+    let log = world.sandbox.log.lock().unwrap();
+    let (planned, examples) = (["Case"; 4].join(" "), ["Case"; 8].join(" "));
+    let expected = [&planned, &examples].map(|cases| [format!("begin {cases}"), format!("end {cases}")]);
+    assert_eq!(log[log.len() - 4..], expected.concat());
 }

@@ -23,21 +23,6 @@ use crate::pipeline::verdict::TooLarge;
 
 mod waits;
 
-async fn end(world: &World) -> Progress {
-    world.live(&MemoryStore::new()).await.unwrap()
-}
-
-fn kinds(world: &World) -> Vec<CallKind> {
-    world
-        .script
-        .requests
-        .lock()
-        .unwrap()
-        .iter()
-        .map(|request| request.kind)
-        .collect()
-}
-
 #[tokio::test]
 async fn a_program_that_is_right_at_once_costs_three_calls() {
     let script = Script::new()
@@ -45,16 +30,16 @@ async fn a_program_that_is_right_at_once_costs_three_calls() {
         .with(CallKind::Code, &code("return len(text.split())"))
         .with(CallKind::Tests, &tests(2));
     let world = World::new(task(), script, splits);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
-    assert_eq!(kinds(&world), [CallKind::Plan, CallKind::Code, CallKind::Tests]);
+    assert_eq!(world.kinds(), [CallKind::Plan, CallKind::Code, CallKind::Tests]);
     assert_eq!(progress.spent.tokens.input, 300);
 }
 
 #[tokio::test]
 async fn a_logic_bug_costs_a_diagnosis_and_a_fix() {
     let world = World::new(task(), one_logic_bug(), splits);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, progress.attempt),
         (Stage::Succeeded, 2),
@@ -75,7 +60,7 @@ async fn a_wrong_test_costs_a_diagnosis_and_a_fix() {
         )
         .with(CallKind::FixTests, &fixed_test(2));
     let world = World::new(task(), script, splits);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, world.script.calls()),
         (Stage::Succeeded, 5),
@@ -105,7 +90,7 @@ async fn a_missing_package_is_added_without_a_call_after_its_diagnosis() {
             &diagnosis("environment", &[], &["hidden-package"]),
         );
     let world = World::new(task(), script, needs_six);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, world.script.calls()),
         (Stage::Succeeded, 4),
@@ -128,7 +113,7 @@ async fn a_package_that_does_not_exist_is_replaced_in_one_call() {
         );
     let mut world = World::new(task(), script, needs_six);
     world.sandbox.unknown = vec!["hiden-package".into()];
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, world.script.calls(), progress.attempt),
         (Stage::Succeeded, 4, 1),
@@ -152,7 +137,7 @@ async fn constraints_cost_one_call_however_many_they_are() {
         script,
         splits,
     );
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!((progress.stage, world.script.calls()), (Stage::Succeeded, 6));
     assert_eq!(progress.constraints.len(), 3);
 }
@@ -168,7 +153,7 @@ async fn a_model_that_never_fixes_anything_is_stopped_within_twelve_calls() {
         .with(CallKind::FixCode, &fixed_count("return len(text)"));
     drop(script);
     let world = World::new(task(), stubborn, splits);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         progress.stop.as_ref().unwrap().reason,
         StopReason::NoProgress,
@@ -192,7 +177,7 @@ async fn a_model_whose_every_fix_misses_is_stopped_within_twelve_calls() {
             )}));
     }
     let world = World::new(task(), script, splits);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         progress.stop.as_ref().unwrap().reason,
         StopReason::NoProgress,
@@ -242,7 +227,7 @@ async fn a_faulty_reply_of_any_kind_is_asked_for_again_with_the_reason(
         script = script.with(other, &reply);
     }
     let world = World::new(task(), script, splits);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, world.script.calls()),
         (Stage::Succeeded, 6),
@@ -271,7 +256,7 @@ async fn code_inside_a_fence_is_asked_for_again() {
         .with(CallKind::Tests, &tests(2));
     let world = World::new(task(), script, splits);
     assert_eq!(
-        (end(&world).await.stage, world.script.calls()),
+        (world.end().await.stage, world.script.calls()),
         (Stage::Succeeded, 4)
     );
 }
@@ -305,7 +290,7 @@ async fn a_diagnosis_that_leaves_out_a_failure_is_taken_and_the_other_is_asked_a
             &fixed_count("return len(text.strip().split())"),
         );
     let world = World::new(task(), script, two_faults);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, world.script.calls()),
         (Stage::Succeeded, 7),
@@ -333,7 +318,7 @@ async fn skipped_tests_cost_no_test_call() {
         script,
         splits,
     );
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, world.script.calls()),
         (Stage::Succeeded, 2),
@@ -352,7 +337,7 @@ async fn of_failing_acceptance_tests_the_model_learns_the_count_and_nothing_else
     let mut world = World::new(task(), script, splits);
     world.surroundings.acceptance_tests = Some("def test_hidden():\n    assert 'hidden 4711'\n".into());
     world.sandbox.acceptance_passes = |solution| solution.contains("or 0");
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, world.script.calls()),
         (Stage::Succeeded, 4),
@@ -377,7 +362,7 @@ async fn a_call_that_may_have_been_billed_is_charged_by_its_estimate() {
         detail: "cut".into(),
     };
     let world = World::new(task(), Script::new().with_error(CallKind::Plan, error), splits);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     let spent = progress.spent;
     assert_eq!((spent.model_calls, spent.lost_calls), (1, 1));
     assert!(spent.tokens.input > 16_000, "{spent:?}");
@@ -397,7 +382,7 @@ async fn the_schema_and_the_constraints_stand_verbatim_in_every_prompt() {
         ..task()
     };
     let world = World::new(task, script, splits);
-    end(&world).await;
+    world.end().await;
     for request in world.script.requests.lock().unwrap().iter() {
         assert!(
             request.prefix.contains(&schema) && request.prefix.contains("<b> is \"5\" & more"),

@@ -4,16 +4,11 @@ use serde_json::json;
 
 use super::world::{Script, World, code, fixed_count, plan, tests};
 use crate::api::status::{EvidenceStrength, SuiteStrength};
-use crate::ledger::MemoryStore;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::evidence::evidence;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::{Stage, StopReason};
 use crate::pipeline::test_support::task;
-
-async fn end(world: &World) -> Progress {
-    world.live(&MemoryStore::new()).await.unwrap()
-}
 
 /// A program, and suites that expect these counts.
 fn counted(suites: &[u32]) -> Script {
@@ -33,7 +28,7 @@ fn strengths(progress: &Progress) -> Vec<SuiteStrength> {
 async fn a_suite_that_passes_without_bodies_is_asked_for_again_with_that() {
     let mut world = World::new(task(), counted(&[2, 4]), |_, _, _| Vec::new());
     world.sandbox.notices_nothing = |suite| suite.contains("== 2");
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, progress.attempt),
         (Stage::Succeeded, 2),
@@ -56,7 +51,7 @@ async fn a_suite_that_passes_without_bodies_is_asked_for_again_with_that() {
 async fn a_suite_that_finds_no_fault_again_is_used_as_it_is_and_the_status_says_so() {
     let mut world = World::new(task(), counted(&[2, 4]), |_, _, _| Vec::new());
     world.sandbox.notices_nothing = |_| true;
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, progress.attempt),
         (Stage::Succeeded, 2),
@@ -75,7 +70,7 @@ async fn the_last_attempt_is_not_spent_on_another_suite() {
     last.limits.max_iterations = 1;
     let mut world = World::new(last, counted(&[2]), |_, _, _| Vec::new());
     world.sandbox.notices_nothing = |_| true;
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, progress.attempt),
         (Stage::Succeeded, 1),
@@ -95,7 +90,7 @@ fn without_suite() -> World {
 
 #[tokio::test]
 async fn three_suites_that_are_no_python_end_a_task_of_which_nothing_else_decides() {
-    let progress = end(&without_suite()).await;
+    let progress = without_suite().end().await;
     assert_eq!(progress.stop.unwrap().reason, StopReason::InvalidReply);
 }
 
@@ -104,7 +99,7 @@ async fn three_suites_that_are_no_python_are_left_out_where_an_example_decides_a
     let mut world = without_suite();
     let example = json!({"about": "two words", "expect": [{"output": "stdout", "value": "2"}]});
     world.task.examples = vec![serde_json::from_value(example).unwrap()];
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, progress.attempt),
         (Stage::Succeeded, 1),
@@ -122,5 +117,5 @@ async fn three_suites_that_are_no_python_are_left_out_where_an_example_decides_a
         script: without_suite().script,
         ..world
     };
-    assert_ne!(end(&wrong).await.stage, Stage::Succeeded);
+    assert_ne!(wrong.end().await.stage, Stage::Succeeded);
 }

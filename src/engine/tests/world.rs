@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
 use crate::engine::event::{Event, Observer};
 use crate::engine::{Engine, EngineError, Step, Surroundings};
-use crate::ledger::Store;
+use crate::ledger::{MemoryStore, Store};
 use crate::pipeline::call::CallKind;
 use crate::pipeline::machine::{Decision, Outcome};
 use crate::pipeline::progress::Progress;
@@ -106,6 +106,17 @@ impl World {
 }
 
 impl World {
+    /// The end of the task, with a store of its own.
+    pub async fn end(&self) -> Progress {
+        self.live(&MemoryStore::new()).await.unwrap()
+    }
+
+    /// The calls that were made, in order.
+    pub fn kinds(&self) -> Vec<CallKind> {
+        let requests = self.script.requests.lock().unwrap();
+        requests.iter().map(|request| request.kind).collect()
+    }
+
     /// What comes from outside a step, in a process of its own.
     pub async fn apply<S: Store>(&self, store: &S, outcome: Outcome) -> Progress {
         let (in_call, _) = watch::channel(false);

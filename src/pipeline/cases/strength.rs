@@ -4,8 +4,8 @@ use crate::pipeline::python::near_misses::{Mistake, NearMissCounts};
 use crate::pipeline::sandbox::PhaseReport;
 use crate::pipeline::task::Task;
 
-use super::CaseExecution;
 use super::judge::holds;
+use super::{CaseExecution, Origin};
 
 /// A case, and what a near miss came to there; `None` where the sandbox ended before.
 pub type Ran<'a> = (&'a CaseExecution, Option<&'a PhaseReport>);
@@ -19,17 +19,30 @@ pub fn count_near_misses<'a>(
 ) -> NearMissCounts {
     let mut counts = NearMissCounts::default();
     for (mistake, ran) in runs {
-        let is_rejected = ran
-            .iter()
-            .any(|(case, phase)| phase.is_some_and(|phase| !holds(task, case, Some(phase))));
-        if is_rejected {
-            counts.rejected += 1;
-        } else if ran.iter().all(|(_, phase)| phase.is_some()) {
-            counts.survivors.insert(mistake);
-        } else {
-            continue;
+        let (examples, planned): (Vec<_>, Vec<_>) =
+            ran.iter().partition(|(case, _)| case.origin == Origin::Example);
+        let by_plan = is_rejected(task, &planned);
+        if by_plan == Some(false) {
+            counts.passed_by_plan.insert(mistake);
+        }
+        match (by_plan, is_rejected(task, &examples)) {
+            (Some(true), _) | (_, Some(true)) => counts.rejected += 1,
+            (Some(false), Some(false)) => {
+                counts.survivors.insert(mistake);
+            }
+            _ => continue,
         }
         counts.total += 1;
     }
     counts
+}
+
+/// Whether one of the cases rejects it; `None` where none did and some were not reached.
+fn is_rejected(task: &Task, ran: &[&Ran<'_>]) -> Option<bool> {
+    let rejects = |(case, phase): &&Ran<'_>| phase.is_some_and(|phase| !holds(task, case, Some(phase)));
+    let is_reached = ran.iter().all(|(_, phase)| phase.is_some());
+    ran.iter()
+        .any(rejects)
+        .then_some(true)
+        .or(is_reached.then_some(false))
 }

@@ -175,7 +175,9 @@ fn instruction(task: &Task, material: &Material, kind: CallKind) -> Result<Strin
                 .verdict
                 .as_ref()
                 .and_then(|verdict| verdict.near_misses.as_ref());
-            let unseen = near_misses.map(NearMissCounts::unseen).unwrap_or_default();
+            let unseen = near_misses
+                .map(NearMissCounts::unseen_by_plan)
+                .unwrap_or_default();
             let has_dir = task.inputs.iter().any(|input| input.type_ == ValueType::Dir);
             render("more_cases", context! { unseen, cases => plan.cases, has_dir })
         }

@@ -98,6 +98,8 @@ pub struct NearMissCounts {
     pub rejected: usize,
     /// What the others do wrong.
     pub survivors: BTreeSet<Mistake>,
+    /// What those do wrong that the plan's cases pass, examples left aside: all that a model learns, since examples are hidden from it.
+    pub passed_by_plan: BTreeSet<Mistake>,
 }
 
 impl NearMissCounts {
@@ -117,10 +119,16 @@ impl NearMissCounts {
         self.total >= LEAST && self.rejected * of < self.total * part
     }
 
-    /// What no case has, in words.
+    /// What neither cases nor examples have, in words.
     #[must_use]
     pub fn unseen(&self) -> Vec<String> {
         self.survivors.iter().map(Mistake::to_string).collect()
+    }
+
+    /// What the plan's cases do not have, in words that say nothing of examples.
+    #[must_use]
+    pub fn unseen_by_plan(&self) -> Vec<String> {
+        self.passed_by_plan.iter().map(Mistake::to_string).collect()
     }
 }
 
@@ -228,8 +236,8 @@ impl Places<'_> {
 
     /// The elements of a loop: the first alone, and all but the last.
     fn elements(&mut self, iterated: &Expr) {
-        for (mistake, slice) in [(Mistake::FirstOnly, ")[:1]"), (Mistake::WithoutLast, ")[:-1]")] {
-            self.add(mistake, Edit::enclose(iterated, "list(", slice));
+        for (mistake, slice) in [(Mistake::FirstOnly, "))[:1]"), (Mistake::WithoutLast, "))[:-1]")] {
+            self.add(mistake, Edit::enclose(iterated, "list((", slice));
         }
     }
 
@@ -379,12 +387,12 @@ mod tests {
     #[case::first(
         Mistake::FirstOnly,
         "for x in a:\n    b(x)\n",
-        "for x in list(a)[:1]:\n    b(x)\n"
+        "for x in list((a))[:1]:\n    b(x)\n"
     )]
     #[case::last(
         Mistake::WithoutLast,
         "for x in a:\n    b(x)\n",
-        "for x in list(a)[:-1]:\n    b(x)\n"
+        "for x in list((a))[:-1]:\n    b(x)\n"
     )]
     #[case::encoding(
         Mistake::Ascii,

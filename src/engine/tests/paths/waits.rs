@@ -27,7 +27,7 @@ async fn an_output_that_cannot_be_checked_waits_for_a_person_and_runs_once() {
         );
     }
     assert_eq!(world.sandbox.runs.load(Ordering::SeqCst), 1);
-    assert_eq!(kinds(&world).len(), 3);
+    assert_eq!(world.kinds().len(), 3);
     let told = world.watcher.0.lock().unwrap();
     let told = told
         .iter()
@@ -39,7 +39,7 @@ async fn an_output_that_cannot_be_checked_waits_for_a_person_and_runs_once() {
 async fn an_image_that_is_gone_is_built_again_and_costs_no_call() {
     let world = World::new(task(), one_logic_bug(), splits);
     world.sandbox.loses_image.store(true, Ordering::SeqCst);
-    let progress = end(&world).await;
+    let progress = world.end().await;
     assert_eq!(
         (progress.stage, progress.attempt, world.script.calls()),
         (Stage::Succeeded, 2, 5)
@@ -67,7 +67,7 @@ async fn who_overrides_takes_what_the_index_has_now_also_for_an_image_that_is_go
     };
     let world = World::new(task, one_logic_bug(), splits);
     world.sandbox.loses_image.store(true, Ordering::SeqCst);
-    end(&world).await;
+    world.end().await;
     let locks = world.sandbox.locks.lock().unwrap();
     assert!(locks.len() >= 2 && locks.iter().all(Option::is_none), "{locks:?}");
 }
@@ -260,7 +260,7 @@ async fn a_server_that_asks_for_a_pause_is_not_called_before_its_end_or_ten_minu
     }
     let script = Script::new().with_error(CallKind::Plan, error);
     let world = World::new(task(), script, splits);
-    let waiting = end(&world).await.waiting.unwrap();
+    let waiting = world.end().await.waiting.unwrap();
     assert_eq!(
         waiting.retry_at.duration_since((world.clock)()).as_secs(),
         seconds
@@ -270,7 +270,7 @@ async fn a_server_that_asks_for_a_pause_is_not_called_before_its_end_or_ten_minu
 #[tokio::test]
 async fn an_endpoint_that_is_down_is_named_with_what_the_task_waits_for() {
     let script = Script::new().with_error(CallKind::Plan, unreachable());
-    let progress = end(&World::new(task(), script, splits)).await;
+    let progress = World::new(task(), script, splits).end().await;
     let waiting = progress.waiting.unwrap();
     assert!(
         waiting.message.contains("http://127.0.0.1:1") && waiting.message.contains("does not count"),
@@ -290,7 +290,7 @@ async fn the_time_of_a_call_that_reached_nobody_is_none_of_the_deadline_and_that
     for (error, counts) in [(unreachable(), false), (lost, true)] {
         let mut script = Script::new().with_error(CallKind::Plan, error);
         script.takes = TOOK;
-        let progress = end(&World::new(task(), script, splits)).await;
+        let progress = World::new(task(), script, splits).end().await;
         let active = progress.spent.active_seconds;
         assert_eq!(active >= TOOK.as_secs_f64(), counts, "{active} s");
     }
