@@ -14,10 +14,10 @@ use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::machine::{Outcome, Tested};
 use crate::pipeline::private_samples::visible_report;
 use crate::pipeline::progress::{Document, Progress};
+use crate::pipeline::run::OutputsRead;
 use crate::pipeline::sandbox::{Job, OutputReport, PhaseEnd, PhaseName, PhaseReport, Report, TestFailure};
 use crate::pipeline::scope::doubtful;
 use crate::pipeline::stage::Category;
-use crate::pipeline::stored_outputs::join_findings;
 use crate::pipeline::verdict::{RehearsalFindings, Verdict, acceptance_failures, judge};
 use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
@@ -347,15 +347,16 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Some(done) => rehearsal_in(&done.report),
             None => rehearsal_in(&main).or(hidden.as_ref().and_then(rehearsal_in)),
         };
-        let mut findings = match self.rehearsal_findings(progress, rehearsal).await? {
-            Ok(findings) => findings,
+        let mut read = match self.rehearsal_outputs(progress, rehearsal).await? {
+            Ok(read) => read,
             Err(message) => return Ok(Err(message)),
         };
         let asked = jobs.on_disk.as_ref().map(|on_disk| &on_disk.asked.outputs);
         if let (Some(asked), Some(done)) = (asked, &on_disk) {
             let found = asked.iter().zip(done.found.iter().cloned()).collect();
-            join_findings(&mut findings, &self.task.outputs, found);
+            read.join_rehearsal(&self.task.outputs, found);
         }
+        let mut findings = RehearsalFindings::from(read);
         let acceptance = acceptance.as_ref();
         let skipped = jobs.skipped_rehearsal.as_deref();
         let on_disk = jobs.on_disk.as_ref().map(|on_disk| &on_disk.job).zip(on_disk);
@@ -433,20 +434,19 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         failed
     }
 
-    /// What is wrong with the outputs of the program on the samples; nothing where it has failed. The inner error is that they cannot
-    /// be checked now.
-    async fn rehearsal_findings(
+    /// The outputs of the program on the samples; none where it has failed. The inner error is that they cannot be checked now.
+    async fn rehearsal_outputs(
         &self,
         progress: &Progress,
         rehearsal: Option<&PhaseReport>,
-    ) -> Result<Result<RehearsalFindings, String>, EngineError> {
+    ) -> Result<Result<OutputsRead, String>, EngineError> {
         // What a failed program wrote says nothing: the failure itself decides.
         let Some(phase) = rehearsal.filter(|phase| phase.end == PhaseEnd::Exited(0)) else {
-            return Ok(Ok(RehearsalFindings::default()));
+            return Ok(Ok(OutputsRead::default()));
         };
         let checks = self.checks(progress).await?;
-        let findings = self.data.judge(self.task, &phase.outputs, &checks).await;
-        Ok(findings.map_err(|error| error.to_string()))
+        let read = self.data.outputs(self.task, &phase.outputs, &checks).await;
+        Ok(read.map_err(|error| error.to_string()))
     }
 
     /// What an execution on private samples may show.

@@ -1,4 +1,4 @@
-//! What the engine asks of data: reading samples, judging outputs.
+//! What the engine asks of data: reading samples and outputs.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -10,9 +10,9 @@ use crate::data::joins::JoinProfile;
 use crate::pipeline::cases::Forms;
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::reply::ConstraintsReply;
+use crate::pipeline::run::OutputsRead;
 use crate::pipeline::sandbox::OutputReport;
 use crate::pipeline::task::Task;
-use crate::pipeline::verdict::RehearsalFindings;
 
 /// Reads samples and outputs, wherever that happens.
 pub trait DataReader: Send + Sync {
@@ -34,12 +34,12 @@ pub trait DataReader: Send + Sync {
     fn forms(&self, profiles: &[u8]) -> Forms;
 
     /// Reads the outputs as their types and checks the constraints on their columns.
-    fn judge(
+    fn outputs(
         &self,
         task: &Task,
-        outputs: &[OutputReport],
+        reported: &[OutputReport],
         checks: &[ColumnCheck],
-    ) -> impl Future<Output = Result<RehearsalFindings, DataError>> + Send;
+    ) -> impl Future<Output = Result<OutputsRead, DataError>> + Send;
 }
 
 /// Samples, described.

@@ -24,8 +24,6 @@ use crate::pipeline::sandbox::{OutputContent, OutputReport};
 use crate::pipeline::task::FrozenFile;
 use crate::pipeline::verdict::{Fault, TooLarge};
 
-use super::reader::checks_of;
-
 /// Values that a finding quotes.
 const QUOTED: usize = 3;
 /// Most findings of one file: a table of another kind breaks every rule.
@@ -131,15 +129,15 @@ impl RunData<'_> {
     /// child could be had; the same may work at another time.
     pub async fn outputs(
         &self,
-        run: &ResolvedRun,
+        declared: &[Output],
+        severity: Option<Severity>,
         reported: &[OutputReport],
     ) -> Result<OutputsRead, DataError> {
         let mut read = OutputsRead::default();
-        if run.outputs.is_empty() {
+        if declared.is_empty() {
             return Ok(read);
         }
-        let pairs = with_contents(&run.outputs, reported);
-        let severity = Severities::from(run.validation).outputs;
+        let pairs = with_contents(declared, reported);
         let checked: Vec<(&Output, &String)> = pairs
             .iter()
             .filter_map(|(declared, content)| match content {
@@ -165,14 +163,21 @@ impl RunData<'_> {
             add_values(&mut read, &pairs, answer);
         }
         for ((declared, _), answer) in checked.into_iter().zip(answers) {
-            // What is no table has no columns; one of another format than the declared is a fault already.
-            if let (Ok(Response::Report(report)), Some(severity)) = (answer, severity) {
-                let about = About {
-                    severity,
-                    of: DataSide::Output,
-                    name: &declared.name,
-                };
-                read.findings.extend(about.broken(&report.results));
+            match (answer, severity) {
+                (Ok(Response::Report(report)), Some(severity)) => {
+                    let about = About {
+                        severity,
+                        of: DataSide::Output,
+                        name: &declared.name,
+                    };
+                    read.findings.extend(about.broken(&report.results));
+                }
+                // What is no table has no columns.
+                (Err(error), _) if declared.format.is_some() && !read.is_at_fault(&declared.name) => {
+                    read.faults
+                        .push(Fault::unreadable(&declared.name, &error.to_string()));
+                }
+                _ => {}
             }
         }
         Ok(read)
@@ -305,24 +310,19 @@ fn add_values(
                     Ok(value) => read
                         .outputs
                         .extend(TypedOutput::new(declared, content, value.text())),
-                    Err(fault) => refuse(read, fault),
+                    Err(fault) => refuse(read, declared.type_, fault),
                 }
             }
         }
         // A file that the child could not survive is a fault of the program that wrote it.
-        Err(error) => read.faults.push(Fault {
-            output: "(all)".to_owned(),
-            problem: error.to_string(),
-            without_values: "they cannot be read as what they are declared to be".to_owned(),
-            broken: None,
-        }),
+        Err(error) => read.faults.push(Fault::unreadable("(all)", &error.to_string())),
         Ok(_) => {}
     }
 }
 
-fn refuse(read: &mut OutputsRead, fault: OutputFault) {
+fn refuse(read: &mut OutputsRead, type_: ValueType, fault: OutputFault) {
     match fault.problem {
-        OutputProblem::TooLarge(bytes) => read.too_large.push(TooLarge {
+        OutputProblem::TooLarge(bytes) if may_be_large(type_) => read.too_large.push(TooLarge {
             output: fault.output,
             bytes: Some(bytes),
         }),
@@ -333,6 +333,25 @@ fn refuse(read: &mut OutputsRead, fault: OutputFault) {
             problem: problem.to_string(),
         }),
     }
+}
+
+/// Whether so many bytes may be what the task asks for: no number or date has them.
+const fn may_be_large(type_: ValueType) -> bool {
+    match type_ {
+        ValueType::File | ValueType::Dir | ValueType::String => true,
+        ValueType::Int | ValueType::Float | ValueType::Bool | ValueType::Datetime | ValueType::Timedelta => {
+            false
+        }
+    }
+}
+
+/// The checks that speak of an output.
+fn checks_of(output: &str, checks: &[ColumnCheck]) -> Vec<ColumnCheck> {
+    checks
+        .iter()
+        .filter(|check| check.holds_of(output))
+        .cloned()
+        .collect()
 }
 
 /// Which data findings are about.

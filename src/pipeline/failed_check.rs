@@ -6,7 +6,8 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::digest::sha256_hex_of_parts;
-use super::sandbox::{LimitKind, TestFailure};
+use super::sandbox::{LimitKind, PhaseEnd, PhaseReport, TestFailure};
+use crate::api::duration;
 
 /// One thing that must be fixed.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
@@ -105,6 +106,19 @@ impl FailedCheck {
             (false, true) => format!("{}: {}", self.detail.id, self.detail.exception),
             (false, false) => format!("{}: {}: {message}", self.detail.id, self.detail.exception),
         }
+    }
+}
+
+/// How a program ended that did not end well, in words.
+pub(crate) fn end_in_words(phase: &PhaseReport) -> String {
+    match &phase.end {
+        PhaseEnd::Exited(code) => format!("the program ended with exit code {code}"),
+        PhaseEnd::Signaled(signal) => format!("signal {signal} ended the program"),
+        PhaseEnd::TimedOut => format!("the program did not end within {}", duration::text(phase.seconds)),
+        PhaseEnd::LimitHit(kind) => format!(
+            "the program used more {} than the sandbox allows",
+            limit_name(*kind)
+        ),
     }
 }
 

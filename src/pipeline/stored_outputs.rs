@@ -8,7 +8,6 @@ use crate::api::values::{Output, ValueType};
 
 use super::checks::ColumnCheck;
 use super::sandbox::{LimitKind, OutputContent, PhaseEnd, PhaseReport, Report};
-use super::verdict::{Fault, RehearsalFindings, StoredOutput, TooLarge};
 
 /// Outputs that are checked where they lie.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
@@ -79,75 +78,6 @@ pub fn needs_disk(declared: &[Output], phase: &PhaseReport) -> bool {
 fn is_too_large(name: &str, phase: &PhaseReport) -> bool {
     let mut outputs = phase.outputs.iter();
     outputs.any(|output| output.name == name && matches!(output.content, OutputContent::TooLarge(_)))
-}
-
-/// Puts what was found on the disk in the place of what was too large for the report.
-pub fn join_findings(
-    findings: &mut RehearsalFindings,
-    declared: &[Output],
-    found: Vec<(&Output, FoundOutput)>,
-) {
-    for (output, found) in found {
-        // What fits the report was read from there.
-        let Some(place) = findings
-            .too_large
-            .iter()
-            .position(|large| large.output == output.name)
-        else {
-            continue;
-        };
-        findings.too_large.remove(place);
-        match found {
-            FoundOutput::Read {
-                sha256,
-                bytes,
-                files,
-                findings: broken,
-                ..
-            } => {
-                let stored = StoredOutput {
-                    output: output.name.clone(),
-                    bytes: Some(bytes),
-                    sha256: Some(sha256),
-                    files,
-                };
-                findings.values.push((output.name.clone(), stored.size()));
-                findings.faults.extend(broken.iter().map(fault));
-                findings.stored.push(stored);
-            }
-            FoundOutput::Wrong(problem) => findings.faults.push(Fault {
-                output: output.name.clone(),
-                problem,
-                without_values: "it is not what it is declared to be".to_owned(),
-                broken: None,
-            }),
-            FoundOutput::TooLarge(bytes) => findings.too_large.push(TooLarge {
-                output: output.name.clone(),
-                bytes,
-            }),
-        }
-    }
-    // Values are shown in declared order, wherever they lie.
-    let place = |name: &str| declared.iter().position(|one| one.name == name);
-    findings.values.sort_by_key(|(name, _)| place(name));
-}
-
-/// A constraint that a file breaks, as a fault of the program.
-fn fault(broken: &Finding) -> Fault {
-    let quoted = if broken.first.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", broken.first.join(", "))
-    };
-    Fault {
-        output: broken.name.clone(),
-        problem: format!(
-            "{} values break the constraint {}{quoted}",
-            broken.count, broken.check
-        ),
-        without_values: format!("values break the constraint {}", broken.check),
-        broken: Some(broken.check.clone()),
-    }
 }
 
 #[cfg(test)]

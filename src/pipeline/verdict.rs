@@ -1,5 +1,6 @@
 //! Whether a program passed: computed from the report alone, never from an exit code or a word in the output.
 
+mod findings;
 mod rehearsal;
 mod session;
 mod suite;
@@ -15,14 +16,13 @@ use super::checks::Break;
 pub use super::failed_check::{CheckSource, FailedCheck};
 use super::python::near_misses::NearMissCounts;
 use super::sandbox::{Job, MAX_OUTPUT_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, Report, TestFailure};
+pub use findings::{Fault, RehearsalFindings, StoredOutput, TooLarge};
 use rehearsal::{judge_program, rehearsal_status};
 use session::judge_session;
 pub use suite::SuiteRole;
 
 /// Acceptance tests of which it is recorded why they failed.
 const MOST_ACCEPTANCE_FAILURES: usize = 20;
-/// Digits of a digest that people are shown.
-const SHOWN_DIGITS: usize = 12;
 
 /// What a run of tests and rehearsal showed.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -71,45 +71,6 @@ pub struct Verdict {
     /// Whether the rehearsal wrote to a disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_on_disk: bool,
-}
-
-/// An output that is too large to be checked.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct TooLarge {
-    /// Its name.
-    pub output: String,
-    /// Its size; not shown where the samples are private, for a program may write as many bytes as a value says.
-    pub bytes: Option<u64>,
-}
-
-/// An output that was checked on the disk that the program wrote it to, for it is larger than what is brought back.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct StoredOutput {
-    /// Its name.
-    pub output: String,
-    /// Its size; not shown where the samples are private, for a program may write as many bytes as a value says.
-    pub bytes: Option<u64>,
-    /// SHA-256 of the file, or of the folder as a whole, hex; not shown where the samples are private.
-    pub sha256: Option<String>,
-    /// Files of a folder; 1 for a file.
-    pub files: u64,
-}
-
-impl StoredOutput {
-    /// How large it is and which content it has, in words.
-    #[must_use]
-    pub fn size(&self) -> String {
-        let bytes = self.bytes.unwrap_or_default();
-        let digest = self.sha256.as_deref().unwrap_or_default();
-        let digest = &digest[..digest.floor_char_boundary(SHOWN_DIGITS)];
-        let files = match self.files {
-            1 => String::new(),
-            files => format!("{files} files, "),
-        };
-        format!("{files}{bytes} bytes, sha256 {digest}")
-    }
 }
 
 impl Verdict {
@@ -244,71 +205,6 @@ fn explain(too_large: &[TooLarge]) -> Option<String> {
         "the output {output} {size}{more}: a File or a Dir is checked up to 1 GiB and 10,000 files, an output of another type up to \
          {MAX_OUTPUT_BYTES} bytes; declare a long text as a File, give smaller samples, or ask in the prompt for less to be written"
     ))
-}
-
-/// What the rehearsal's outputs are worth, as found by the data module.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct RehearsalFindings {
-    /// Outputs that are missing, of another type, or break a constraint.
-    pub faults: Vec<Fault>,
-    /// Values of the outputs that are what they should be: output and value, of files and folders their size.
-    #[serde(default)]
-    pub values: Vec<(String, String)>,
-    /// Files and folders that could not be checked.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub too_large: Vec<TooLarge>,
-    /// Files and folders that were checked where they lay.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stored: Vec<StoredOutput>,
-}
-
-/// What is wrong with an output.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct Fault {
-    /// Name of the output.
-    pub output: String,
-    /// What is wrong, values quoted.
-    pub problem: String,
-    /// What is wrong, without any value.
-    pub without_values: String,
-    /// The check in words, where a constraint is broken.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub broken: Option<String>,
-}
-
-impl RehearsalFindings {
-    /// What may be shown where the samples are private.
-    #[must_use]
-    pub fn without_private_values(&self) -> Self {
-        let faults = self.faults.iter().map(|fault| Fault {
-            problem: fault.without_values.clone(),
-            ..fault.clone()
-        });
-        Self {
-            faults: faults.collect(),
-            values: Vec::new(),
-            too_large: self
-                .too_large
-                .iter()
-                .map(|large| TooLarge {
-                    // A program can write as many bytes as a private value says.
-                    bytes: None,
-                    ..large.clone()
-                })
-                .collect(),
-            stored: self
-                .stored
-                .iter()
-                .map(|stored| StoredOutput {
-                    bytes: None,
-                    sha256: None,
-                    ..stored.clone()
-                })
-                .collect(),
-        }
-    }
 }
 
 /// Judges a run, in as many jobs as it took. `skipped_rehearsal` says why there was none.

@@ -19,6 +19,7 @@ use crate::engine::run_data::{Columns, RunData};
 use crate::ledger::StoreError;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::redact::Redactor;
+use crate::pipeline::run::checks::Severities;
 use crate::pipeline::run::{
     FailureReason, OutputsRead, Room, RunEnd, RunFailure, TypedOutput, conclude, program_end,
 };
@@ -209,7 +210,8 @@ impl RunPass<'_> {
             columns: &Columns::new(),
             checks: &frozen.checks,
         };
-        let read = data.outputs(&frozen.run, &phase.outputs).await;
+        let severity = Severities::from(frozen.run.validation).outputs;
+        let read = data.outputs(&frozen.run.outputs, severity, &phase.outputs).await;
         read.map_err(|error| unavailable(&format!("the outputs cannot be read: {}", with_causes(&error))))
     }
 

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use crate::api::values::ValueType;
 use crate::data::describe::describe_source;
+use crate::data::outputs::{OutputFault, OutputProblem};
 use crate::pipeline::task::FrozenFile;
 use crate::pipeline::test_support::task;
 
@@ -34,8 +36,8 @@ fn sample(name: &str) -> FrozenFile {
     }
 }
 
-#[test]
-fn a_large_file_cannot_be_checked_and_a_large_number_is_wrong() {
+#[tokio::test]
+async fn a_large_file_cannot_be_checked_and_a_large_number_is_wrong() {
     let output = |name: &str, type_| crate::api::values::Output {
         name: name.into(),
         type_,
@@ -50,17 +52,24 @@ fn a_large_file_cannot_be_checked_and_a_large_number_is_wrong() {
             problem: OutputProblem::TooLarge(2_000_000),
         })
     };
-    let response = Response::Outputs(vec![large("table"), large("count")]);
-    let findings = parsed(&task, Some(Ok(response)));
-    assert_eq!(
-        findings.too_large,
-        [TooLarge {
-            output: "table".into(),
-            bytes: Some(2_000_000)
-        }]
-    );
-    assert_eq!(findings.faults.len(), 1);
-    assert_eq!(findings.faults[0].output, "count");
+    let reply: Result<Response, String> = Ok(Response::Outputs(vec![large("table"), large("count")]));
+    let reader = WorkerReader {
+        client: Client::new(
+            Path::new("/bin/sh"),
+            [
+                "-c",
+                "read -r limits; read -r request; echo \"$0\"",
+                &serde_json::to_string(&reply).unwrap(),
+            ],
+        ),
+        sources: BTreeMap::new(),
+        profiles: None,
+    };
+    let read = reader.outputs(&task, &[], &[]).await.unwrap();
+    let names: Vec<&str> = read.too_large.iter().map(|large| large.output.as_str()).collect();
+    assert_eq!(names, ["table"]);
+    assert_eq!(read.faults.len(), 1);
+    assert!(read.is_at_fault("count"));
 }
 
 #[tokio::test]

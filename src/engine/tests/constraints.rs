@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::crash::forget_lost;
 use super::world::{Script, World, code, diagnosis, fixed_count, plan, tests};
 use crate::api::case::CaseMode;
+use crate::api::run_status::{DataSide, Finding, Severity};
 use crate::data::checks::text::in_words;
 use crate::ledger::{self, FaultMoment, MemoryStore};
 use crate::pipeline::call::CallKind;
@@ -13,7 +14,6 @@ use crate::pipeline::evidence::evidence;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::task::Task;
 use crate::pipeline::test_support::task;
-use crate::pipeline::verdict::{Fault, RehearsalFindings};
 
 const QUARTERS: &str = "quarter is one of 1, 2, 3, 4";
 const RIGHT: &str = "open('/var/outputs/means', 'w').close()\n    return len(text.split())";
@@ -47,15 +47,15 @@ fn world(script: Script) -> World {
         ..task()
     };
     let mut world = World::new(task, script, |_, _, _| Vec::new());
-    world.data.findings = RehearsalFindings {
-        faults: vec![Fault {
-            output: "means".into(),
-            problem: "2 of 2 values break the constraint (line 2: \"1959Q2\")".into(),
-            without_values: String::new(),
-            broken: Some(in_words(&check)),
-        }],
-        ..RehearsalFindings::default()
-    };
+    world.data.read.findings = vec![Finding {
+        severity: Severity::Violation,
+        of: DataSide::Output,
+        name: "means".into(),
+        column: "quarter".into(),
+        check: in_words(&check),
+        count: 2,
+        first: vec!["line 2: \"1959Q2\"".into()],
+    }];
     world.data.checks = vec![check];
     world
 }

@@ -200,7 +200,8 @@ impl Running<'_> {
         let report = self.execute(&sandbox, &image).await?;
         let read = match program_end(&report) {
             Ok(phase) => {
-                let mut read = data.outputs(self.run, &phase.outputs).await?;
+                let severity = Severities::from(self.run.validation).outputs;
+                let mut read = data.outputs(&self.run.outputs, severity, &phase.outputs).await?;
                 self.read_large(&mut read, data).await?;
                 read
             }

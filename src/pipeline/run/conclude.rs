@@ -1,9 +1,8 @@
 //! What a run came to: computed from the report and what was found in the data, never from a word in the output.
 
 use super::outputs::{OutputsRead, Room, TypedOutput};
-use crate::api::duration;
 use crate::api::run_status::{Finding, Severity};
-use crate::pipeline::failed_check::{last_exception, limit_name, tail};
+use crate::pipeline::failed_check::{end_in_words, last_exception, tail};
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::sandbox::{
     LimitKind, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, PhaseEnd, PhaseReport, Report,
@@ -147,41 +146,27 @@ pub fn program_end(report: &Report) -> Result<&PhaseReport, RunFailure> {
 
 /// Why a program that ran has failed.
 fn failure_of(phase: &PhaseReport) -> RunFailure {
-    let (reason, message, exit_code, limit) = match &phase.end {
-        PhaseEnd::Exited(code) => {
-            let message = format!("the program ended with exit code {code}");
-            let message = with_exception(message, phase);
-            (FailureReason::ProgramFailed, message, Some(*code), None)
-        }
-        PhaseEnd::Signaled(signal) => {
-            let message = format!("signal {signal} ended the program");
-            // 128 and the signal, as shells report it.
-            (FailureReason::ProgramFailed, message, Some(128 + signal), None)
-        }
+    let (reason, exit_code, limit) = match &phase.end {
+        PhaseEnd::Exited(code) => (FailureReason::ProgramFailed, Some(*code), None),
+        // 128 and the signal, as shells report it.
+        PhaseEnd::Signaled(signal) => (FailureReason::ProgramFailed, Some(128 + signal), None),
+        PhaseEnd::TimedOut => (FailureReason::LimitExceeded, None, Some("Time")),
+        PhaseEnd::LimitHit(kind) => (FailureReason::LimitExceeded, None, Some(limit_word(*kind))),
+    };
+    let advice = match &phase.end {
         PhaseEnd::TimedOut => {
-            let message = format!(
-                "the program did not end within {}: give it more time with --timeout, or with spec.sandbox.timeout of the run or its \
-                 task",
-                duration::text(phase.seconds)
-            );
-            (FailureReason::LimitExceeded, message, None, Some("Time"))
+            ": give it more time with --timeout, or with spec.sandbox.timeout of the run or its task"
+                .to_owned()
         }
-        PhaseEnd::LimitHit(kind) => {
-            let advice = match kind {
-                LimitKind::Memory => ": give it more with sandbox.resources.limits.memory",
-                LimitKind::Cpu | LimitKind::Processes | LimitKind::FileSize | LimitKind::Disk => "",
-            };
-            let message = format!(
-                "the program used more {} than the sandbox allows{advice}",
-                limit_name(*kind)
-            );
-            let limit = limit_word(*kind);
-            (FailureReason::LimitExceeded, message, None, Some(limit))
+        PhaseEnd::LimitHit(LimitKind::Memory) => {
+            ": give it more with sandbox.resources.limits.memory".to_owned()
         }
+        PhaseEnd::Exited(_) => exception(phase),
+        PhaseEnd::Signaled(_) | PhaseEnd::LimitHit(_) => String::new(),
     };
     RunFailure {
         reason,
-        message,
+        message: format!("{}{advice}", end_in_words(phase)),
         exit_code,
         limit,
         last_lines: last_lines(phase),
@@ -284,10 +269,11 @@ fn some_of(sentences: &[String]) -> String {
     }
 }
 
-fn with_exception(message: String, phase: &PhaseReport) -> String {
+/// The last exception behind a colon; empty where there is none.
+fn exception(phase: &PhaseReport) -> String {
     match last_exception(&phase.stderr) {
-        (exception, text) if !exception.is_empty() => format!("{message}: {exception}: {text}"),
-        _ => message,
+        (exception, text) if !exception.is_empty() => format!(": {exception}: {text}"),
+        _ => String::new(),
     }
 }
 

@@ -17,6 +17,7 @@ mod conclude;
 mod inputs;
 mod key;
 mod outputs;
+mod rehearsal;
 mod resolve;
 mod status;
 #[cfg(test)]

@@ -36,6 +36,8 @@ pub enum OutputPlace {
     Claim(OutputOnClaim),
     /// On this machine.
     Disk(PathBuf),
+    /// Nowhere any more: it was checked where it lay.
+    Gone,
 }
 
 /// An output as it was found where it lies.
@@ -47,6 +49,8 @@ pub struct Stored {
     pub sha256: String,
     /// Size in bytes.
     pub bytes: u64,
+    /// Files of a folder; 1 for a file.
+    pub files: u64,
 }
 
 /// A file that a program wrote.
@@ -88,6 +92,12 @@ pub enum Room {
 }
 
 impl OutputsRead {
+    /// Whether something is wrong with this output.
+    #[must_use]
+    pub fn is_at_fault(&self, output: &str) -> bool {
+        self.faults.iter().any(|fault| fault.output == output)
+    }
+
     /// Puts what was found where it lies in the place of what was too large for the report. `place` says where, and is given the
     /// number of files.
     pub fn join(
@@ -99,6 +109,7 @@ impl OutputsRead {
         for (output, found) in found {
             self.too_large.retain(|large| large.output != output.name);
             self.outputs.retain(|one| one.name != output.name);
+            self.faults.retain(|fault| fault.output != output.name);
             match found {
                 FoundOutput::Read {
                     sha256,
@@ -108,7 +119,12 @@ impl OutputsRead {
                     findings,
                 } => {
                     let place = place(output, files);
-                    let stored = Stored { place, sha256, bytes };
+                    let stored = Stored {
+                        place,
+                        sha256,
+                        bytes,
+                        files,
+                    };
                     self.outputs.push(TypedOutput::stored(output, value, stored));
                     self.findings.extend(findings);
                 }

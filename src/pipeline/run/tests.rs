@@ -18,6 +18,7 @@ use crate::pipeline::test_support::{phase, report, task};
 use crate::pipeline::verdict::{Fault, TooLarge};
 
 mod ends;
+mod rehearsals;
 
 fn input(name: &str, type_: ValueType, default: Option<&str>) -> Input {
     Input {

@@ -1,7 +1,7 @@
 //! The program on the samples: why it has not passed there.
 
 use crate::api::status::{RehearsalResult, RehearsalStatus};
-use crate::pipeline::failed_check::{last_exception, limit_name, tail};
+use crate::pipeline::failed_check::{end_in_words, last_exception, tail};
 use crate::pipeline::sandbox::{PhaseEnd, PhaseReport, TestFailure};
 
 use super::{CheckSource, FailedCheck, RehearsalFindings, StoredOutput, explain};
@@ -36,34 +36,18 @@ pub(super) fn judge_program(phase: Option<&PhaseReport>, findings: &RehearsalFin
                 )
             })
             .collect(),
-        PhaseEnd::Exited(code) => {
+        PhaseEnd::Exited(_) => {
             // The last exception is what a diagnosis needs; the exit code alone says nothing.
             let (exception, message) = last_exception(&phase.stderr);
             let message = if message.is_empty() {
-                format!("the program ended with exit code {code}")
+                end_in_words(phase)
             } else {
                 message
             };
             vec![failure(&exception, message, &phase.stderr)]
         }
-        PhaseEnd::Signaled(signal) => vec![failure(
-            "",
-            format!("signal {signal} ended the program"),
-            &phase.stderr,
-        )],
-        PhaseEnd::TimedOut => {
-            vec![failure(
-                "",
-                format!("the program did not end within {:.0} s", phase.seconds),
-                &phase.stderr,
-            )]
-        }
-        PhaseEnd::LimitHit(kind) => {
-            let message = format!(
-                "the program used more {} than the sandbox allows",
-                limit_name(*kind)
-            );
-            vec![failure("", message, &phase.stderr)]
+        PhaseEnd::Signaled(_) | PhaseEnd::TimedOut | PhaseEnd::LimitHit(_) => {
+            vec![failure("", end_in_words(phase), &phase.stderr)]
         }
     }
 }

@@ -9,16 +9,16 @@ use crate::data::context::Context;
 use crate::engine::data::{DataReader, Described};
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::reply::ConstraintsReply;
+use crate::pipeline::run::OutputsRead;
 use crate::pipeline::sandbox::OutputReport;
 use crate::pipeline::task::Task;
-use crate::pipeline::verdict::RehearsalFindings;
 
 /// No samples, no outputs; or a context that is given.
 #[derive(Default)]
 pub struct FixedData {
     pub context: String,
     /// What is found in the outputs, broken constraints among it as long as they hold for the output.
-    pub findings: RehearsalFindings,
+    pub read: OutputsRead,
     /// What the constraints become.
     pub checks: Vec<ColumnCheck>,
     /// How the samples are written.
@@ -61,18 +61,18 @@ impl DataReader for FixedData {
         self.forms.clone()
     }
 
-    async fn judge(
+    async fn outputs(
         &self,
         _task: &Task,
-        _outputs: &[OutputReport],
+        _reported: &[OutputReport],
         checks: &[ColumnCheck],
-    ) -> Result<RehearsalFindings, DataError> {
-        let mut findings = self.findings.clone();
-        findings.faults.retain(|fault| {
-            let is_broken =
-                |check: &ColumnCheck| fault.broken == Some(in_words(check)) && check.holds_of(&fault.output);
-            fault.broken.is_none() || checks.iter().any(is_broken)
+    ) -> Result<OutputsRead, DataError> {
+        let mut read = self.read.clone();
+        read.findings.retain(|broken| {
+            checks
+                .iter()
+                .any(|check| broken.check == in_words(check) && check.holds_of(&broken.name))
         });
-        Ok(findings)
+        Ok(read)
     }
 }
