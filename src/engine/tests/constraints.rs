@@ -1,5 +1,6 @@
 //! A constraint that an output breaks, and that may speak of other data.
 
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::crash::forget_lost;
@@ -36,13 +37,15 @@ fn answer(holds: bool) -> Value {
 /// A task whose program writes `1959Q2` into a column that the sample has, too.
 fn world(script: Script) -> World {
     let quarters = ["1", "2", "3", "4"].map(str::to_owned).to_vec();
-    let check = ColumnCheck {
-        in_samples: true,
-        ..ColumnCheck::new(0, "quarter", Rule::IsIn(quarters))
-    };
+    let check = ColumnCheck::new(0, "quarter", Rule::IsIn(quarters));
+    breaking(script, QUARTERS, check, "1959Q2")
+}
+
+/// A task whose program writes this value into a column that the sample has, too, against the constraint that is checked so.
+fn breaking(script: Script, constraint: &str, check: ColumnCheck, value: &str) -> World {
     let task = Task {
         cases: CaseMode::Off,
-        constraints: vec![QUARTERS.to_owned()],
+        constraints: vec![constraint.to_owned()],
         outputs: serde_json::from_value(json!([{"name": "means", "type": "File", "format": "CSV"}])).unwrap(),
         ..task()
     };
@@ -51,12 +54,15 @@ fn world(script: Script) -> World {
         severity: Severity::Violation,
         of: DataSide::Output,
         name: "means".into(),
-        column: "quarter".into(),
+        column: check.column.clone(),
         check: in_words(&check),
         count: 2,
-        first: vec!["line 2: \"1959Q2\"".into()],
+        first: vec![format!("line 2: {value:?}")],
     }];
-    world.data.checks = vec![check];
+    world.data.checks = vec![ColumnCheck {
+        in_samples: true,
+        ..check
+    }];
     world
 }
 
@@ -105,6 +111,31 @@ async fn a_constraint_that_holds_is_a_fault_of_the_program_and_is_not_asked_abou
     );
     let asked = world.kinds().into_iter().filter(|kind| *kind == CallKind::Scope);
     assert_eq!(asked.count(), 1);
+}
+
+#[rstest]
+#[case::a_rate("rate is between 0 and 1", ColumnCheck::new(0, "rate", Rule::Between(0.into(), 1.into())), "7.5")]
+#[case::a_key("station is never missing", ColumnCheck::new(0, "station", Rule::NotNull), "")]
+#[case::a_unit("mass is greater than 0", ColumnCheck::new(0, "mass", Rule::GreaterThan(0.into())), "-4")]
+#[tokio::test]
+async fn a_break_of_a_column_that_means_the_same_in_data_and_output_is_not_waived(
+    #[case] constraint: &str,
+    #[case] check: ColumnCheck,
+    #[case] value: &str,
+) {
+    let script = replies()
+        .with(CallKind::Scope, &answer(true))
+        .with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[]));
+    let world = breaking(script, constraint, check, value);
+    let progress = world.end().await;
+    assert_ne!(progress.stage, Stage::Succeeded);
+    assert!(progress.constraints[0].not_applied_to.is_empty());
+    let requests = world.script.requests.lock().unwrap();
+    let diagnosed = requests
+        .iter()
+        .find(|request| request.kind == CallKind::Diagnosis);
+    let seen = diagnosed.unwrap().user_message();
+    assert!(seen.contains("2 values break the constraint"), "{seen}");
 }
 
 #[tokio::test]
