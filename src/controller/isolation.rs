@@ -221,11 +221,6 @@ pub fn hold_of_task(
     what_holds(context, task, decision)
 }
 
-/// Whether a task whose next step is this one is held.
-pub fn is_held(context: &Context, task: &Task, decision: &Decision) -> bool {
-    what_holds(context, task, decision).is_some()
-}
-
 /// What holds a run of a program whose sandbox is that of `task`. It is requeued after a pause.
 pub fn hold_of_run(context: &Context, task: &Task) -> Option<Hold> {
     // Every step of a run executes code: it is held like the tests of a task.

@@ -28,7 +28,6 @@ use crate::controller::process::leader::Leadership;
 use crate::controller::record::cache;
 use crate::controller::runs;
 use crate::controller::schedule::waits;
-use crate::controller::tasks::reconcile;
 use crate::controller::telemetry::events::Events;
 use crate::controller::telemetry::metrics::Metrics;
 use crate::data::worker::Client as Worker;
@@ -123,10 +122,6 @@ async fn work(
     context.calls.follow(leadership.lead());
     let context = Arc::new(context);
     run_controllers(&context, config, identity, ready).await;
-    // Writes statuses, so only while no other replica can have made these calls.
-    if !lost.is_cancelled() {
-        reconcile::withdraw_calls(&context).await;
-    }
     // The last sender of Events: without it the queue never ends.
     drop(context);
     if tokio::time::timeout(LAST_EVENTS, sending).await.is_err() {

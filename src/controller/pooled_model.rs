@@ -78,20 +78,6 @@ impl<'a> PooledModel<'a> {
 }
 
 impl Model for PooledModel<'_> {
-    /// What is missing is said by the step that prepares the call, and a place that others have is waited for there.
-    async fn get_ready(&self, seconds_left: f64) -> bool {
-        if self.prepared.initialized() {
-            return true;
-        }
-        let Ok(model) = self.model(seconds_left).await else {
-            return false;
-        };
-        let Some(place) = self.context.calls.try_enter(&self.settings.base_url) else {
-            return false;
-        };
-        self.prepared.set(Prepared::new(model, place)).is_ok()
-    }
-
     async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
         let Some(prepared) = self.prepared.get() else {
             return Err(ModelError::Unreachable {

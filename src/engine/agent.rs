@@ -1,18 +1,15 @@
 //! An agent's turn: its commands in a sandbox, its tests, and what the next request is made of.
 
-use futures::future::join;
-
 use crate::ledger::{Created, Ledger, Store};
 use crate::model::Model;
 use crate::pipeline::accept::AcceptedWorkspace;
-use crate::pipeline::active::seconds_left;
 use crate::pipeline::agent::{
     Command, CommandRun, EarlyEnd, Next, Pending, SOLUTION, Session, Step, ToolCounts,
 };
 use crate::pipeline::call::{CallKind, Reply};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::failed_check::limit_name;
-use crate::pipeline::machine::{AgentMoved, AgentSources, Decision, NextCall, Outcome};
+use crate::pipeline::machine::{AgentMoved, AgentSources, Outcome};
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::prompts::Material;
 use crate::pipeline::sandbox::{CommandsPhase, Job, NetworkAccess, Phase, PhaseEnd, Report};
@@ -36,8 +33,6 @@ struct Turn {
     step: Step,
     /// Number of the turn's call, where it begins.
     began: Option<u32>,
-    /// Whether the call of the next turn may follow at once.
-    may_call: bool,
 }
 
 /// The steps of a turn that are recorded now.
@@ -47,7 +42,6 @@ struct Recording {
     began: Option<u32>,
     /// How many.
     steps: u32,
-    next_call: NextCall,
 }
 
 impl Turn {
@@ -57,7 +51,6 @@ impl Turn {
             recorded: session.clone(),
             session,
             began: None,
-            may_call: false,
         }
     }
 }
@@ -162,25 +155,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let turn = Turn {
             session,
             step,
-            may_call: (self.may_follow)(&Decision::Call(CallKind::Turn)),
             ..Turn::of(material.session.clone())
         };
         Ok(Performed::Done(self.moved(progress, &material, turn).await?))
-    }
-
-    /// The job of the commands that the turn calls next, with its image; none where nothing is to be run.
-    pub(super) async fn commands_job(
-        &self,
-        progress: &Progress,
-    ) -> Result<Option<(String, Job)>, EngineError> {
-        let session = self.session(progress).await?;
-        let Pending::Commands(commands) = session.clone().proceed((self.clock)()).pending else {
-            return Ok(None);
-        };
-        Ok(Some((
-            image_of(progress),
-            self.job_of_commands(&session, &commands),
-        )))
     }
 
     fn job_of_commands(&self, session: &Session, commands: &[Command]) -> Job {
@@ -209,35 +186,18 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             mut session,
             step,
             began,
-            may_call,
         } = turn;
-        let mut moved = self.drive(progress, material, &mut session, step);
-        let mut recording = Recording {
-            began,
-            steps: 0,
-            next_call: NextCall::Unrecorded,
-        };
+        let moved = self.drive(progress, material, &mut session, step);
         if moved.step.is_empty() {
-            return self.outcome(progress, &moved, &session, recording).await;
+            let nothing = Recording { began, steps: 0 };
+            return self.outcome(progress, &moved, &session, nothing).await;
         }
-        recording.steps = 1;
-        moved.step.next_call_follows = may_call && moved.next == Next::Ask;
         let number = progress.agent.as_ref().map_or(0, |agent| agent.next_step);
-        let recorded_before = if moved.step.next_call_follows {
-            recording.next_call = NextCall::Due;
-            let ready = self
-                .model
-                .get_ready(seconds_left(self.task, progress, (self.clock)()));
-            join(self.record_step(number, &moved.step), Box::pin(ready))
-                .await
-                .0?
-        } else {
-            self.record_step(number, &moved.step).await?
-        };
-        match recorded_before {
-            Some(step) => self.take_recorded_step(progress, recorded, step, began).await,
-            None => self.outcome(progress, &moved, &session, recording).await,
+        if let Some(step) = self.record_step(number, &moved.step).await? {
+            return self.take_recorded_step(progress, recorded, step, began).await;
         }
+        let recording = Recording { began, steps: 1 };
+        self.outcome(progress, &moved, &session, recording).await
     }
 
     /// Goes on with a step that was recorded before a kill: what it says is so, whatever it would be now.
@@ -249,17 +209,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         began: Option<u32>,
     ) -> Result<Outcome, EngineError> {
         session.take(&step);
-        let (next, next_call) = if step.next_call_follows {
-            (Next::Ask, NextCall::MayBeMade)
-        } else {
-            (Next::Continue, NextCall::Unrecorded)
-        };
-        let recording = Recording {
-            began,
-            steps: 1,
-            next_call,
-        };
-        let moved = Move::to(step, next);
+        let moved = Move::to(step, Next::Continue);
+        let recording = Recording { began, steps: 1 };
         self.outcome(progress, &moved, &session, recording).await
     }
 
@@ -281,11 +232,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         session: &Session,
         recording: Recording,
     ) -> Result<Outcome, EngineError> {
-        let Recording {
-            began,
-            steps,
-            next_call,
-        } = recording;
+        let Recording { began, steps } = recording;
         let sources = match &moved.sources {
             Some(sources) => {
                 let step = progress.agent.as_ref().map_or(0, |agent| agent.next_step) + steps;
@@ -312,7 +259,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             stuck: session.stuck(),
             users_fault: moved.users_fault.clone(),
             not_tested: moved.step.not_tested.clone(),
-            next_call,
         })))
     }
 

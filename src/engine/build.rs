@@ -144,7 +144,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     ) -> Result<(Progress, Performed), EngineError> {
         let call = async {
             self.in_call.send_replace(true);
-            let called = self.call(progress.clone(), kind, None).await;
+            let called = self.call(progress.clone(), kind).await;
             self.in_call.send_replace(false);
             called
         };

@@ -1,10 +1,5 @@
 //! Model calls: intent, call, record, acceptance.
 
-use std::sync::atomic::Ordering;
-
-use futures::future::join;
-use jiff::Timestamp;
-
 use crate::api::status::CaseEvidence;
 use crate::ledger::{Entry, Ledger, Store};
 use crate::model::{Model, ModelError};
@@ -13,7 +8,7 @@ use crate::pipeline::budget;
 use crate::pipeline::call::{CallKind, Reply, Request, request_hash};
 use crate::pipeline::cases::CaseSet;
 use crate::pipeline::diagnosis::{Diagnosis, of_acceptance};
-use crate::pipeline::machine::{Decision, Diagnosed, NewSource, NextCall, Outcome, decide};
+use crate::pipeline::machine::{Diagnosed, NewSource, Outcome};
 use crate::pipeline::progress::{Document, Intent, Progress, asked_moment};
 use crate::pipeline::prompts::{self, Material};
 use crate::pipeline::stage::Category;
@@ -21,22 +16,19 @@ use crate::sandbox::Sandbox;
 
 use super::data::DataReader;
 use super::event::Event;
-use super::record::Advanced;
 use super::{Engine, EngineError, damaged};
 
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
-    /// Asks the model (or takes the reply that is recorded) and says what the reply comes to. `unwritten` is a state with the intent of
-    /// this call that is written beside it.
+    /// Asks the model (or takes the reply that is recorded) and says what the reply comes to.
     pub(super) async fn call(
         &self,
         progress: Progress,
         kind: CallKind,
-        unwritten: Option<&Advanced>,
     ) -> Result<(Progress, Outcome), EngineError> {
         // Only reads.
         let material = self.material(&progress).await?;
         let request = prompts::request(self.task, &material, kind)?;
-        let (progress, reply) = match self.answered(progress, &request, unwritten).await? {
+        let (progress, reply) = match self.answered(progress, &request).await? {
             Answered::Reply(progress, reply) => (progress, reply),
             Answered::Otherwise(progress, outcome) => return Ok((progress, *outcome)),
         };
@@ -44,60 +36,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         Ok((progress, outcome))
     }
 
-    /// Records the intent of the call that comes next with the step before it, and so saves a write.
-    pub(super) async fn announce(
-        &self,
-        progress: Progress,
-        next_call: NextCall,
-        now: Timestamp,
-    ) -> Result<Progress, EngineError> {
-        let (Decision::Call(kind) | Decision::CallBesideBuild(kind)) = decide(self.task, &progress, now)
-        else {
-            return Ok(progress);
-        };
-        if progress.intent.is_some() {
-            return Ok(progress);
-        }
-        let material = self.material(&progress).await?;
-        let request = prompts::request(self.task, &material, kind)?;
-        // Without a budget there is no call: the next step ends the task for that.
-        let tokens = request.tokens();
-        let Ok(limit) = budget::allow_call(self.task, &progress, tokens) else {
-            return Ok(progress);
-        };
-        if next_call != NextCall::MayBeMade {
-            // In memory alone: another process must take the call for lost.
-            self.announced.store(progress.sequence, Ordering::Relaxed);
-        }
-        let request = request.limited(limit);
-        let intent = Intent::new(&request, progress.sequence, tokens + limit);
-        Ok(progress.with_intent(intent))
-    }
-
-    /// Takes back the intent of a call that was announced and will not be started by this process.
-    pub async fn withdraw(&self, progress: Progress) -> Result<Progress, EngineError> {
-        if !self.is_announced(&progress) {
-            return Ok(progress);
-        }
-        self.announced.store(0, Ordering::Relaxed);
-        let progress = Progress {
-            intent: None,
-            ..progress
-        };
-        self.save(&progress).await?;
-        Ok(progress)
-    }
-
-    fn is_announced(&self, progress: &Progress) -> bool {
-        progress.intent.is_some() && self.announced.load(Ordering::Relaxed) == progress.sequence
-    }
-
-    async fn answered(
-        &self,
-        progress: Progress,
-        request: &Request,
-        unwritten: Option<&Advanced>,
-    ) -> Result<Answered, EngineError> {
+    async fn answered(&self, progress: Progress, request: &Request) -> Result<Answered, EngineError> {
         // The record goes before everything: what has a reply is never asked for again.
         if let Some(entry) = Ledger::new(self.store)
             .find(progress.sequence, request.kind)
@@ -105,19 +44,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         {
             return Ok(self.take_recorded(progress, request, entry));
         }
-        // An intent that this process did not announce is that of a call in flight at a kill, which may have been billed.
-        let progress = if self.is_announced(&progress) {
-            progress
-        } else {
-            progress.with_call_lost()
-        };
+        // An intent that is there is that of a call in flight at a kill, which may have been billed.
+        let progress = progress.with_call_lost();
         let size = request.tokens();
         let limit = match budget::allow_call(self.task, &progress, size) {
             Ok(limit) => limit,
             Err(stop) => return Ok(Answered::Otherwise(progress, Box::new(Outcome::Stopped(stop)))),
         };
-        self.ask(progress, &request.limited(limit), size + limit, unwritten)
-            .await
+        self.ask(progress, &request.limited(limit), size + limit).await
     }
 
     fn take_recorded(&self, progress: Progress, request: &Request, entry: Entry) -> Answered {
@@ -144,43 +78,22 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         progress: Progress,
         request: &Request,
         estimate: u64,
-        unwritten: Option<&Advanced>,
     ) -> Result<Answered, EngineError> {
         let (kind, sequence) = (request.kind, progress.sequence);
         let started_at = (self.clock)();
-        let intent = Intent::new(request, sequence, estimate);
-        // Announced with the step before, and still the same request: one write less.
-        let is_recorded = self.announced.swap(0, Ordering::Relaxed) == sequence
-            && progress
-                .intent
-                .as_ref()
-                .is_some_and(|announced| announced.request_hash == intent.request_hash);
-        let progress = if is_recorded {
-            progress
-        } else {
-            let progress = progress.with_intent(intent);
-            // Before the request: a kill during the call leaves a trace of it.
-            self.save(&progress).await?;
-            progress
-        };
+        let progress = progress.with_intent(Intent::new(request, sequence, estimate));
+        // Before the request: a kill during the call leaves a trace of it.
+        self.save(&progress).await?;
         self.emit(&Event::CallStarted { kind, sequence });
-        let write = async {
-            match unwritten.filter(|_| is_recorded) {
-                Some(advanced) => self.write(advanced).await,
-                None => Ok(()),
-            }
-        };
-        let (reply, written) = join(Box::pin(self.model.call(request)), Box::pin(write)).await;
-        let reply = match reply {
+        let reply = match Box::pin(self.model.call(request)).await {
             Ok(reply) => reply,
-            Err(error) => return written.map(|()| self.call_failed(progress, &error)),
+            Err(error) => return Ok(self.call_failed(progress, &error)),
         };
         let finished_at = (self.clock)();
         // Before the state moves, so that a kill from here on costs no second call.
         let entry = Ledger::new(self.store)
             .record(sequence, request, reply, (started_at, finished_at))
             .await?;
-        written?;
         self.emit(&Event::CallFinished {
             kind,
             sequence,

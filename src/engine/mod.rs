@@ -9,7 +9,6 @@ mod call;
 pub mod code_mode;
 pub(crate) mod data;
 pub mod event;
-mod follow;
 mod jobs;
 mod material;
 mod near_misses;
@@ -26,7 +25,6 @@ pub(crate) mod run_data;
 mod samples;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
@@ -47,7 +45,6 @@ use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
 use self::data::DataReader;
 use self::event::{Event, Observer};
-use self::follow::{Follow, Recorded};
 pub(crate) use self::record::{retried, store_retries};
 
 /// Children of one step that may be lost in a row. A sandbox that ends without a report again has none to give; a child that
@@ -77,11 +74,6 @@ pub(crate) struct Engine<'a, M, S, B, D> {
     /// True while a model call is in flight and what it came to is not yet recorded. Where an image builds beside the
     /// call, the reply alone counts: the build may take long, and loses nothing when it is stopped.
     pub in_call: &'a watch::Sender<bool>,
-    /// Number of the call whose intent this process recorded and has not started yet; 0 for none. Whoever finds an intent
-    /// and knows nothing of it takes the call for lost.
-    pub announced: &'a AtomicU32,
-    /// Whether what is decided next may be done at once, where it follows a step of an agent's turn.
-    pub may_follow: &'a (dyn Fn(&Decision) -> bool + Send + Sync),
 }
 
 /// What the local machine or the cluster adds to the task.
@@ -186,7 +178,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         self.perform(progress, decision).await
     }
 
-    /// Performs `decision`, which is what comes next after `progress`, and what follows at once; records what it came to.
+    /// Performs `decision`, which is what comes next after `progress`, and records what it came to.
     pub async fn perform(
         &self,
         progress: Progress,
@@ -196,28 +188,19 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         self.in_call.send_replace(matches!(decision, Decision::Call(_)));
         let performed = Box::pin(self.perform_and_record(progress, decision)).await;
         self.in_call.send_replace(false);
-        match performed? {
-            Recorded::Written(progress, step) => Ok((progress, step)),
-            Recorded::BesideCall(advanced) => {
-                self.in_call.send_replace(true);
-                let performed = Box::pin(self.call_next_turn(&advanced)).await;
-                self.in_call.send_replace(false);
-                performed
-            }
-        }
+        performed
     }
 
     async fn perform_and_record(
         &self,
         progress: Progress,
         decision: Decision,
-    ) -> Result<Recorded, EngineError> {
+    ) -> Result<(Progress, Step), EngineError> {
         let started = self.begin();
-        let follow = Follow::after(&decision);
         let outcome = match decision {
-            Decision::Finished => return Ok(Recorded::Written(progress, Step::Finished)),
-            Decision::Wait(until) => return Ok(Recorded::Written(progress, Step::Waiting(until))),
-            Decision::AwaitApproval(asked) => return Ok(Recorded::Written(progress, Step::Gate(asked))),
+            Decision::Finished => return Ok((progress, Step::Finished)),
+            Decision::Wait(until) => return Ok((progress, Step::Waiting(until))),
+            Decision::AwaitApproval(asked) => return Ok((progress, Step::Gate(asked))),
             Decision::Publish => {
                 let outcome = self.publish(&progress).await?;
                 (progress, Performed::Done(outcome))
@@ -229,7 +212,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 (progress, Performed::Done(outcome))
             }
             Decision::Call(kind) => {
-                let (progress, outcome) = self.call(progress, kind, None).await?;
+                let (progress, outcome) = self.call(progress, kind).await?;
                 (progress, Performed::Done(outcome))
             }
             Decision::CallBesideBuild(kind) => self.call_beside_build(progress, kind).await?,
@@ -255,13 +238,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
         };
         match outcome {
-            (progress, Performed::Pending) => Ok(Recorded::Written(progress, Step::Pending)),
-            (progress, Performed::Unseen) => Ok(Recorded::Written(progress, Step::Unseen)),
-            (progress, Performed::Queued(why)) => Ok(Recorded::Written(progress, Step::Queued(why))),
+            (progress, Performed::Pending) => Ok((progress, Step::Pending)),
+            (progress, Performed::Unseen) => Ok((progress, Step::Unseen)),
+            (progress, Performed::Queued(why)) => Ok((progress, Step::Queued(why))),
             (progress, Performed::Done(outcome)) => {
                 // The state moves last: documents and replies are stored by now.
-                let advanced = self.advanced(progress, outcome, started).await?;
-                Box::pin(self.record_and_follow(advanced, follow)).await
+                let progress = Box::pin(self.record(progress, outcome, started)).await?;
+                Ok((progress, Step::Advanced))
             }
         }
     }

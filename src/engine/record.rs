@@ -10,20 +10,18 @@ use crate::ledger::{Store, StoreError};
 use crate::model::Model;
 use crate::pipeline::approval;
 use crate::pipeline::diagnosis::name;
-use crate::pipeline::machine::{NextCall, Outcome, advance};
+use crate::pipeline::machine::{Outcome, advance};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::Stage;
 use crate::sandbox::Sandbox;
 
 /// A state after a step, and the one before it.
-pub(super) struct Advanced {
-    pub(super) before: Progress,
-    pub(super) next: Progress,
+struct Advanced {
+    before: Progress,
+    next: Progress,
     asked: Option<AwaitedApproval>,
     is_retry: bool,
     ends_iteration: bool,
-    /// Whether the intent of the call that comes next is recorded with what the step came to, and not in the state alone.
-    pub(super) is_call_recorded: bool,
 }
 
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
@@ -34,13 +32,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         outcome: Outcome,
         started: Began,
     ) -> Result<Progress, EngineError> {
-        let advanced = self.advanced(progress, outcome, started).await?;
+        let advanced = self.advanced(progress, outcome, started)?;
         self.write(&advanced).await?;
         Ok(advanced.next)
     }
 
     /// The state after `outcome`, which is yet to be written.
-    pub(super) async fn advanced(
+    fn advanced(
         &self,
         progress: Progress,
         outcome: Outcome,
@@ -49,10 +47,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let now = (self.clock)();
         let ends_iteration = matches!(outcome, Outcome::Tested(_) | Outcome::Diagnosed(_));
         let is_retry = matches!(outcome, Outcome::Retried(_));
-        let next_call = match &outcome {
-            Outcome::AgentMoved(moved) => moved.next_call,
-            _ => NextCall::Unrecorded,
-        };
         if let Outcome::Decided(decision) = &outcome {
             self.emit(&Event::Decided(decision.clone()));
         }
@@ -70,10 +64,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         if asked.is_some() {
             next.pause_at(now);
         }
-        // With the same write, so that the call needs none of its own before it.
-        let next = self.announce(next, next_call, now).await?;
         Ok(Advanced {
-            is_call_recorded: next_call == NextCall::Due && next.intent.is_some(),
             before: progress,
             next,
             asked,
@@ -83,14 +74,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     /// Writes a state, and says what has happened with it.
-    pub(super) async fn write(&self, advanced: &Advanced) -> Result<(), EngineError> {
+    async fn write(&self, advanced: &Advanced) -> Result<(), EngineError> {
         let Advanced {
             before,
             next,
             asked,
             is_retry,
             ends_iteration,
-            is_call_recorded: _,
         } = advanced;
         store_retries(self.store, before, next).await?;
         self.save(next).await?;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -93,9 +92,6 @@ pub async fn execute(
         observer,
         clock: Timestamp::now,
         in_call: &in_call,
-        announced: &AtomicU32::new(0),
-        // Each step is a write to a file of this machine, which nobody waits for.
-        may_follow: &|_| false,
     };
     let (mut progress, adopted) = Box::pin(begin(&engine, prepared, options, recorded)).await?;
     let had_ended = progress.stage.is_terminal() && adopted.is_none();
@@ -109,8 +105,6 @@ pub async fn execute(
         calling,
     };
     let why = Box::pin(drive.until_it_stops(&mut progress)).await;
-    // The next run must not take a call for lost that was never started.
-    let progress = engine.withdraw(progress).await.map_err(stopped)?;
     let entries = Ledger::new(&store)
         .entries(progress.sequence)
         .await

@@ -39,12 +39,6 @@ use crate::pipeline::call::{Reply, Request};
 pub(crate) trait Model: Send + Sync {
     /// Sends one request and returns the reply, or says why there is none.
     fn call(&self, request: &Request) -> impl Future<Output = Result<Reply, ModelError>> + Send;
-
-    /// Gets ready for a call of a task that has so many seconds left, while what comes before it is recorded: whether it may be made then. A
-    /// model that need not get ready is asked by a step of its own.
-    fn get_ready(&self, _seconds_left: f64) -> impl Future<Output = bool> + Send {
-        std::future::ready(false)
-    }
 }
 
 /// Tokens of a request whose server does not count them.

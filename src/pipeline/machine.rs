@@ -30,7 +30,7 @@ mod retry;
 
 pub use effects::{MAX_FIX_TRIES, MAX_REJECTIONS};
 pub use outcome::{
-    AgentMoved, AgentSources, Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, NewSource, NextCall,
+    AgentMoved, AgentSources, Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, NewSource,
     SamplesRead, ScopesDecided, Tested,
 };
 

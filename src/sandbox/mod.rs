@@ -88,20 +88,6 @@ pub trait Sandbox: Send + Sync {
         repeat: u32,
     ) -> impl Future<Output = Result<Progressing<Report>, SandboxError>> + Send;
 
-    /// Start a job that was never started, once what it `needs` is done, where that is done well: the next [`Self::run`] of it finds it. What
-    /// keeps it from starting is met again there. A sandbox that runs a job while it is waited for starts none.
-    fn begin_after(
-        &self,
-        _image: &str,
-        _job: &Job,
-        _repeat: u32,
-        needs: impl Future<Output = bool> + Send,
-    ) -> impl Future<Output = ()> + Send {
-        async {
-            needs.await;
-        }
-    }
-
     /// Run a job of one program whose outputs go to a disk, and check there what `asked` names; otherwise as [`Self::run`]. Small outputs
     /// are in the report as well.
     fn run_on_disk(

@@ -123,18 +123,6 @@ impl CallPool {
         })
     }
 
-    /// A place that is free now, before which nobody waits. `None` also when no call may start any more.
-    pub fn try_enter(&self, base_url: &str) -> Option<CallPermit> {
-        if self.stopping.is_cancelled() || !self.lead.is_held() {
-            return None;
-        }
-        let permit = self.places(&endpoint(base_url)).try_acquire_owned().ok()?;
-        Some(CallPermit {
-            _permit: permit,
-            _counted: Counted::new(self, |counts| &counts.in_flight),
-        })
-    }
-
     fn places(&self, endpoint: &str) -> Arc<Semaphore> {
         let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
         if endpoints.len() > MOST_IDLE {
@@ -212,20 +200,6 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_place_is_given_at_once_where_it_is_free_and_nobody_waits_for_it() {
-        let pool = pool(1);
-        let only = pool.try_enter("http://a").unwrap();
-        assert!(pool.try_enter("http://a").is_none());
-        let mut waits = Box::pin(pool.enter("http://a"));
-        assert!((&mut waits).now_or_never().is_none());
-        drop(only);
-        assert!(pool.try_enter("http://a").is_none(), "somebody was there before");
-        drop(waits);
-        pool.stopping.cancel();
-        assert!(pool.try_enter("http://a").is_none());
-    }
-
-    #[tokio::test]
     async fn at_shutdown_nobody_gets_a_place_and_who_has_one_keeps_it() {
         let pool = pool(1);
         let only = pool.enter("http://a").await;
@@ -242,12 +216,10 @@ mod tests {
         let (until, received) = watch::channel(Some(Instant::now()));
         let mut pool = pool(2);
         pool.follow(Lead::new(received));
-        assert!(pool.try_enter("http://a").is_none());
         let mut waits = Box::pin(pool.enter("http://a"));
         assert!((&mut waits).now_or_never().is_none());
         until.send_replace(Some(Instant::now() + Duration::from_hours(1)));
         assert!(waits.await.is_some());
-        assert!(pool.try_enter("http://a").is_some());
         until.send_replace(None);
         let mut waits = Box::pin(pool.enter("http://a"));
         assert!((&mut waits).now_or_never().is_none());

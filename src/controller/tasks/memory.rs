@@ -1,7 +1,6 @@
 //! What is remembered of tasks while they are worked on.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use kube::Client;
 
@@ -23,7 +22,6 @@ pub struct TaskMemory {
     revision: String,
     documents: Arc<Documents>,
     snapshot: Option<(String, Arc<Snapshot>)>,
-    announced: Arc<AtomicU32>,
 }
 
 impl Kind for CodeGenTask {
@@ -69,18 +67,6 @@ impl Shared<CodeGenTask> {
             }
             Arc::clone(&memory.documents)
         })
-    }
-
-    /// Number of the task's call that is announced and not started.
-    pub fn announced(&self, uid: &str) -> Arc<AtomicU32> {
-        self.with(uid, |memory| Arc::clone(&memory.announced))
-    }
-
-    /// Whether a call of the task is announced and not started.
-    #[must_use]
-    pub fn has_announced(&self, uid: &str) -> bool {
-        let is_announced = |memory: &TaskMemory| memory.announced.load(Ordering::Relaxed) != 0;
-        self.recall(uid, is_announced).unwrap_or_default()
     }
 
     /// The snapshot `name`.

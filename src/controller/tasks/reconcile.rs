@@ -7,7 +7,7 @@ mod image;
 mod retry;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -18,7 +18,6 @@ use crate::api::CodeGenTask;
 use crate::api::approval::AwaitedApproval;
 use crate::api::conditions::reason;
 use crate::api::status::CodeGenTaskStatus;
-use crate::controller::api;
 use crate::controller::approvals::decided;
 use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
@@ -46,32 +45,6 @@ use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, ImageShown, Until, held};
 use crate::sandbox::KubernetesSandbox;
-
-/// Takes back the calls that were announced with the last steps and are not made any more: whoever comes next would take them for lost.
-/// Only while no other replica can work.
-pub async fn withdraw_calls(context: &Arc<Context>) {
-    let tasks = context.tasks.all();
-    let announced = |task: &&Arc<CodeGenTask>| context.tasks.has_announced(&task.uid().unwrap_or_default());
-    for task in tasks.iter().filter(announced) {
-        // No call gets a place any more, so that a pass does nothing else.
-        let withdrawn = match api::whole(&context.client, &**task).await {
-            Ok(Some(present)) => control::reconcile(Arc::new(present), Arc::clone(context))
-                .await
-                .map(drop),
-            Ok(None) => Ok(()),
-            Err(error) => Err(error.into()),
-        };
-        if let Err(error) = withdrawn {
-            let error = with_causes(&error);
-            tracing::warn!(
-                namespace = task.namespace().unwrap_or_default(),
-                task = task.name_any(),
-                error,
-                "a call that was not made will be taken for lost"
-            );
-        }
-    }
-}
 
 const fn idle() -> (Option<Duration>, Reconciled) {
     (None, Reconciled::Idle)
@@ -284,7 +257,7 @@ impl TaskPass<'_> {
     }
 
     /// Performs the next step of the run; at once where `is_mended` says that what it waited for has changed.
-    async fn step(&self, run: Revision, is_mended: bool) -> PassResult {
+    async fn step(&mut self, run: Revision, is_mended: bool) -> PassResult {
         if self.context.tasks.has_missed(&self.object) {
             // Another process may have written what this one does not know.
             self.context
@@ -301,10 +274,6 @@ impl TaskPass<'_> {
         let sandbox = self.context.sandbox(&run.task, &run.owner, &run.snapshot.inputs);
         let observer = self.context.events.observer(&self.object);
         let (in_call, _) = watch::channel(false);
-        let announced = self.context.tasks.announced(&self.uid);
-        let may_follow = |decision: &Decision| {
-            !self.context.stopping.is_cancelled() && !isolation::is_held(self.context, &run.task, decision)
-        };
         let engine = Engine {
             task: &run.task,
             model: &model,
@@ -315,11 +284,13 @@ impl TaskPass<'_> {
             observer: &observer,
             clock: Timestamp::now,
             in_call: &in_call,
-            announced: &announced,
-            may_follow: &may_follow,
         };
         let done = Box::pin(self.take_step(&engine, &run, is_mended)).await;
-        self.remember_version(store);
+        let object = self.remember_version(store);
+        if done.is_err() {
+            // What holds the task is said over the last state: the step may have recorded what it was about to do.
+            self.object = object;
+        }
         done
     }
 
@@ -348,15 +319,13 @@ impl TaskPass<'_> {
             Box::pin(self.at_gate(engine, progress, asked)).await?;
             return Ok(advanced());
         }
-        // Before the call is announced, so that a task that is held spends nothing.
+        // Before the intent of a call, so that a task that is held spends nothing.
         if let Some(hold) = isolation::hold_of_task(self.context, &self.object, engine.task, &decision) {
             return Err(hold.into());
         }
         let left = seconds_left(engine.task, &progress, now);
         if asks_the_model(&decision) {
             if !engine.model.prepare(left).await? {
-                // It must not be taken for lost by whoever comes next.
-                Box::pin(engine.withdraw(progress)).await?;
                 return Ok(idle());
             }
             // The wait for a place may have taken the time that the task had left.
@@ -428,13 +397,14 @@ impl TaskPass<'_> {
     }
 
     /// Remembers which version was written, so that no older one is acted on.
-    fn remember_version(&self, store: KubernetesStore<'_>) {
+    fn remember_version(&self, store: KubernetesStore<'_>) -> CodeGenTask {
         let object = store.into_object();
         self.context.tasks.wrote(&object);
         // Later writes of an ended task announce nothing.
         if ended_in(&object).is_some() && ended_in(&self.object).is_none() {
             self.context.events.ended(&object);
         }
+        object
     }
 
     /// While it waits for a person, its place is for others, until something changes that it refers to.

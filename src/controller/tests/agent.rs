@@ -95,16 +95,23 @@ async fn from_the_end_of_a_turns_commands_to_the_next_ones_there_are_these_calls
         "get Pod sandbox
          log of Pod sandbox
          create Secret record documents/step-0001.json
-         status CodeGenTask words: Working Progressing
+         status CodeGenTask words: Working Progressing",
+    );
+    world.reconcile::<CodeGenTask>("words").await;
+    // The intent, the reply, and the state that follows from it.
+    world.server.assert_calls(
+        "status CodeGenTask words: Working Progressing
          create Secret record calls/0003-turn.json
-         ~ status CodeGenTask words: Working Progressing
+         status CodeGenTask words: Working Progressing",
+    );
+    world.reconcile::<CodeGenTask>("words").await;
+    world.server.assert_calls(
+        "get Pod words (absent)
          ~ get ConfigMap harness
          ~ list NetworkPolicy
          ~ create Secret sandbox
          create Pod sandbox",
     );
-    world.reconcile::<CodeGenTask>("words").await;
-    world.server.assert_calls("get Pod sandbox");
 }
 
 #[rstest]
@@ -120,6 +127,13 @@ async fn a_write_of_a_turn_that_fails_or_whose_reply_is_lost_costs_no_turn_and_n
 ) {
     let mut world = at_work_in(world_with(listing_twice()).await).await;
     world.server.fail(write, fault);
+    // A pass that failed is requeued, and a sandbox that could not be made is tried again after a pause.
+    world.settle::<CodeGenTask>("words").await;
+    world.server.edit("codegentasks", "words", |task| {
+        if let Some(retry_at) = task.pointer_mut("/status/progress/waiting/retryAt") {
+            *retry_at = json!("2026-01-01T00:00:00Z");
+        }
+    });
     world.ends_well("words").await;
     // Says so where the write was not met.
     world.server.calls();
@@ -127,26 +141,6 @@ async fn a_write_of_a_turn_that_fails_or_whose_reply_is_lost_costs_no_turn_and_n
     assert_eq!(calls, ["plan", "turn", "turn", "turn", "turn"]);
     let commands = world.node.sandbox.asked.lock().unwrap().len();
     assert_eq!(commands, 2);
-}
-
-#[tokio::test]
-async fn no_command_begins_where_the_state_that_it_follows_from_could_not_be_recorded() {
-    let settings = "limits: {maxCallsPerEndpoint: 1}";
-    let mut world = at_work_in(configured(settings, listing_twice()).await).await;
-    world.node.end_pods(&world.server).await;
-    // The call of another task: this one's is announced and waits.
-    let other = world.context.calls.try_enter(&world.provider.origin()).unwrap();
-    world.reconcile::<CodeGenTask>("words").await;
-    assert_eq!(world.provider.calls().await, ["plan", "turn"]);
-    drop(other);
-    let conflict = Fault::Refused(409, "Conflict");
-    world.server.fail("status CodeGenTask words: Working", conflict);
-    world.reconcile::<CodeGenTask>("words").await;
-    assert_eq!(world.provider.calls().await, ["plan", "turn", "turn"]);
-    assert_eq!(pods(&world).len(), 1, "that of the turn before");
-    world.ends_well("words").await;
-    let calls = world.provider.calls().await;
-    assert_eq!(calls, ["plan", "turn", "turn", "turn", "turn"]);
 }
 
 #[tokio::test]

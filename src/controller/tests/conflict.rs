@@ -24,15 +24,39 @@ async fn labelled_at(world: &mut World, stage: &str) -> std::sync::Arc<CodeGenTa
 #[tokio::test]
 async fn a_conflict_after_a_model_call_costs_no_second_call() {
     let mut world = World::new().await;
-    let seen = labelled_at(&mut world, "Planning Progressing").await;
-    assert_eq!(world.reconcile_seen(seen).await, Action::await_change());
+    world.apply_task("words", &json!({}));
+    world.until::<CodeGenTask>("words", "Planning Progressing").await;
+    world.server.calls();
+    let conflict = Fault::Refused(409, "Conflict");
+    world
+        .server
+        .fail("status CodeGenTask words: GeneratingCode", conflict);
+    assert_eq!(
+        world.reconcile::<CodeGenTask>("words").await,
+        Action::await_change()
+    );
     world.server.assert_calls(
-        "create Secret record calls/prefix
+        "status CodeGenTask words: Planning Progressing
+         create Secret record calls/prefix
          create Secret record calls/0001-plan.json
          status CodeGenTask words: GeneratingCode Progressing -> 409 Conflict",
     );
     world.ends_well("words").await;
     assert_eq!(world.provider.calls().await, ALL);
+}
+
+#[tokio::test]
+async fn a_conflict_before_a_model_call_makes_none_and_keeps_what_somebody_wrote() {
+    let mut world = World::new().await;
+    let seen = labelled_at(&mut world, "Planning Progressing").await;
+    assert_eq!(world.reconcile_seen(seen).await, Action::await_change());
+    world
+        .server
+        .assert_calls("status CodeGenTask words: Planning Progressing -> 409 Conflict");
+    assert_eq!(world.provider.calls().await, [""; 0]);
+    world.ends_well("words").await;
+    assert_eq!(world.provider.calls().await, ALL);
+    assert_eq!(world.status_of("words").lost_calls, 0);
     assert_eq!(
         world.object::<CodeGenTask>("words")["metadata"]["labels"]["team"],
         "a"
@@ -42,8 +66,13 @@ async fn a_conflict_after_a_model_call_costs_no_second_call() {
 #[tokio::test]
 async fn an_operator_that_begins_after_a_conflict_finds_the_reply_on_record() {
     let mut world = World::new().await;
-    let seen = labelled_at(&mut world, "Planning Progressing").await;
-    world.reconcile_seen(seen).await;
+    world.apply_task("words", &json!({}));
+    world.until::<CodeGenTask>("words", "Planning Progressing").await;
+    let conflict = Fault::Refused(409, "Conflict");
+    world
+        .server
+        .fail("status CodeGenTask words: GeneratingCode", conflict);
+    world.reconcile::<CodeGenTask>("words").await;
     world.restart().await;
     world.ends_well("words").await;
     assert_eq!(world.provider.calls().await, ALL);

@@ -50,7 +50,7 @@ async fn a_lost_reply_to_the_last_write_loses_neither_the_clearing_up_nor_the_ev
 #[case::of_the_snapshot("create Secret snapshot")]
 #[case::of_the_first_progress("status CodeGenTask words: ReadingSamples")]
 #[case::of_a_document("create Secret record documents/profiles.json")]
-#[case::of_an_announced_call("status CodeGenTask words: Planning")]
+#[case::of_the_intent_of_a_call("status CodeGenTask words: Planning")]
 #[case::of_a_plan("status CodeGenTask words: GeneratingCode")]
 #[case::of_a_program("status CodeGenTask words: GeneratingTests")]
 #[case::of_a_suite("status CodeGenTask words: RunningTests")]

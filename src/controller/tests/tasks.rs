@@ -17,10 +17,13 @@ const HAPPY: &str = "
     create Secret record documents/data-context.txt
     create Secret record documents/profiles.json
     status CodeGenTask words: Planning Progressing
+    status CodeGenTask words: Planning Progressing
     create Secret record calls/prefix
     create Secret record calls/0001-plan.json
     status CodeGenTask words: GeneratingCode Progressing
+    status CodeGenTask words: GeneratingCode Progressing
     create Secret record calls/0002-code.json
+    status CodeGenTask words: GeneratingTests Progressing
     status CodeGenTask words: GeneratingTests Progressing
     create Secret record calls/0003-tests.json
     status CodeGenTask words: RunningTests Progressing

@@ -108,22 +108,6 @@ fn turns(world: &World) -> Vec<Request> {
 }
 
 #[tokio::test]
-async fn the_commands_of_a_turn_are_begun_with_the_state_that_they_follow_from() {
-    let world = World {
-        may_follow: |_| true,
-        ..world(agent_task(), script())
-    };
-    let progress = live(&world).await;
-    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
-    let (begun, asked) = (
-        world.sandbox.begun.lock().unwrap(),
-        world.sandbox.asked.lock().unwrap(),
-    );
-    // The first ones wait for the image.
-    assert_eq!((asked.len(), &begun[..]), (2, &asked[1..]));
-}
-
-#[tokio::test]
 async fn an_agent_writes_a_program_sees_it_fail_fixes_it_and_is_done() {
     let world = world(agent_task(), script());
     let progress = live(&world).await;

@@ -6,7 +6,6 @@ mod sandbox;
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicU32;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -18,7 +17,7 @@ use crate::engine::event::{Event, Observer};
 use crate::engine::{Engine, EngineError, Step, Surroundings};
 use crate::ledger::{MemoryStore, Store};
 use crate::pipeline::call::CallKind;
-use crate::pipeline::machine::{Decision, Outcome};
+use crate::pipeline::machine::Outcome;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::sandbox::TestFailure;
 use crate::pipeline::task::Task;
@@ -46,8 +45,6 @@ pub struct World {
     pub surroundings: Surroundings,
     pub watcher: Watcher,
     pub clock: fn() -> Timestamp,
-    /// Whether what is decided next is done at once, where it follows a step of an agent's turn.
-    pub may_follow: fn(&Decision) -> bool,
 }
 
 impl World {
@@ -60,7 +57,6 @@ impl World {
             surroundings: Surroundings::default(),
             watcher: Watcher::default(),
             clock: || Timestamp::from_second(1_000).unwrap(),
-            may_follow: |_| false,
         }
     }
 
@@ -68,7 +64,6 @@ impl World {
         &'a self,
         store: &'a S,
         in_call: &'a watch::Sender<bool>,
-        announced: &'a AtomicU32,
     ) -> Engine<'a, Script, S, Fake, FixedData> {
         Engine {
             task: &self.task,
@@ -80,16 +75,13 @@ impl World {
             observer: &self.watcher,
             clock: self.clock,
             in_call,
-            announced,
-            may_follow: &self.may_follow,
         }
     }
 
     /// Steps until the task ends, waits, or the store stops.
     pub async fn live<S: Store>(&self, store: &S) -> Result<Progress, EngineError> {
         let (in_call, _) = watch::channel(false);
-        let announced = AtomicU32::new(0);
-        let engine = self.engine(store, &in_call, &announced);
+        let engine = self.engine(store, &in_call);
         let mut progress = engine.load("run").await?;
         for _ in 0..500 {
             let (next, step) = Box::pin(engine.step(progress)).await?;
@@ -120,11 +112,9 @@ impl World {
     /// What comes from outside a step, in a process of its own.
     pub async fn apply<S: Store>(&self, store: &S, outcome: Outcome) -> Progress {
         let (in_call, _) = watch::channel(false);
-        let announced = AtomicU32::new(0);
-        let engine = self.engine(store, &in_call, &announced);
+        let engine = self.engine(store, &in_call);
         let progress = engine.load("run").await.unwrap();
-        let progress = Box::pin(engine.apply(progress, outcome)).await.unwrap();
-        engine.withdraw(progress).await.unwrap()
+        Box::pin(engine.apply(progress, outcome)).await.unwrap()
     }
 }
 

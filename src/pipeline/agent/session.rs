@@ -161,7 +161,6 @@ impl Session {
             note: String::new(),
             reported_cases: Vec::new(),
             not_tested: String::new(),
-            next_call_follows: false,
         }
     }
 

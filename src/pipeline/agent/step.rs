@@ -37,9 +37,6 @@ pub struct Step {
     /// Why the tests that were asked for last were not run; empty where they were.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub not_tested: String,
-    /// Whether the call of the next turn follows at once: the intent of that call, which may have been made when this is found.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub next_call_follows: bool,
 }
 
 impl Step {

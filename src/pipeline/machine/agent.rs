@@ -40,7 +40,6 @@ impl Progress {
             stuck,
             not_tested,
             users_fault,
-            next_call: _,
         } = moved;
         if !not_tested.is_empty() {
             self.last_error = Some(bounds::cut(&not_tested, SHOWN_BYTES));

@@ -70,20 +70,6 @@ pub struct AgentMoved {
     pub users_fault: Option<String>,
     /// Why the tests that were asked for last were not run; empty where they were.
     pub not_tested: String,
-    /// What is recorded of the call of the next turn with the last of the steps.
-    pub next_call: NextCall,
-}
-
-/// What is recorded of a turn's call with the step before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum NextCall {
-    /// Nothing.
-    #[default]
-    Unrecorded,
-    /// That it follows at once.
-    Due,
-    /// The same, by a process that has ended since and may have made it.
-    MayBeMade,
 }
 
 /// Program and suite of an agent, as they are to be tested.

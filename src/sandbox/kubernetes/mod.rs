@@ -35,7 +35,6 @@ use self::settings::Settings;
 use super::image::ImageSpec;
 use super::{Built, Progressing, Publication, Published, Sandbox, SandboxError};
 use crate::package_index::PackageIndex;
-use crate::pipeline::causes::with_causes;
 use crate::pipeline::sandbox::{Job, Report};
 use crate::pipeline::stored_outputs::{OutputsAsked, RunOnDisk};
 use crate::pipeline::task::Task;
@@ -168,32 +167,6 @@ impl Sandbox for KubernetesSandbox<'_> {
 
     async fn run(&self, image: &str, job: &Job, repeat: u32) -> Result<Progressing<Report>, SandboxError> {
         Box::pin(pod::run(self, image, job, repeat)).await
-    }
-
-    async fn begin_after(
-        &self,
-        image: &str,
-        job: &Job,
-        repeat: u32,
-        needs: impl Future<Output = bool> + Send,
-    ) {
-        let needs = async {
-            if needs.await {
-                return Ok(());
-            }
-            Err(SandboxError::Cluster {
-                action: "begin a sandbox".to_owned(),
-                source: "the step before it is not recorded".into(),
-            })
-        };
-        if let Err(error) = Box::pin(pod::begin(self, image, job, repeat, needs)).await {
-            tracing::debug!(
-                namespace = self.owner.namespace,
-                task = self.owner.name,
-                error = with_causes(&error),
-                "a sandbox was not begun with the step before it"
-            );
-        }
     }
 
     async fn run_on_disk(

@@ -3,8 +3,6 @@
 //! The task stays succeeded: whoever waited for that, or runs its program, is not concerned by what a registry says. What becomes of the
 //! image stands in the condition `Published` alone, and in memory the task is whole until that is true.
 
-use std::sync::atomic::AtomicU32;
-
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use tokio::sync::watch;
@@ -83,9 +81,6 @@ impl TaskPass<'_> {
             observer: &observer,
             clock: Timestamp::now,
             in_call: &in_call,
-            // Publishing asks no model.
-            announced: &AtomicU32::new(0),
-            may_follow: &|_| false,
         };
         let mut progress = engine.load(&run.owner.run).await?;
         if let Some(outcome) = self.what_changed(&run, &progress) {

@@ -220,7 +220,6 @@ fn events_and_log_repeat_nothing_that_an_agent_wrote() {
         note: String::new(),
         reported_cases: Vec::new(),
         not_tested: String::new(),
-        next_call_follows: false,
     };
     let event = Event::AgentMoved {
         turn: 3,

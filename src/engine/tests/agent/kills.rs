@@ -9,7 +9,6 @@ use crate::api::approval::Gate;
 use crate::engine::tests::crash::forget_lost;
 use crate::engine::tests::world::{Script, World};
 use crate::ledger::{Fault, FaultMoment, MemoryStore};
-use crate::pipeline::machine::Decision;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::task::Task;
@@ -33,7 +32,6 @@ fn essence(progress: &Progress) -> (Stage, u32, Option<String>, u32) {
 #[case::with_an_edit_before_the_tests_and_every_gate(&Gate::ALL, beside_tests::world, beside_tests::script)]
 #[tokio::test]
 async fn a_kill_at_any_write_asks_for_no_recorded_turn_again_and_reports_the_same(
-    #[values(|_: &Decision| false, |_: &Decision| true)] may_follow: fn(&Decision) -> bool,
     #[case] gates: &'static [Gate],
     #[case] world: fn(Task, Script) -> World,
     #[case] script: fn() -> Script,
@@ -44,10 +42,7 @@ async fn a_kill_at_any_write_asks_for_no_recorded_turn_again_and_reports_the_sam
             approvals: gates,
             ..agent_task()
         };
-        World {
-            may_follow,
-            ..world(task, script())
-        }
+        world(task, script())
     };
     let undisturbed = make();
     let store = MemoryStore::new();

@@ -91,10 +91,6 @@ impl Script {
 }
 
 impl Model for Script {
-    async fn get_ready(&self, _: f64) -> bool {
-        true
-    }
-
     async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
         self.requests.lock().unwrap().push(request.clone());
         let begun = Instant::now();

@@ -56,8 +56,7 @@ pub struct Fake {
     pub reports_nothing: AtomicBool,
     /// How long each sandbox says that it took.
     pub seconds: f64,
-    /// Commands that were begun before a step asked for them, and those that a step asked for.
-    pub begun: Mutex<Vec<Job>>,
+    /// Commands that steps asked for.
     pub asked: Mutex<Vec<Job>>,
     /// How many inputs each sandbox of commands had.
     pub command_inputs: Mutex<Vec<usize>>,
@@ -89,7 +88,6 @@ impl Fake {
             writes: |_| Vec::new(),
             reports_nothing: AtomicBool::new(false),
             seconds: 0.0,
-            begun: Mutex::default(),
             asked: Mutex::default(),
             command_inputs: Mutex::default(),
             runs_commands: |phase| CommandRun {
@@ -332,12 +330,6 @@ impl Sandbox for Fake {
             phases,
             seconds: self.seconds,
         }))
-    }
-
-    async fn begin_after(&self, _: &str, job: &Job, _: u32, needs: impl Future<Output = bool> + Send) {
-        if needs.await {
-            self.begun.lock().unwrap().push(job.clone());
-        }
     }
 
     async fn publish(&self, publication: &Publication) -> Result<Published, SandboxError> {

@@ -145,7 +145,6 @@ impl Random {
             not_tested: String::new(),
             users_fault: None,
             stuck: (self.numbers.u8(..8) == 0).then(|| "nothing changes".to_owned()),
-            next_call: NextCall::Unrecorded,
         }))
     }
 
