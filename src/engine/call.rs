@@ -144,8 +144,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Ok(accepted) => self.accepted(progress, kind, accepted).await,
             Err(refusal) => {
                 let (reason, outcome) = match refusal {
-                    Refusal::Reply(reason) => (reason.clone(), Outcome::ReplyRejected { reason }),
-                    Refusal::NotApplied(reason) => (reason.clone(), Outcome::FixNotApplied { reason }),
+                    Refusal::Reply(fault) => (fault.reason.clone(), Outcome::ReplyRejected(fault)),
+                    Refusal::NotApplied(fault) => (fault.reason.clone(), Outcome::FixNotApplied(fault)),
                 };
                 self.emit(&Event::ReplyRejected { kind, reason });
                 Ok(outcome)
@@ -174,9 +174,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                     cases,
                     lines: set.lines(),
                 },
-                None => Outcome::ReplyRejected {
-                    reason: "There is no case.".to_owned(),
-                },
+                None => Outcome::ReplyRejected("There is no case.".into()),
             },
             Accepted::Scope(answers) => self.decide_scopes(progress, number, &answers).await?,
             Accepted::Diagnosis {

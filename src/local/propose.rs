@@ -83,14 +83,18 @@ pub async fn propose(
                 });
             }
             Err(fault) => {
-                let reason = fault.0.clone();
+                let reason = fault.reason.clone();
                 observer.event(&Event::ReplyRejected { kind: KIND, reason });
-                material.rejections.push(fault.0);
+                material.rejections.push(fault);
             }
         }
     }
     Err(TaskError::NoProposal {
         tries: MAX_REJECTIONS,
-        last: material.rejections.pop().unwrap_or_default(),
+        last: material
+            .rejections
+            .pop()
+            .map(|fault| fault.reason)
+            .unwrap_or_default(),
     })
 }

@@ -14,13 +14,13 @@ mod workspace;
 use crate::api::case::Case;
 use crate::api::status::PlanStatus;
 
-use super::call::{CallKind, Reply};
+use super::call::{CallKind, Reply, ReplyFault};
 use super::cases::CaseSet;
 use super::checks::Break;
 use super::diagnosis::Diagnosis;
 use super::progress::Progress;
 use super::prompts::Material;
-use super::reply::{ConstraintsReply, ReplyFault, parse};
+use super::reply::{ConstraintsReply, parse};
 use super::sandbox::Packages;
 use super::task::Task;
 
@@ -81,20 +81,14 @@ pub struct AcceptedSource {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// It cannot be used at all.
-    Reply(String),
+    Reply(ReplyFault),
     /// It is a fix that was not applied.
-    NotApplied(String),
+    NotApplied(ReplyFault),
 }
 
-impl From<String> for Refusal {
-    fn from(reason: String) -> Self {
-        Self::Reply(reason)
-    }
-}
-
-impl From<ReplyFault> for Refusal {
-    fn from(fault: ReplyFault) -> Self {
-        Self::Reply(fault.0)
+impl<T: Into<ReplyFault>> From<T> for Refusal {
+    fn from(fault: T) -> Self {
+        Self::Reply(fault.into())
     }
 }
 
@@ -126,9 +120,7 @@ pub fn accept(
         // Whatever an agent says is an answer: what cannot be used is told to it.
         CallKind::Turn => Ok(Accepted::Turn),
         // Asked without a task: no stage of one asks for these.
-        CallKind::Outputs | CallKind::Program => {
-            Err(Refusal::Reply("No stage of a task asks for this.".to_owned()))
-        }
+        CallKind::Outputs | CallKind::Program => Err("No stage of a task asks for this.".into()),
     }
 }
 

@@ -126,8 +126,8 @@ impl Progress {
         if let Some(plan) = &mut self.plan {
             bound_plan(plan);
         }
-        for text in &mut self.rejections {
-            *text = cut(text, SENTENCE * 2);
+        for fault in &mut self.rejections {
+            fault.reason = cut(&fault.reason, SENTENCE * 2);
         }
         for constraint in &mut self.constraints {
             bound_constraint(constraint);

@@ -194,6 +194,45 @@ pub enum FinishReason {
     Other(String),
 }
 
+/// Fault for which a reply cannot be used.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct ReplyFault {
+    /// Its class, by which is decided what follows.
+    #[serde(default, skip_serializing_if = "FaultClass::is_other")]
+    pub class: FaultClass,
+    /// A sentence for the model.
+    pub reason: String,
+}
+
+/// Faults of replies after which something else follows than after all others.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FaultClass {
+    /// The model did not want to answer.
+    Refused,
+    /// A plan has no case that can be used.
+    NoCase,
+    /// Any other.
+    #[default]
+    Other,
+}
+
+impl FaultClass {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    const fn is_other(&self) -> bool {
+        matches!(self, Self::Other)
+    }
+}
+
+impl<T: Into<String>> From<T> for ReplyFault {
+    fn from(reason: T) -> Self {
+        Self {
+            class: FaultClass::Other,
+            reason: reason.into(),
+        }
+    }
+}
+
 /// Tokens of one call.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]

@@ -12,7 +12,7 @@ use crate::api::status::{CaseEvidence, ConstraintStatus, PlanStatus};
 use super::agent::Next;
 use super::approval;
 use super::budget;
-use super::call::CallKind;
+use super::call::{CallKind, ReplyFault};
 use super::package_policy::denial;
 use super::progress::{Document, Progress, PublishedImage};
 use super::publication;
@@ -93,15 +93,9 @@ pub enum Outcome {
     /// The suite was changed, and every named test with it.
     TestsFixed(NewSource),
     /// A fix came back that changes nothing, or not what it should.
-    FixNotApplied {
-        /// What is still as it was.
-        reason: String,
-    },
+    FixNotApplied(ReplyFault),
     /// A reply cannot be used.
-    ReplyRejected {
-        /// Why, as a sentence for the model.
-        reason: String,
-    },
+    ReplyRejected(ReplyFault),
     /// Something must change before the task can go on.
     Blocked(Blocked),
     /// A person says that the cause is gone.
@@ -488,8 +482,8 @@ pub fn advance(
         Outcome::CasesAdded { cases, lines } => next.take_more_cases(cases, lines, now),
         Outcome::CodeFixed(source) => next.take_fixed_solution(source, now),
         Outcome::TestsFixed(source) => next.take_fixed_suite(source, now),
-        Outcome::FixNotApplied { reason } => next.take_missed_fix(reason, now),
-        Outcome::ReplyRejected { reason } => next.take_rejection(task, reason, now),
+        Outcome::FixNotApplied(fault) => next.take_missed_fix(fault, now),
+        Outcome::ReplyRejected(fault) => next.take_rejection(task, fault, now),
         Outcome::Blocked(blocked) => next.wait_after(progress, blocked, now),
         // A person who says that the cause is gone does not bring back children that were lost.
         Outcome::Resumed => next.lost_children = progress.lost_children,

@@ -16,7 +16,7 @@ use crate::api::status::{
 };
 
 use super::agent::AgentProgress;
-use super::call::{CallKind, Request, Usage, request_hash};
+use super::call::{CallKind, ReplyFault, Request, Usage, request_hash};
 use super::python::near_misses::NearMissCounts;
 use super::stage::{Stage, Stop};
 
@@ -51,9 +51,10 @@ pub struct Progress {
     pub sequence: u32,
     /// The model call in flight.
     pub intent: Option<Intent>,
-    /// Why the last replies to the present call were refused.
-    #[serde(default)]
-    pub rejections: Vec<String>,
+    /// Faults of the last replies to the present call.
+    // Not under `rejections`, where earlier versions wrote sentences alone: of those a call begins its tries anew.
+    #[serde(default, rename = "replyFaults")]
+    pub rejections: Vec<ReplyFault>,
     /// How often the present fix came back without having been applied.
     #[serde(default, skip_serializing_if = "is_none")]
     pub fix_tries: u32,

@@ -13,7 +13,7 @@ use crate::api::type_name::TypeName;
 use crate::api::values::Output;
 
 use super::bounds::cut;
-use super::call::{CallKind, FinishReason, Reply};
+use super::call::{CallKind, FaultClass, FinishReason, Reply, ReplyFault};
 
 /// Reply to `plan`.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
@@ -241,21 +241,18 @@ pub enum PackageManager {
     Apt,
 }
 
-/// Why a reply cannot be used, as a sentence for the model.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ReplyFault(pub String);
-
 /// Bytes of a refusal that are quoted.
 const REFUSAL_BYTES: usize = 200;
-/// How the fault of a refusal begins.
-pub const REFUSAL: &str = "The answer was a refusal";
 
 /// The fault of a refusal, in the model's own words.
-fn refused(text: &str) -> String {
-    match words_of_refusal(text) {
-        Some(words) => format!("{REFUSAL}: {words}"),
-        None => format!("{REFUSAL}."),
+fn refused(text: &str) -> ReplyFault {
+    let reason = match words_of_refusal(text) {
+        Some(words) => format!("The answer was a refusal: {words}"),
+        None => "The answer was a refusal.".to_owned(),
+    };
+    ReplyFault {
+        class: FaultClass::Refused,
+        reason,
     }
 }
 
@@ -272,16 +269,14 @@ pub fn parse<T: DeserializeOwned>(reply: &Reply) -> Result<T, ReplyFault> {
         // `Other` may be an answer all the same: the schema decides.
         FinishReason::Complete | FinishReason::Other(_) => {}
         FinishReason::Length => {
-            return Err(ReplyFault(
-                "The answer was cut at the output limit. Answer again, whole and shorter.".into(),
-            ));
+            return Err("The answer was cut at the output limit. Answer again, whole and shorter.".into());
         }
         FinishReason::Refused => {
-            return Err(ReplyFault(refused(&reply.text)));
+            return Err(refused(&reply.text));
         }
     }
     serde_json::from_str(reply.text.trim())
-        .map_err(|error| ReplyFault(format!("The answer was not JSON of the schema: {error}.")))
+        .map_err(|error| format!("The answer was not JSON of the schema: {error}.").into())
 }
 
 /// The JSON Schema of a kind's reply: every property required, none further, no references.
@@ -435,6 +430,6 @@ mod tests {
         #[case] says: &str,
     ) {
         let fault = parse::<PlanReply>(&reply(text, finish)).unwrap_err();
-        assert!(fault.0.contains(says), "{fault}");
+        assert!(fault.reason.contains(says), "{fault}");
     }
 }

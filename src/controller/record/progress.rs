@@ -107,6 +107,7 @@ mod tests {
 
     use super::*;
     use crate::api::status::{ArtifactRef, CaseEvidence};
+    use crate::pipeline::call::{FaultClass, ReplyFault};
     use crate::pipeline::digest::sha256_hex;
     use crate::pipeline::progress::{
         BuildFault, BuiltImage, Document, EarlierRetries, RecordedLock, Recurrence,
@@ -150,7 +151,10 @@ mod tests {
         });
         later.attempt = 2;
         later.exit_code = Some(1);
-        later.rejections = vec!["not JSON".into()];
+        later.rejections = vec![ReplyFault {
+            class: FaultClass::NoCase,
+            reason: "none".into(),
+        }];
         later.build.wanted.pip = vec!["pandas".into()];
         later.build.built = Some(crate::pipeline::test_support::image(&["pandas"]));
         later.earlier_retries = EarlierRetries {
@@ -161,7 +165,7 @@ mod tests {
         if let Some(built) = &mut later.build.built {
             built.resolved = (0..1_000).map(|number| format!("package=={number}")).collect();
         }
-        later.rejections = vec!["x".repeat(5_000)];
+        later.rejections = vec!["x".repeat(5_000).into()];
         assert_eq!(there_and_back(&later), later, "packed");
     }
 

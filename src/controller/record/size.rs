@@ -223,7 +223,7 @@ mod tests {
             libraries: names("libraries", 9_000),
             cases: vec![noise("case", 2_000); 40],
         });
-        progress.rejections = vec![noise("rejected", 5_000); 3];
+        progress.rejections = vec![noise("rejected", 5_000).into(); 3];
         progress.last_error = Some(long.clone());
         progress.exit_code = Some(-1);
         progress.rehearsal = Some(RehearsalStatus {

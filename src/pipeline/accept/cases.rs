@@ -17,7 +17,7 @@ impl Facts<'_> {
                 .find(|answer| answer.case == number)
                 .filter(|answer| is_whole(&blamed.run.case, answer))
                 .ok_or_else(|| {
-                    Refusal::Reply(format!(
+                    Refusal::from(format!(
                         "Case {number} has {} lines: answer each of them.",
                         blamed.run.case.expect.len()
                     ))
@@ -40,9 +40,7 @@ impl Facts<'_> {
             None | Some([]) => "it brings none that is new".to_owned(),
             Some(reasons) => reasons.join("; "),
         };
-        Err(Refusal::Reply(format!(
-            "No case of the reply can be used: {why}. Give at least one that can."
-        )))
+        Err(format!("No case of the reply can be used: {why}. Give at least one that can.").into())
     }
 
     /// The case with the second answer in place of the first.
@@ -57,15 +55,15 @@ impl Facts<'_> {
         for (expectation, value) in case.expect.iter_mut().zip(&answer.values) {
             // A reference would make the case hold whatever the program writes.
             if *value != expectation.value && reference(self.task, value).is_some() {
-                return Err(Refusal::Reply(format!(
+                return Err(format!(
                     "Case {number} is answered with {value}, which is whatever the program writes: work the value out."
-                )));
+                ).into());
             }
             expectation.value.clone_from(value);
         }
         let states_a_result = !case.refused && !case.expect.is_empty();
         match usable(self.task, &case, &[], Access::Exposed).filter(|_| states_a_result) {
-            Some(why) => Err(Refusal::Reply(format!("Case {number} cannot be used: {why}."))),
+            Some(why) => Err(format!("Case {number} cannot be used: {why}.").into()),
             None => Ok(case),
         }
     }

@@ -14,7 +14,7 @@ use crate::pipeline::reply::DiagnosisReply;
 impl Facts<'_> {
     pub(super) fn diagnosis(&self, reply: &DiagnosisReply) -> Result<Accepted, Refusal> {
         let Some(verdict) = &self.material.verdict else {
-            return Err(Refusal::Reply("There is no failure to diagnose.".into()));
+            return Err("There is no failure to diagnose.".into());
         };
         let checks = listed(verdict);
         let mut failures = Vec::with_capacity(checks.len());
@@ -42,16 +42,17 @@ impl Facts<'_> {
             failures.push(failure);
         }
         if failures.is_empty() {
-            return Err(Refusal::Reply(format!(
+            return Err(format!(
                 "None of the failures has a diagnosis; diagnose each of the {} by its number.",
                 checks.len()
-            )));
+            )
+            .into());
         }
         for names in [&mut declared.pip, &mut declared.apt] {
             let mut known = BTreeSet::new();
             names.retain(|name| known.insert(name.clone()));
         }
-        let wanted = self.wanted_now(&declared).map_err(Refusal::Reply)?;
+        let wanted = self.wanted_now(&declared)?;
         Ok(Accepted::Diagnosis {
             diagnosis: Diagnosis { failures },
             declared,
@@ -61,9 +62,9 @@ impl Facts<'_> {
 
     fn check_environment(&self, number: usize, pip: &[String], apt: &[String]) -> Result<(), Refusal> {
         if pip.is_empty() && apt.is_empty() {
-            return Err(Refusal::Reply(format!(
+            return Err(format!(
                 "Failure {number} is of type environment but names no package; name it, or choose another type."
-            )));
+            ).into());
         }
         let built = self.progress.build.built.as_ref().map(|built| &built.packages);
         let there = |have: &[String], names: &[String]| {
@@ -74,9 +75,9 @@ impl Facts<'_> {
         // Names of installed packages would bring the same build and the same failure.
         if built.is_some_and(|built| there(&built.pip, pip) && there(&built.apt, apt)) {
             let names = [pip, apt].concat().join(", ");
-            return Err(Refusal::Reply(format!(
+            return Err(format!(
                 "Failure {number}: {names} is installed already; the cause is another package, or another type."
-            )));
+            ).into());
         }
         Ok(())
     }

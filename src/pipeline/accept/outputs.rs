@@ -5,14 +5,14 @@ use serde_json::json;
 use crate::api::validate;
 use crate::api::values::Output;
 use crate::api::{GROUP, VERSION};
-use crate::pipeline::call::Reply;
-use crate::pipeline::reply::{OutputsReply, ReplyFault, parse};
+use crate::pipeline::call::{Reply, ReplyFault};
+use crate::pipeline::reply::{OutputsReply, parse};
 
 /// The outputs that a reply to `outputs` proposes. What a manifest could not have is refused, with every reason.
 pub fn proposed_outputs(reply: &Reply) -> Result<Vec<Output>, ReplyFault> {
     let OutputsReply { outputs } = parse(reply)?;
     if outputs.is_empty() {
-        return Err(ReplyFault("There is no output: name at least one.".to_owned()));
+        return Err("There is no output: name at least one.".into());
     }
     let outputs: Vec<Output> = outputs.into_iter().map(Output::from).collect();
     let task = json!({
@@ -25,10 +25,7 @@ pub fn proposed_outputs(reply: &Reply) -> Result<Vec<Output>, ReplyFault> {
         Ok(_) => Ok(outputs),
         Err(faults) => {
             let reasons: Vec<String> = faults.iter().map(ToString::to_string).collect();
-            Err(ReplyFault(format!(
-                "{}.",
-                reasons.join("; ").replace("spec.", "")
-            )))
+            Err(format!("{}.", reasons.join("; ").replace("spec.", "")).into())
         }
     }
 }
@@ -73,6 +70,6 @@ mod tests {
     #[case::without_end(json!([{"name": "a", "type": "Int", "description": "x".repeat(2_000)}]), "outputs[0].description")]
     fn what_no_manifest_could_have_is_refused_with_the_reason(#[case] outputs: Value, #[case] says: &str) {
         let fault = proposed(&outputs).unwrap_err();
-        assert!(fault.0.contains(says), "{fault}");
+        assert!(fault.reason.contains(says), "{fault}");
     }
 }

@@ -30,10 +30,7 @@ impl Facts<'_> {
                 PackageManager::Apt => (APT, build.wanted.apt.iter().find(|have| **have == row.name)),
             };
             let Some(known) = known else {
-                return Err(Refusal::Reply(format!(
-                    "{} is none of the packages that were wanted.",
-                    row.name
-                )));
+                return Err(format!("{} is none of the packages that were wanted.", row.name).into());
             };
             replaced.push((format!("{manager}{known}"), row.replacement));
         }
@@ -42,12 +39,10 @@ impl Facts<'_> {
         let wanted = next.replace(&build.wanted);
         // An answer that changes nothing would be asked for in the same words again.
         if wanted == build.wanted {
-            return Err(Refusal::Reply(
-                "The answer leaves the packages as they were.".into(),
-            ));
+            return Err("The answer leaves the packages as they were.".into());
         }
         for name in &wanted.pip {
-            Requirement::parse(name).map_err(|fault| Refusal::Reply(format!("Package {name}: {fault}.")))?;
+            Requirement::parse(name).map_err(|fault| Refusal::from(format!("Package {name}: {fault}.")))?;
         }
         Ok(Accepted::Environment { replaced, wanted })
     }

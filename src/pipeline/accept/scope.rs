@@ -11,7 +11,7 @@ impl Facts<'_> {
             let line = index + 1;
             let answer = reply.answers.iter().find(|answer| answer.line == line);
             let Some(answer) = answer else {
-                return Err(Refusal::Reply(format!("Line {line} has no answer: answer each.")));
+                return Err(format!("Line {line} has no answer: answer each.").into());
             };
             answers.push((one.clone(), answer.holds));
         }

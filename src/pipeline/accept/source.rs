@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use super::{Accepted, AcceptedSource, Facts, Refusal};
 use crate::api::status::ErrorType;
+use crate::pipeline::call::ReplyFault;
 use crate::pipeline::python::contract::unnamed;
 use crate::pipeline::python::functions::functions;
 use crate::pipeline::python::merge::{changed_names, merge, tree_hash};
 use crate::pipeline::python::{Module, suite};
-use crate::pipeline::reply::{CodeReply, ReplyFault, SourceReply};
+use crate::pipeline::reply::{CodeReply, SourceReply};
 use crate::pipeline::sandbox::Packages;
 
 /// Functions of a file: what they call is resolved again and again.
@@ -22,7 +23,7 @@ impl Facts<'_> {
             pip: reply.packages,
             apt: reply.system_packages,
         };
-        let wanted = self.wanted(&[&module], &declared).map_err(Refusal::Reply)?;
+        let wanted = self.wanted(&[&module], &declared)?;
         Ok(Accepted::Source(AcceptedSource {
             tree: tree_hash(&module),
             source: reply.code,
@@ -40,8 +41,9 @@ impl Facts<'_> {
 
     pub(super) fn fix_code(&self, reply: Result<SourceReply, ReplyFault>) -> Result<Accepted, Refusal> {
         // A fix that cannot be read is a fix that was not applied: it counts for the ultimatum and not as an unusable reply.
-        let patch = reply.map_err(|fault| Refusal::NotApplied(fault.0))?.code;
-        self.merged_code(&patch).map_err(Refusal::NotApplied)
+        let patch = reply.map_err(Refusal::NotApplied)?.code;
+        self.merged_code(&patch)
+            .map_err(|reason| Refusal::NotApplied(reason.into()))
     }
 
     fn merged_code(&self, patch: &str) -> Result<Accepted, String> {
@@ -71,8 +73,9 @@ impl Facts<'_> {
     }
 
     pub(super) fn fix_tests(&self, reply: Result<SourceReply, ReplyFault>) -> Result<Accepted, Refusal> {
-        let patch = reply.map_err(|fault| Refusal::NotApplied(fault.0))?.code;
-        self.patched_tests(&patch).map_err(Refusal::NotApplied)
+        let patch = reply.map_err(Refusal::NotApplied)?.code;
+        self.patched_tests(&patch)
+            .map_err(|reason| Refusal::NotApplied(reason.into()))
     }
 
     fn patched_tests(&self, patch: &str) -> Result<Accepted, String> {

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::api::status::ErrorType;
 use crate::api::values::{Input, Output, ValueType};
-use crate::pipeline::call::{FinishReason, Usage};
-use crate::pipeline::cases::{Blamed, CaseExecution, NO_CASE, Origin};
+use crate::pipeline::call::{FaultClass, FinishReason, Usage};
+use crate::pipeline::cases::{Blamed, CaseExecution, Origin};
 use crate::pipeline::progress::{BuildFault, BuiltImage};
 use crate::pipeline::test_support::{failed, pip, start, task, verdict};
 use crate::pipeline::verdict::CheckSource;
@@ -43,7 +43,7 @@ fn taken(kind: CallKind, value: &Value) -> Result<Accepted, Refusal> {
 
 fn refused(result: Result<Accepted, Refusal>) -> String {
     match result.unwrap_err() {
-        Refusal::Reply(reason) | Refusal::NotApplied(reason) => reason,
+        Refusal::Reply(fault) | Refusal::NotApplied(fault) => fault.reason,
     }
 }
 
@@ -326,7 +326,7 @@ fn a_fix_that_does_not_do_it_is_not_applied(#[case] patch: &str, #[case] says: &
         &reply(&json!({"code": patch})),
     );
     assert!(
-        matches!(&result, Err(Refusal::NotApplied(reason)) if reason.contains(says)),
+        matches!(&result, Err(Refusal::NotApplied(fault)) if fault.reason.contains(says)),
         "{result:?}"
     );
 }
@@ -357,9 +357,9 @@ fn a_plan_without_any_usable_case_is_refused_once() {
         outputs: serde_json::from_value(json!([{"name": "now", "type": "Datetime"}])).unwrap(),
         ..task()
     };
-    let asked = |rejections: &[&str]| {
+    let asked = |rejections: &[ReplyFault]| {
         let progress = Progress {
-            rejections: rejections.iter().map(ToString::to_string).collect(),
+            rejections: rejections.to_vec(),
             ..start()
         };
         let cases =
@@ -372,11 +372,15 @@ fn a_plan_without_any_usable_case_is_refused_once() {
             &reply(&plan(&cases)),
         )
     };
-    let reason = refused(asked(&[]));
-    assert!(reason.starts_with(NO_CASE), "{reason}");
-    assert!(asked(&["it was no JSON"]).is_err());
-    assert!(asked(&["it was no JSON", "nor this"]).is_ok());
-    let Ok(Accepted::Plan(plan, set)) = asked(&[&reason]) else {
+    let Err(Refusal::Reply(fault)) = asked(&[]) else {
+        panic!("it is accepted");
+    };
+    assert_eq!(fault.class, FaultClass::NoCase);
+    assert!(asked(&["it was no JSON".into()]).is_err());
+    assert!(asked(&["it was no JSON".into(), "nor this".into()]).is_ok());
+    // The same words of another fault: no plan was refused for its cases yet.
+    assert!(asked(&[ReplyFault::from(fault.reason.as_str())]).is_err());
+    let Ok(Accepted::Plan(plan, set)) = asked(&[fault]) else {
         panic!("it is refused again");
     };
     assert_eq!((plan.cases.len(), set.unusable.len()), (0, 1));

@@ -34,12 +34,11 @@ use crate::api::status::CaseEvidence;
 use crate::api::values::ValueType;
 
 use super::bounds::{CASE, MOST_CASES, cut};
+use super::call::{FaultClass, ReplyFault};
 use super::mounts::is_text_file;
 use super::task::Task;
 use shown::shown;
 
-/// How the refusal of a plan without any case begins.
-pub const NO_CASE: &str = "No case of the plan can be used";
 /// Most further cases that are taken where those of a plan do not tell a program from near misses.
 const MOST_FURTHER: usize = 3;
 /// Largest output of a case that is compared, bytes.
@@ -145,21 +144,26 @@ impl CaseSet {
         deciding.peek().is_some() && probe::are_vacuous(task, proving, deciding)
     }
 
-    /// Why the plan is asked for again, as a sentence for the model: a task whose results are to be proved by cases should have
+    /// The fault for which the plan is asked for again: a task whose results are to be proved by cases should have
     /// one. `None` where it has, and where none can be.
     #[must_use]
-    pub fn lack(&self, task: &Task) -> Option<String> {
+    pub fn lack(&self, task: &Task) -> Option<ReplyFault> {
         let needs_one = task.cases == CaseMode::Require && !task.outputs.is_empty();
         if !needs_one || !self.cases.is_empty() || out_of_reach(task).is_some() {
             return None;
         }
-        Some(if self.unusable.is_empty() {
-            format!("{NO_CASE}: it brings none. Give at least one, with inputs and results.")
+        let reason = if self.unusable.is_empty() {
+            "No case of the plan can be used: it brings none. Give at least one, with inputs and results."
+                .to_owned()
         } else {
             format!(
-                "{NO_CASE}: {}. Give at least one that can.",
+                "No case of the plan can be used: {}. Give at least one that can.",
                 self.unusable.join("; ")
             )
+        };
+        Some(ReplyFault {
+            class: FaultClass::NoCase,
+            reason,
         })
     }
 

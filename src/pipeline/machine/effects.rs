@@ -7,6 +7,7 @@ use crate::api::approval::Gate;
 use crate::api::common::{Backend, TestingMode};
 use crate::api::status::{AttemptStatus, CaseEvidence, ConstraintStatus, ErrorType, PlanStatus};
 use crate::pipeline::bounds;
+use crate::pipeline::call::ReplyFault;
 use crate::pipeline::diagnosis::only_acceptance;
 use crate::pipeline::progress::{Document, Progress, WaitReason, Waiting};
 use crate::pipeline::sandbox::Packages;
@@ -235,7 +236,7 @@ impl Progress {
         self.fix_tries = 0;
         self.enter(following);
         self.rejections
-            .extend(of_the_suite.map(|check| check.detail.message.clone()));
+            .extend(of_the_suite.map(|check| ReplyFault::from(check.detail.message.clone())));
         // Whatever the limit: the constraint may speak of other data.
         if following == Stage::RecheckingConstraints {
             return;

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use crate::api::status::{CaseEvidence, ErrorType, FailureDiagnosis};
 use crate::pipeline::agent::Next;
 use crate::pipeline::bounds;
+use crate::pipeline::call::ReplyFault;
 use crate::pipeline::diagnosis::Diagnosis;
 use crate::pipeline::evidence::has_proof;
 use crate::pipeline::progress::{Document, Progress};
@@ -146,7 +147,7 @@ impl Progress {
         if self.pending_fixes.is_empty() && !self.fix_applied {
             let why = format!(
                 "{MAX_FIX_TRIES} replies in a row left the fault as it was ({})",
-                last_reason.unwrap_or_default()
+                last_reason.map(|fault| fault.reason).unwrap_or_default()
             );
             let stage = self.stage;
             let stop = self.no_progress(&why);
@@ -163,16 +164,16 @@ impl Progress {
         }
     }
 
-    pub(super) fn take_missed_fix(&mut self, reason: String, now: Timestamp) {
+    pub(super) fn take_missed_fix(&mut self, fault: ReplyFault, now: Timestamp) {
         self.fix_tries += 1;
-        self.rejections.push(reason);
+        self.rejections.push(fault);
         if self.fix_tries >= MAX_FIX_TRIES {
             self.leave_fix(now);
         }
     }
 
-    pub(super) fn take_rejection(&mut self, task: &Task, reason: String, now: Timestamp) {
-        self.rejections.push(reason);
+    pub(super) fn take_rejection(&mut self, task: &Task, fault: ReplyFault, now: Timestamp) {
+        self.rejections.push(fault);
         if self.rejections.len() < MAX_REJECTIONS {
             return;
         }
@@ -191,7 +192,7 @@ impl Progress {
         if self.stage == Stage::RecheckingConstraints {
             return self.leave_scopes(task, now);
         }
-        let last = self.rejections.last().cloned().unwrap_or_default();
+        let last = self.rejections.last().map_or("", |fault| fault.reason.as_str());
         let message = format!(
             "{MAX_REJECTIONS} replies in a row could not be used in stage {}; the last: {last} Use a model that keeps to structured \
              output, or make the task plainer.",

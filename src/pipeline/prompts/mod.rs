@@ -16,7 +16,7 @@ use crate::api::values::ValueType;
 use crate::data::escape::one_line;
 
 use super::agent::{PACKAGES, SOLUTION, Session, TESTS, WORKSPACE, conversation};
-use super::call::{CallKind, Request};
+use super::call::{CallKind, FaultClass, ReplyFault, Request};
 use super::cases::{Blamed, CaseSet, Forms, OutputNames};
 use super::diagnosis::{DiagnosedFailure, Diagnosis};
 use super::failed_check::{CheckSource, FailedCheck, tail};
@@ -69,8 +69,8 @@ pub struct Material {
     pub forms: Forms,
     /// An agent's session so far.
     pub session: Session,
-    /// Why the last replies to this call were refused, oldest first.
-    pub rejections: Vec<String>,
+    /// Faults of the last replies to this call, oldest first.
+    pub rejections: Vec<ReplyFault>,
 }
 
 /// A prompt that cannot be written.
@@ -87,10 +87,13 @@ pub enum PromptError {
 /// The request of one call.
 pub fn request(task: &Task, material: &Material, kind: CallKind) -> Result<Request, PromptError> {
     let mut instruction = instruction(task, material, kind)?;
-    if let Some(reason) = material.rejections.last() {
+    if let Some(fault) = material.rejections.last() {
         let tries = material.rejections.len();
-        let is_refusal = reason.starts_with(reply::REFUSAL);
-        instruction.push_str(&render("again", context! { tries, reason, is_refusal })?);
+        let is_refusal = fault.class == FaultClass::Refused;
+        instruction.push_str(&render(
+            "again",
+            context! { tries, reason => fault.reason, is_refusal },
+        )?);
     }
     Ok(Request {
         kind,

@@ -2,8 +2,9 @@ use rstest::rstest;
 
 use super::*;
 use crate::api::values::{Input, Output, ValueType};
+use crate::pipeline::call::{FinishReason, Reply};
 use crate::pipeline::diagnosis::{diagnose, of_acceptance};
-use crate::pipeline::reply::DiagnosisRow;
+use crate::pipeline::reply::{DiagnosisRow, SourceReply};
 use crate::pipeline::sandbox::Frame;
 use crate::pipeline::task::FrozenFile;
 use crate::pipeline::test_support::{failed, task, verdict};
@@ -263,11 +264,25 @@ fn a_refused_reply_is_asked_for_again_more_forcefully_each_time(#[case] times: u
 }
 
 #[rstest]
-#[case::of_a_refusal("The answer was a refusal: \"I cannot\".", true)]
-#[case::of_anything_else("because.", false)]
-fn a_model_that_refused_is_reminded_of_what_the_task_is(#[case] reason: &str, #[case] is_reminded: bool) {
+#[case::of_a_refusal(FinishReason::Refused, "I cannot", true)]
+#[case::of_an_answer_that_speaks_of_one(FinishReason::Complete, "The answer was a refusal", false)]
+fn a_model_that_refused_is_reminded_of_what_the_task_is(
+    #[case] finish: FinishReason,
+    #[case] text: &str,
+    #[case] is_reminded: bool,
+) {
     let mut material = material();
-    material.rejections = vec![reason.into()];
+    let reply = Reply {
+        text: text.into(),
+        finish,
+        ..Reply::default()
+    };
+    let mut fault = reply::parse::<SourceReply>(&reply).unwrap_err();
+    if !is_reminded {
+        // The words alone.
+        fault.reason = text.into();
+    }
+    material.rejections = vec![fault];
     let text = instruction_of(&material, CallKind::FixCode);
     assert_eq!(
         text.contains("The task is ordinary data processing."),

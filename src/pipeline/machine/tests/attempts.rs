@@ -90,9 +90,7 @@ fn a_mixed_diagnosis_is_fixed_in_one_attempt_environment_first_then_program_then
 
 fn refused(walk: &mut Walk, times: usize) {
     for _ in 0..times {
-        walk.take(Outcome::ReplyRejected {
-            reason: "no Python".into(),
-        });
+        walk.take(Outcome::ReplyRejected("no Python".into()));
     }
 }
 
@@ -103,7 +101,7 @@ fn a_suite_that_finds_no_fault_is_asked_for_again_once() {
     assert_eq!(walk.progress.suite_role(&walk.task), SuiteRole::AskAgain);
     walk.ran(vec![failed(CheckSource::Vacuity, "test suite", "proves nothing")]);
     assert_eq!(walk.stage(), Stage::GeneratingTests);
-    assert_eq!(walk.progress.rejections, ["proves nothing"]);
+    assert_eq!(walk.progress.rejections, [ReplyFault::from("proves nothing")]);
     let tests = walk.new_source(&[]);
     walk.take(Outcome::TestsWritten(tests));
     assert_eq!((walk.stage(), walk.progress.attempt), (Stage::RunningTests, 2));
@@ -172,9 +170,7 @@ fn a_fix_that_is_not_applied_is_asked_for_three_times_and_then_ends_the_task_whe
         .ran(vec![logic("m")])
         .diagnosed(&[(logic("m"), ErrorType::Logic)]);
     for expected in [Stage::FixingCode, Stage::FixingCode, Stage::Failed] {
-        walk.take(Outcome::FixNotApplied {
-            reason: "mean is as it was".into(),
-        });
+        walk.take(Outcome::FixNotApplied("mean is as it was".into()));
         assert_eq!(walk.stage(), expected);
     }
     assert_eq!(walk.stop().reason, StopReason::NoProgress);
@@ -196,7 +192,7 @@ fn a_fix_that_is_not_applied_is_left_out_when_another_one_was() {
     walk.diagnosed(&[(a, ErrorType::Logic), (b, ErrorType::TestError)])
         .code_fixed();
     for _ in 0..MAX_FIX_TRIES {
-        walk.take(Outcome::FixNotApplied { reason: "r".into() });
+        walk.take(Outcome::FixNotApplied("r".into()));
     }
     assert_eq!((walk.stage(), walk.progress.attempt), (Stage::RunningTests, 2));
 }

@@ -23,15 +23,11 @@ fn a_reply_may_be_refused_twice_and_the_third_time_ends_the_task() {
     for (stage, mut walk) in calling_stages() {
         assert_eq!(walk.stage(), stage);
         for _ in 0..2 {
-            walk.take(Outcome::ReplyRejected {
-                reason: "not JSON.".into(),
-            });
+            walk.take(Outcome::ReplyRejected("not JSON.".into()));
             assert_eq!(walk.stage(), stage);
         }
         assert_eq!(walk.progress.rejections.len(), 2);
-        walk.take(Outcome::ReplyRejected {
-            reason: "not JSON.".into(),
-        });
+        walk.take(Outcome::ReplyRejected("not JSON.".into()));
         assert_eq!(walk.stage(), Stage::Failed, "{stage}");
     }
 }

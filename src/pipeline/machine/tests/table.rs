@@ -266,12 +266,8 @@ impl Random {
             },
             OutcomeKind::CodeFixed => Outcome::CodeFixed(self.new_source()),
             OutcomeKind::TestsFixed => Outcome::TestsFixed(self.new_source()),
-            OutcomeKind::FixNotApplied => Outcome::FixNotApplied {
-                reason: "as it was".into(),
-            },
-            OutcomeKind::ReplyRejected => Outcome::ReplyRejected {
-                reason: "no code".into(),
-            },
+            OutcomeKind::FixNotApplied => Outcome::FixNotApplied("as it was".into()),
+            OutcomeKind::ReplyRejected => Outcome::ReplyRejected("no code".into()),
             OutcomeKind::Blocked => Outcome::Blocked(Blocked {
                 category: Category::Infrastructure,
                 message: String::new(),
