@@ -287,7 +287,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     /// Number of the first execution of a job. Each lost child has its own row of numbers, so that no sandbox has the name of one before it.
     pub(super) fn first_execution(&self, progress: &Progress) -> u32 {
-        progress.lost_children * (self.task.sandbox.retries + 1)
+        progress.unanswered_children() * (self.task.sandbox.retries + 1)
     }
 
     /// What an execution came to, once it has not failed as an execution or is not to be repeated.
@@ -310,7 +310,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                     repeat += 1;
                 }
                 // Code under test can end the harness, so that must not be tried for ever.
-                Err(SandboxError::NoReport(_)) if progress.lost_children >= MAX_LOST_CHILDREN => {
+                Err(SandboxError::NoReport(_)) if progress.silent_ends >= MAX_LOST_CHILDREN => {
                     return Ok(Progressing::Done(nothing()));
                 }
                 other => return other,

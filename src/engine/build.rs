@@ -33,7 +33,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             self.emit(&Event::PackageDoubtful { message });
         }
         let started = (self.clock)();
-        let built = match self.sandbox.build(&spec, progress.lost_children).await {
+        let built = match self.sandbox.build(&spec, progress.unanswered_children()).await {
             Ok(Progressing::Pending) => return Ok(Performed::Pending),
             Ok(Progressing::Unseen) => return Ok(Performed::Unseen),
             Ok(Progressing::Queued(why)) => return Ok(Performed::Queued(why)),

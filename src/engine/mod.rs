@@ -35,7 +35,7 @@ use crate::ledger::{Store, StoreError};
 use crate::model::Model;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::machine::{Blocked, Decision, IllegalTransition, Outcome, decide};
+use crate::pipeline::machine::{Blocked, Decision, IllegalTransition, LostChild, Outcome, decide};
 use crate::pipeline::progress::{Document, PROGRESS_VERSION, Progress, pause_after};
 use crate::pipeline::prompts::PromptError;
 use crate::pipeline::redact::Redactor;
@@ -47,8 +47,9 @@ use self::data::DataReader;
 use self::event::{Event, Observer};
 pub(crate) use self::record::{retried, store_retries};
 
-/// Children of one step that may be lost in a row. A sandbox that ends without a report again has none to give; a child that
-/// is lost again is a matter for a person.
+/// Children of one step that may be lost in a row, those that are gone and those that ended without a report each for themselves:
+/// a node that goes says nothing of the program. A sandbox that ends without a report again has none to give; a child that is
+/// gone again is a matter for a person.
 const MAX_LOST_CHILDREN: u32 = 3;
 /// Pause where children are lost again and again.
 const LOST_PAUSE: SignedDuration = SignedDuration::from_mins(5);
@@ -277,19 +278,29 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             progress,
             error.category(),
             &with_causes(error),
-            error.needs_another_child(),
+            error.lost_child(),
         )
     }
 
     /// Waits until a person acts (configuration) or a moment has passed (infrastructure).
     fn blocked(&self, progress: &Progress, category: Category, message: &str) -> Outcome {
-        self.wait(progress, category, message, false)
+        self.wait(progress, category, message, None)
     }
 
-    fn wait(&self, progress: &Progress, category: Category, message: &str, lost_child: bool) -> Outcome {
+    fn wait(
+        &self,
+        progress: &Progress,
+        category: Category,
+        message: &str,
+        lost_child: Option<LostChild>,
+    ) -> Outcome {
         let times = progress.waiting.as_ref().map_or(0, |waiting| waiting.times);
-        let lost = progress.lost_children + u32::from(lost_child);
-        let is_lost_for_good = lost_child && lost > MAX_LOST_CHILDREN;
+        let lost = match lost_child {
+            Some(LostChild::Gone) => progress.lost_children + 1,
+            Some(LostChild::Silent) => progress.silent_ends + 1,
+            None => 0,
+        };
+        let is_lost_for_good = lost > MAX_LOST_CHILDREN;
         let pause = if is_lost_for_good {
             LOST_PAUSE
         } else {

@@ -30,8 +30,8 @@ mod retry;
 
 pub use effects::{MAX_FIX_TRIES, MAX_REJECTIONS};
 pub use outcome::{
-    AgentMoved, AgentSources, Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, NewSource,
-    SamplesRead, ScopesDecided, Tested,
+    AgentMoved, AgentSources, Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, LostChild,
+    NewSource, SamplesRead, ScopesDecided, Tested,
 };
 
 /// What happened.
@@ -464,6 +464,7 @@ pub fn advance(
     // Whatever happened ended the wait; the outcomes that wait set it again.
     next.waiting = None;
     next.lost_children = 0;
+    next.silent_ends = 0;
     match outcome {
         Outcome::SamplesRead(read) => next.take_samples(task, read),
         Outcome::ConstraintsRead { checks, constraints } => next.take_constraints(checks, constraints),
@@ -486,7 +487,10 @@ pub fn advance(
         Outcome::ReplyRejected(fault) => next.take_rejection(task, fault, now),
         Outcome::Blocked(blocked) => next.wait_after(progress, blocked, now),
         // A person who says that the cause is gone does not bring back children that were lost.
-        Outcome::Resumed => next.lost_children = progress.lost_children,
+        Outcome::Resumed => {
+            next.lost_children = progress.lost_children;
+            next.silent_ends = progress.silent_ends;
+        }
         Outcome::Decided(decision) => next.take_decision(task, decision, now),
         Outcome::Accepted if stage == Stage::ExtendingCases => next.leave_cases(task, now),
         Outcome::Accepted => next.accept(task, now),

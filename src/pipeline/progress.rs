@@ -58,9 +58,12 @@ pub struct Progress {
     /// How often the present fix came back without having been applied.
     #[serde(default, skip_serializing_if = "is_none")]
     pub fix_tries: u32,
-    /// Children (builds, sandboxes) of the present step that were lost in a row: the number of the next one follows.
+    /// Children (builds, sandboxes) of the present step that are gone through no fault of their own, since the last that answered.
     #[serde(default, skip_serializing_if = "is_none")]
     pub lost_children: u32,
+    /// Children of the present step that ended without a report, since the last that answered.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub silent_ends: u32,
     /// What it waits for.
     pub waiting: Option<Waiting>,
     /// Why it was stopped.
@@ -300,6 +303,7 @@ impl Progress {
             rejections: Vec::new(),
             fix_tries: 0,
             lost_children: 0,
+            silent_ends: 0,
             waiting: None,
             stop: None,
             stopped_in: None,
@@ -335,6 +339,12 @@ impl Progress {
             started_at: now,
             completed_at: None,
         }
+    }
+
+    /// Children of the present step that will never answer: the number of the next one follows.
+    #[must_use]
+    pub const fn unanswered_children(&self) -> u32 {
+        self.lost_children + self.silent_ends
     }
 
     /// The call is about to start.

@@ -125,7 +125,7 @@ mod tests {
                 category,
                 message: "503".into(),
                 retry_at: at(40),
-                lost_child: false,
+                lost_child: None,
                 was_idle: false,
             });
             let waits = advance(&task, &succeeded(), blocked, at(20)).unwrap();

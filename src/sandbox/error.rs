@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::pipeline::machine::LostChild;
 use crate::pipeline::stage::Category;
 
 /// A sandbox that could not be built or run. A program that fails is no error: the report says so.
@@ -135,12 +136,22 @@ impl SandboxError {
         }
     }
 
-    /// Whether the child that was asked about will never answer, so that only another one can.
+    /// End of the child that was asked about, if it will never answer, so that only another one can.
     #[must_use]
-    pub const fn needs_another_child(&self) -> bool {
+    pub const fn lost_child(&self) -> Option<LostChild> {
         // A repeat gets another name, so it is asked for only where the child itself is beyond hope; an answer that may still come is
         // waited for.
-        matches!(self, Self::Lost { .. } | Self::NoReport(_))
+        match self {
+            Self::Lost { .. } => Some(LostChild::Gone),
+            Self::NoReport(_) => Some(LostChild::Silent),
+            _ => None,
+        }
+    }
+
+    /// Tells if only another child can answer.
+    #[must_use]
+    pub const fn needs_another_child(&self) -> bool {
+        self.lost_child().is_some()
     }
 
     /// An error of the operating system about a path.

@@ -15,7 +15,7 @@ use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::task::Task;
 use crate::pipeline::verdict::Verdict;
 
-use super::{Blocked, BuildFailed, ImageReady, NewSource, SamplesRead, Tested};
+use super::{Blocked, BuildFailed, ImageReady, LostChild, NewSource, SamplesRead, Tested};
 
 /// Replies to one call that may be refused before the task stops (two of them are asked again).
 pub const MAX_REJECTIONS: usize = 3;
@@ -310,7 +310,13 @@ impl Progress {
 
     /// Nothing goes on before something has changed; `before` is the progress until then.
     pub(super) fn wait_after(&mut self, before: &Self, blocked: Blocked, now: Timestamp) {
-        self.lost_children = before.lost_children + u32::from(blocked.lost_child);
+        self.lost_children = before.lost_children;
+        self.silent_ends = before.silent_ends;
+        match blocked.lost_child {
+            Some(LostChild::Gone) => self.lost_children += 1,
+            Some(LostChild::Silent) => self.silent_ends += 1,
+            None => {}
+        }
         self.waiting = Some(Waiting {
             category: blocked.category,
             message: blocked.message,

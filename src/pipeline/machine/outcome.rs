@@ -152,6 +152,15 @@ pub struct CasesRevised {
     pub seen: BTreeSet<usize>,
 }
 
+/// End of a child that will never answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostChild {
+    /// It is gone, through no fault of what ran in it.
+    Gone,
+    /// It ended without a report, as what runs in it can bring about.
+    Silent,
+}
+
 /// Something must change before the task can go on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blocked {
@@ -161,8 +170,8 @@ pub struct Blocked {
     pub message: String,
     /// When it is tried again.
     pub retry_at: Timestamp,
-    /// Whether a child (a build, a sandbox) is gone, so that only another one can answer.
-    pub lost_child: bool,
+    /// End of a child (a build, a sandbox) without an answer, so that only another one can give it.
+    pub lost_child: Option<LostChild>,
     /// Whether the step did nothing but try in vain to reach somebody: its time is none in which the task worked.
     pub was_idle: bool,
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::*;
+use crate::pipeline::machine::LostChild::{self, Gone, Silent};
 
 #[tokio::test]
 async fn an_output_that_cannot_be_checked_waits_for_a_person_and_runs_once() {
@@ -100,6 +101,70 @@ async fn a_build_that_is_lost_again_and_again_becomes_a_matter_for_a_person_and_
     world.sandbox.loses_builds.store(false, Ordering::SeqCst);
     let progress = world.live(&store).await.unwrap();
     assert_eq!((progress.stage, progress.lost_children), (Stage::Succeeded, 0));
+}
+
+/// Lives on after each pause, and says what was waited for each time.
+async fn waits_until_the_end(world: &World) -> (Progress, Vec<Category>) {
+    let store = MemoryStore::new();
+    let mut seen = Vec::new();
+    loop {
+        let mut progress = world.live(&store).await.unwrap();
+        let Some(waiting) = &mut progress.waiting else {
+            return (progress, seen);
+        };
+        seen.push(waiting.category);
+        waiting.retry_at = jiff::Timestamp::UNIX_EPOCH;
+        store.save(&serde_json::to_vec(&progress).unwrap()).await.unwrap();
+    }
+}
+
+/// Three sandboxes end silently and two nodes go, in this order.
+#[rstest]
+#[case::nodes_first([Gone, Gone, Silent, Silent, Silent])]
+#[case::in_turn([Silent, Gone, Silent, Gone, Silent])]
+#[case::nodes_last([Silent, Silent, Silent, Gone, Gone])]
+#[tokio::test]
+async fn nodes_that_go_and_sandboxes_that_end_silently_have_a_limit_each(#[case] ends: [LostChild; 5]) {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text.split())"))
+        .with(CallKind::Tests, &tests(2));
+    let world = World::new(task(), script, splits);
+    world.sandbox.unanswered.lock().unwrap().extend(ends);
+    let (progress, waits) = Box::pin(waits_until_the_end(&world)).await;
+    assert_eq!(waits, [Category::Infrastructure; 5]);
+    assert_eq!(
+        (progress.stage, progress.attempt, progress.unanswered_children()),
+        (Stage::Succeeded, 1, 0)
+    );
+    assert_eq!(
+        *world.sandbox.executions.lock().unwrap(),
+        [0, 1, 2, 3, 4, 5],
+        "no sandbox has the name of one before it"
+    );
+}
+
+#[rstest]
+#[case::silently([Gone, Silent, Silent, Silent, Silent], None)]
+#[case::with_their_nodes([Silent, Gone, Gone, Gone, Gone], Some(Category::Configuration))]
+#[tokio::test]
+async fn the_fourth_end_of_a_kind_is_the_programs_own_or_a_matter_for_a_person(
+    #[case] ends: [LostChild; 5],
+    #[case] last: Option<Category>,
+) {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text.split())"))
+        .with(CallKind::Tests, &tests(2));
+    let mut task = task();
+    task.limits.max_iterations = 1;
+    let world = World::new(task, script, splits);
+    world.sandbox.unanswered.lock().unwrap().extend(ends);
+    let (progress, waits) = Box::pin(waits_until_the_end(&world)).await;
+    let expected: Vec<Category> = [Category::Infrastructure; 4].into_iter().chain(last).collect();
+    assert_eq!(waits, expected);
+    let passed = progress.stage == Stage::Succeeded;
+    assert_eq!(passed, last.is_some(), "{:?}", progress.stage);
 }
 
 #[tokio::test]

@@ -1,12 +1,13 @@
 //! A sandbox that knows the bug.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::pipeline::agent::{CommandResult, CommandRun};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::lock::{Lock, Locked};
+use crate::pipeline::machine::LostChild;
 use crate::pipeline::sandbox::{
     CommandsPhase, Job, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramPhase, Report,
     TestFailure, TestOutcome, TestPhase, TestReport, TestResult,
@@ -54,6 +55,10 @@ pub struct Fake {
     pub runs_commands: fn(&CommandsPhase) -> CommandRun,
     /// Every sandbox ends without a report.
     pub reports_nothing: AtomicBool,
+    /// Ends of the next sandboxes, which never answer.
+    pub unanswered: Mutex<VecDeque<LostChild>>,
+    /// Numbers of the executions that were asked for.
+    pub executions: Mutex<Vec<u32>>,
     /// How long each sandbox says that it took.
     pub seconds: f64,
     /// Commands that steps asked for.
@@ -87,6 +92,8 @@ impl Fake {
             prints: |_| String::new(),
             writes: |_| Vec::new(),
             reports_nothing: AtomicBool::new(false),
+            unanswered: Mutex::default(),
+            executions: Mutex::default(),
             seconds: 0.0,
             asked: Mutex::default(),
             command_inputs: Mutex::default(),
@@ -283,7 +290,18 @@ impl Sandbox for Fake {
         }))
     }
 
-    async fn run(&self, image: &str, job: &Job, _repeat: u32) -> Result<Progressing<Report>, SandboxError> {
+    async fn run(&self, image: &str, job: &Job, repeat: u32) -> Result<Progressing<Report>, SandboxError> {
+        self.executions.lock().unwrap().push(repeat);
+        match self.unanswered.lock().unwrap().pop_front() {
+            Some(LostChild::Gone) => {
+                return Err(SandboxError::Lost {
+                    child: format!("Pod data/tests-{repeat}"),
+                    reason: "its node is gone".to_owned(),
+                });
+            }
+            Some(LostChild::Silent) => return Err(SandboxError::NoReport("exit code 137".to_owned())),
+            None => {}
+        }
         if self.loses_image.swap(false, Ordering::SeqCst) {
             self.installed.lock().unwrap().clear();
             return Err(SandboxError::EnvironmentMissing(image.to_owned()));

@@ -91,7 +91,7 @@ fn what_is_blocked_waits_and_goes_on_where_it_was() {
             category: Category::Infrastructure,
             message: "down".into(),
             retry_at: at(at_),
-            lost_child: false,
+            lost_child: None,
             was_idle: false,
         })
     };

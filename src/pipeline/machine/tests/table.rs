@@ -272,7 +272,7 @@ impl Random {
                 category: Category::Infrastructure,
                 message: String::new(),
                 retry_at: at(1),
-                lost_child: false,
+                lost_child: None,
                 was_idle: false,
             }),
             OutcomeKind::Resumed => Outcome::Resumed,
