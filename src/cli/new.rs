@@ -1,11 +1,11 @@
 //! `kubectl-codegen new`: a task from a sentence and data, as a folder for `local`, kubectl and git.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tokio::sync::oneshot;
 
 use super::approve::{answer, is_yes};
-use super::args::{LocalArgs, ManifestArgs, NetworkArgs, NewArgs};
+use super::args::{DataArgs, LocalArgs, ManifestArgs, NetworkArgs, NewArgs};
 use super::command::{TASK_FAILED, USAGE, fail_each, is_interactive, model_options, runtime, warning};
 use super::local::{Recording, log, run_after};
 use super::paint::{Line, Mark, paint};
@@ -14,13 +14,12 @@ use super::render::named_paragraph;
 use super::text::{count, shell_word};
 use crate::api::values::Output;
 use crate::local::context::{ContextOverrides, TaskContext, context_of};
-use crate::local::draft::{Draft, DraftOptions, KUSTOMIZATION, TASK, WriteError};
+use crate::local::draft::{Draft, DraftOptions, KUSTOMIZATION, Place, TASK, WriteError};
 use crate::local::error::TaskError;
 use crate::local::interrupt::{self, INTERRUPTED};
 use crate::local::objects::Objects;
 use crate::local::prepare::downloads;
 use crate::local::propose::{Proposal, propose};
-use crate::sources::Given;
 
 /// Why nothing is written: everything that is wrong, and the exit code.
 struct Refused {
@@ -52,7 +51,7 @@ pub(super) fn run(args: &NewArgs) -> i32 {
     match create(args, &progress) {
         Ok(created) if args.run => {
             progress.lines(&summary(&created));
-            run_after(&local_args(args, &created.folder), &created.recording)
+            run_after(&local_args(args, &created), &created.recording)
         }
         Ok(created) => {
             let lines = summary(&created).into_iter().chain(next(&created));
@@ -158,11 +157,10 @@ async fn described(draft: &Draft, objects: &Objects, progress: &Progress) -> Res
     progress.run("reading the samples");
     // Not the draft's own task: that of the manifest has its namespace.
     let task = objects.tasks.first().unwrap_or(&draft.task);
-    let given = Given::default();
     let described = context_of(
         task,
         objects,
-        &given,
+        &draft.given,
         ContextOverrides::default(),
         &downloads(&[]),
     )
@@ -279,7 +277,15 @@ fn summary(created: &Created) -> Vec<Line> {
         lines.push(Line::new(Mark::Detail, format!("{name:<20} {text}")));
     };
     for file in &draft.files {
-        field(&file.file_name, &file.what);
+        match &file.place {
+            Place::ConfigMap { .. } => field(&file.file_name, &file.what),
+            Place::Claim { name, .. } => {
+                field(
+                    &file.file_name,
+                    &format!("{}, on the claim {name} in a cluster", file.what),
+                );
+            }
+        }
     }
     let outputs: Vec<String> = draft.task.spec.outputs.iter().map(short).collect();
     field(
@@ -298,20 +304,44 @@ fn next(created: &Created) -> Vec<Line> {
     } else {
         ""
     };
-    [
-        ("on this machine", format!("kubectl-codegen local -k {folder}")),
-        ("in a cluster", format!("kubectl apply {server_side}-k {folder}")),
-    ]
-    .map(|(place, command)| Line::new(Mark::Detail, format!("{place:<20} {command}")))
-    .into()
+    let claim = created.draft.claim();
+    let stands_for = claim
+        .as_ref()
+        .map(|(name, _)| format!(" --claim {name}={folder}"));
+    let filled = claim.map(|(name, files)| {
+        let files = files.join(" and ");
+        (
+            "before that",
+            format!("a claim {name} that has {files} (docs/new.md)"),
+        )
+    });
+    let local = format!(
+        "kubectl-codegen local -k {folder}{}",
+        stands_for.unwrap_or_default()
+    );
+    let apply = format!("kubectl apply {server_side}-k {folder}");
+    [("on this machine", local), ("in a cluster", apply)]
+        .into_iter()
+        .chain(filled)
+        .map(|(place, command)| Line::new(Mark::Detail, format!("{place:<20} {command}")))
+        .collect()
 }
 
 /// What `local` is given for the folder.
-fn local_args(args: &NewArgs, folder: &Path) -> LocalArgs {
+fn local_args(args: &NewArgs, created: &Created) -> LocalArgs {
+    let folder = &created.folder;
+    let claim = created.draft.claim();
     LocalArgs {
         command: None,
         manifests: ManifestArgs {
-            kustomize: vec![folder.to_owned()],
+            kustomize: vec![folder.clone()],
+            data: DataArgs {
+                claims: claim
+                    .map(|(name, _)| (name.to_owned(), folder.clone()))
+                    .into_iter()
+                    .collect(),
+                ..DataArgs::default()
+            },
             ..ManifestArgs::default()
         },
         network: NetworkArgs::default(),

@@ -16,6 +16,7 @@ use super::options::ModelOverrides;
 use crate::api::common::Exposure;
 use crate::api::values::{Input, Output, ValueType};
 use crate::api::{CodeGenTask, CodeGenTaskSpec};
+use crate::sources::Given;
 
 pub use error::DraftError;
 pub use write::WriteError;
@@ -66,21 +67,40 @@ pub struct DraftInput {
 pub struct Draft {
     /// The task.
     pub task: CodeGenTask,
-    /// What its `ConfigMap`s hold.
+    /// Files of its `ConfigMap`s and its claim.
     pub files: Vec<DataFile>,
+    /// Files of its claim as they lie before the folder is written.
+    pub given: Given,
 }
 
-/// A file that becomes a ConfigMap.
+/// A file of the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataFile {
     /// What it is (`sample penguins`).
     pub what: String,
-    /// Name in the folder, and key in the ConfigMap.
+    /// Name in the folder, and key in the ConfigMap or path on the claim.
     pub file_name: String,
-    /// Name of the ConfigMap.
-    pub config_map: String,
-    /// Its content.
-    pub bytes: Vec<u8>,
+    /// Its place in a cluster.
+    pub place: Place,
+}
+
+/// Place of a file in a cluster, with its content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a ConfigMap of its own.
+    ConfigMap {
+        /// Its name.
+        name: String,
+        /// The content.
+        bytes: Vec<u8>,
+    },
+    /// On the task's claim, for no ConfigMap holds as much.
+    Claim {
+        /// The claim.
+        name: String,
+        /// The file to copy.
+        source: PathBuf,
+    },
 }
 
 impl Draft {
@@ -122,7 +142,19 @@ impl Draft {
         Ok(Self {
             task: CodeGenTask::new(&name, spec),
             files: reader.files,
+            given: reader.given,
         })
+    }
+
+    /// The claim of the files that no ConfigMap holds, and their names.
+    #[must_use]
+    pub fn claim(&self) -> Option<(&str, Vec<&str>)> {
+        let on_claim = self.files.iter().filter_map(|file| match &file.place {
+            Place::Claim { name, .. } => Some((name.as_str(), file.file_name.as_str())),
+            Place::ConfigMap { .. } => None,
+        });
+        let (names, files): (Vec<_>, Vec<_>) = on_claim.unzip();
+        Some((*names.first()?, files))
     }
 
     /// The objects that the folder comes to, or everything that an API server would say against them.
@@ -135,9 +167,11 @@ impl Draft {
                 .collect::<Vec<_>>()
         })?;
         for file in &self.files {
-            let key = ("default".to_owned(), file.config_map.clone());
-            let keys = objects.config_maps.entry(key).or_default();
-            keys.0.insert(file.file_name.clone(), file.bytes.clone());
+            if let Place::ConfigMap { name, bytes } = &file.place {
+                let key = ("default".to_owned(), name.clone());
+                let keys = objects.config_maps.entry(key).or_default();
+                keys.0.insert(file.file_name.clone(), bytes.clone());
+            }
         }
         Ok(objects)
     }
@@ -145,7 +179,7 @@ impl Draft {
     /// The text of [`TASK`].
     #[must_use]
     pub fn task_yaml(&self) -> String {
-        render::task(&self.task)
+        render::task(&self.task, self.claim().map(|(name, _)| name))
     }
 
     /// The text of [`KUSTOMIZATION`].
@@ -158,9 +192,12 @@ impl Draft {
     #[must_use]
     pub fn needs_server_side_apply(&self) -> bool {
         self.files.iter().any(|file| {
-            let length = match std::str::from_utf8(&file.bytes) {
+            let Place::ConfigMap { bytes, .. } = &file.place else {
+                return false;
+            };
+            let length = match std::str::from_utf8(bytes) {
                 Ok(text) => serde_json::to_string(text).map_or(usize::MAX, |text| text.len()),
-                Err(_) => file.bytes.len().div_ceil(3) * 4,
+                Err(_) => bytes.len().div_ceil(3) * 4,
             };
             length > LARGEST_ANNOTATION
         })

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -610,16 +610,31 @@ pub(super) fn write_whole_with(path: &Path, bytes: &[u8], mode: u32) -> Result<(
     write_synced(path, bytes, mode, false)
 }
 
+/// Copies a file as `write_whole_with` writes one.
+pub(super) fn copy_whole(from: &Path, path: &Path, mode: u32) -> Result<(), FolderError> {
+    let mut source = File::open(from).map_err(io_error("read", from))?;
+    write_from(path, &mut source, mode, false)
+}
+
 fn write_synced(path: &Path, bytes: &[u8], mode: u32, is_synced: bool) -> Result<(), FolderError> {
+    write_from(path, &mut &*bytes, mode, is_synced)
+}
+
+fn write_from(
+    path: &Path,
+    source: &mut impl io::Read,
+    mode: u32,
+    is_synced: bool,
+) -> Result<(), FolderError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     create(folder)?;
-    let write = || -> io::Result<()> {
+    let mut write = || -> io::Result<()> {
         // In the same folder, for a rename is atomic on one file system only.
         let mut file = tempfile::Builder::new()
             .prefix(".writing-")
             .permissions(fs::Permissions::from_mode(mode))
             .tempfile_in(folder)?;
-        file.write_all(bytes)?;
+        io::copy(source, &mut file)?;
         if is_synced {
             file.as_file().sync_data()?;
         }

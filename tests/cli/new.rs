@@ -109,6 +109,52 @@ fn a_sentence_and_a_file_become_a_tested_program_by_one_command() {
 }
 
 #[test]
+fn a_sample_that_no_config_map_holds_is_run_on_a_laptop_as_it_is() {
+    let folder = folder(&[]);
+    let small = fs::read_to_string(example("penguins.csv")).unwrap();
+    let (header, rows) = small.split_once('\n').unwrap();
+    fs::write(
+        folder.path().join("large.csv"),
+        format!("{header}\n{}", rows.repeat(90)),
+    )
+    .unwrap();
+    let new = |more: &[&str]| {
+        codegen(folder.path())
+            .args(["new", PROMPT, "--name", "penguin-masses", "-o", "the penguins"])
+            .args(["--sample", "measurements=large.csv", "--input", "decimals:Int=1"])
+            .args(["--constraint", "body_mass_g is between 2000 and 8000 or missing"])
+            .args(OUTPUTS)
+            .args(more)
+            .output()
+            .unwrap()
+    };
+    let done = new(&[]);
+    expect_code(&done, 0);
+    let said = String::from_utf8_lossy(&done.stdout);
+    for line in [
+        "  large.csv            sample measurements, on the claim penguin-masses-data in a cluster\n",
+        "kubectl-codegen local -k 'the penguins' --claim penguin-masses-data='the penguins'\n",
+        "  before that          a claim penguin-masses-data that has large.csv (docs/new.md)\n",
+    ] {
+        assert!(said.contains(line), "{line}\n{said}");
+    }
+    let done = new(&[
+        "--force",
+        "--run",
+        "--format",
+        "json",
+        "--replay",
+        &example("replies.jsonl"),
+    ]);
+    expect_code(&done, 0);
+    let status = document(&done)["status"].clone();
+    assert_eq!(status["stage"], "Succeeded");
+    let bytes = fs::metadata(folder.path().join("large.csv")).unwrap().len();
+    assert!(bytes > 1 << 20);
+    assert_eq!(status["samples"][0]["bytes"], bytes);
+}
+
+#[test]
 fn the_model_proposes_outputs_by_one_call_that_is_recorded_with_the_others() {
     let replies = usable() + &fs::read_to_string(example("replies.jsonl")).unwrap();
     let folder = folder(&[("replies.jsonl", &replies)]);

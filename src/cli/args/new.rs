@@ -48,7 +48,7 @@ pub struct NewArgs {
     #[arg(value_name = "PROMPT")]
     pub prompt: String,
     /// A file of sample data, named after the file where no name is given: the model learns of it, and it is an option of the
-    /// program. At most 1 MiB, for it becomes a ConfigMap. May be repeated.
+    /// program. One of more than 1 MiB, which no ConfigMap holds, lies on a claim in a cluster. May be repeated.
     #[arg(long = "sample", value_name = "[NAME=]FILE", value_hint = ValueHint::FilePath)]
     pub samples: Vec<PathBuf>,
     /// A further option of the program: String, Int, Float, Bool, File or Dir, with its default; of a File that is the path of

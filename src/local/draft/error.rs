@@ -36,16 +36,17 @@ pub enum DraftError {
         /// The file.
         path: PathBuf,
     },
-    /// A ConfigMap cannot hold it.
+    /// A ConfigMap cannot hold it, and it is nothing that can be copied.
     #[error(
-        "{option} {path}: has more than 1 MiB, which is all that a ConfigMap holds: give a part that shows what there is, the program \
-         runs on the whole file later; or put the file on a claim (docs/sources.md)", path = path.display()
+        "{option} {path}: has more than 1 MiB, which is all that a ConfigMap holds: {remedy}", path = path.display()
     )]
     TooLarge {
         /// The option that names it.
         option: &'static str,
         /// The file.
         path: PathBuf,
+        /// The remedy.
+        remedy: &'static str,
     },
     /// A folder as default, which no flag gives.
     #[error(

@@ -8,14 +8,16 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::error::DraftError;
-use super::{DataFile, DraftInput, KUSTOMIZATION, TASK, names};
-use crate::api::common::{ConfigMapKeyRef, SecretKeyRef};
+use super::{DataFile, DraftInput, KUSTOMIZATION, Place, TASK, names};
+use crate::api::common::{ClaimPath, ConfigMapKeyRef, SecretKeyRef};
 use crate::api::model::{Model, Provider};
 use crate::api::values::{AcceptanceTests, Input, InputSource, Sample, ValueType};
 use crate::local::execute::check_acceptance_tests;
 use crate::local::options::ModelOverrides;
-use crate::sources::{sample_names, usable};
+use crate::sources::{Given, sample_names, usable};
 
+/// The option of acceptance tests.
+const ACCEPT: &str = "--accept";
 /// Most bytes of a ConfigMap's values: what an API server takes.
 const LARGEST_CONFIG_MAP: u64 = 1024 * 1024;
 
@@ -27,6 +29,8 @@ pub(super) struct Reader<'a> {
     config_maps: BTreeSet<String>,
     /// What was read.
     pub files: Vec<DataFile>,
+    /// Files of the claim as they lie now.
+    pub given: Given,
     /// What is wrong.
     pub errors: Vec<DraftError>,
 }
@@ -39,6 +43,7 @@ impl<'a> Reader<'a> {
             file_names: reserved.map(str::to_owned).into(),
             config_maps: BTreeSet::new(),
             files: Vec::new(),
+            given: Given::default(),
             errors: Vec::new(),
         }
     }
@@ -56,12 +61,19 @@ impl<'a> Reader<'a> {
                     .unwrap_or_default();
                 names::free(&made, "_", &mut taken)
             });
-            let key = self.file("--sample", &path, &name, format!("sample {name}"));
-            samples.push(Sample {
-                name,
-                config_map_key_ref: key,
+            let mut sample = Sample {
+                name: name.clone(),
                 ..Sample::default()
-            });
+            };
+            match self.file("--sample", &path, &name, format!("sample {name}")) {
+                Some(Found::ConfigMap(key)) => sample.config_map_key_ref = Some(key),
+                Some(Found::Claim(place)) => {
+                    sample.persistent_volume_claim = Some(place);
+                    self.given.samples.insert(name, path);
+                }
+                None => {}
+            }
+            samples.push(sample);
         }
         samples
     }
@@ -79,12 +91,18 @@ impl<'a> Reader<'a> {
             (_, None) => {}
             (ValueType::File, Some(path)) => {
                 // As `run` has it: the @ says that a file is meant.
-                let path = path.strip_prefix('@').unwrap_or(path);
+                let path = Path::new(path.strip_prefix('@').unwrap_or(path));
                 let what = format!("input {}", given.name);
-                input.source = Some(InputSource {
-                    config_map_key_ref: self.file("--input", Path::new(path), &given.name, what),
-                    ..InputSource::default()
-                });
+                let mut source = InputSource::default();
+                match self.file("--input", path, &given.name, what) {
+                    Some(Found::ConfigMap(key)) => source.config_map_key_ref = Some(key),
+                    Some(Found::Claim(place)) => {
+                        source.persistent_volume_claim = Some(place);
+                        self.given.inputs.insert(given.name.clone(), path.to_owned());
+                    }
+                    None => {}
+                }
+                input.source = Some(source);
             }
             (ValueType::Dir, Some(_)) => {
                 let name = given.name.clone();
@@ -97,10 +115,11 @@ impl<'a> Reader<'a> {
 
     pub fn acceptance_tests(&mut self, path: &Path) -> AcceptanceTests {
         let what = "your acceptance tests".to_owned();
-        let found = self.file("--accept", path, "acceptance", what);
-        if let (Some(_), Some(file)) = (&found, self.files.last()) {
+        let found = self.file(ACCEPT, path, "acceptance", what);
+        let file = found.as_ref().and(self.files.last());
+        if let Some(Place::ConfigMap { bytes, .. }) = file.map(|file| &file.place) {
             let path = path.to_owned();
-            let checked = match std::str::from_utf8(&file.bytes) {
+            let checked = match std::str::from_utf8(bytes) {
                 Err(_) => Err(DraftError::NotText { path }),
                 Ok(text) => {
                     check_acceptance_tests(text).map_err(|why| DraftError::AcceptanceTests { path, why })
@@ -108,22 +127,20 @@ impl<'a> Reader<'a> {
             };
             self.errors.extend(checked.err());
         }
+        let key = match found {
+            Some(Found::ConfigMap(key)) => Some(key),
+            Some(Found::Claim(_)) | None => None,
+        };
         AcceptanceTests {
-            config_map_key_ref: found,
+            config_map_key_ref: key,
             ..AcceptanceTests::default()
         }
     }
 
     /// Takes a file into the folder. What cannot be had is an error, and refers to nothing.
-    fn file(
-        &mut self,
-        option: &'static str,
-        path: &Path,
-        name: &str,
-        what: String,
-    ) -> Option<ConfigMapKeyRef> {
-        let bytes = match read(option, path) {
-            Ok(bytes) => bytes,
+    fn file(&mut self, option: &'static str, path: &Path, name: &str, what: String) -> Option<Found> {
+        let content = match read(option, path) {
+            Ok(content) => content,
             Err(error) => {
                 self.errors.push(error);
                 return None;
@@ -131,17 +148,38 @@ impl<'a> Reader<'a> {
         };
         let found = path.file_name().unwrap_or_default().to_string_lossy();
         let file_name = self.file_name(&usable(&found, name), name);
-        let config_map = names::config_map(self.prefix, name, &mut self.config_maps);
+        let (place, found) = self.place(content, path, name, &file_name);
         self.files.push(DataFile {
             what,
-            file_name: file_name.clone(),
-            config_map: config_map.clone(),
-            bytes,
+            file_name,
+            place,
         });
-        Some(ConfigMapKeyRef {
-            name: config_map,
-            key: file_name,
-        })
+        Some(found)
+    }
+
+    /// Finds a place for the file in a cluster, to which the task refers.
+    fn place(&mut self, content: Content, path: &Path, name: &str, file_name: &str) -> (Place, Found) {
+        let file_name = file_name.to_owned();
+        match content {
+            Content::Small(bytes) => {
+                let config_map = names::config_map(self.prefix, name, &mut self.config_maps);
+                let key = ConfigMapKeyRef {
+                    name: config_map.clone(),
+                    key: file_name,
+                };
+                let name = config_map;
+                (Place::ConfigMap { name, bytes }, Found::ConfigMap(key))
+            }
+            Content::Large => {
+                let claim = format!("{}-data", self.prefix);
+                let place = ClaimPath {
+                    claim_name: claim.clone(),
+                    path: file_name,
+                };
+                let source = path.to_owned();
+                (Place::Claim { name: claim, source }, Found::Claim(place))
+            }
+        }
     }
 
     /// The name of a file in the folder: its own, else that of the sample with the same ending.
@@ -201,15 +239,30 @@ fn name_and_file(given: &Path) -> (Option<String>, PathBuf) {
     }
 }
 
+/// Reference of the task to a file.
+enum Found {
+    ConfigMap(ConfigMapKeyRef),
+    Claim(ClaimPath),
+}
+
+/// Content of a file.
+enum Content {
+    /// As much as a ConfigMap can hold.
+    Small(Vec<u8>),
+    /// More than that, in a file that can be copied.
+    Large,
+}
+
 /// The content of a file, pipe or device.
-fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, DraftError> {
+fn read(option: &'static str, path: &Path) -> Result<Content, DraftError> {
     let path_of = || path.to_owned();
     let unreadable = |source: io::Error| DraftError::Read {
         option,
         path: path_of(),
         source,
     };
-    if fs::metadata(path).map_err(unreadable)?.is_dir() {
+    let metadata = fs::metadata(path).map_err(unreadable)?;
+    if metadata.is_dir() {
         return Err(DraftError::Folder {
             option,
             path: path_of(),
@@ -227,11 +280,19 @@ fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, DraftError> {
             path: path_of(),
         });
     }
-    if bytes.len() as u64 > LARGEST_CONFIG_MAP {
-        return Err(DraftError::TooLarge {
-            option,
-            path: path_of(),
-        });
+    if bytes.len() as u64 <= LARGEST_CONFIG_MAP {
+        return Ok(Content::Small(bytes));
     }
-    Ok(bytes)
+    let remedy = if option == ACCEPT {
+        "give fewer tests, or less data in them"
+    } else if metadata.is_file() {
+        return Ok(Content::Large);
+    } else {
+        "save it to a file and give that"
+    };
+    Err(DraftError::TooLarge {
+        option,
+        path: path_of(),
+        remedy,
+    })
 }

@@ -2,18 +2,30 @@
 
 use std::fmt::Write as _;
 
-use super::DataFile;
 use super::yaml::{block, quoted, scalar};
+use super::{DataFile, Place};
 use crate::api::CodeGenTask;
+use crate::api::common::ClaimPath;
 use crate::api::model::Model;
 use crate::api::values::{Input, Output, Sample};
 use crate::api::{GROUP, VERSION};
 
-const HEAD: &str = "\
-# Run it on this machine:  kubectl-codegen local -k .
-# Run it in a cluster:     kubectl apply -k .
-# Every field:             kubectl explain codegentask.spec --recursive
-";
+/// The comment before a task, whose large files lie on `claim`.
+fn head(claim: Option<&str>) -> String {
+    let stands_for = claim.map(|claim| format!(" --claim {claim}=."));
+    let on_claim = claim.map(|claim| {
+        format!(
+            "#                          Before that, copy what lies on the claim {claim} to it (docs/new.md).\n"
+        )
+    });
+    format!(
+        "# Run it on this machine:  kubectl-codegen local -k .{}\n\
+         # Run it in a cluster:     kubectl apply -k .\n{}\
+         # Every field:             kubectl explain codegentask.spec --recursive\n",
+        stands_for.unwrap_or_default(),
+        on_claim.unwrap_or_default()
+    )
+}
 
 const KUSTOMIZATION: &str = "\
 # What `kubectl apply -k .` applies to a cluster, and `kubectl-codegen local -k .` runs without one.
@@ -24,11 +36,12 @@ resources:
 ";
 
 /// The lines of `task.yaml`.
-pub(super) fn task(task: &CodeGenTask) -> String {
+pub(super) fn task(task: &CodeGenTask, claim: Option<&str>) -> String {
     let spec = &task.spec;
     let name = scalar(task.metadata.name.as_deref().unwrap_or_default());
     let mut text = format!(
-        "{HEAD}apiVersion: {GROUP}/{VERSION}\nkind: CodeGenTask\nmetadata:\n  name: {name}\nspec:\n  prompt: {}\n",
+        "{}apiVersion: {GROUP}/{VERSION}\nkind: CodeGenTask\nmetadata:\n  name: {name}\nspec:\n  prompt: {}\n",
+        head(claim),
         block(&spec.prompt, 4)
     );
     if let Some(own) = &spec.model {
@@ -128,6 +141,9 @@ fn sample(text: &mut String, sample: &Sample) {
     if let Some(key) = &sample.config_map_key_ref {
         line(text, &format!("      {}", reference(&key.name, &key.key)));
     }
+    if let Some(place) = &sample.persistent_volume_claim {
+        line(text, &format!("      {}", on_claim(place)));
+    }
 }
 
 fn input(text: &mut String, input: &Input) {
@@ -137,9 +153,12 @@ fn input(text: &mut String, input: &Input) {
         line(text, &format!("      default: {}", quoted(default)));
     }
     let source = input.source.as_ref();
-    if let Some(key) = source.and_then(|source| source.config_map_key_ref.as_ref()) {
+    let key = source.and_then(|source| source.config_map_key_ref.as_ref());
+    let place = source.and_then(|source| source.persistent_volume_claim.as_ref());
+    let key = key.map(|key| reference(&key.name, &key.key));
+    if let Some(place) = key.or_else(|| place.map(on_claim)) {
         line(text, "      source:");
-        line(text, &format!("        {}", reference(&key.name, &key.key)));
+        line(text, &format!("        {place}"));
     }
 }
 
@@ -162,10 +181,23 @@ fn reference(config_map: &str, key: &str) -> String {
     )
 }
 
+fn on_claim(place: &ClaimPath) -> String {
+    format!(
+        "persistentVolumeClaim: {{claimName: {}, path: {}}}",
+        scalar(&place.claim_name),
+        scalar(&place.path)
+    )
+}
+
 /// The lines of `kustomization.yaml`.
 pub(super) fn kustomization(files: &[DataFile]) -> String {
     let mut text = KUSTOMIZATION.to_owned();
-    if files.is_empty() {
+    let config_maps = files.iter().filter_map(|file| match &file.place {
+        Place::ConfigMap { name, .. } => Some((name, &file.file_name)),
+        Place::Claim { .. } => None,
+    });
+    let mut config_maps = config_maps.peekable();
+    if config_maps.peek().is_none() {
         return text;
     }
     line(
@@ -177,9 +209,9 @@ pub(super) fn kustomization(files: &[DataFile]) -> String {
         "# configMapKeyRef: persistentVolumeClaim: {claimName: NAME, path: FILE}",
     );
     line(&mut text, "configMapGenerator:");
-    for file in files {
-        line(&mut text, &format!("  - name: {}", scalar(&file.config_map)));
-        line(&mut text, &format!("    files: [{}]", scalar(&file.file_name)));
+    for (name, file) in config_maps {
+        line(&mut text, &format!("  - name: {}", scalar(name)));
+        line(&mut text, &format!("    files: [{}]", scalar(file)));
     }
     line(&mut text, "generatorOptions:");
     line(
@@ -219,12 +251,16 @@ mod tests {
                     "provider": "Anthropic", "name": "a: #b", "baseURL": "http://127.0.0.1:1/v1",
                     "apiKeySecretRef": {"name": "anthropic", "key": "api-key"},
                 },
-                "samples": [{"name": "yes", "configMapKeyRef": {"name": "1-2", "key": "1e3"}}],
+                "samples": [
+                    {"name": "yes", "configMapKeyRef": {"name": "1-2", "key": "1e3"}},
+                    {"name": "large", "persistentVolumeClaim": {"claimName": "1e3", "path": "a b.csv"}},
+                ],
                 "constraints": [format!("a{description}")],
                 "inputs": [
                     {"name": "decimals", "type": "Int", "default": "1"},
                     {"name": "title", "type": "String", "default": description},
                     {"name": "rates", "type": "File", "source": {"configMapKeyRef": {"name": "r", "key": "r.csv"}}},
+                    {"name": "more", "type": "File", "source": {"persistentVolumeClaim": {"claimName": "c", "path": "x"}}},
                 ],
                 "outputs": [
                     {"name": "n", "type": "File", "format": "JSONLines", "description": description},
@@ -240,7 +276,7 @@ mod tests {
         fn a_task_is_read_back_as_it_is(prompt in "[a-z\"'{}:#\n -]{1,80}[a-z]", description in any::<String>()) {
             let description: String = description.chars().take(200).collect();
             let value = value(&prompt, &description);
-            let text = task(&typed(&value));
+            let text = task(&typed(&value), Some("c"));
             let read: Value = serde_saphyr::from_str(&text).unwrap();
             prop_assert_eq!(&read, &value, "{}", text);
         }
@@ -252,7 +288,7 @@ mod tests {
             "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenTask", "metadata": {"name": "a"},
             "spec": {"prompt": "p", "model": {"provider": "OpenAI", "name": "m"}},
         });
-        let text = task(&typed(&value));
+        let text = task(&typed(&value), None);
         assert_eq!(serde_saphyr::from_str::<Value>(&text).unwrap(), value);
         assert!(!kustomization(&[]).contains("configMapGenerator"));
     }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::api::values::FileFormat;
 use crate::local::kustomize;
-use crate::sources::{Given, plan};
+use crate::sources::{Claims, Given, Source, plan};
 
 const ROWS: &[u8] = b"a,b\n1,2\n";
 
@@ -61,7 +61,7 @@ fn rendered(draft: &Draft) -> Vec<(String, String, Vec<u8>)> {
     plan.samples
         .into_iter()
         .map(|wanted| match wanted.source {
-            crate::sources::Source::Bytes(bytes) => (wanted.name, wanted.file_name, bytes),
+            Source::Bytes(bytes) => (wanted.name, wanted.file_name, bytes),
             _ => panic!("{} is no key of a ConfigMap", wanted.name),
         })
         .collect()
@@ -123,8 +123,8 @@ fn everything_that_is_wrong_with_files_is_reported_at_once() {
         ("folder/a.csv", ROWS),
         ("notes.py", b"x = 1\n"),
     ]);
-    fs::write(folder.path().join("large.csv"), vec![b'1'; 1024 * 1024 + 1]).unwrap();
-    let mut options = options(folder.path(), &["empty.csv", "folder", "absent.csv", "large.csv"]);
+    let mut options = options(folder.path(), &["empty.csv", "folder", "absent.csv"]);
+    options.samples.push("/dev/zero".into());
     options.acceptance_tests = Some(folder.path().join("notes.py"));
     options.model.base_url = Some("https://me:hunter2@models.example.com/v1".to_owned());
     let said = messages(&options);
@@ -132,7 +132,7 @@ fn everything_that_is_wrong_with_files_is_reported_at_once() {
         "empty.csv: is empty: give a file",
         "folder: is a folder: name one file",
         "absent.csv: cannot be read: ",
-        "large.csv: has more than 1 MiB",
+        "/dev/zero: has more than 1 MiB, which is all that a ConfigMap holds: save it to a file",
         "notes.py: has no test",
         "--model-url needs --model",
         "the folder keeps no secret",
@@ -152,6 +152,48 @@ fn a_file_of_exactly_what_a_config_map_holds_is_taken_with_server_side_apply() {
     assert!(!small.needs_server_side_apply());
     let large = Draft::read(&options(folder.path(), &["large.csv"])).unwrap();
     assert!(large.needs_server_side_apply());
+}
+
+#[test]
+fn what_no_config_map_holds_lies_beside_the_manifest_and_on_a_claim_in_a_cluster() {
+    let folder = folder(&[("small.csv", ROWS)]);
+    let large = [b"a,b\n".as_slice(), &b"1,2\n".repeat(300_000)].concat();
+    fs::write(folder.path().join("large.csv"), &large).unwrap();
+    let mut options = options(folder.path(), &["small.csv", "rows=large.csv"]);
+    options.inputs = vec![DraftInput {
+        name: "more".to_owned(),
+        type_: ValueType::File,
+        value: Some(folder.path().join("large.csv").display().to_string()),
+    }];
+    let draft = Draft::read(&options).unwrap();
+    let claim = "count-the-rows-data";
+    assert_eq!(draft.claim(), Some((claim, vec!["large.csv", "more.csv"])));
+    assert!(!draft.needs_server_side_apply());
+    let target = tempfile::tempdir().unwrap();
+    draft.write(target.path()).unwrap();
+
+    let objects = Objects::collect(kustomize::render(target.path()).unwrap()).unwrap();
+    assert_eq!(objects.config_maps.len(), 1);
+    let folders = [(claim.to_owned(), target.path().to_owned())].into();
+    let given = Given {
+        claims: Claims::Folders(folders),
+        ..Given::default()
+    };
+    let plan = plan(&objects.tasks[0], &objects.config_maps, &given).unwrap();
+    for wanted in [&plan.samples[1], &plan.inputs[0]] {
+        let Source::File(path) = &wanted.source else {
+            panic!("{} is no file", wanted.name);
+        };
+        assert!(fs::read(path).unwrap() == large, "{}", path.display());
+    }
+    let text = draft.task_yaml();
+    assert!(
+        text.contains("local -k . --claim count-the-rows-data=.\n"),
+        "{text}"
+    );
+
+    options.acceptance_tests = Some(folder.path().join("large.csv"));
+    assert!(messages(&options)[0].contains("--accept"));
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::{Draft, KUSTOMIZATION, TASK};
-use crate::local::folder::{FolderError, write_whole_with};
+use super::{Draft, KUSTOMIZATION, Place, TASK};
+use crate::local::folder::{FolderError, copy_whole, write_whole_with};
 
 /// Permissions of the files, less what the umask takes: they are meant to be shared.
 const MODE: u32 = 0o644;
@@ -54,7 +54,11 @@ impl Draft {
     /// Writes the folder; what lies in the place of its files is replaced.
     pub fn write(&self, folder: &Path) -> Result<(), WriteError> {
         for file in &self.files {
-            write_whole_with(&folder.join(&file.file_name), &file.bytes, MODE)?;
+            let target = folder.join(&file.file_name);
+            match &file.place {
+                Place::ConfigMap { bytes, .. } => write_whole_with(&target, bytes, MODE)?,
+                Place::Claim { source, .. } => copy_whole(source, &target, MODE)?,
+            }
         }
         write_whole_with(&folder.join(TASK), self.task_yaml().as_bytes(), MODE)?;
         write_whole_with(
