@@ -1,73 +1,78 @@
 //! Types as one word: that of a value, or the format of a file.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use strum::{EnumString, VariantNames};
+use strum::VariantNames as _;
 
 use super::values::{FileFormat, ValueType};
 
 /// The type of an output as one word. `CSV` stands for a `File` of the format `CSV`.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema, EnumString, VariantNames)]
-#[schemars(description = "Type of a value, or format of a file.")]
-#[strum(ascii_case_insensitive)]
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(untagged, try_from = "String")]
 pub enum TypeName {
-    /// Text.
-    String,
-    /// A whole number.
-    Int,
-    /// A decimal number.
-    Float,
-    /// `true` or `false`.
-    Bool,
-    /// A moment.
-    Datetime,
-    /// A length of time.
-    Timedelta,
-    /// A folder of files.
-    Dir,
-    /// One file of any format.
-    File,
-    /// A file of comma-separated values.
-    CSV,
-    /// A file of tab-separated values.
-    TSV,
-    /// A file of one JSON document.
-    JSON,
-    /// A file of one JSON value per line.
-    JSONLines,
-    /// An Apache Parquet file.
-    Parquet,
-    /// An Excel workbook.
-    Excel,
-    /// A file of text.
-    Text,
-    /// A file of bytes.
-    Binary,
+    /// Of a value, or of a file of any format.
+    Value(ValueType),
+    /// Of a file of this format.
+    Format(FileFormat),
 }
 
 impl TypeName {
+    /// Every word.
+    pub fn words() -> impl Iterator<Item = &'static str> {
+        ValueType::VARIANTS.iter().chain(FileFormat::VARIANTS).copied()
+    }
+
     /// The type as a manifest has it, and the format of a `File`.
     #[must_use]
     pub const fn in_manifest(self) -> (ValueType, Option<FileFormat>) {
-        let format = match self {
-            Self::String => return (ValueType::String, None),
-            Self::Int => return (ValueType::Int, None),
-            Self::Float => return (ValueType::Float, None),
-            Self::Bool => return (ValueType::Bool, None),
-            Self::Datetime => return (ValueType::Datetime, None),
-            Self::Timedelta => return (ValueType::Timedelta, None),
-            Self::Dir => return (ValueType::Dir, None),
-            Self::File => return (ValueType::File, None),
-            Self::CSV => FileFormat::CSV,
-            Self::TSV => FileFormat::TSV,
-            Self::JSON => FileFormat::JSON,
-            Self::JSONLines => FileFormat::JSONLines,
-            Self::Parquet => FileFormat::Parquet,
-            Self::Excel => FileFormat::Excel,
-            Self::Text => FileFormat::Text,
-            Self::Binary => FileFormat::Binary,
-        };
-        (ValueType::File, Some(format))
+        match self {
+            Self::Value(type_) => (type_, None),
+            Self::Format(format) => (ValueType::File, Some(format)),
+        }
+    }
+}
+
+impl FromStr for TypeName {
+    type Err = String;
+
+    /// Reads a word in upper or lower case.
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let type_ = word.parse().map(Self::Value);
+        let found = type_.or_else(|_| word.parse().map(Self::Format));
+        found.map_err(|_| {
+            let all: Vec<&str> = Self::words().collect();
+            format!("{word:?} is no type: write one of {}", all.join(", "))
+        })
+    }
+}
+
+impl TryFrom<String> for TypeName {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, Self::Error> {
+        word.parse()
+    }
+}
+
+impl JsonSchema for TypeName {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "TypeName".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let words: Vec<&str> = Self::words().collect();
+        json_schema!({
+            "description": "Type of a value, or format of a file.",
+            "type": "string",
+            "enum": words,
+        })
     }
 }
 
@@ -85,19 +90,28 @@ mod tests {
             read("JSONLines"),
             Ok((ValueType::File, Some(FileFormat::JSONLines)))
         );
+        assert_eq!(read("Arrow"), Ok((ValueType::File, Some(FileFormat::Arrow))));
         assert_eq!(read("Int"), Ok((ValueType::Int, None)));
         assert!(read("Dataframe").is_err());
     }
 
     #[test]
-    fn every_word_is_spelled_as_the_manifest_spells_it() {
-        for word in TypeName::VARIANTS {
-            let (type_, format) = word.parse::<TypeName>().unwrap().in_manifest();
-            let spelled = match format {
-                Some(format) => json!(format),
-                None => json!(type_),
-            };
-            assert_eq!(spelled, json!(word));
+    fn every_type_and_format_of_a_manifest_is_a_word_spelled_as_there() {
+        let of = |schema: Schema| -> Vec<String> {
+            let options = schema.as_value()["oneOf"].as_array().cloned().unwrap();
+            let words = options
+                .iter()
+                .map(|option| option["const"].as_str().unwrap().to_owned());
+            words.collect()
+        };
+        let in_manifests = [
+            of(schemars::schema_for!(ValueType)),
+            of(schemars::schema_for!(FileFormat)),
+        ];
+        assert_eq!(TypeName::words().collect::<Vec<_>>(), in_manifests.concat());
+        for word in TypeName::words() {
+            let read: TypeName = serde_json::from_value(json!(word)).unwrap();
+            assert_eq!(json!(read), json!(word));
         }
     }
 }

@@ -19,10 +19,26 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, VariantNames};
 
 /// Format of a file.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
+#[derive(
+    Serialize,
+    Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    JsonSchema,
+    EnumString,
+    VariantNames,
+)]
 #[schemars(description = "")]
+#[strum(ascii_case_insensitive)]
 pub enum FileFormat {
     /// Comma-separated values.
     CSV,

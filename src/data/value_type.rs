@@ -4,10 +4,26 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, VariantNames};
 
 /// Type of an input or output.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
+#[derive(
+    Serialize,
+    Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    JsonSchema,
+    EnumString,
+    VariantNames,
+)]
 #[schemars(description = "")]
+#[strum(ascii_case_insensitive)]
 pub enum ValueType {
     /// Text.
     String,

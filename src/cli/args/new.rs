@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use strum::VariantNames as _;
 
 use super::values::Color;
 use super::{ExposureArg, Format, GateArg, ModelArgs};
@@ -56,7 +55,7 @@ pub struct NewArgs {
     #[arg(long = "input", value_name = "NAME:TYPE[=DEFAULT]", value_parser = input)]
     pub inputs: Vec<DraftInput>,
     /// What the program writes: String, Int, Float, Bool, Datetime, Timedelta, Dir, File, or a File's format (`CSV`, `TSV`,
-    /// `JSON`, `JSONLines`, `Parquet`, `Excel`, `Text`, `Binary`), and what it means. May be repeated. Default: the model proposes outputs.
+    /// `JSON`, `JSONLines`, `Parquet`, `Excel`, `Arrow`, `Text`, `Binary`), and what it means. May be repeated. Default: the model proposes outputs.
     #[arg(long = "output", value_name = "NAME:TYPE[=MEANING]", value_parser = output)]
     pub outputs: Vec<Output>,
     /// A rule that the data must keep, one sentence. May be repeated.
@@ -147,11 +146,7 @@ fn declared(text: &str, example: &str) -> Result<(String, TypeName, Option<Strin
     let Some((name, type_)) = declared.split_once(':').filter(|(name, _)| !name.is_empty()) else {
         return Err(format!("write its name and its type, for example {example}"));
     };
-    let type_ = type_.parse::<TypeName>().map_err(|_| {
-        let all = TypeName::VARIANTS.join(", ");
-        format!("{type_:?} is no type: write one of {all}")
-    })?;
-    Ok((name.to_owned(), type_, more))
+    Ok((name.to_owned(), type_.parse()?, more))
 }
 
 #[cfg(test)]
@@ -165,6 +160,20 @@ mod tests {
         assert_eq!((read.name.as_str(), read.type_), ("summary", ValueType::File));
         assert_eq!(read.format, Some(FileFormat::CSV));
         assert_eq!(read.description.as_deref(), Some("one row: a=b"));
+    }
+
+    #[test]
+    fn every_type_that_an_output_may_have_is_named_by_the_help() {
+        let mut command = <crate::cli::args::Cli as clap::CommandFactory>::command();
+        let help = command
+            .find_subcommand_mut("new")
+            .unwrap()
+            .render_long_help()
+            .to_string();
+        for word in TypeName::words() {
+            assert_eq!(output(&format!("x:{word}")).unwrap().name, "x");
+            assert!(help.contains(word), "{word}");
+        }
     }
 
     #[test]

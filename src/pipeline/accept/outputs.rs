@@ -66,7 +66,7 @@ mod tests {
     #[case::none(json!([]), "no output")]
     #[case::a_path(json!([{"name": "../x", "type": "CSV", "description": ""}]), "outputs[0].name")]
     #[case::twice(json!([{"name": "a", "type": "Int", "description": ""}, {"name": "a", "type": "CSV", "description": ""}]), "same name")]
-    #[case::another_type(json!([{"name": "a", "type": "Dataframe", "description": ""}]), "unknown variant `Dataframe`")]
+    #[case::another_type(json!([{"name": "a", "type": "Dataframe", "description": ""}]), "\"Dataframe\" is no type: write one of String, ")]
     #[case::without_end(json!([{"name": "a", "type": "Int", "description": "x".repeat(2_000)}]), "outputs[0].description")]
     fn what_no_manifest_could_have_is_refused_with_the_reason(#[case] outputs: Value, #[case] says: &str) {
         let fault = proposed(&outputs).unwrap_err();
