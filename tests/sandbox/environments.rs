@@ -1,13 +1,14 @@
 //! Environments are built once, found fast, and fail with the name of the package at fault.
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 
 use codegen_operator::pipeline::stage::Category;
 use codegen_operator::sandbox::{
     ImageSpec, LocalSandbox, PackageProblemKind, Progressing, Sandbox as _, SandboxError,
 };
 
-use crate::support::{build, cache, sandbox, spec};
+use crate::support::{build, cache, program, sandbox, spec};
 
 #[tokio::test]
 async fn an_environment_is_found_again() {
@@ -90,6 +91,31 @@ async fn an_environment_that_was_never_built_is_missing() {
     let job = crate::support::job(vec![]);
     let error = sandbox().run("0123", &job, 0).await.unwrap_err();
     assert!(matches!(error, SandboxError::EnvironmentMissing(_)));
+}
+
+#[tokio::test]
+async fn console_scripts_start_however_long_the_path_of_the_environment_is() {
+    let folder = tempfile::tempdir_in(cache_parent()).unwrap();
+    // The sandbox may run as another user.
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    // More than any kernel reads of a script's first line (127 bytes, newer ones 255).
+    let sandbox = LocalSandbox::new(folder.path().join("long".repeat(60)));
+    let Progressing::Done(built) = sandbox.build(&spec(&["pytest-mock"]), 0).await.unwrap() else {
+        panic!("a local build is done when it returns");
+    };
+    let solution =
+        "import subprocess\nprint(subprocess.check_output(['/env/bin/pytest', '--version'], text=True))\n";
+    let job = crate::support::job(vec![program(solution, &[])]);
+    let Progressing::Done(report) = sandbox.run(&built.image, &job, 0).await.unwrap() else {
+        panic!("a local run is done when it returns");
+    };
+    let phase = &report.phases[0];
+    assert!(
+        phase.stdout.starts_with("pytest "),
+        "{}{}",
+        phase.stdout,
+        phase.stderr
+    );
 }
 
 /// A wheel that leaves a file behind where a Python starts with it (`.pth`) or the environment's pip is started.
