@@ -85,6 +85,22 @@ fn a_list_opens_its_public_ranges_at_its_ports() {
 }
 
 #[test]
+fn what_an_administrator_closes_is_left_out_of_every_list() {
+    let settings = NetworkSettings {
+        denied_cidrs: vec!["203.0.113.80/32".into()],
+        ..NetworkSettings::default()
+    };
+    let rules = rules(&list("203.0.113.0/24", &[443]), &settings);
+    let except = &rules[1]["to"][0]["ipBlock"]["except"];
+    assert_eq!(*except, json!(["203.0.113.9/32", "203.0.113.80/32"]));
+    let error = policy(&list("203.0.113.80/32", &[443]), &settings, &[]).unwrap_err();
+    assert!(
+        error.to_string().contains("sandboxes do not reach this range"),
+        "{error}"
+    );
+}
+
+#[test]
 fn every_address_in_a_list_is_every_public_address() {
     let rules = rules(&list("0.0.0.0/0", &[]), &NetworkSettings::default());
     let except = rules[1]["to"][0]["ipBlock"]["except"].as_array().unwrap().clone();
