@@ -18,6 +18,8 @@ use super::table::{Listing, cell};
 
 /// Widest message of a table.
 const MESSAGE_COLUMNS: usize = 160;
+/// Widest message of an agent's call, of which there are many: with it a row has 100 columns.
+const CALL_COLUMNS: usize = 42;
 
 /// Runs the command.
 pub(super) fn run(args: &EventsArgs) -> i32 {
@@ -75,6 +77,14 @@ async fn happenings(args: &EventsArgs, progress: &Progress) -> Result<(Value, Ve
     Ok((json!({"task": task.name}), happenings))
 }
 
+fn columns(happening: &Happening) -> usize {
+    if happening.tool_call.is_some() {
+        CALL_COLUMNS
+    } else {
+        MESSAGE_COLUMNS
+    }
+}
+
 fn listing(happenings: &[Happening], format: ListFormat) -> Listing {
     let row = |one: &Happening| {
         vec![
@@ -82,7 +92,7 @@ fn listing(happenings: &[Happening], format: ListFormat) -> Listing {
             if one.warning { "Warning" } else { "Normal" }.to_owned(),
             one.object.clone(),
             one.reason.clone(),
-            cell(&one.sentence(), MESSAGE_COLUMNS, format),
+            cell(&one.sentence(), columns(one), format),
         ]
     };
     Listing {
@@ -112,5 +122,61 @@ mod tests {
             assert!(!text.contains(['\u{1b}', '\u{7}']), "{text}");
             assert_eq!(text.lines().count(), 2, "{text}");
         }
+    }
+
+    #[test]
+    fn the_calls_of_an_agent_stand_in_the_story_with_what_became_of_them() {
+        let call = |tool: &str, what: &str, class: &str, exit: Value, is_error: bool, second: i64| {
+            let at = Timestamp::from_second(second).unwrap();
+            json!({"tool": tool, "what": what, "class": class, "text": "t", "isError": is_error, "exit": exit,
+                "startedAt": at, "finishedAt": at})
+        };
+        let long = format!("cat {}", "a".repeat(150));
+        let mut partial = call("Bash", "pytest -q", "Intercepted", json!(0), false, 16);
+        partial["isPartial"] = json!(true);
+        let step = json!({"turn": 2, "sequence": 3, "results": [
+            call("Write", "solution.py", "", Value::Null, false, 13),
+            call("Bash", &long, "Safe", json!(1), true, 14),
+            call("Bash", "curl https://example.org", "Denied", json!(126), true, 15),
+            partial,
+            call("Bash", "pytest -q", "Intercepted", Value::Null, true, 17),
+        ]});
+        let mut task = crate::cli::recorded::fixture::recorded();
+        let name = crate::engine::agent::step_name(0);
+        task.documents.insert(name, serde_json::to_vec(&step).unwrap());
+        let happenings = story(of_record(&task).unwrap(), Vec::new());
+        let calls: Vec<&Happening> = happenings.iter().filter(|one| one.tool_call.is_some()).collect();
+        let said: Vec<String> = calls
+            .iter()
+            .map(|one| format!("{} {}", one.reason, one.message))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "ToolCalled Turn 2: Write solution.py".to_owned(),
+                format!("ToolFailed Turn 2: Bash (exit 1) {long}"),
+                "ToolFailed Turn 2: Bash (Denied, exit 126) curl https://example.org".to_owned(),
+                "ToolFailed Turn 2: Bash (Intercepted, failed) pytest -q".to_owned(),
+            ]
+        );
+
+        let table = listing(&happenings, ListFormat::Table).print(ListFormat::Table, &Value::Null);
+        let rows: Vec<&str> = table.lines().filter(|line| line.contains("Turn 2")).collect();
+        assert_eq!(rows.len(), 4, "{table}");
+        assert!(rows.iter().all(|row| row.chars().count() <= 100), "{table}");
+        let wide = listing(&happenings, ListFormat::Wide).print(ListFormat::Wide, &Value::Null);
+        assert!(wide.contains(&long), "{wide}");
+        let document = listing(&happenings, ListFormat::Json).print(ListFormat::Json, &Value::Null);
+        let document: Value = serde_json::from_str(&document).unwrap();
+        let items = document["items"].as_array().unwrap();
+        let denied = items
+            .iter()
+            .find(|item| item["toolCall"]["class"] == "Denied")
+            .unwrap();
+        assert_eq!(
+            denied["toolCall"],
+            json!({"turn": 2, "tool": "Bash", "what": "curl https://example.org", "class": "Denied", "exit": 126,
+                "startedAt": denied["at"]})
+        );
     }
 }

@@ -35,6 +35,9 @@ struct Turn {
     began: Option<u32>,
 }
 
+/// Beginning of the names of steps in a record.
+const STEP: &str = "documents/step-";
+
 /// The steps of a turn that are recorded now.
 #[derive(Clone, Copy)]
 struct Recording {
@@ -348,5 +351,10 @@ fn commands_of(report: Report) -> (CommandRun, Option<EarlyEnd>) {
 
 /// Name of a step's document.
 pub(crate) fn step_name(number: u32) -> String {
-    format!("documents/step-{number:04}.json")
+    format!("{STEP}{number:04}.json")
+}
+
+/// Tells if a document of a record is a step of an agent.
+pub(crate) fn is_step(name: &str) -> bool {
+    name.starts_with(STEP)
 }

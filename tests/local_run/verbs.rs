@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::support::{document, expect_code};
+use crate::support::{document, examples, expect_code, replayed};
 use crate::tasks::{penguins, stderr, stdout};
 
 fn codegen(args: &[&str]) -> Output {
@@ -114,6 +114,39 @@ fn the_story_of_a_local_task_is_in_order_of_time_and_the_task_is_listed() {
     let folder = penguins().display().to_string();
     assert_eq!(shown("list", &["-o", "name"], 0), format!("{folder}\n"));
     assert_eq!(shown("list", &["-o", "name", "--stage", "Failed"], 0), "");
+}
+
+#[test]
+fn the_calls_of_an_agent_are_listed_as_its_trace_has_them() {
+    let folder = tempfile::tempdir().unwrap();
+    expect_code(&replayed(&examples().join("penguins-agent"), folder.path()), 0);
+    let trace = fs::read_to_string(folder.path().join("agent-trace.jsonl")).unwrap();
+    let traced: Vec<Value> = trace
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let events = |args: &[&str]| {
+        let done = codegen(&[&["events", folder.path().to_str().unwrap()], args].concat());
+        expect_code(&done, 0);
+        stdout(&done)
+    };
+    let story: Value = serde_json::from_str(&events(&["-o", "json"])).unwrap();
+    let calls = story["items"].as_array().unwrap().iter();
+    let calls: Vec<&Value> = calls
+        .map(|item| &item["toolCall"])
+        .filter(|call| call.is_object())
+        .collect();
+    assert!(calls.len() > 5, "{story:#}");
+    for field in ["turn", "tool", "class", "exit", "startedAt"] {
+        let of = |calls: &[&Value]| calls.iter().map(|call| call[field].clone()).collect::<Vec<_>>();
+        assert_eq!(of(&calls), of(&traced.iter().collect::<Vec<_>>()), "{field}");
+    }
+    let table = events(&[]);
+    assert_eq!(
+        table.lines().filter(|line| line.contains(" Turn ")).count(),
+        calls.len(),
+        "{table}"
+    );
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::cli::recorded::RecordedTask;
 use crate::cli::render::doing;
 use crate::cli::text::{seconds, thousands};
 use crate::ledger::Entry;
+use crate::pipeline::agent::CallResult;
 use crate::pipeline::stage::Stage;
 use crate::sandbox::kubernetes::names;
 
@@ -38,6 +39,27 @@ pub(super) struct Happening {
     /// When at last, where that was more than once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_at: Option<Timestamp>,
+    /// The call of a tool that an agent made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_call: Option<AgentCall>,
+}
+
+/// A call of a tool that an agent made.
+#[derive(Serialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AgentCall {
+    /// Turn of the try, counted from 1.
+    turn: u32,
+    tool: String,
+    /// Its command or file, in a line.
+    what: String,
+    /// Class of a command: `Safe`, `Intercepted` or `Denied`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    class: String,
+    /// Exit code of a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit: Option<i32>,
+    started_at: Timestamp,
 }
 
 impl Happening {
@@ -55,6 +77,7 @@ impl Happening {
             warning: false,
             count: 1,
             last_at: None,
+            tool_call: None,
         }
     }
 
@@ -142,14 +165,18 @@ fn of_event(event: &Event, subject: &Subject) -> Option<Happening> {
         warning: event.type_.as_deref() == Some("Warning"),
         count,
         last_at: last.filter(|_| count > 1),
+        tool_call: None,
     })
 }
 
-/// What the record says: beginning, calls, attempts, decisions, end.
+/// What the record says: beginning, calls of the model and of an agent, attempts, decisions, end.
 pub(super) fn of_record(task: &RecordedTask) -> Result<Vec<Happening>, Absent> {
     let status = &task.status;
     let entries = task.entries()?;
     let mut all: Vec<Happening> = entries.iter().map(|entry| call(entry, TASK)).collect();
+    for step in task.steps()? {
+        all.extend(step.calls().map(|result| tool_called(step.turn, result)));
+    }
     if let Some(started) = &status.started_at {
         let run = status.run.as_deref().unwrap_or_default();
         let run: String = run.chars().take(12).collect();
@@ -221,6 +248,39 @@ pub(super) fn call(entry: &Entry, object: &str) -> Happening {
         seconds(took)
     );
     Happening::of(object, entry.finished_at, "Call", message)
+}
+
+/// A call that an agent made in a turn: `Turn 2: Bash (Denied, exit 126) curl https://example.org`.
+fn tool_called(turn: u32, result: &CallResult) -> Happening {
+    let class = Some(result.class.clone()).filter(|class| !matches!(class.as_str(), "" | "Safe"));
+    let exit = result.exit.filter(|code| *code != 0);
+    let exit = exit.map(|code| format!("exit {code}"));
+    let failed = (result.is_error && exit.is_none()).then(|| "failed".to_owned());
+    let ends: Vec<String> = [class, exit, failed].into_iter().flatten().collect();
+    let ends = if ends.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", ends.join(", "))
+    };
+    let CallResult { tool, what, .. } = result;
+    let message = format!("Turn {turn}: {tool}{ends} {what}");
+    let reason = if result.is_error {
+        "ToolFailed"
+    } else {
+        "ToolCalled"
+    };
+    Happening {
+        warning: result.is_error,
+        tool_call: Some(AgentCall {
+            turn,
+            tool: tool.clone(),
+            what: what.clone(),
+            class: result.class.clone(),
+            exit: result.exit,
+            started_at: result.started_at,
+        }),
+        ..Happening::of_task(result.finished_at, reason, message.trim_end().to_owned())
+    }
 }
 
 /// Both in order of time. What an Event says as well as the record is said once, in the words of the Event, which has more of them.

@@ -10,9 +10,11 @@ use crate::api::status::CodeGenTaskStatus;
 use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::cli::command::{TASK_FAILED, USAGE};
 use crate::cli::ended::Absent;
+use crate::engine::agent::is_step;
 use crate::engine::attempt::AttemptRecord;
 use crate::engine::results::source_of;
 use crate::ledger::{Entry, MemoryStore};
+use crate::pipeline::agent::Step;
 use crate::pipeline::progress::{Progress, retry_document};
 use crate::pipeline::task::Task;
 
@@ -87,6 +89,12 @@ impl RecordedTask {
             .collect::<Result<_, _>>()?;
         entries.sort_by_key(|entry| entry.sequence);
         Ok(entries)
+    }
+
+    /// The recorded steps of an agent's turns.
+    pub fn steps(&self) -> Result<Vec<Step>, Absent> {
+        let steps = self.documents.iter().filter(|(name, _)| is_step(name));
+        steps.map(|(name, bytes)| read_json(name, bytes)).collect()
     }
 
     /// Every further try in order; where the documents cannot be read, those that the status has.
