@@ -20,18 +20,17 @@ use super::text::shell_word;
 use crate::api::approval::ApprovalDecision;
 use crate::engine::code_mode::Happened;
 use crate::local::approval::Approvals;
-use crate::local::code_mode::answer::Ended;
 use crate::local::code_mode::begin::Request;
 use crate::local::code_mode::error::AskError;
 use crate::local::code_mode::pick::{Asked, Picked, pick, read_history};
+use crate::local::code_mode::runner::Ended;
 use crate::local::code_mode::runner::{ask, output_folder};
-use crate::local::commands::Commands;
+use crate::local::commands::{Commands, OnStart};
 use crate::local::interrupt::{self, Stop};
 use crate::local::objects::Objects;
 use crate::local::opens::{not_shown_before, of_agent};
 use crate::local::options::TaskOptions;
 use crate::pipeline::code_mode::Stage;
-use crate::tools::OnStart;
 
 /// Runs the command.
 pub(super) fn run(args: &AskArgs) -> i32 {
@@ -114,9 +113,9 @@ fn commands(args: &AskArgs, progress: &Arc<Progress>) -> Commands {
     Commands {
         of_manifests: args.allow_command,
         ask: is_interactive().then_some(super::approve::is_allowed),
-        on_start: OnStart::new(move |server, command| {
+        on_start: OnStart(Arc::new(move |server, command| {
             progress.lines(&warning(&format!("{server} starts `{command}` on this machine")));
-        }),
+        })),
     }
 }
 

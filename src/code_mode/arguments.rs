@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::faults::{Fault, HeldTo};
+use crate::lines::cut;
 use crate::signature::{Parameter, Signature};
 use crate::types::Type;
 
@@ -122,12 +123,5 @@ fn described(fault: &Fault<'_>) -> String {
     } else {
         format!("argument {place}")
     };
-    format!("{place}: {}", cut(&error.to_string()))
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(FAULT_CHARS) {
-        Some((end, _)) => format!("{} ...", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    format!("{place}: {}", cut(&error.to_string(), FAULT_CHARS, " ..."))
 }

@@ -23,8 +23,7 @@ const MOST_CHECKED: usize = 1 << 30;
 /// Bytes of texts times bytes of compiled patterns: at worst, a byte takes as long as all patterns are large. A megabyte with sixteen patterns as
 /// people write them.
 const MOST_MATCHED: usize = 1 << 37;
-/// Keywords that collect the faults of all their schemas before the first one is told.
-const COLLECTING: [&str; 2] = ["anyOf", "oneOf"];
+
 /// A schema that values are held to. Nothing is read for references to other documents.
 #[derive(Debug)]
 pub struct HeldTo {
@@ -89,7 +88,7 @@ impl HeldTo {
             validator,
             size: finite.size,
             patterns,
-            collects: has_keyword(&finite.schema, &COLLECTING),
+            collects: finite.collects,
         }
     }
 
@@ -191,16 +190,6 @@ fn measure(value: &Value) -> (usize, usize) {
     }
 }
 
-fn has_keyword(schema: &Value, keywords: &[&str]) -> bool {
-    match schema {
-        Value::Array(schemas) => schemas.iter().any(|one| has_keyword(one, keywords)),
-        Value::Object(fields) => fields
-            .iter()
-            .any(|(name, one)| keywords.contains(&name.as_str()) || has_keyword(one, keywords)),
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -210,6 +199,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::finite::COLLECTING;
 
     /// Finds fault with everything, and counts how often it is asked why.
     struct Refuses(Arc<AtomicUsize>);

@@ -26,7 +26,7 @@ const NAMES: [&str; 5] = ["$anchor", "$dynamicAnchor", "$recursiveAnchor", "$id"
 /// Keywords that stay of a part that allows anything.
 const ANNOTATIONS: [&str; 3] = ["title", "description", "default"];
 /// Keywords that refuse more when a schema in them allows more, or that depend on one.
-const TURNED: [&str; 9] = [
+const TURNED: [&str; 7] = [
     "not",
     "if",
     "then",
@@ -34,24 +34,11 @@ const TURNED: [&str; 9] = [
     "contains",
     "minContains",
     "maxContains",
-    "unevaluatedProperties",
-    "unevaluatedItems",
 ];
-/// Keywords that hold what is in their schema to it once more, so that one in another's alternatives doubles the work.
+/// Keywords that collect the faults of all their schemas before the first one is told.
+pub(crate) const COLLECTING: [&str; 2] = ["anyOf", "oneOf"];
+/// Keywords that hold what is in their schema to it once more, so that one in another's alternatives doubles the work. They are left out.
 const UNEVALUATED: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
-/// Keywords whose schemas are about the same value.
-const IN_PLACE: [&str; 8] = [
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "dependentSchemas",
-];
-/// Such keywords in each other.
-const MOST_UNEVALUATED: usize = 3;
 
 /// A schema that stands for more than [`MOST_SCHEMAS`], or is deeper than anybody reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,14 +46,16 @@ const MOST_UNEVALUATED: usize = 3;
 pub struct TooLarge;
 
 /// A schema without references.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Finite {
     /// The schema.
     pub schema: Value,
     /// Schemas that it has, with the values of its enumerations.
     pub size: usize,
-    /// Whether parts of it allow anything: those with a reference into themselves or out of the schema, all with a reference where they
-    /// stand for too many, and those whose unevaluated parts stand in too many others.
+    /// Whether it has keywords that collect the faults of all their schemas before the first one is told.
+    pub collects: bool,
+    /// Whether parts of it allow more: those with a reference into themselves or out of the schema, all with a reference where they
+    /// stand for too many, and what nothing else has evaluated.
     pub is_loosened: bool,
 }
 
@@ -83,14 +72,12 @@ fn inlined(root: &Value, follows: bool) -> Result<Finite, TooLarge> {
         ignores_siblings: draft.contains("/draft-0"),
         open: Vec::new(),
         levels: 0,
-        size: 0,
-        unevaluated: 0,
+        found: Finite::default(),
     };
-    let (schema, is_loosened) = inliner.schema(root)?;
+    let schema = inliner.schema(root)?;
     Ok(Finite {
         schema,
-        size: inliner.size,
-        is_loosened,
+        ..inliner.found
     })
 }
 
@@ -102,13 +89,12 @@ struct Inliner<'a> {
     /// References whose targets are being read.
     open: Vec<&'a str>,
     levels: usize,
-    size: usize,
-    /// Schemas with unevaluated properties or items around a part that are about the same value.
-    unevaluated: usize,
+    /// What was found so far; whether it is loosened is said of the part that is being read.
+    found: Finite,
 }
 
-/// What came of a part, and whether any of it was loosened.
-type Part = Result<(Value, bool), TooLarge>;
+/// What came of a part.
+type Part = Result<Value, TooLarge>;
 
 impl<'a> Inliner<'a> {
     fn schema(&mut self, schema: &'a Value) -> Part {
@@ -117,81 +103,70 @@ impl<'a> Inliner<'a> {
         };
         self.count(1)?;
         if keywords.contains_key("$dynamicRef") || keywords.contains_key("$recursiveRef") {
-            return Ok((annotations(keywords), true));
+            return Ok(self.anything(keywords));
         }
         let has_text = |keyword: &str| keywords.get(keyword).is_some_and(Value::is_string);
         if !std::ptr::eq(schema, self.root) && (has_text("$id") || has_text("id")) {
-            return Ok((annotations(keywords), true));
+            return Ok(self.anything(keywords));
         }
-        let enclosing = self.unevaluated;
-        self.unevaluated += usize::from(UNEVALUATED.iter().any(|keyword| keywords.contains_key(*keyword)));
-        let part = match keywords.get("$ref") {
-            _ if self.unevaluated > MOST_UNEVALUATED => Ok((annotations(keywords), true)),
+        match keywords.get("$ref") {
             Some(Value::String(reference)) => self.reference(reference, keywords),
             _ => self.level(|this| this.keywords(keywords)),
-        };
-        self.unevaluated = enclosing;
-        part
+        }
     }
 
     /// A list of schemas, or a value that is none.
     fn values(&mut self, value: &'a Value) -> Part {
         let Value::Array(all) = value else {
-            return Ok((value.clone(), false));
+            return Ok(value.clone());
         };
         self.count(all.len())?;
         self.level(|this| {
-            let mut is_loosened = false;
-            let all = all.iter().map(|one| {
-                let (one, loosened) = this.schema(one)?;
-                is_loosened |= loosened;
-                Ok(one)
-            });
-            Ok((Value::Array(all.collect::<Result<_, _>>()?), is_loosened))
+            let all = all.iter().map(|one| this.schema(one));
+            Ok(Value::Array(all.collect::<Result<_, _>>()?))
         })
     }
 
     fn keywords(&mut self, keywords: &'a Map<String, Value>) -> Part {
         let mut plain = Map::new();
-        let mut is_loosened = false;
-        let unevaluated = self.unevaluated;
+        let of_others = std::mem::take(&mut self.found.is_loosened);
         for (keyword, value) in keywords {
             let name = keyword.as_str();
-            self.unevaluated = if IN_PLACE.contains(&name) { unevaluated } else { 0 };
+            if UNEVALUATED.contains(&name) {
+                self.found.is_loosened = true;
+                continue;
+            }
             if DEFINITIONS.contains(&name) || name == "$ref" || (NAMES.contains(&name) && !value.is_object())
             {
                 continue;
             }
-            let (value, loosened) = match value {
+            self.found.collects |= COLLECTING.contains(&name);
+            let value = match value {
                 value if VALUES.contains(&name) => {
                     self.count(value.as_array().map_or(0, Vec::len))?;
-                    (value.clone(), false)
+                    value.clone()
                 }
                 Value::Object(all) if NAMED.contains(&name) => self.level(|this| this.named(all))?,
                 value => self.schema(value)?,
             };
-            is_loosened |= loosened;
             plain.insert(keyword.clone(), value);
         }
-        if is_loosened {
+        if self.found.is_loosened {
             plain.retain(|keyword, _| !TURNED.contains(&keyword.as_str()));
             // Of alternatives of which one allows anything, several fit.
             if let Some(of) = plain.remove("oneOf") {
                 plain.entry("anyOf").or_insert(of);
             }
         }
-        Ok((Value::Object(plain), is_loosened))
+        self.found.is_loosened |= of_others;
+        Ok(Value::Object(plain))
     }
 
     fn named(&mut self, all: &'a Map<String, Value>) -> Part {
-        let mut plain = Map::new();
-        let mut is_loosened = false;
-        for (name, one) in all {
-            let (one, loosened) = self.schema(one)?;
-            is_loosened |= loosened;
-            plain.insert(name.clone(), one);
-        }
-        Ok((Value::Object(plain), is_loosened))
+        let all = all
+            .iter()
+            .map(|(name, one)| self.schema(one).map(|one| (name.clone(), one)));
+        Ok(Value::Object(all.collect::<Result<_, _>>()?))
     }
 
     fn reference(&mut self, reference: &'a str, keywords: &'a Map<String, Value>) -> Part {
@@ -200,17 +175,23 @@ impl<'a> Inliner<'a> {
         let target = target.map(|pointer| percent_decode_str(pointer).decode_utf8_lossy());
         let target = target.and_then(|pointer| self.root.pointer(&pointer));
         let Some(target) = target.filter(|target| target.is_object() || target.is_boolean()) else {
-            return Ok((annotations(keywords), true));
+            return Ok(self.anything(keywords));
         };
         self.open.push(reference);
-        let (inner, is_loosened) = self.schema(target)?;
+        let inner = self.schema(target)?;
         self.open.pop();
-        let (beside, loosened) = if self.ignores_siblings {
-            (annotations(keywords), false)
+        let beside = if self.ignores_siblings {
+            annotations(keywords)
         } else {
             self.level(|this| this.keywords(keywords))?
         };
-        Ok((joined(inner, beside), is_loosened || loosened))
+        Ok(joined(inner, beside))
+    }
+
+    /// A part that allows anything.
+    fn anything(&mut self, keywords: &Map<String, Value>) -> Value {
+        self.found.is_loosened = true;
+        annotations(keywords)
     }
 
     fn level(&mut self, read: impl FnOnce(&mut Self) -> Part) -> Part {
@@ -221,8 +202,8 @@ impl<'a> Inliner<'a> {
     }
 
     fn count(&mut self, more: usize) -> Result<(), TooLarge> {
-        self.size += more;
-        if self.size > MOST_SCHEMAS {
+        self.found.size += more;
+        if self.found.size > MOST_SCHEMAS {
             return Err(TooLarge);
         }
         Ok(())

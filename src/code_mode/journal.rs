@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::lines::cut;
 use crate::signature::Effect;
 
 /// A call of a program: its tool and its arguments, and nothing of when it was made.
@@ -216,18 +217,6 @@ impl Journal {
         }
         made
     }
-
-    /// Calls that were begun or have ended.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.calls.len()
-    }
-
-    /// Whether no call was made.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.calls.is_empty()
-    }
 }
 
 impl Recorded {
@@ -297,10 +286,7 @@ impl std::fmt::Display for Call {
             .map(|(name, value)| format!("{name}={}", crate::types::literal(value)))
             .collect();
         let text = format!("{}({})", self.tool, arguments.join(", "));
-        match text.char_indices().nth(SHOWN_CHARS) {
-            Some((end, _)) => write!(f, "{} ...)", text.get(..end).unwrap_or_default()),
-            None => f.write_str(&text),
-        }
+        f.write_str(&cut(&text, SHOWN_CHARS, " ...)"))
     }
 }
 

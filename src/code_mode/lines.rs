@@ -13,3 +13,11 @@ pub(crate) const fn ends_line(character: char) -> bool {
 pub(crate) fn in_one_line(text: &str) -> String {
     text.replace(ends_line, " ")
 }
+
+/// At most so many characters of a text, with a mark where something is missing.
+pub(crate) fn cut(text: &str, characters: usize, mark: &str) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}{mark}", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::journal::{Ended, Outcome};
-use crate::lines::{ends_line, in_one_line};
+use crate::lines::{cut, ends_line, in_one_line};
 
 /// Bytes of what a program printed that the model reads.
 const PRINTED_BYTES: usize = 4 * 1024;
@@ -60,21 +60,22 @@ pub enum Role {
     Assistant,
 }
 
-/// A program that failed.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Failure<'a> {
+/// What was wrong with a program, whole: a document.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Evidence {
     /// The program; empty where the reply held none.
-    pub program: &'a str,
+    pub program: String,
     /// What rose (`ValueError`), or who refused it.
-    pub kind: &'a str,
+    pub kind: String,
     /// The line, where it is known.
     pub line: Option<u32>,
     /// What is wrong.
-    pub error: &'a str,
+    pub error: String,
     /// What it printed.
-    pub printed: &'a str,
+    pub printed: String,
     /// The calls that it made.
-    pub calls: Vec<&'a Ended>,
+    pub calls: Vec<Ended>,
 }
 
 /// A prompt that could not be written.
@@ -103,23 +104,18 @@ pub fn prefix(declarations: &str, history: &[Message], question: &str) -> Result
 pub const FIRST: &str = "Answer with the program.";
 
 /// What a call asks for after a program that failed.
-pub fn again(failure: &Failure<'_>) -> Result<String, PromptError> {
-    let calls: Vec<Value> = failure
-        .calls
-        .iter()
-        .take(LISTED_CALLS)
-        .map(|ended| shown(ended))
-        .collect();
-    let program = match failure.program {
+pub fn again(failed: &Evidence) -> Result<String, PromptError> {
+    let calls: Vec<Value> = failed.calls.iter().take(LISTED_CALLS).map(shown).collect();
+    let program = match failed.program.as_str() {
         "" => "# The reply held no program.\n".to_owned(),
         program => format!("{}\n", program.trim_end()),
     };
     let text = context! {
         program,
-        kind => failure.kind,
-        line => failure.line,
-        error => head(failure.error, ERROR_BYTES),
-        printed => head(failure.printed, PRINTED_BYTES),
+        kind => failed.kind,
+        line => failed.line,
+        error => head(&failed.error, ERROR_BYTES),
+        printed => head(&failed.printed, PRINTED_BYTES),
         calls,
     };
     render("again", text)
@@ -140,10 +136,7 @@ fn shown(ended: &Ended) -> Value {
         Outcome::Raised { kind, message } => (true, format!("{kind}: {message}")),
     };
     let result = in_one_line(&result);
-    let result = match result.char_indices().nth(RESULT_CHARS) {
-        Some((end, _)) => format!("{} ... (cut)", result.get(..end).unwrap_or_default()),
-        None => result,
-    };
+    let result = cut(&result, RESULT_CHARS, " ... (cut)");
     let call = in_one_line(&ended.call.to_string());
     json!({"call": call, "failed": failed, "result": result})
 }

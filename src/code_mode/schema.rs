@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::lines::in_one_line;
+use crate::lines::{cut, in_one_line};
 use crate::names::class_name;
 use crate::types::{Field, Object, Type};
 
@@ -143,10 +143,7 @@ impl Reader<'_> {
 #[must_use]
 pub fn one_line(text: &str) -> String {
     let line = in_one_line(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(DESCRIPTION_CHARS) {
-        Some((end, _)) => format!("{} ...", line.get(..end).unwrap_or_default()),
-        None => line,
-    }
+    cut(&line, DESCRIPTION_CHARS, " ...")
 }
 
 fn literals(values: &[Value]) -> Type {

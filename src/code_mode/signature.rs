@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::faults::{HeldTo, Unusable};
-use crate::lines::in_one_line;
+use crate::lines::{cut, in_one_line};
 use crate::names::{check_tool_name, parameter_name};
 use crate::schema::{one_line, type_of};
 use crate::types::{Object, Position, Type, literal};
@@ -310,10 +310,7 @@ fn parameters(tool: &Tool, classes: &mut BTreeSet<String>) -> Vec<Parameter> {
 /// A description as a comment: one line, cut, so that no text of a tool ends the comment.
 fn clean(text: &str) -> String {
     let line = in_one_line(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(DESCRIPTION_CHARS) {
-        Some((end, _)) => format!("{} ... (cut)", line.get(..end).unwrap_or_default()),
-        None => line,
-    }
+    cut(&line, DESCRIPTION_CHARS, " ... (cut)")
 }
 
 /// Name of the tool that reads what the handle of a file stands for.

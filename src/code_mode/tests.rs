@@ -11,7 +11,7 @@ use crate::arguments::{bind, check};
 use crate::certain::certain_faults;
 use crate::ending::lacks_answer;
 use crate::finite::finite;
-use crate::prompt::{self, Failure, Message, Persona, Role, ShownLimits};
+use crate::prompt::{self, Evidence, Message, Persona, Role, ShownLimits};
 use crate::reply::{NoProgram, program_of};
 use crate::signature::{Effect, Tool, Toolbox, ToolboxError, check_schemas};
 
@@ -274,13 +274,12 @@ fn the_whole_prompt() {
     let without = prompt::system(&persona, limits, &BTreeSet::new()).unwrap();
     assert!(!without.contains("a person"), "{without}");
     let prefix = prompt::prefix(&rate().declarations(), &history, "What is\u{2028}100 EUR in USD?").unwrap();
-    let again = prompt::again(&Failure {
-        program: "await rate()",
-        kind: "TypeError",
+    let again = prompt::again(&Evidence {
+        program: "await rate()".to_owned(),
+        kind: "TypeError".to_owned(),
         line: Some(1),
-        error: "rate() missing 1 required argument: 'from_'",
-        printed: "",
-        calls: Vec::new(),
+        error: "rate() missing 1 required argument: 'from_'".to_owned(),
+        ..Evidence::default()
     });
     insta::assert_snapshot!([system, prefix, again.unwrap()].join("\n---\n"));
 }

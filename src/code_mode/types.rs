@@ -129,16 +129,7 @@ impl Type {
                 }
                 found.push(object);
             }
-            Self::Any
-            | Self::None
-            | Self::Bool
-            | Self::Int
-            | Self::Float
-            | Self::Str
-            | Self::Date
-            | Self::DateTime
-            | Self::Literal(_)
-            | Self::File => {}
+            _ => {}
         }
     }
 }

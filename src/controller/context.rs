@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use codegen_interpreter::Pool;
+use codegen_interpreter::Interpreter;
 use jiff::Timestamp;
 use kube::Client;
 use tokio::sync::Semaphore;
@@ -71,7 +71,7 @@ pub struct Context {
     /// Which tools of code mode are spoken to.
     pub tools: EgressGate,
     /// Runs programs of code mode, each in a process of its own.
-    pub interpreter: Pool,
+    pub interpreter: Interpreter,
     /// Room for them.
     pub interpreters: Interpreters,
     /// Which objects this operator works on.

@@ -10,14 +10,13 @@ mod journal;
 mod make;
 mod outcomes;
 mod permit;
-pub(crate) mod program;
 pub(crate) mod record;
+pub(crate) mod resolve;
 mod tools;
 
 use std::fmt;
 
-use codegen_interpreter::Pool;
-use futures::future::join;
+use codegen_interpreter::Interpreter;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -46,7 +45,7 @@ pub(crate) struct CodeModeEngine<'a, M, S, T> {
     /// Holds progress, replies, journal and documents.
     pub store: &'a S,
     /// Runs programs.
-    pub interpreter: &'a Pool,
+    pub interpreter: &'a Interpreter,
     /// Makes calls.
     pub tools: &'a T,
     /// The clock.
@@ -55,14 +54,9 @@ pub(crate) struct CodeModeEngine<'a, M, S, T> {
     pub in_call: &'a watch::Sender<bool>,
     /// Whether no call of a tool may begin any more: somebody holds the question, it is gone, or this process ends.
     pub is_stopped: &'a (dyn Fn() -> bool + Send + Sync),
-    /// Room for a program that may run as soon as it is written, where there is any; else it runs with the next step.
-    pub room: &'a (dyn Fn() -> Option<HeldRoom> + Send + Sync),
     /// Receives what happens.
     pub observer: &'a (dyn Fn(&Happened) + Send + Sync),
 }
-
-/// Room for a program, free again when it is dropped.
-pub(crate) type HeldRoom = Box<dyn Send>;
 
 /// Something that happened, for whoever watches.
 #[derive(Clone, Debug, PartialEq)]
@@ -180,50 +174,12 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 return Ok((progress, Step::Gate(asked)));
             }
             Decision::Stop(stop) => (progress, Outcome::Stopped(stop)),
-            Decision::Ask => match self.ask(progress).await? {
-                (progress, outcome @ Outcome::Written(_)) => match (self.room)() {
-                    Some(room) => return Box::pin(self.run_at_once(progress, outcome, room)).await,
-                    None => (progress, outcome),
-                },
-                asked => asked,
-            },
+            Decision::Ask => self.ask(progress).await?,
             Decision::Run => match self.run(&progress).await? {
                 Some(outcome) => (progress, outcome),
                 None => return Ok((progress, Step::Stopped)),
             },
         };
-        self.record_step(progress, outcome).await
-    }
-
-    /// Runs a program while it is recorded that there is one. A kill before that loses nothing: the program is in the reply, which is
-    /// recorded, and what it called is in the journal that goes by its number.
-    async fn run_at_once(
-        &self,
-        progress: Progress,
-        written: Outcome,
-        _room: HeldRoom,
-    ) -> Result<(Progress, Step), CodeModeError> {
-        let now = (self.clock)();
-        let progress = advance(self.question, progress, written, now);
-        if decide(self.question, &progress, now) != Decision::Run {
-            self.save(&progress).await?;
-            return Ok((progress, Step::Advanced));
-        }
-        // A program that has begun goes on to its end whatever becomes of the write: a call of it may be under way.
-        let (saved, ran) = join(Box::pin(self.save(&progress)), Box::pin(self.run(&progress))).await;
-        saved?;
-        match ran? {
-            Some(outcome) => self.record_step(progress, outcome).await,
-            None => Ok((progress, Step::Stopped)),
-        }
-    }
-
-    /// Records an outcome, and says what follows from it.
-    async fn record_step(
-        &self,
-        progress: Progress,
-        outcome: Outcome,
-    ) -> Result<(Progress, Step), CodeModeError> {
         let next = self.record(progress, outcome).await?;
         let step = match (&next.waiting, &next.waits.approval) {
             _ if next.stage.is_terminal() => Step::Advanced,
@@ -255,10 +211,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             .as_ref()
             .map(|awaited| awaited.asked.hash.clone());
         let next = advance(self.question, progress.clone(), outcome, (self.clock)());
-        if next.stage.is_terminal() && next != progress {
-            let bytes = to_bytes("progress", &next)?;
-            self.store.save_end(&bytes).await?;
-        } else if next != progress {
+        if next != progress {
             self.save(&next).await?;
         }
         // After the write, and once for each call.
@@ -277,15 +230,10 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// Stores a document once; what another process stored under that name first counts.
     async fn put(&self, name: String, value: &impl Serialize) -> Result<Document, CodeModeError> {
         let bytes = to_bytes(&name, value)?;
-        let created = self.store.create(&name, &bytes).await?;
-        Ok(document(name, bytes, created))
-    }
-
-    /// The same for a document that follows from what is recorded, and needs no write of its own before the end.
-    async fn defer(&self, name: String, value: &impl Serialize) -> Result<Document, CodeModeError> {
-        let bytes = to_bytes(&name, value)?;
-        let created = self.store.defer(&name, &bytes).await?;
-        Ok(document(name, bytes, created))
+        Ok(match self.store.create(&name, &bytes).await? {
+            Created::New => document(name, &bytes),
+            Created::Existed(existed) => document(name, &existed),
+        })
     }
 
     /// A document that must be there.
@@ -319,14 +267,10 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     }
 }
 
-fn document(name: String, bytes: Vec<u8>, created: Created) -> Document {
-    let bytes = match created {
-        Created::New => bytes,
-        Created::Existed(existed) => existed,
-    };
+fn document(name: String, bytes: &[u8]) -> Document {
     Document {
         name,
-        sha256: sha256_hex(&bytes),
+        sha256: sha256_hex(bytes),
         bytes: bytes.len() as u64,
     }
 }

@@ -47,23 +47,15 @@ pub enum Error {
     },
     /// A limit of the program is above what the pool's workers are confined to.
     #[error(
-        "the program may take {asked} bytes of memory, but the workers were started for {limit}; raise the pool's memory"
+        "the program may take {asked} bytes of memory, but the workers were started for {limit}; raise that"
     )]
-    MemoryAbovePool {
+    MemoryAbove {
         /// Bytes of the program's limits.
         asked: u64,
         /// Bytes of the pool's.
         limit: u64,
     },
-    /// Whoever holds the session gave another number of outcomes than there are calls.
-    #[error("{given} outcomes were given for {calls} calls; answer every call of the batch, in its order")]
-    OutcomesMismatch {
-        /// Calls that wait.
-        calls: usize,
-        /// Outcomes that came.
-        given: usize,
-    },
-    /// The next event was asked for while calls wait, or after the end.
+    /// The next event was asked for while calls wait, or after the end; or there is not one outcome for each call that waits.
     #[error("the session expects {expected}")]
     OutOfTurn {
         /// What it expects instead.

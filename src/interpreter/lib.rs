@@ -8,14 +8,12 @@ pub mod protocol;
 
 mod binary;
 mod error;
-mod pool;
+mod start;
 mod process;
 mod replies;
 mod session;
-mod workers;
 
 pub use error::{Death, Error};
-pub use pool::{Pool, Program};
-pub use protocol::{Call, Finished, Limits, Outcome, Raised};
-pub use session::{Event, Session};
-pub use workers::Settings;
+pub use protocol::{Call, Event, Finished, Limits, Outcome, Program, Raised};
+pub use session::Session;
+pub use start::Interpreter;

@@ -1,14 +1,16 @@
 //! One worker process: frames out, frames in, and how it ended.
 
-use std::ops::ControlFlow;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use futures::StreamExt as _;
 use serde::de::DeserializeOwned;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
+use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
 
 use crate::error::{Death, Error};
 use crate::protocol::LENGTH_BYTES;
@@ -17,21 +19,13 @@ use crate::protocol::LENGTH_BYTES;
 const OUT_OF_MEMORY: i32 = 65;
 /// How long a worker has to be gone after its pipe closed.
 const END_GRACE: Duration = Duration::from_secs(2);
-/// Bytes of the read buffer that stay between messages.
-const BUFFER: usize = 8 * 1024;
 
 /// A worker process. It is killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
     stdin: ChildStdin,
-    stdout: ChildStdout,
-    /// What came and was not taken yet.
-    inbox: Vec<u8>,
-    /// A frame is on its way out; what is cut off in the middle of one can never be used again.
-    is_sending: bool,
-    /// Programs that it took.
-    pub(crate) programs: u32,
+    stdout: FramedRead<ChildStdout, LengthDelimitedCodec>,
 }
 
 impl Process {
@@ -61,16 +55,11 @@ impl Process {
         Ok(Self {
             child,
             stdin,
-            stdout,
-            inbox: Vec::new(),
-            is_sending: false,
-            programs: 0,
+            stdout: LengthDelimitedCodec::builder()
+                .little_endian()
+                .length_field_length(LENGTH_BYTES)
+                .new_read(stdout),
         })
-    }
-
-    /// Whether it can take another program: alive, nothing left in its pipe, nothing half sent.
-    pub(crate) fn is_reusable(&mut self) -> bool {
-        !self.is_sending && self.inbox.is_empty() && matches!(self.child.try_wait(), Ok(None))
     }
 
     /// Its process number, while it lives.
@@ -80,12 +69,8 @@ impl Process {
 
     /// Sends a frame. A worker that reads no more does not hold the host past `limit`.
     pub(crate) async fn send(&mut self, frame: &[u8], limit: Duration) -> Result<(), Death> {
-        self.is_sending = true;
         match timeout(limit, self.stdin.write_all(frame)).await {
-            Ok(Ok(())) => {
-                self.is_sending = false;
-                Ok(())
-            }
+            Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(self.death(error.into()).await),
             Err(_) => Err(self.kill(Death::Deadline { after: limit }).await),
         }
@@ -101,47 +86,26 @@ impl Process {
     ) -> Result<M, Death> {
         let started = Instant::now();
         let deadline = started + limit.saturating_sub(*spent);
-        let frame = loop {
-            match self.whole_frame(most_bytes) {
-                ControlFlow::Break(Ok(end)) => break end,
-                ControlFlow::Break(Err(reason)) => return Err(self.kill(reason).await),
-                ControlFlow::Continue(missing) => self.inbox.reserve(missing.max(BUFFER)),
+        self.stdout.decoder_mut().set_max_frame_length(most_bytes);
+        let frame = match timeout_at(deadline, self.stdout.next()).await {
+            Ok(Some(Ok(frame))) => frame,
+            Ok(Some(Err(error))) if error.kind() == ErrorKind::InvalidData => {
+                let reason = format!("a message of more than {most_bytes} bytes: {error}");
+                return Err(self.kill(Death::Protocol(reason)).await);
             }
-            match timeout_at(deadline, self.stdout.read_buf(&mut self.inbox)).await {
-                Ok(Ok(0)) => {
-                    let reason = Death::Protocol("its output ended in the middle of a message".to_owned());
-                    return Err(self.death(reason).await);
-                }
-                Ok(Ok(_)) => {}
-                Ok(Err(error)) => return Err(self.death(error.into()).await),
-                Err(_) => return Err(self.kill(Death::Deadline { after: limit }).await),
+            Ok(Some(Err(error))) => return Err(self.death(error.into()).await),
+            Ok(None) => {
+                let reason = Death::Protocol("its output ended before its message".to_owned());
+                return Err(self.death(reason).await);
             }
+            Err(_) => return Err(self.kill(Death::Deadline { after: limit }).await),
         };
         *spent += started.elapsed();
-        let message = serde_json::from_slice(&self.inbox[LENGTH_BYTES..frame]);
-        self.inbox.drain(..frame);
-        self.inbox.shrink_to(BUFFER);
-        match message {
+        match serde_json::from_slice(&frame) {
             Ok(message) => Ok(message),
             Err(error) => Err(self
                 .kill(Death::Protocol(format!("a message could not be read: {error}")))
                 .await),
-        }
-    }
-
-    /// Where the first frame ends, or how many bytes are missing to it.
-    fn whole_frame(&self, most_bytes: usize) -> ControlFlow<Result<usize, Death>, usize> {
-        let Some(length) = self.inbox.first_chunk::<LENGTH_BYTES>() else {
-            return ControlFlow::Continue(LENGTH_BYTES - self.inbox.len());
-        };
-        let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
-        if length > most_bytes {
-            let reason = format!("a message of {length} bytes, where at most {most_bytes} are allowed");
-            return ControlFlow::Break(Err(Death::Protocol(reason)));
-        }
-        match (LENGTH_BYTES + length).checked_sub(self.inbox.len()) {
-            None | Some(0) => ControlFlow::Break(Ok(LENGTH_BYTES + length)),
-            Some(missing) => ControlFlow::Continue(missing),
         }
     }
 

@@ -18,7 +18,7 @@ pub const LENGTH_BYTES: usize = size_of::<u32>();
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 pub enum ToWorker<V = Value> {
     /// Run a program.
-    Run(Run),
+    Run(Program),
     /// The outcomes of all calls of the last batch.
     Answer {
         /// One for each call.
@@ -27,9 +27,9 @@ pub enum ToWorker<V = Value> {
 }
 
 /// A program to run.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-pub struct Run {
-    /// The program.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// Its source.
     pub code: String,
     /// Names of the tools that it can call.
     pub functions: Vec<String>,
@@ -87,17 +87,14 @@ pub enum Outcome<V = Value> {
     },
 }
 
-/// From a worker to the host.
+/// What a program came to, from a worker to the host.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-pub enum FromWorker<V = Value> {
-    /// The program waits for these calls, in the order in which it made them.
-    Calls {
-        /// All calls that it waits for.
-        calls: Vec<Call<V>>,
-    },
-    /// The program came to its end.
+pub enum Event<V = Value> {
+    /// It waits for these calls, in the order in which it made them.
+    Calls(Vec<Call<V>>),
+    /// It came to its end.
     Finished(Finished<V>),
-    /// The program was ended by an exception.
+    /// An exception ended it.
     Raised(Raised),
 }
 

@@ -1,9 +1,9 @@
-//! Programs, one after another, each with an interpreter of its own.
+//! A program, in an interpreter of its own.
 
 use std::io;
 use std::time::Duration;
 
-use codegen_interpreter::protocol::{Finished, FromWorker, Limits, Outcome, Reply, Run, ToWorker};
+use codegen_interpreter::protocol::{Event, Finished, Limits, Outcome, Program, Reply, ToWorker};
 use monty::{MontyRun, RunProgress};
 use monty_types::{
     CompileOptions, ExcType, MontyException, MontyObject, NameLookupResult, PrintWriter, ResourceLimits,
@@ -22,7 +22,7 @@ const MOST_PROGRAM: usize = 8 * 1024 * 1024;
 /// What a traceback calls the program.
 const FILE: &str = "program.py";
 
-type Message = FromWorker<Encoded>;
+type Message = Event<Encoded>;
 type Progress = Result<RunProgress, MontyException>;
 
 /// Runs a program of ours before this process is confined: regular expressions count the processors once, which stand in files.
@@ -41,21 +41,23 @@ pub(crate) fn warm() -> Result<(), String> {
     }
 }
 
-/// Runs programs until the host is gone.
+/// Runs one program, unless the host is gone.
 pub(crate) fn serve() -> io::Result<()> {
-    while let Received::Message(message) = link::receive(MOST_PROGRAM)? {
-        let ToWorker::<Decoded>::Run(run) = serde_json::from_slice(&message)? else {
-            return Err(invalid("a program was expected"));
-        };
-        drop(message);
-        let Some(end) = execute(run)? else { return Ok(()) };
-        link::send(&end)?;
+    let Received::Message(message) = link::receive(MOST_PROGRAM)? else {
+        return Ok(());
+    };
+    let ToWorker::<Decoded>::Run(run) = serde_json::from_slice(&message)? else {
+        return Err(invalid("a program was expected"));
+    };
+    drop(message);
+    match execute(run)? {
+        Some(end) => link::send(&end),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Runs one program to its end; nothing where the host is gone before.
-fn execute(run: Run) -> io::Result<Option<Message>> {
+fn execute(run: Program) -> io::Result<Option<Message>> {
     memory::limit(run.limits.memory_bytes)?;
     let source = Source::new(&run.code, &run.functions);
     let lines_before = source.lines_before;
@@ -158,10 +160,10 @@ impl Execution {
         let printed = self.printed.into_text();
         let never_awaited = self.calls.never_awaited();
         match ended {
-            Err(error) => FromWorker::Raised(fault::raised(&error, lines_before, never_awaited, printed)),
+            Err(error) => Event::Raised(fault::raised(&error, lines_before, never_awaited, printed)),
             Ok(value) => match never_awaited.or_else(|| coroutine(&value)) {
-                Some(name) => FromWorker::Raised(fault::forgotten(name, printed)),
-                None => FromWorker::Finished(finished(value, printed, self.calls.most_bytes())),
+                Some(name) => Event::Raised(fault::forgotten(name, printed)),
+                None => Event::Finished(finished(value, printed, self.calls.most_bytes())),
             },
         }
     }
@@ -193,7 +195,7 @@ fn ask(calls: Vec<codegen_interpreter::protocol::Call<Encoded>>) -> io::Result<A
         return Ok(Answer::Replies(Vec::new()));
     }
     let ids: Vec<u32> = calls.iter().map(|call| call.id).collect();
-    link::send(&FromWorker::Calls { calls })?;
+    link::send(&Event::Calls(calls))?;
     let message = match link::receive(memory::room())? {
         Received::Message(message) => message,
         Received::TooLarge => return Ok(Answer::NoRoom),

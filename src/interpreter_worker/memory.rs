@@ -26,10 +26,7 @@ pub(crate) fn lift() -> io::Result<()> {
 
 /// Whether so many bytes more are within the limit.
 pub(crate) fn has_room(bytes: usize) -> bool {
-    let live = LIVE_MEMORY
-        .load(Relaxed)
-        .saturating_sub(BASELINE_MEMORY.load(Relaxed));
-    live.saturating_add(bytes) <= LIMIT.load(Relaxed)
+    bytes <= room()
 }
 
 /// Bytes that are left.

@@ -25,8 +25,6 @@ struct Contents {
 struct Life {
     writes: usize,
     stopped: bool,
-    /// To be written with the end, and lost with this life before it.
-    deferred: BTreeMap<String, Vec<u8>>,
 }
 
 /// At which write a store stops. From then on every operation fails, as in a process that is gone.
@@ -158,26 +156,9 @@ impl Store for MemoryStore {
         })
     }
 
-    async fn defer(&self, name: &str, bytes: &[u8]) -> Result<Created, StoreError> {
-        if let Some(there) = self.read(name).await? {
-            return Ok(Created::Existed(there));
-        }
-        self.life().deferred.insert(name.to_owned(), bytes.to_vec());
-        Ok(Created::New)
-    }
-
-    async fn save_end(&self, progress: &[u8]) -> Result<(), StoreError> {
-        let deferred = self.life().deferred.clone();
-        self.writing(|contents| {
-            contents.progress = Some(progress.to_vec());
-            contents.objects.extend(deferred);
-        })
-    }
-
     async fn read(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         check_name(name)?;
-        let found = self.reading(|contents| contents.objects.get(name).cloned())?;
-        Ok(found.or_else(|| self.life().deferred.get(name).cloned()))
+        self.reading(|contents| contents.objects.get(name).cloned())
     }
 }
 

@@ -19,27 +19,6 @@ pub trait Store: Send + Sync {
     /// Creates the object `name` (`calls/0003-code.json`) or leaves the one that is there as it is.
     fn create(&self, name: &str, bytes: &[u8]) -> impl Future<Output = Result<Created, StoreError>> + Send;
 
-    /// Like [`Store::create`], for an object that can be made again from what is recorded: a store that packs what a run leaves may write it
-    /// with the end alone.
-    fn defer(&self, name: &str, bytes: &[u8]) -> impl Future<Output = Result<Created, StoreError>> + Send {
-        self.create(name, bytes)
-    }
-
-    /// Like [`Store::create`], for an object before the end of a run, which is saved next: a store that packs what a run leaves may write the
-    /// object beside that.
-    fn create_before_end(
-        &self,
-        name: &str,
-        bytes: &[u8],
-    ) -> impl Future<Output = Result<Created, StoreError>> + Send {
-        self.create(name, bytes)
-    }
-
-    /// Replaces the progress by the last one of a run, with everything that was deferred.
-    fn save_end(&self, progress: &[u8]) -> impl Future<Output = Result<(), StoreError>> + Send {
-        self.save(progress)
-    }
-
     /// Buffers an object whose predecessor could not be written; it is written when it is read. Only for stores that live on
     /// in memory after a failure.
     fn buffer(&self, _name: &str, _bytes: &[u8]) {}

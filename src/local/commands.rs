@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::{env, fs, io};
+use std::sync::Arc;
+use std::{env, fmt, fs, io};
 
 use serde_json::json;
 
 use super::terminal::on_a_thread;
 use crate::api::code_mode::ToolSource;
-use crate::pipeline::code_mode::{McpAddress, SourcedTool, ToolOrigin, command_line};
+use crate::pipeline::code_mode::{SourcedTool, ToolOrigin, command_line};
 use crate::pipeline::digest::sha256_hex;
 use crate::sandbox::local::user_cache;
-use crate::tools::{AllowedCommand, OnStart};
+use crate::tools::AllowedCommand;
 
 /// Folder of what was allowed, below the user's cache.
 const ALLOWED: &str = "commands";
@@ -58,6 +59,25 @@ pub(crate) enum NotAllowed {
     },
 }
 
+/// Takes the name of a server, and its command.
+type Report = dyn Fn(&str, &str) + Send + Sync;
+
+/// Shows which command is started for which server.
+#[derive(Clone)]
+pub(crate) struct OnStart(pub Arc<Report>);
+
+impl Default for OnStart {
+    fn default() -> Self {
+        Self(Arc::new(|_, _| {}))
+    }
+}
+
+impl fmt::Debug for OnStart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnStart")
+    }
+}
+
 /// Who allows commands to be started.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Commands {
@@ -65,7 +85,7 @@ pub(crate) struct Commands {
     pub of_manifests: bool,
     /// Asks a person; nobody is there without it.
     pub ask: Option<AskForConsent>,
-    /// Is told of each start before it.
+    /// Is told of each command that is allowed, before it is started.
     pub on_start: OnStart,
 }
 
@@ -100,11 +120,8 @@ impl Allowed {
 /// The commands of an agent's entries, with the names of these.
 pub(crate) fn of_sources(sources: &[ToolSource]) -> BTreeMap<Vec<String>, &str> {
     let servers = sources.iter().filter_map(|source| {
-        let address = source.mcp.as_ref().map(McpAddress::of)?;
-        match address {
-            McpAddress::Command(argv) => Some((argv, source.name.as_str())),
-            McpAddress::Url { .. } => None,
-        }
+        let mcp = source.mcp.as_ref().filter(|mcp| mcp.url.is_none())?;
+        Some((mcp.command.clone(), source.name.as_str()))
     });
     servers.collect()
 }
@@ -159,7 +176,8 @@ impl Commands {
             if !may_start {
                 return Err(refused(tool, &argv, is_of_manifests));
             }
-            let command = AllowedCommand::by_the_user(argv.clone(), self.on_start.clone());
+            (self.on_start.0)(tool, &command_line(&argv));
+            let command = AllowedCommand::by_the_user(argv.clone());
             allowed.insert(argv, command);
         }
         Ok(Allowed(allowed))

@@ -30,7 +30,7 @@ use crate::pipeline::budget;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::machine::Outcome;
-use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::{Progress, Waiting};
 use crate::pipeline::python::{Module, suite};
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::retry::Retry;
@@ -254,7 +254,7 @@ impl Drive<'_> {
                     if let Some(refusal) = self.sandbox.refusal.get() {
                         return Some(TaskError::NoIsolation(refusal.clone()));
                     }
-                    if ends_here(progress) {
+                    if ends_here(progress.waiting.as_ref()) {
                         return None;
                     }
                     tokio::select! {
@@ -295,19 +295,17 @@ impl Drive<'_> {
 }
 
 /// A person must act, or the same infrastructure failed often enough.
-fn ends_here(progress: &Progress) -> bool {
-    progress
-        .waiting
-        .as_ref()
-        .is_none_or(|waiting| waiting.category == Category::Configuration || waiting.times >= MAX_WAITS)
+pub(super) fn ends_here(waiting: Option<&Waiting>) -> bool {
+    waiting.is_none_or(|waiting| waiting.category == Category::Configuration || waiting.times >= MAX_WAITS)
 }
 
-fn pause(until: Timestamp) -> Duration {
+/// How long it is until that moment.
+pub(super) fn pause(until: Timestamp) -> Duration {
     Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default()
 }
 
 /// Ends when the user wants to stop and no call is in flight.
-async fn asked_to_stop(mut stop: Stop, mut calling: watch::Receiver<bool>) {
+pub(super) async fn asked_to_stop(mut stop: Stop, mut calling: watch::Receiver<bool>) {
     stop.requested().await;
     // An error means that the engine is gone, and no call with it.
     let _ = calling.wait_for(|calling| !*calling).await;

@@ -20,6 +20,7 @@ mod resolve;
 mod status;
 mod tools;
 
+pub use crate::code_mode::prompt::Evidence;
 pub use agent_status::{held, resolved, unresolved};
 pub use approval::{asked, call_hash, check_required, is_approved, is_cut, refusal};
 pub use conversation::{CONVERSATION, conversation, conversation_document, conversation_file};
@@ -29,10 +30,10 @@ pub use progress::{
     AwaitedCall, Failed, PROGRESS_VERSION, Progress, Stage, Stop, StopReason, UnreadableState, Waits,
 };
 pub use question::{Limits, Question, SourcedTool, ToolOrigin, UnresolvedTool};
-pub use request::{Evidence, request};
+pub use request::request;
 pub use resolve::{ResolveError, messages, model, question};
 pub use status::{Answer, StatusContext, status};
-pub use tools::{ListedTool, McpAddress, command_line, http_tool, mcp_tools};
+pub use tools::{command_line, http_tool, mcp_tools};
 
 #[cfg(test)]
 pub(crate) mod test_support;

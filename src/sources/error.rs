@@ -4,6 +4,9 @@ use std::io;
 
 use thiserror::Error;
 
+use super::objects::Keys;
+use crate::api::common::ConfigMapKeyRef;
+
 /// A source that cannot be had. Of category configuration: the message says what to change.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum SourceError {
@@ -106,6 +109,17 @@ pub(crate) fn remedy(error: &io::Error) -> &'static str {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "correct the path",
         _ => "try again, or give a copy of it",
     }
+}
+
+/// The text of a ConfigMap's key, or what is wrong with the reference to it at `field`.
+pub(crate) fn text_of_key(keys: &Keys, field: &str, reference: &ConfigMapKeyRef) -> Result<String, String> {
+    let ConfigMapKeyRef { name, key } = reference;
+    let wrong = |why: String| format!("{field} refers to the key {key} of the ConfigMap {name}, which {why}");
+    let Some(bytes) = keys.0.get(key) else {
+        let present: Vec<String> = keys.0.keys().cloned().collect();
+        return Err(wrong(format!("has {}: correct the key", keys_text(&present))));
+    };
+    String::from_utf8(bytes.clone()).map_err(|_| wrong("is not UTF-8 text: save it as text".to_owned()))
 }
 
 pub(crate) fn keys_text(keys: &[String]) -> String {

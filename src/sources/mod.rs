@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::error::SourceError;
-pub(crate) use self::error::{keys_text, remedy};
+pub(crate) use self::error::{keys_text, remedy, text_of_key};
 use self::names::last_segment;
 use self::names::name_files;
 pub(crate) use self::names::{sample_names, usable};

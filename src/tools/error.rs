@@ -51,7 +51,7 @@ pub(crate) enum ToolError {
         /// What is wrong.
         why: String,
     },
-    /// An MCP server that could not be asked.
+    /// An MCP server that could not be asked, or lists what cannot be used.
     #[error("the MCP server `{server}` {why}")]
     Server {
         /// Name of the server.
@@ -69,58 +69,6 @@ pub(crate) enum ToolError {
         /// Name of the tool.
         tool: String,
     },
-    /// An MCP server with more tools than a prompt can hold.
-    #[error("the MCP server `{server}` lists {} than {limit} tools: name those to use in `toolNames`", if *.of_the_named { "more of the named" } else { "more" })]
-    TooManyTools {
-        /// Name of the server.
-        server: String,
-        /// The limit.
-        limit: usize,
-        /// Whether `toolNames` was set.
-        of_the_named: bool,
-    },
-    /// An MCP server whose list of tools goes beyond a bound.
-    #[error("the MCP server `{server}` {bound}")]
-    ListTooLong {
-        /// Name of the server.
-        server: String,
-        /// Which bound, and what to do.
-        bound: ListBound,
-    },
-    /// An MCP server whose tools cannot be distinguished.
-    #[error(
-        "the MCP server `{server}` lists two tools named `{tool}`, and nobody can say which one a call means: leave it out by \
-         naming the others in `toolNames`, or have the server fixed"
-    )]
-    DuplicateTool {
-        /// Name of the server.
-        server: String,
-        /// Name of the tools.
-        tool: String,
-    },
-}
-
-/// A bound of a list of tools. Once those of `toolNames` are found nothing further is read, which is the way out of each.
-#[derive(Error, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ListBound {
-    /// Pages.
-    #[error(
-        "lists its tools on more than {0} pages, the limit: name those to use in `toolNames`, or have it list more of them on a page"
-    )]
-    Pages(usize),
-    /// A page that leads back to one before it.
-    #[error(
-        "lists its tools in a loop: a page leads to one that was read before it; name those to use in `toolNames`, or have the server fixed"
-    )]
-    Repeated,
-    /// Bytes of all that it lists.
-    #[error("lists tools of more than {0} bytes together, the limit: name those to use in `toolNames`")]
-    Listed(usize),
-    /// Bytes of the tools that are used.
-    #[error(
-        "describes the tools to use in more than {0} bytes, the limit, mostly in their schemas: name those to use in `toolNames`, and fewer of them"
-    )]
-    Used(usize),
 }
 
 impl ToolError {

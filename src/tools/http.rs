@@ -13,9 +13,8 @@ use tokio::time::{Instant, timeout_at};
 
 use self::template::Template;
 use super::held::first_allowed;
-use super::status::meaning;
 use super::target::{Target, parse_url};
-use super::tries::{Failure, Repeat, Tries};
+use super::tries::{Failure, Repeat, Tries, meaning};
 use super::{Called, Raised, RaisedKind, Sent, ToolError};
 use crate::code_mode::faults::HeldTo;
 use crate::egress::{EgressGate, Refused};
@@ -52,7 +51,6 @@ pub(crate) struct HttpTool {
     target: Target,
     method: Method,
     template: Template,
-    parameters: Value,
     result: Option<Arc<HeldTo>>,
     max_bytes: usize,
     policy: RetryPolicy,
@@ -73,7 +71,6 @@ impl HttpTool {
             target: Target::new(name, method.clone(), url, &options.headers, options.gate)?,
             method,
             template,
-            parameters: options.parameters,
             result: result
                 .map(|schema| schema.map(Arc::new))
                 .map_err(|why| ToolError::Schema {
@@ -123,7 +120,7 @@ impl HttpTool {
         let mut headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
         let mut body = None;
         if has_body(&self.method) {
-            let json = template::body(&rest, &self.parameters);
+            let json = template::body(&rest);
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
             body = Some(json.to_string());
         } else {
@@ -231,24 +228,16 @@ impl HttpTool {
 
     fn not_answered(&self, error: reqwest::Error) -> Failure {
         if let Some(refused) = Refused::within(&error) {
-            return self
-                .raised(
-                    RaisedKind::ConnectionError,
-                    Sent::No,
-                    &format!("was not called: {refused}"),
-                )
-                .into();
+            let what = format!("was not called: {refused}");
+            return self.raised(RaisedKind::ConnectionError, Sent::No, &what).into();
         }
         if !error.is_connect() && !error.is_builder() {
             return self.cut(error);
         }
         // No name, no route, refused, no TLS, or too slow: the request stayed here.
         let what = format!("cannot be reached: {}", self.target.causes(error));
-        Failure {
-            raised: self.raised(RaisedKind::ConnectionError, Sent::No, &what),
-            repeat: Repeat::Always,
-            retry_after: None,
-        }
+        let raised = self.raised(RaisedKind::ConnectionError, Sent::No, &what);
+        Failure::new(raised, Repeat::Always)
     }
 
     /// The request was sent, and no whole reply came back.
@@ -257,11 +246,8 @@ impl HttpTool {
             "was called, and the connection ended before its reply was whole: {}",
             self.target.causes(error)
         );
-        Failure {
-            raised: self.raised(RaisedKind::ConnectionError, Sent::Perhaps, &what),
-            repeat: Repeat::IfIdempotent,
-            retry_after: None,
-        }
+        let raised = self.raised(RaisedKind::ConnectionError, Sent::Perhaps, &what);
+        Failure::new(raised, Repeat::IfIdempotent)
     }
 
     fn timed_out(&self, timeout: Duration, was_sent: bool) -> Raised {

@@ -19,18 +19,20 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use self::call::Call;
-pub(crate) use self::command::{AllowedCommand, OnStart, kill_servers};
+pub(crate) use self::command::{AllowedCommand, kill_servers};
 use self::fault::Fault;
-pub(crate) use self::listing::McpTool;
 pub(crate) use self::session::McpServer;
 use self::session::{Connector, NoSession, Session};
 use super::tries::{Failure, Repeat, Tries};
 use super::{Called, Raised, RaisedKind, Sent, ToolError};
+use crate::code_mode::signature::Tool;
 use crate::egress::EgressGate;
 use crate::model::RetryPolicy;
 
 /// Time to have a server let go of a call that nobody waits for.
 const CANCEL_DEADLINE: Duration = Duration::from_secs(2);
+/// Sessions in which a call is tried: the one that there is, and another where the server has lost it.
+const SESSIONS_OF_A_TRY: u32 = 2;
 /// Bytes of a server's text that a message may hold: an error is evidence for the next program.
 const LONGEST_TEXT: usize = 2_000;
 
@@ -51,6 +53,7 @@ pub(crate) struct McpOptions {
 pub(crate) struct McpClient {
     name: String,
     connector: Connector,
+    max_bytes: usize,
     policy: RetryPolicy,
     session: Mutex<Option<Arc<Session>>>,
 }
@@ -60,6 +63,7 @@ impl McpClient {
     pub fn new(options: McpOptions) -> Result<Self, ToolError> {
         Ok(Self {
             name: options.name.clone(),
+            max_bytes: options.max_bytes,
             connector: Connector::new(options)?,
             policy: RetryPolicy::default(),
             session: Mutex::new(None),
@@ -73,47 +77,46 @@ impl McpClient {
     }
 
     /// The tools of the server, of the names `only` where there are any. Whatever the server does, it ends at `deadline`.
-    pub async fn list_tools(&self, only: &[String], deadline: Instant) -> Result<Vec<McpTool>, ToolError> {
-        let failed = |why: String, is_transient| ToolError::Server {
-            server: self.name.clone(),
-            why,
-            is_transient,
-        };
-        let listing = async {
-            let session = self
-                .session()
-                .await
-                .map_err(|error| failed(error.why(), error.is_transient()))?;
-            let pages = listing::read(&self.name, session.peer(), session.redactor(), only).await;
-            match pages {
-                Ok(tools) => Ok(tools),
-                Err(listing::Failed::Tools(error)) => Err(error),
-                Err(listing::Failed::Service(error)) => {
-                    self.forget(&session).await;
-                    let raised = self.failure(&session, error).await.raised;
-                    Err(failed(
-                        format!("did not list its tools: it {}", raised.message),
-                        true,
-                    ))
-                }
-            }
-        };
+    pub async fn list_tools(&self, only: &[String], deadline: Instant) -> Result<Vec<Tool>, ToolError> {
         let given = deadline.saturating_duration_since(Instant::now());
-        let listed = timeout_at(deadline, listing).await;
-        listed.unwrap_or_else(|_| {
+        let listed = timeout_at(deadline, self.list(only)).await;
+        let listed = listed.unwrap_or_else(|_| {
             let why = format!(
                 "did not list its tools in time ({} s): check that it speaks MCP there; where it lists very \
                  many, name those to use in `toolNames`, after which no further page is asked for",
                 given.as_secs_f64().ceil()
             );
-            Err(failed(why, true))
+            Err((why, true))
+        });
+        listed.map_err(|(why, is_transient)| ToolError::Server {
+            server: self.name.clone(),
+            why,
+            is_transient,
         })
     }
 
-    /// Calls `tool`. `key` distinguishes this call from every other one, for a server that would not make it twice.
+    /// The tools, or why there is no list and whether another try may help.
+    async fn list(&self, only: &[String]) -> Result<Vec<Tool>, (String, bool)> {
+        let session = self.session().await.map_err(|error| {
+            let failure = error.failure();
+            (failure.raised.message, failure.repeat != Repeat::Never)
+        })?;
+        match listing::read(session.peer(), session.redactor(), only).await {
+            Ok(tools) => Ok(tools),
+            Err(listing::Failed::List(why)) => Err((why, false)),
+            Err(listing::Failed::Service(error)) => {
+                self.forget(&session).await;
+                let raised = self.failure(&session, error).await.raised;
+                Err((format!("did not list its tools: it {}", raised.message), true))
+            }
+        }
+    }
+
+    /// Calls `tool`, which has the server's name. `key` distinguishes this call from every other one, for a server that would not make it
+    /// twice.
     pub async fn call(
         &self,
-        tool: &McpTool,
+        tool: &Tool,
         arguments: Map<String, Value>,
         key: Option<&str>,
         timeout: Duration,
@@ -127,84 +130,68 @@ impl McpClient {
         let tries = Tries {
             deadline: Instant::now() + timeout,
             policy: self.policy,
-            is_idempotent: tool.is_idempotent(),
+            is_idempotent: tool.effect.is_repeatable(),
         };
         tries.run(|| self.try_once(&call, tries.deadline)).await
     }
 
     async fn try_once(&self, call: &Call<'_>, deadline: Instant) -> Result<Called, Failure> {
-        let session = match timeout_at(deadline, self.session()).await {
-            Ok(session) => session.map_err(|error| call.no_session(&error))?,
-            Err(_) => return Err(call.no_time().into()),
-        };
-        let called = self.call_within(&session, call, deadline).await;
-        let Err(CallFailed::SessionLost) = called else {
-            return called.map_err(CallFailed::into_failure);
-        };
-        // The server refused the call with its session, so it did not make it.
-        self.forget(&session).await;
-        let session = match timeout_at(deadline, self.session()).await {
-            Ok(session) => session.map_err(|error| call.no_session(&error))?,
-            Err(_) => return Err(call.no_time().into()),
-        };
-        let called = self.call_within(&session, call, deadline).await;
-        called.map_err(|failed| match failed {
-            CallFailed::SessionLost => call
-                .raised(
-                    RaisedKind::ConnectionError,
-                    Sent::No,
-                    "was refused with a session that the server had just opened: check the server's log, and that its replicas share sessions",
-                )
-                .into(),
-            CallFailed::Failed(failure) => failure,
-        })
+        for _ in 0..SESSIONS_OF_A_TRY {
+            let session = match timeout_at(deadline, self.session()).await {
+                Ok(session) => session.map_err(|error| call.no_session(&error))?,
+                Err(_) => return Err(call.no_time().into()),
+            };
+            match self.call_within(&session, call, deadline).await {
+                Some(called) => return called,
+                None => self.forget(&session).await,
+            }
+        }
+        let what = "was refused with a session that the server had just opened: check the server's log, and that its replicas share sessions";
+        let raised = call.raised(RaisedKind::ConnectionError, Sent::No, what);
+        Err(raised.into())
     }
 
+    /// What a call within a session came to. `None` where the server has refused it with the session, so that it did not make it.
     async fn call_within(
         &self,
         session: &Session,
         call: &Call<'_>,
         deadline: Instant,
-    ) -> Result<Called, CallFailed> {
+    ) -> Option<Result<Called, Failure>> {
         let request = call.request();
         let sending = session
             .peer()
             .send_request_with_option(request, PeerRequestOptions::no_options());
-        let handle = match timeout_at(deadline, sending).await {
-            Ok(Ok(handle)) => handle,
-            Ok(Err(error)) => return Err(self.call_failed(session, call, error).await),
-            Err(_) => return Err(CallFailed::Failed(call.timed_out().into())),
-        };
-        let id = handle.id.clone();
-        match timeout_at(deadline, handle.await_response()).await {
-            Ok(Ok(result)) => Ok(call.called(result, session.redactor(), deadline).await),
-            Ok(Err(error)) => Err(self.call_failed(session, call, error).await),
-            Err(_) => {
-                cancel(session.peer().clone(), id);
-                Err(CallFailed::Failed(call.timed_out().into()))
+        let error = match timeout_at(deadline, sending).await {
+            Ok(Ok(handle)) => {
+                let id = handle.id.clone();
+                match timeout_at(deadline, handle.await_response()).await {
+                    Ok(Ok(result)) => {
+                        return Some(Ok(call.called(result, session.redactor(), deadline).await));
+                    }
+                    Ok(Err(error)) => error,
+                    Err(_) => {
+                        cancel(session.peer().clone(), id);
+                        return Some(Err(call.timed_out().into()));
+                    }
+                }
             }
-        }
-    }
-
-    async fn call_failed(&self, session: &Session, call: &Call<'_>, error: ServiceError) -> CallFailed {
+            Ok(Err(error)) => error,
+            Err(_) => return Some(Err(call.timed_out().into())),
+        };
         if matches!(Fault::of(&error), Some(Fault::SessionLost)) {
-            return CallFailed::SessionLost;
+            return None;
         }
         let mut failure = self.failure(session, error).await;
         failure.raised.message = format!("tool `{}` {}", call.tool.name, failure.raised.message);
-        CallFailed::Failed(failure)
+        Some(Err(failure))
     }
 
     /// What an error of the protocol or of the connection means; the message has no name of a tool yet.
     async fn failure(&self, session: &Session, error: ServiceError) -> Failure {
         if let Some(fault) = Fault::of(&error) {
-            return fault.failure(Sent::Perhaps);
+            return fault.failure();
         }
-        let raised = |kind, was_sent, message| Raised {
-            kind,
-            message,
-            was_sent,
-        };
         match error {
             ServiceError::McpError(error) => {
                 let kind = match error.code {
@@ -212,26 +199,18 @@ impl McpClient {
                     _ => RaisedKind::RuntimeError,
                 };
                 let text = session.redactor().excerpt(&error.message, LONGEST_TEXT);
-                raised(kind, Sent::Answered, format!("failed: {text} ({})", error.code.0)).into()
+                Failure::from(Raised {
+                    kind,
+                    message: format!("failed: {text} ({})", error.code.0),
+                    was_sent: Sent::Answered,
+                })
             }
-            ServiceError::UnexpectedResponse => raised(
-                RaisedKind::RuntimeError,
-                Sent::Answered,
-                "was answered with a result of another kind: check the server's log".to_owned(),
-            )
-            .into(),
+            ServiceError::UnexpectedResponse => {
+                Fault::Protocol("a result of another kind".to_owned()).failure()
+            }
             error => {
                 let cause = session.last_words().await.unwrap_or_else(|| error.to_string());
-                let cause = session.redactor().excerpt(&cause, LONGEST_TEXT);
-                Failure {
-                    raised: raised(
-                        RaisedKind::ConnectionError,
-                        Sent::Perhaps,
-                        format!("was called, and the connection ended before its reply was there: {cause}"),
-                    ),
-                    repeat: Repeat::IfIdempotent,
-                    retry_after: None,
-                }
+                Fault::Cut(session.redactor().excerpt(&cause, LONGEST_TEXT)).failure()
             }
         }
     }
@@ -242,7 +221,7 @@ impl McpClient {
         if let Some(session) = session.as_ref().filter(|session| session.is_open()) {
             return Ok(Arc::clone(session));
         }
-        let made = Arc::new(self.connector.connect().await?);
+        let made = Arc::new(self.connector.connect(self.max_bytes).await?);
         *session = Some(Arc::clone(&made));
         Ok(made)
     }
@@ -252,26 +231,6 @@ impl McpClient {
         let mut session = self.session.lock().await;
         if session.as_ref().is_some_and(|current| Arc::ptr_eq(current, lost)) {
             *session = None;
-        }
-    }
-}
-
-/// How a call within one session failed.
-enum CallFailed {
-    /// The server does not have the session any more.
-    SessionLost,
-    Failed(Failure),
-}
-
-impl CallFailed {
-    fn into_failure(self) -> Failure {
-        match self {
-            Self::Failed(failure) => failure,
-            Self::SessionLost => Failure::from(Raised {
-                kind: RaisedKind::ConnectionError,
-                message: "the session is lost".to_owned(),
-                was_sent: Sent::No,
-            }),
         }
     }
 }

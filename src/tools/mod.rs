@@ -10,17 +10,16 @@ mod held;
 mod http;
 mod json;
 mod mcp;
-mod status;
 mod target;
 #[cfg(test)]
 mod test_support;
 mod tries;
 
 pub(crate) use call::{Called, Raised, RaisedKind, Sent};
-pub(crate) use error::{ListBound, ToolError};
+pub(crate) use error::ToolError;
 pub(crate) use held::computed;
 pub(crate) use http::{HttpTool, HttpToolOptions};
-pub(crate) use mcp::{AllowedCommand, McpClient, McpOptions, McpServer, McpTool, OnStart, kill_servers};
+pub(crate) use mcp::{AllowedCommand, McpClient, McpOptions, McpServer, kill_servers};
 
 /// Largest reply that is read where nothing else is set, bytes after decompression.
 pub(crate) const DEFAULT_MAX_BYTES: usize = 1024 * 1024;

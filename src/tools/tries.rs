@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Called, Raised, Sent};
+use super::{Called, Raised, RaisedKind, Sent};
 use crate::model::RetryPolicy;
 
 /// A try that brought no answer to keep.
@@ -89,6 +89,14 @@ impl Tries {
 }
 
 impl Failure {
+    /// A failure of a try that may be followed by another.
+    pub fn new(raised: Raised, repeat: Repeat) -> Self {
+        Self {
+            repeat,
+            ..Self::from(raised)
+        }
+    }
+
     fn given_up(self, tries: u32) -> Raised {
         let mut raised = self.raised;
         if tries > 1 {
@@ -100,4 +108,27 @@ impl Failure {
         }
         raised
     }
+}
+
+/// The class of the exception, whether the tool may have done what was asked, and whether it is asked again. `is_given_a_pause`: the
+/// answer says when to come back.
+pub(super) const fn meaning(status: u16, is_given_a_pause: bool) -> (RaisedKind, Sent, Repeat) {
+    let kind = match status {
+        401 | 403 => RaisedKind::PermissionError,
+        400 | 422 => RaisedKind::ValueError,
+        408 | 504 => RaisedKind::TimeoutError,
+        _ => RaisedKind::RuntimeError,
+    };
+    let was_sent = match status {
+        // A gateway that gave up says nothing of the server behind it.
+        408 | 502 | 504 | 524 => Sent::Perhaps,
+        _ => Sent::Answered,
+    };
+    let repeat = match status {
+        429 => Repeat::Always,
+        503 if is_given_a_pause => Repeat::Always,
+        408 | 500..=599 => Repeat::IfIdempotent,
+        _ => Repeat::Never,
+    };
+    (kind, was_sent, repeat)
 }

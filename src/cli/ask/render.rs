@@ -5,7 +5,7 @@ use crate::cli::render::{approval_awaited, decided, named_paragraph, step};
 use crate::cli::summary::calls_by_tool;
 use crate::cli::text::{count, seconds, shell_word, thousands};
 use crate::engine::code_mode::Happened;
-use crate::local::code_mode::answer::Ended;
+use crate::local::code_mode::runner::Ended;
 use crate::pipeline::code_mode::Stage;
 
 /// Calls of one program that get a line of their own; the others are counted at the end.

@@ -89,7 +89,7 @@ impl Pass for AgentPass<'_> {
     }
 
     async fn act(&mut self) -> PassResult {
-        let agent = Box::pin(resolve(self.context, &self.object)).await?;
+        let (agent, _) = Box::pin(resolve(self.context, &self.object)).await?;
         let before = self.object.status.clone().unwrap_or_default();
         let generation = self.object.metadata.generation;
         let (tools, toolbox) = (&agent.tools, &agent.toolbox);

@@ -17,7 +17,7 @@ use crate::code_mode::journal::Outcome;
 use crate::controller::context::Context;
 use crate::controller::runs::outputs;
 use crate::controller::runs::status::ended_in;
-use crate::engine::code_mode::{CallKey, Made};
+use crate::engine::code_mode::{CallKey, Made, ToolCaller};
 use crate::pipeline::code_mode::{FileHandle, SourcedTool, ToolOrigin, handles, run_inputs, run_result};
 use crate::pipeline::stage::Stage;
 use crate::sandbox::kubernetes::{Owner, names};
@@ -45,17 +45,6 @@ impl<'a> ChildRuns<'a> {
         }
     }
 
-    /// Makes the run of a call, or looks at the one that is there.
-    pub async fn call(&self, tool: &SourcedTool, key: &CallKey, arguments: &Map<String, Value>) -> Made {
-        let name = self.name(key);
-        match self.own(&name).await {
-            Ok(Some(run)) if !is_of(&run, tool, arguments) => self.of_somebody_else(&name),
-            Ok(Some(run)) => self.came_to(&run).await,
-            Ok(None) => self.create(name, tool, arguments).await,
-            Err(why) => why,
-        }
-    }
-
     fn of_somebody_else(&self, name: &str) -> Made {
         let message = format!(
             "the CodeGenRun {}/{name} has the name of this call and was made by somebody else: delete it",
@@ -64,58 +53,12 @@ impl<'a> ChildRuns<'a> {
         blocked(message, true)
     }
 
-    /// The beginning of the text that a handle stands for.
-    pub async fn read_text(&self, handle: &Value, limit: usize) -> Made {
-        let Some(file) = FileHandle::read(handle) else {
-            return raised("ValueError", "this is no file: pass on what a tool gave");
-        };
-        let output = match self.output(&file).await {
-            Ok(output) => output,
-            Err(made) => return made,
-        };
-        let named = format!("{}/{}", file.run, file.output);
-        if output.type_ == ValueType::Dir {
-            return raised(
-                "ValueError",
-                &format!("{named} is a folder, which read_text does not read"),
-            );
-        }
-        if output.claim.is_some() {
-            return raised(
-                "ValueError",
-                &format!("{named} lies on a claim, which read_text does not read"),
-            );
-        }
-        let found = outputs::read(&self.secrets(), &output).await;
-        let files = match found {
-            Ok(Some(files)) => files,
-            Ok(None) => return raised("ValueError", &format!("what was written to {named} is gone")),
-            Err(error) => return blocked(format!("{named} cannot be read: {error}"), false),
-        };
-        let bytes = files
-            .first()
-            .map(|file| file.bytes.as_slice())
-            .unwrap_or_default();
-        // Cut before it is checked, so that what follows is nobody's matter; a character may be cut in two.
-        let text = String::from_utf8_lossy(bytes);
-        if text.contains('\0') {
-            return raised("ValueError", &format!("{named} is no text"));
-        }
-        Made::Ended(Outcome::Returned(Value::String(
-            text.chars().take(limit).collect(),
-        )))
-    }
-
     fn name(&self, key: &CallKey) -> String {
         let (attempt, number) = (key.attempt.to_string(), key.number.to_string());
         names::name(&self.owner.name, &[&self.owner.uid, "call", &attempt, &number])
     }
 
     fn runs(&self) -> Api<CodeGenRun> {
-        Api::namespaced(self.context.client.clone(), &self.owner.namespace)
-    }
-
-    fn secrets(&self) -> Api<Secret> {
         Api::namespaced(self.context.client.clone(), &self.owner.namespace)
     }
 
@@ -193,7 +136,7 @@ impl<'a> ChildRuns<'a> {
                 let outputs = outputs.unwrap_or_default();
                 let mut long = BTreeMap::new();
                 for output in outputs.iter().filter(|output| is_long(output)) {
-                    match self.value(output).await {
+                    match self.text(output, "RuntimeError", &output.name).await {
                         Ok(text) => long.insert(output.name.clone(), text),
                         Err(why) => return why,
                     };
@@ -209,19 +152,16 @@ impl<'a> ChildRuns<'a> {
         }
     }
 
-    /// A value that is too long for the status.
-    async fn value(&self, output: &RunOutputStatus) -> Result<String, Made> {
-        let found = outputs::read(&self.secrets(), output).await;
-        let files = found.map_err(|error| blocked(format!("an output cannot be read: {error}"), false))?;
+    /// What was written to an output, called `named` in messages.
+    async fn text(&self, output: &RunOutputStatus, kind: &str, named: &str) -> Result<String, Made> {
+        let secrets: Api<Secret> = Api::namespaced(self.context.client.clone(), &self.owner.namespace);
+        let found = outputs::read(&secrets, output).await;
+        let files = found.map_err(|error| blocked(format!("{named} cannot be read: {error}"), false))?;
         let Some(files) = files else {
-            let message = format!("what was written to {} is gone", output.name);
-            return Err(raised("RuntimeError", &message));
+            return Err(raised(kind, &format!("what was written to {named} is gone")));
         };
-        let bytes = files
-            .first()
-            .map(|file| file.bytes.as_slice())
-            .unwrap_or_default();
-        Ok(String::from_utf8_lossy(bytes).into_owned())
+        let bytes = files.first().map(|file| file.bytes.as_slice());
+        Ok(String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned())
     }
 
     /// What a handle stands for, if a tool of this question gave it.
@@ -243,6 +183,52 @@ impl<'a> ChildRuns<'a> {
         let outputs = run.status.unwrap_or_default().outputs;
         let is_meant = |output: &RunOutputStatus| output.name == file.output && output.sha256 == file.sha256;
         outputs.into_iter().find(is_meant).ok_or_else(unknown)
+    }
+}
+
+/// Makes the run of a call, or looks at the one that is there.
+impl ToolCaller for ChildRuns<'_> {
+    async fn call(&self, tool: &SourcedTool, key: &CallKey, arguments: &Map<String, Value>) -> Made {
+        let name = self.name(key);
+        match self.own(&name).await {
+            Ok(Some(run)) if !is_of(&run, tool, arguments) => self.of_somebody_else(&name),
+            Ok(Some(run)) => self.came_to(&run).await,
+            Ok(None) => self.create(name, tool, arguments).await,
+            Err(why) => why,
+        }
+    }
+
+    async fn read_text(&self, handle: &Value, limit: usize) -> Made {
+        let Some(file) = FileHandle::read(handle) else {
+            return raised("ValueError", "this is no file: pass on what a tool gave");
+        };
+        let output = match self.output(&file).await {
+            Ok(output) => output,
+            Err(made) => return made,
+        };
+        let named = format!("{}/{}", file.run, file.output);
+        if output.type_ == ValueType::Dir {
+            return raised(
+                "ValueError",
+                &format!("{named} is a folder, which read_text does not read"),
+            );
+        }
+        if output.claim.is_some() {
+            return raised(
+                "ValueError",
+                &format!("{named} lies on a claim, which read_text does not read"),
+            );
+        }
+        let text = match self.text(&output, "ValueError", &named).await {
+            Ok(text) => text,
+            Err(made) => return made,
+        };
+        if text.contains('\0') {
+            return raised("ValueError", &format!("{named} is no text"));
+        }
+        Made::Ended(Outcome::Returned(Value::String(
+            text.chars().take(limit).collect(),
+        )))
     }
 }
 

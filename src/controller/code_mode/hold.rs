@@ -1,8 +1,10 @@
 //! Why an agent has to wait for its tools.
 
 use crate::api::conditions::code_mode_reason;
-use crate::controller::hold::Blocked;
+use crate::controller::hold::{Blocked, unavailable};
+use crate::pipeline::code_mode::UnresolvedTool;
 use crate::pipeline::status::{Hold, Until};
+use crate::tools::ToolError;
 
 /// Something that a person must change in the agent.
 #[must_use]
@@ -22,4 +24,25 @@ pub(super) fn awaited(message: String) -> Blocked {
         message,
         until: Until::Room,
     })
+}
+
+impl From<UnresolvedTool> for Blocked {
+    fn from(error: UnresolvedTool) -> Self {
+        if error.is_awaited {
+            awaited(error.message)
+        } else {
+            refused(error.message)
+        }
+    }
+}
+
+impl From<ToolError> for Blocked {
+    /// A server that is not there yet may come by itself.
+    fn from(error: ToolError) -> Self {
+        if error.is_transient() {
+            unavailable(&error.to_string())
+        } else {
+            refused(error.to_string())
+        }
+    }
 }

@@ -9,9 +9,7 @@
 
 mod agent;
 mod archive;
-mod calls;
 mod children;
-mod finish;
 mod happened;
 mod hold;
 pub(super) mod memory;
@@ -19,7 +17,6 @@ mod question;
 mod resolve;
 mod start;
 mod store;
-mod waiting;
 
 use kube::{Resource as _, ResourceExt as _};
 

@@ -1,7 +1,6 @@
 //! Questions as a kind, and one reconcile pass over one of them: what comes next is decided, done and recorded.
 
 mod beginning;
-mod recorded;
 mod waits;
 
 use std::collections::BTreeSet;
@@ -17,11 +16,12 @@ use kube::runtime::reflector::Store;
 use kube::runtime::watcher;
 use tokio::sync::watch;
 
-use super::calls::Caller;
+use super::children::ChildRuns;
 use super::happened::report;
 use super::memory::{self, ended_in, question_has_changed};
 use super::owner;
-use super::store;
+use super::resolve::clients;
+use super::store::{self, CodeModeStore};
 use crate::api::CodeGenRun;
 use crate::api::approval::{ApprovalStatus, QuestionGate};
 use crate::api::code_mode::CodeModeRun;
@@ -29,17 +29,21 @@ use crate::api::conditions::run_reason;
 use crate::controller::api::{self, namespaced, owners};
 use crate::controller::approvals::decided;
 use crate::controller::context::Context;
-use crate::controller::control::finish::finish;
+use crate::controller::control::finish::{Finish, finish};
 use crate::controller::control::{Controlled, Pass, PassResult, SAFETY_NET};
 use crate::controller::error::ReconcileError;
-use crate::controller::hold::{Blocked, is_said, queued};
+use crate::controller::hold::{Blocked, is_said, misconfigured, queued};
+
 use crate::controller::pooled_model::PooledModel;
+use crate::controller::record::records::QUESTION;
 use crate::controller::schedule::interpreters::Room;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::schedule::waits::{PolledObject, of_model};
 use crate::controller::telemetry::metrics::Reconciled;
-use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, HeldRoom, Step};
-use crate::pipeline::code_mode::{Decision, Progress, Question, decide, held};
+use crate::engine::code_mode::clients::{Caller, ToolClients};
+use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, Step};
+use crate::ledger::{Store as _, StoreError};
+use crate::pipeline::code_mode::{Decision, Progress, Question, UnreadableState, decide, held};
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until};
 use crate::sandbox::kubernetes::Owner;
@@ -96,7 +100,7 @@ impl Controlled for CodeModeRun {
 /// What a step needs besides the question.
 struct Needs<'a> {
     model: PooledModel<'a>,
-    tools: Caller<'a>,
+    tools: Caller<ChildRuns<'a>>,
 }
 
 /// One pass over one question.
@@ -155,6 +159,30 @@ impl Pass for QuestionPass<'_> {
 
     fn refers_to(&self) -> BTreeSet<PolledObject> {
         self.refers_to.clone()
+    }
+}
+
+impl Finish for QuestionPass<'_> {
+    fn ended_at(&self) -> Option<Timestamp> {
+        let status = self.object.status.as_ref()?;
+        status.completed_at.as_ref().map(|ended| ended.0)
+    }
+
+    fn time_to_live(&self) -> Option<i64> {
+        self.object.spec.ttl_seconds_after_finished.map(i64::from)
+    }
+
+    fn announce(&mut self, whole: CodeModeRun) {
+        self.object = whole;
+        self.announce_end();
+    }
+
+    /// What is packed by now. The runs of its calls stay as long as the question does.
+    async fn clear(&self) {
+        let status = self.object.status.as_ref();
+        if status.is_some_and(|status| status.result.is_some()) {
+            store::clear(&self.context.client, &self.owner).await;
+        }
     }
 }
 
@@ -230,19 +258,24 @@ impl QuestionPass<'_> {
     ) -> Result<Option<Needs<'a>>, Blocked> {
         let (context, now) = (self.context, Timestamp::now());
         let model = PooledModel::new(context, &question.namespace, &question.model);
-        let mut tools = Caller::new(context, &self.owner, &self.object, question);
-        match decide(question, progress, now) {
+        let clients = match decide(question, progress, now) {
             // What the program needs too, which may run as soon as it is written.
             Decision::Ask => {
                 let left = question.limits.deadline_seconds - progress.active_seconds(now);
-                let ready = try_join(model.prepare(left.max(0.0)), tools.prepare(context, question));
-                if !ready.await?.0 {
+                let ready = try_join(model.prepare(left.max(0.0)), clients(context, question));
+                let (is_ready, clients) = ready.await?;
+                if !is_ready {
                     return Ok(None);
                 }
+                clients
             }
-            Decision::Run => tools.prepare(context, question).await?,
-            Decision::Finished | Decision::Wait(_) | Decision::Stop(_) | Decision::AwaitApproval(_) => {}
-        }
+            Decision::Run => clients(context, question).await?,
+            Decision::Finished | Decision::Wait(_) | Decision::Stop(_) | Decision::AwaitApproval(_) => {
+                ToolClients::default()
+            }
+        };
+        let programs = ChildRuns::new(context, &self.owner, &self.object);
+        let tools = Caller::new(programs, clients, self.uid(), question);
         Ok(Some(Needs { model, tools }))
     }
 
@@ -257,10 +290,6 @@ impl QuestionPass<'_> {
         let (context, store) = (self.context, self.store());
         let (in_call, _) = watch::channel(false);
         let is_stopped = || self.may_not_go_on();
-        let room = || {
-            let room = context.interpreters.try_reserve()?;
-            (!self.may_not_go_on()).then(|| Box::new(room) as HeldRoom)
-        };
         let observer = |happened: &Happened| report(context, &self.object, question, happened);
         let engine = CodeModeEngine {
             question,
@@ -272,7 +301,6 @@ impl QuestionPass<'_> {
             clock: Timestamp::now,
             in_call: &in_call,
             is_stopped: &is_stopped,
-            room: &room,
             observer: &observer,
         };
         let done = match decision {
@@ -358,16 +386,51 @@ impl QuestionPass<'_> {
         }
     }
 
-    /// Removes what is packed since the question has ended.
-    pub async fn clear_packed(&self) {
-        let result = self
-            .object
-            .status
-            .as_ref()
-            .and_then(|status| status.result.as_deref());
-        if result.is_some() {
-            store::clear(&self.context.client, &self.owner, result).await;
+    /// Where the answer stands; none where nothing is recorded.
+    fn progress(&self) -> Result<Option<Progress>, ReconcileError> {
+        let status = self.object.status.as_ref();
+        let recorded = status.and_then(|status| status.progress.clone());
+        let read = recorded
+            .map(|recorded| Progress::read(recorded.into()))
+            .transpose();
+        read.map_err(|error| match error {
+            UnreadableState::Newer(_) => misconfigured(error.to_string()).into(),
+            UnreadableState::Damaged(error) => self
+                .damaged("the progress in its status", &error.to_string())
+                .into(),
+        })
+    }
+
+    fn damaged(&self, what: &str, detail: &str) -> StoreError {
+        StoreError::Damaged {
+            name: format!("CodeModeRun {}/{}, {what}", self.owner.namespace, self.owner.name),
+            detail: detail.to_owned(),
         }
+    }
+
+    fn store(&self) -> CodeModeStore<'_> {
+        let documents = self.context.code_mode_runs.documents(self.uid());
+        CodeModeStore::new(
+            self.context.client.clone(),
+            &self.owner,
+            documents,
+            self.object.clone(),
+        )
+    }
+
+    /// What the question goes by, as it was frozen.
+    async fn question(&self) -> Result<Arc<Question>, ReconcileError> {
+        if let Some(question) = self.context.code_mode_runs.question(self.uid()) {
+            return Ok(question);
+        }
+        let bytes = self.store().read(QUESTION).await?;
+        let bytes = bytes.ok_or_else(|| self.damaged("the Secret with its question", "it is gone"))?;
+        let question = serde_json::from_slice(&bytes);
+        let question = question.map_err(|error| self.damaged("its question", &error.to_string()))?;
+        Ok(self
+            .context
+            .code_mode_runs
+            .cache_question(self.uid(), Arc::new(question)))
     }
 
     /// Counts the end and says it in an Event.

@@ -1,75 +1,38 @@
-//! What an agent refers to, read: its tools with their types, its texts, the agent whose model it shares.
+//! What an agent of a cluster refers to: its tools with their types, its texts, the agent whose model it shares.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
-use futures::future::try_join_all;
 use kube::{Api, ResourceExt as _};
-use tokio::time::Instant;
 
 use super::hold::{awaited, refused};
-use crate::api::code_mode::{CodeModeAgent, McpTool, ProgramImage, Skill, ToolSource};
+use crate::api::code_mode::{CodeModeAgent, McpTool, ProgramImage, ToolSource};
+use crate::api::common::ConfigMapKeyRef;
 use crate::api::conditions::{code_mode_reason, run_reason};
 use crate::api::{CodeGenAgent, CodeGenTask};
-use crate::code_mode::signature::{Tool, Toolbox, check_schemas};
 use crate::controller::context::Context;
-use crate::controller::hold::{Blocked, misconfigured, unavailable, unreachable};
+use crate::controller::hold::{Blocked, misconfigured, unreachable};
 use crate::controller::runs::image::{ImageFields, program_in};
 use crate::controller::runs::origin::{program_of, unfinished};
 use crate::controller::schedule::waits::PolledObject;
 use crate::controller::sources::credentials::tool_headers;
 use crate::controller::sources::read::config_map;
-use crate::engine::code_mode::clients::{listed, server};
-use crate::pipeline::code_mode::{
-    McpAddress, SourcedTool, ToolOrigin, check_required, http_tool, mcp_tools, program_tool,
-};
+use crate::engine::code_mode::clients::{Servers, ToolClients, server};
+use crate::engine::code_mode::resolve::{self, Lookup, ResolvedAgent};
+use crate::pipeline::code_mode::{Question, SourcedTool, ToolOrigin, program_tool};
 use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::status::Hold;
-use crate::sources::keys_text;
-use crate::tools::{ToolError, computed};
+use crate::sources::text_of_key;
+use crate::tools::McpClient;
 
-/// How long a server may take to list its tools.
-const LIST_DEADLINE: Duration = Duration::from_secs(20);
-
-/// What an agent comes to.
-pub struct ResolvedAgent {
-    /// Its tools.
-    pub tools: Vec<SourcedTool>,
-    /// The tools with their signatures.
-    pub toolbox: Toolbox,
-    /// What the model reads besides.
-    pub skills: Vec<String>,
-    /// The agent whose model it shares.
-    pub shared: Option<CodeGenAgent>,
-}
-
-/// Reads everything that `agent` refers to.
-pub async fn resolve(context: &Context, agent: &CodeModeAgent) -> Result<ResolvedAgent, Blocked> {
+/// Reads everything that `agent` refers to, and the agent whose model it shares.
+pub async fn resolve(
+    context: &Context,
+    agent: &CodeModeAgent,
+) -> Result<(ResolvedAgent, Option<CodeGenAgent>), Blocked> {
     let namespace = agent.namespace().unwrap_or_default();
-    let sources = agent.spec.tools.iter();
-    let tools = try_join_all(sources.map(|source| tools_of(context, &namespace, source))).await?;
-    let tools: Vec<SourcedTool> = tools.into_iter().flatten().collect();
-    let all: Vec<Tool> = tools.iter().map(|sourced| sourced.tool.clone()).collect();
-    let deadline = Instant::now() + LIST_DEADLINE;
-    let toolbox = computed(deadline, move || {
-        check_schemas(&all)?;
-        Toolbox::new(all)
-    });
-    let toolbox = toolbox.await.ok_or_else(|| {
-        unavailable("the schemas of the tools took longer than 20 s to read: name fewer of them in toolNames")
-    })?;
-    let toolbox = toolbox.map_err(|error| refused(format!("spec.tools: {error}")))?;
-    check_required(&agent.spec.require_approval, &toolbox).map_err(|error| refused(error.message))?;
-    let mut skills = Vec::new();
-    for (index, skill) in agent.spec.skills.iter().enumerate() {
-        skills.push(skill_text(context, &namespace, index, skill).await?);
-    }
-    Ok(ResolvedAgent {
-        tools,
-        toolbox,
-        skills,
-        shared: shared(context, &namespace, agent).await?,
-    })
+    let shared = shared(context, &namespace, agent).await?;
+    let resolved = resolve::resolve(&Cluster { context, namespace }, agent).await?;
+    Ok((resolved, shared))
 }
 
 /// What of that a person may have to change.
@@ -102,31 +65,77 @@ pub fn refers_to(agent: &CodeModeAgent) -> BTreeSet<PolledObject> {
         .collect()
 }
 
-async fn tools_of(
-    context: &Context,
-    namespace: &str,
-    source: &ToolSource,
-) -> Result<Vec<SourcedTool>, Blocked> {
-    let of_tool = |Blocked(hold): Blocked| {
-        Blocked(Hold {
-            message: format!("tool `{}`: {}", source.name, hold.message),
-            ..hold
-        })
-    };
-    let tools = if let Some(http) = &source.http {
-        Ok(vec![http_tool(source, http)])
-    } else if let Some(mcp) = &source.mcp {
-        of_a_server(context, namespace, source, mcp).await
-    } else if let Some(task) = &source.task_ref {
-        of_a_task(context, namespace, source, &task.name).await
-    } else if let Some(image) = &source.program_image {
-        of_an_image(context, namespace, source, image).await
-    } else {
-        Err(refused(
-            "it has no source: give taskRef, programImage, http or mcp".to_owned(),
-        ))
-    };
-    tools.map_err(of_tool)
+/// Makes the clients, with headers from Secrets as they are now. Nothing is sent.
+pub async fn clients(context: &Context, question: &Question) -> Result<ToolClients, Blocked> {
+    let mut clients = ToolClients::new(Some(context.tools.clone()), Servers::new());
+    for tool in &question.tools {
+        let Some(server) = clients.needs(tool) else {
+            continue;
+        };
+        let field = format!("{} of {}", server.field, tool.tool.name);
+        let (namespace, at) = (&question.namespace, (field.as_str(), server.url));
+        let headers = tool_headers(&context.client, namespace, server.headers, at).await?;
+        let added = clients.add(tool, headers);
+        added.map_err(|error| misconfigured(error.to_string()))?;
+    }
+    Ok(clients)
+}
+
+/// Looks up what is in a namespace.
+struct Cluster<'a> {
+    context: &'a Context,
+    namespace: String,
+}
+
+impl Lookup for Cluster<'_> {
+    type Error = Blocked;
+
+    async fn program(&self, source: &ToolSource) -> Result<SourcedTool, Blocked> {
+        let (context, namespace) = (self.context, &self.namespace);
+        let tool = match (&source.task_ref, &source.program_image) {
+            (Some(task), _) => of_a_task(context, namespace, source, &task.name).await,
+            (None, Some(image)) => of_an_image(context, namespace, source, image).await,
+            (None, None) => Err(refused(
+                "it has no source: give taskRef, programImage, http or mcp".to_owned(),
+            )),
+        };
+        tool.map_err(|error| of_tool(source, error))
+    }
+
+    async fn server(&self, source: &ToolSource, mcp: &McpTool) -> Result<McpClient, Blocked> {
+        let Some(url) = &mcp.url else {
+            let why = "mcp.command is a program of a laptop, and the operator starts none: run the server in the cluster and give mcp.url";
+            return Err(of_tool(source, refused(why.to_owned())));
+        };
+        let field = format!("mcp.url of {}", source.name);
+        let headers = tool_headers(
+            &self.context.client,
+            &self.namespace,
+            &mcp.headers_from,
+            (&field, url),
+        )
+        .await;
+        let headers = headers.map_err(|error| of_tool(source, error))?;
+        Ok(server(
+            &source.name,
+            url,
+            headers,
+            Some(self.context.tools.clone()),
+        )?)
+    }
+
+    async fn skill(&self, field: &str, reference: &ConfigMapKeyRef) -> Result<String, Blocked> {
+        let keys = config_map(&self.context.client, &self.namespace, field, &reference.name).await?;
+        text_of_key(&keys, field, reference).map_err(misconfigured)
+    }
+}
+
+/// Names the tool that something is wrong with.
+fn of_tool(source: &ToolSource, Blocked(hold): Blocked) -> Blocked {
+    Blocked(Hold {
+        message: format!("tool `{}`: {}", source.name, hold.message),
+        ..hold
+    })
 }
 
 async fn of_a_task(
@@ -134,7 +143,7 @@ async fn of_a_task(
     namespace: &str,
     source: &ToolSource,
     name: &str,
-) -> Result<Vec<SourcedTool>, Blocked> {
+) -> Result<SourcedTool, Blocked> {
     let tasks: Api<CodeGenTask> = Api::namespaced(context.client.clone(), namespace);
     let found = tasks.get_opt(name).await;
     let found =
@@ -152,7 +161,7 @@ async fn of_a_task(
         name: name.to_owned(),
         program: sha256_hex_of_parts(&[&program.sha256, &program.image, &program.task.decisive_hash()]),
     };
-    Ok(vec![program_tool(source, origin, &program.task, true)])
+    Ok(program_tool(source, origin, &program.task, true))
 }
 
 async fn of_an_image(
@@ -160,7 +169,7 @@ async fn of_an_image(
     namespace: &str,
     source: &ToolSource,
     image: &ProgramImage,
-) -> Result<Vec<SourcedTool>, Blocked> {
+) -> Result<SourcedTool, Blocked> {
     let program = program_in(
         context,
         namespace,
@@ -174,7 +183,7 @@ async fn of_an_image(
         image: program.image.clone(),
         pull_secret: image.pull_secret_ref.clone(),
     };
-    Ok(vec![program_tool(source, origin, &program.task, false)])
+    Ok(program_tool(source, origin, &program.task, false))
 }
 
 /// What is wrong with an image, in the words of an agent.
@@ -188,72 +197,7 @@ fn of_program(Blocked(hold): Blocked) -> Blocked {
     Blocked(Hold { reason, ..hold })
 }
 
-async fn of_a_server(
-    context: &Context,
-    namespace: &str,
-    source: &ToolSource,
-    mcp: &McpTool,
-) -> Result<Vec<SourcedTool>, Blocked> {
-    let address = McpAddress::of(mcp);
-    let field = format!("mcp.url of {}", source.name);
-    let McpAddress::Url { url, headers } = &address else {
-        return Err(refused(
-            "mcp.command is a program of a laptop, and the operator starts none: run the server in the cluster and give mcp.url"
-                .to_owned(),
-        ));
-    };
-    let headers = tool_headers(&context.client, namespace, headers, (&field, url)).await?;
-    let client = server(&source.name, url, headers, Some(context.tools.clone()));
-    let client = client.map_err(|error| of_error(&error))?;
-    let deadline = Instant::now() + LIST_DEADLINE;
-    let tools = client.list_tools(&mcp.tool_names, deadline).await;
-    let tools = tools.map_err(|error| of_error(&error))?;
-    let tools = tools.into_iter().map(listed).collect();
-    mcp_tools(source, mcp, &address, tools).map_err(|error| {
-        if error.is_awaited {
-            awaited(error.message)
-        } else {
-            refused(error.message)
-        }
-    })
-}
-
-/// A server that is not there yet may come by itself.
-fn of_error(error: &ToolError) -> Blocked {
-    if error.is_transient() {
-        unavailable(&error.to_string())
-    } else {
-        refused(error.to_string())
-    }
-}
-
-async fn skill_text(
-    context: &Context,
-    namespace: &str,
-    index: usize,
-    skill: &Skill,
-) -> Result<String, Blocked> {
-    let Some(reference) = &skill.config_map_key_ref else {
-        return Ok(skill.text.clone().unwrap_or_default());
-    };
-    let field = format!("spec.skills[{index}].configMapKeyRef");
-    let (name, key) = (&reference.name, &reference.key);
-    let keys = config_map(&context.client, namespace, &field, name).await?;
-    let Some(bytes) = keys.0.get(key) else {
-        let present: Vec<String> = keys.0.keys().cloned().collect();
-        let present = keys_text(&present);
-        return Err(misconfigured(format!(
-            "{field} refers to the key {key} of the ConfigMap {name}, which has {present}: correct the key"
-        )));
-    };
-    let text = String::from_utf8(bytes.clone());
-    text.map_err(|_| {
-        misconfigured(format!(
-            "{field}: key {key} of the ConfigMap {name} is not UTF-8 text"
-        ))
-    })
-}
-
+/// The agent whose model `agent` shares.
 async fn shared(
     context: &Context,
     namespace: &str,

@@ -46,9 +46,9 @@ pub async fn freeze(
         Some(earlier) => earlier_conversation(context, run, &earlier.name).await?,
         None => Vec::new(),
     };
-    let found = Box::pin(resolve(context, agent)).await?;
+    let (found, shared) = Box::pin(resolve(context, agent)).await?;
     let parts = (found.skills, found.tools, history);
-    let question = question(run, agent, found.shared.as_ref(), parts);
+    let question = question(run, agent, shared.as_ref(), parts);
     question.map_err(|error| misconfigured(error.to_string()).into())
 }
 

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use futures::future::join;
 use jiff::Timestamp;
 use kube::Client;
 use serde::de::DeserializeOwned;
@@ -17,8 +16,7 @@ use crate::controller::record::documents::Documents;
 use crate::controller::record::records::QUESTION;
 use crate::controller::record::secret_documents::SecretDocuments;
 use crate::controller::record::unpack::unpack_of;
-use crate::engine::code_mode::program::program;
-use crate::engine::code_mode::record::documents;
+use crate::engine::code_mode::record::{documents, program};
 use crate::ledger::{Created, Store, StoreError};
 use crate::pipeline::code_mode::{
     Answer, Progress, Question, StatusContext, conversation, conversation_document, conversation_file, status,
@@ -78,35 +76,8 @@ impl<'a> CodeModeStore<'a> {
             }
             all.insert(QUESTION.to_owned(), bytes);
         }
-        let Self { secrets, .. } = self;
-        // Neither rests on the other. What is packed counts when the status names it, and until then what stands in Secrets of its own.
-        let (packed_in, written) = join(
-            archive(&secrets.client, secrets.owner, progress, all),
-            self.write_late(),
-        )
-        .await;
-        written?;
-        packed.result = packed_in?;
-        if packed.result.is_none() {
-            for (name, bytes) in self.secrets.cached.deferred() {
-                self.secrets.create(&name, &bytes).await?;
-            }
-        }
+        packed.result = archive(&self.secrets.client, self.secrets.owner, progress, all).await?;
         Ok(packed)
-    }
-
-    /// Writes what was put off, so that documents reach the API server in the order in which they were made.
-    async fn write_late(&self) -> Result<(), StoreError> {
-        for (name, bytes) in self.secrets.cached.late() {
-            match self.secrets.create(&name, &bytes).await? {
-                // Another process works on the same question; the status says which of them goes on.
-                Created::Existed(other) if other != bytes => {
-                    return Err(StoreError::Conflict { object: name });
-                }
-                Created::New | Created::Existed(_) => self.secrets.cached.wrote(&name),
-            }
-        }
-        Ok(())
     }
 
     /// Reads what was packed when the question ended; whether it was.
@@ -186,44 +157,23 @@ impl Store for CodeModeStore<'_> {
         check_stored(&written)?;
         *object = written;
         // After the status: until the end is recorded, the next pass needs what is removed here.
-        if let Some(result) = &packed.result {
-            // An operator that was killed before its status may have packed something else.
-            let but = (!self.secrets.cached.are_all()).then_some(result.as_str());
-            clear(&self.secrets.client, self.secrets.owner, but).await;
+        if packed.result.is_some() {
+            clear(&self.secrets.client, self.secrets.owner).await;
         }
         Ok(())
     }
 
     async fn create(&self, document: &str, bytes: &[u8]) -> Result<Created, StoreError> {
-        if let Some(there) = self.secrets.cached.recorded(document) {
+        if let Some(there) = self.secrets.cached.get(document) {
             return Ok(Created::Existed(there));
         }
-        let created = match self.write_late().await {
-            Ok(()) => self.secrets.create(document, bytes).await,
-            Err(error) => Err(error),
-        };
+        let created = self.secrets.create(document, bytes).await;
         match &created {
             Ok(_) => self.secrets.cached.wrote(document),
             // A reply is paid for and must not be asked for again.
             Err(_) => self.secrets.cached.hold(document, bytes),
         }
         created
-    }
-
-    async fn defer(&self, document: &str, bytes: &[u8]) -> Result<Created, StoreError> {
-        if let Some(there) = self.secrets.cached.get(document) {
-            return Ok(Created::Existed(there));
-        }
-        self.secrets.cached.defer(document, bytes);
-        Ok(Created::New)
-    }
-
-    async fn create_before_end(&self, document: &str, bytes: &[u8]) -> Result<Created, StoreError> {
-        if let Some(there) = self.secrets.cached.get(document) {
-            return Ok(Created::Existed(there));
-        }
-        self.secrets.cached.write_late(document, bytes);
-        Ok(Created::New)
     }
 
     fn buffer(&self, document: &str, bytes: &[u8]) {
@@ -257,12 +207,9 @@ fn damaged(name: &str, error: &serde_json::Error) -> StoreError {
     }
 }
 
-/// Removes what is packed, and everything that was packed `but` this. What stays for want of an answer goes with the question.
-pub async fn clear(client: &Client, owner: &Owner, but: Option<&str>) {
+/// Removes what is packed. What stays for want of an answer goes with the question.
+pub async fn clear(client: &Client, owner: &Owner) {
     clear_components(client, Ended::of(owner), &[Component::Record], None).await;
-    if but.is_some() {
-        clear_components(client, Ended::of(owner), &[Component::Result], but).await;
-    }
 }
 
 /// Definitions of another version would have the API server drop the state.

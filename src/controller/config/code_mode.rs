@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use codegen_interpreter::{Pool, Settings};
+use codegen_interpreter::Interpreter;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -78,12 +78,11 @@ impl JsonSchema for InterpreterMemory {
 impl CodeModeSettings {
     /// The processes that run programs; none is started before the first program.
     #[must_use]
-    pub fn interpreter(&self) -> Pool {
-        Pool::new(Settings {
-            workers: self.max_interpreters,
+    pub fn interpreter(&self) -> Interpreter {
+        Interpreter {
             memory_bytes: self.interpreter_memory.0,
-            ..Settings::default()
-        })
+            ..Interpreter::default()
+        }
     }
 
     /// The field that has a value without a sense, and what to write.

@@ -2,13 +2,11 @@
 //!
 //! ```text
 //! made, to be written now   -> hold   where the write failed: -> wrote, when a later one succeeds, in the order in which they were made
-//! made, to be written soon  -> write_late   before the next document, or beside the end:         -> wrote
-//! made, can be made again   -> defer        into the one Secret of the end
 //! written, or read          -> put          up to a bound, then it is read again
 //! unpacked from a result    -> buffer       whatever its size, for that Secret may go: at most what a packed record unfolds to
 //! ```
 //!
-//! A store asks `held` and `late` before it writes anything else, and `get` before it reads. What is `recorded` is at the API server.
+//! A store asks `held` before it writes anything else, and `get` before it reads.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,8 +25,6 @@ pub struct Documents(Mutex<State>);
 struct State {
     recorded: BTreeMap<String, Vec<u8>>,
     unwritten: InOrder,
-    deferred: BTreeMap<String, Vec<u8>>,
-    late: InOrder,
     /// Whether all that is written is in memory: this process has written everything.
     are_all: bool,
 }
@@ -38,41 +34,10 @@ impl Documents {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is remembered of `name`.
+    /// What is remembered of `name`: it was written or read.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Vec<u8>> {
-        let state = self.state();
-        let late = || state.late.iter().find(|(late, _)| late == name);
-        let found = state.recorded.get(name).or_else(|| state.deferred.get(name));
-        found.or_else(|| Some(&late()?.1)).cloned()
-    }
-
-    /// The same of what was written or read.
-    #[must_use]
-    pub fn recorded(&self, name: &str) -> Option<Vec<u8>> {
         self.state().recorded.get(name).cloned()
-    }
-
-    /// Remembers what can be made again, and is written with the end.
-    pub fn defer(&self, name: &str, bytes: &[u8]) {
-        self.state().deferred.insert(name.to_owned(), bytes.to_vec());
-    }
-
-    /// Everything that is written with the end.
-    #[must_use]
-    pub fn deferred(&self) -> BTreeMap<String, Vec<u8>> {
-        self.state().deferred.clone()
-    }
-
-    /// Remembers what is written before the next document, or beside the end.
-    pub fn write_late(&self, name: &str, bytes: &[u8]) {
-        self.state().late.push((name.to_owned(), bytes.to_vec()));
-    }
-
-    /// What is to be written before the next document, or beside the end.
-    #[must_use]
-    pub fn late(&self) -> InOrder {
-        self.state().late.clone()
     }
 
     /// Whether what is not remembered does not exist.
@@ -124,10 +89,7 @@ impl Documents {
 
     /// It is written.
     pub fn wrote(&self, name: &str) {
-        let State { unwritten, late, .. } = &mut *self.state();
-        for list in [unwritten, late] {
-            list.retain(|(held, _)| held != name);
-        }
+        self.state().unwritten.retain(|(held, _)| held != name);
     }
 }
 
@@ -144,18 +106,6 @@ mod tests {
         assert!(!documents.are_all());
         assert_eq!(documents.get("a").as_deref(), Some(b"small".as_slice()));
         assert_eq!(documents.get("b"), None);
-    }
-
-    #[test]
-    fn what_is_late_is_found_before_and_is_not_taken_for_recorded() {
-        let documents = Documents::default();
-        documents.write_late("journal", b"1");
-        assert_eq!(documents.get("journal").as_deref(), Some(b"1".as_slice()));
-        assert_eq!(documents.recorded("journal"), None);
-        documents.put("journal", b"1");
-        documents.wrote("journal");
-        assert_eq!(documents.late(), []);
-        assert_eq!(documents.recorded("journal").as_deref(), Some(b"1".as_slice()));
     }
 
     #[test]

@@ -99,7 +99,7 @@ impl Shop {
         self.world.object::<CodeModeRun>(name)["status"].clone()
     }
 
-    /// Other programs take all the room that there is: one that is written runs in a pass of its own.
+    /// Other programs take all the room that there is.
     fn filled(&self) -> Vec<Room> {
         std::iter::from_fn(|| self.world.context.interpreters.try_reserve()).collect()
     }
@@ -125,8 +125,9 @@ async fn a_question_goes_from_creation_to_its_answer_in_these_calls_and_no_other
          ~ create Secret record calls/prefix
          create Secret record calls/0001-program.json
          status CodeModeRun ask: Running Running
-         ~ create Secret record journal/0001-0001.json
-         ~ create Secret result
+         create Secret record journal/0001-0001.json
+         create Secret record documents/answer-0001.json
+         create Secret result
          status CodeModeRun ask: Succeeded Answered
          delete all Secret record",
     );
@@ -251,9 +252,7 @@ async fn an_agent_waits_for_its_task_and_says_then_what_it_can_do() {
 async fn a_question_that_a_newer_operator_has_begun_says_so_and_stays_as_it_was() {
     let mut shop = Shop::new("await till()").await;
     shop.ask("ask", &json!({}));
-    let others = shop.filled();
     shop.world.reconcile::<CodeModeRun>("ask").await;
-    drop(others);
     shop.world.server.edit("codemoderuns", "ask", |run| {
         run["status"]["progress"]["version"] = json!(99);
         run["status"]["progress"]["stage"] = json!("Pondering");
@@ -273,10 +272,8 @@ async fn a_question_that_a_newer_operator_has_begun_says_so_and_stays_as_it_was(
 async fn an_operator_that_ends_lets_a_program_make_no_further_call_and_the_next_one_goes_on() {
     let mut shop = Shop::new("await till() + await till()").await;
     shop.ask("ask", &json!({}));
-    let others = shop.filled();
     shop.world.reconcile::<CodeModeRun>("ask").await;
     assert_eq!(shop.status("ask")["stage"], "Running");
-    drop(others);
     shop.world.context.stopping.cancel();
     shop.world.reconcile::<CodeModeRun>("ask").await;
     assert_eq!(shop.calls_of_the_till().await, 0);
@@ -311,9 +308,7 @@ async fn a_question_waits_for_its_agent() {
 async fn a_question_keeps_the_agent_that_it_started_with() {
     let mut shop = Shop::new("await till()").await;
     shop.ask("ask", &json!({}));
-    let others = shop.filled();
     shop.world.reconcile::<CodeModeRun>("ask").await;
-    drop(others);
     shop.world.server.edit("codemodeagents", "shop", |agent| {
         agent["spec"]["tools"][0]["http"]["url"] = json!("https://elsewhere.example/till");
     });

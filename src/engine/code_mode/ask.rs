@@ -2,7 +2,7 @@
 
 use futures::future::join;
 
-use super::program;
+use super::record::program_document;
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
 use crate::code_mode::certain::{CertainFault, certain_faults};
 use crate::code_mode::reply::program_of;
@@ -23,6 +23,12 @@ enum Answered {
     Otherwise(Progress, Outcome),
 }
 
+impl Answered {
+    fn by(progress: Progress, reply: &Reply, tools: &Toolbox) -> Self {
+        Self::Reply(progress.with_call_answered(reply.usage), program_in(reply, tools))
+    }
+}
+
 impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// Asks for a program (or takes the reply that is recorded) and checks it.
     pub(super) async fn ask(&self, progress: Progress) -> Result<(Progress, Outcome), CodeModeError> {
@@ -41,10 +47,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         };
         let outcome = match program {
             // The reply has moved the sequence on.
-            Ok(program) => {
-                let name = program::name(progress.sequence - 1);
-                Outcome::Written(self.defer(name, &program).await?)
-            }
+            Ok(program) => Outcome::Written(program_document(progress.sequence - 1, &program)?),
             Err(evidence) => self.reject(&progress, *evidence).await?,
         };
         Ok((progress, outcome))
@@ -61,11 +64,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             .find(progress.sequence, request.kind)
             .await?
         {
-            let program = program_in(&entry.reply, tools);
-            return Ok(Answered::Reply(
-                progress.with_call_answered(entry.reply.usage),
-                program,
-            ));
+            return Ok(Answered::by(progress, &entry.reply, tools));
         }
         // A call in flight at a kill, which may have been billed.
         let progress = progress.with_call_lost();
@@ -108,15 +107,11 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             // Written with the reply, or said.
             Err(_) => Box::pin(ledger.record(sequence, request, reply, times)).await,
         }?;
-        let program = program_in(&entry.reply, tools);
         self.happened(&Happened::CallFinished {
             tokens: entry.reply.usage.input + entry.reply.usage.output,
             seconds: finished_at.duration_since(started_at).as_secs_f64(),
         });
-        Ok(Answered::Reply(
-            progress.with_call_answered(entry.reply.usage),
-            program,
-        ))
+        Ok(Answered::by(progress, &entry.reply, tools))
     }
 
     /// A call without a reply fails no program. It is spent where a bill may show it.

@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::tools::Made;
+use super::tools::{CallKey, Made, ToolCaller};
 use crate::api::code_mode::ToolHeader;
 use crate::code_mode::journal::Outcome;
-use crate::code_mode::signature::{Effect, Tool};
+use crate::code_mode::signature::Tool;
 use crate::egress::EgressGate;
 use crate::model::Secret;
-use crate::pipeline::code_mode::{ListedTool, SourcedTool, ToolOrigin};
+use crate::pipeline::code_mode::{Question, SourcedTool, ToolOrigin};
 use crate::tools::{
     AllowedCommand, Called, DEFAULT_MAX_BYTES, HttpTool, HttpToolOptions, McpClient, McpOptions, McpServer,
-    McpTool, Raised, Sent, ToolError,
+    Raised, Sent, ToolError,
 };
 
 /// Headers with their values.
@@ -57,27 +57,17 @@ impl ToolClients {
     /// The server that `tool` needs a client of; none where it has one, or is a program.
     #[must_use]
     pub fn needs<'a>(&self, tool: &'a SourcedTool) -> Option<Spoken<'a>> {
-        match &tool.origin {
-            ToolOrigin::Http { url, headers, .. } => Some(Spoken {
-                field: "http.url",
-                url,
-                headers,
-            })
-            .filter(|_| !self.http.contains_key(&tool.tool.name)),
-            ToolOrigin::Mcp { url, headers, .. } => Some(Spoken {
-                field: "mcp.url",
-                url,
-                headers,
-            })
-            .filter(|_| !self.servers.contains_key(&server_key(url, headers))),
-            ToolOrigin::McpCommand { command, .. } => Some(Spoken {
-                field: "mcp.command",
-                url: "",
-                headers: &[],
-            })
-            .filter(|_| !self.servers.contains_key(&command_key(command))),
-            ToolOrigin::Task { .. } | ToolOrigin::Program { .. } => None,
-        }
+        let has_client = match server_key(&tool.origin) {
+            Some(key) => self.servers.contains_key(&key),
+            None => self.http.contains_key(&tool.tool.name),
+        };
+        let (field, url, headers) = match &tool.origin {
+            ToolOrigin::Http { url, headers, .. } => ("http.url", url.as_str(), headers.as_slice()),
+            ToolOrigin::Mcp { url, headers, .. } => ("mcp.url", url.as_str(), headers.as_slice()),
+            ToolOrigin::McpCommand { .. } => ("mcp.command", "", [].as_slice()),
+            ToolOrigin::Task { .. } | ToolOrigin::Program { .. } => return None,
+        };
+        (!has_client).then_some(Spoken { field, url, headers })
     }
 
     /// Adds the client that `tool` needs. Nothing is sent.
@@ -96,9 +86,9 @@ impl ToolClients {
                 };
                 self.http.insert(tool.tool.name.clone(), HttpTool::new(options)?);
             }
-            ToolOrigin::Mcp { url, headers, .. } => {
+            ToolOrigin::Mcp { url, .. } => {
                 let client = server(&tool.tool.name, url, values, self.gate.clone())?;
-                self.servers.insert(server_key(url, headers), client);
+                self.add_server(&tool.origin, client);
             }
             // What is frozen may be anybody's: whoever starts a program of this machine adds its client.
             ToolOrigin::McpCommand { .. } => {
@@ -111,20 +101,14 @@ impl ToolClients {
         Ok(())
     }
 
-    /// Adds the client of a server that is a program of this machine.
-    pub fn add_command(
-        &mut self,
-        tool: &str,
-        argv: &[String],
-        command: &AllowedCommand,
-    ) -> Result<(), ToolError> {
-        let client = command_server(tool, command)?;
-        self.servers.insert(command_key(argv), client);
-        Ok(())
+    /// Adds the client of the server of `origin`.
+    pub fn add_server(&mut self, origin: &ToolOrigin, client: McpClient) {
+        let key = server_key(origin);
+        self.servers.extend(key.map(|key| (key, client)));
     }
 
     /// Makes a call of a tool that is a server's. `None` where there is no client for it.
-    pub async fn call(
+    async fn call(
         &self,
         tool: &SourcedTool,
         key: &str,
@@ -136,21 +120,13 @@ impl ToolClients {
                 let client = self.http.get(&tool.tool.name)?;
                 client.call(arguments, Some(key), timeout).await
             }
-            ToolOrigin::Mcp {
-                url,
-                tool: listed,
-                headers,
-            } => {
-                let client = self.servers.get(&server_key(url, headers))?;
-                let listed = as_listed(listed, &tool.tool);
-                client.call(&listed, arguments.clone(), Some(key), timeout).await
-            }
-            ToolOrigin::McpCommand {
-                command,
-                tool: listed,
-            } => {
-                let client = self.servers.get(&command_key(command))?;
-                let listed = as_listed(listed, &tool.tool);
+            ToolOrigin::Mcp { tool: listed, .. } | ToolOrigin::McpCommand { tool: listed, .. } => {
+                let client = self.servers.get(&server_key(&tool.origin)?)?;
+                // By the name that its server has for it.
+                let listed = Tool {
+                    name: listed.clone(),
+                    ..tool.tool.clone()
+                };
                 client.call(&listed, arguments.clone(), Some(key), timeout).await
             }
             ToolOrigin::Task { .. } | ToolOrigin::Program { .. } => return None,
@@ -160,26 +136,64 @@ impl ToolClients {
     }
 }
 
-/// What distinguishes one server from others: where it is, and as whom it is spoken to.
-#[must_use]
-pub(crate) fn server_key(url: &str, headers: &[ToolHeader]) -> String {
-    json!([url, headers]).to_string()
+/// Makes calls: those of finished programs by `P`, the others through clients.
+pub(crate) struct Caller<P> {
+    programs: P,
+    clients: ToolClients,
+    name: String,
+    timeout: Duration,
 }
 
-/// What distinguishes a server that is a program.
+impl<P> Caller<P> {
+    /// Calls of the programs of `question`; `name` is what servers know it by, the same at every try.
+    pub fn new(programs: P, clients: ToolClients, name: &str, question: &Question) -> Self {
+        Self {
+            programs,
+            clients,
+            name: name.to_owned(),
+            timeout: Duration::try_from_secs_f64(question.limits.tool_seconds).unwrap_or(Duration::MAX),
+        }
+    }
+}
+
+impl<P: ToolCaller> ToolCaller for Caller<P> {
+    async fn call(&self, tool: &SourcedTool, key: &CallKey, arguments: &Map<String, Value>) -> Made {
+        if let ToolOrigin::Task { .. } | ToolOrigin::Program { .. } = tool.origin {
+            return self.programs.call(tool, key, arguments).await;
+        }
+        let key = format!("{}-{}-{}", self.name, key.attempt, key.number);
+        let made = self.clients.call(tool, &key, arguments, self.timeout).await;
+        made.unwrap_or_else(|| not_here(tool))
+    }
+
+    async fn read_text(&self, handle: &Value, limit: usize) -> Made {
+        self.programs.read_text(handle, limit).await
+    }
+}
+
+/// What a call comes to that nothing here can make.
+pub(crate) fn not_here(tool: &SourcedTool) -> Made {
+    Made::Blocked {
+        message: format!("`{}` cannot be called here: ask again", tool.tool.name),
+        needs_person: true,
+    }
+}
+
+/// What distinguishes the server of a tool from others: where it is, and as whom it is spoken to.
 #[must_use]
-pub(crate) fn command_key(command: &[String]) -> String {
-    json!({"command": command}).to_string()
+pub(super) fn server_key(origin: &ToolOrigin) -> Option<String> {
+    match origin {
+        ToolOrigin::Mcp { url, headers, .. } => Some(json!([url, headers]).to_string()),
+        ToolOrigin::McpCommand { command, .. } => Some(json!({"command": command}).to_string()),
+        ToolOrigin::Http { .. } | ToolOrigin::Task { .. } | ToolOrigin::Program { .. } => None,
+    }
 }
 
 /// A client of a server that is a program of this machine. It gets no variables but those that every such server gets.
 pub(crate) fn command_server(name: &str, command: &AllowedCommand) -> Result<McpClient, ToolError> {
     McpClient::new(McpOptions {
         name: name.to_owned(),
-        server: McpServer::Command {
-            command: command.clone(),
-            env: Vec::new(),
-        },
+        server: McpServer::Command(command.clone()),
         max_bytes: DEFAULT_MAX_BYTES,
         gate: None,
     })
@@ -203,39 +217,6 @@ pub(crate) fn server(
     })
 }
 
-/// A tool as its server lists it, for programs.
-#[must_use]
-pub(crate) fn listed(tool: McpTool) -> ListedTool {
-    let effect = if tool.read_only {
-        Effect::ReadOnly
-    } else if tool.is_idempotent() {
-        Effect::Idempotent
-    } else {
-        Effect::Once
-    };
-    ListedTool {
-        name: tool.name,
-        description: tool.description.or(tool.title).unwrap_or_default(),
-        parameters: tool.input_schema,
-        result: tool.output_schema,
-        effect,
-    }
-}
-
-/// The tool of a server as it was listed when the question was asked.
-fn as_listed(name: &str, tool: &Tool) -> McpTool {
-    McpTool {
-        name: name.to_owned(),
-        title: None,
-        description: None,
-        input_schema: tool.parameters.clone(),
-        output_schema: tool.result.clone(),
-        read_only: tool.effect == Effect::ReadOnly,
-        idempotent: tool.effect.is_repeatable(),
-        destructive: !tool.effect.is_repeatable(),
-    }
-}
-
 /// What a call came to: nobody knows it of one that may have been made and must not be made twice.
 fn made(called: Called, is_repeatable: bool) -> Made {
     match called {
@@ -257,7 +238,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::tools::{OnStart, RaisedKind};
+    use crate::tools::RaisedKind;
 
     fn failed(was_sent: Sent) -> Called {
         Called::Raised(Raised {
@@ -298,9 +279,9 @@ mod tests {
         assert!(error.to_string().contains("give mcp.url"), "{error}");
         assert!(clients.servers.is_empty());
         let argv = ["touch", "made"].map(str::to_owned);
-        let allowed = AllowedCommand::by_the_user(argv.to_vec(), OnStart::default());
+        let allowed = AllowedCommand::by_the_user(argv.to_vec());
         let mut clients = ToolClients::new(None, Servers::new());
-        clients.add_command("add", &argv, &allowed).unwrap();
+        clients.add_server(&of_a_command().origin, command_server("add", &allowed).unwrap());
         assert!(clients.needs(&of_a_command()).is_none());
     }
 

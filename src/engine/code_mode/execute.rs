@@ -10,8 +10,7 @@ use tokio::time::Instant;
 use super::ask::{evidence_name, line, no_tools};
 use super::journal::OpenJournal;
 use super::outcomes::{INTERRUPTED, raised, to_interpreter, unknown_outcomes};
-use super::permit::Permit;
-use super::program;
+use super::record::program;
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
 use crate::code_mode::arguments::{bind, check};
 use crate::code_mode::ending::lacks_answer;
@@ -21,6 +20,7 @@ use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::code_mode::{Answer, Evidence, Outcome, Progress, Ran, Stop, StopReason, Waits};
+use crate::pipeline::progress::Waiting;
 use crate::pipeline::stage::Category;
 use crate::tools::computed;
 
@@ -34,7 +34,7 @@ pub(super) enum Halt {
     /// Calls wait for other objects or for a person.
     Pending(Box<Waits>),
     /// Something that is no fault of the program.
-    Blocked(Box<Outcome>),
+    Blocked(Waiting),
     /// No further call may begin now; what was made is recorded.
     Paused,
     /// Nothing was recorded: the step is tried again.
@@ -61,7 +61,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         let (Some(document), Ok(toolbox)) = (&progress.program, self.question.toolbox()) else {
             return Ok(Some(no_tools()));
         };
-        let code = program::program(self.store, document).await?;
+        let code = program(self.store, document).await?;
         let code = code.ok_or_else(|| CodeModeError::State {
             name: document.name.clone(),
             why: "it is gone".to_owned(),
@@ -80,9 +80,9 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             Ok(ran) => ran,
             Err(Halt::Stop(stop)) => Ran::Ended(stop),
             Err(Halt::Pending(waits)) => Ran::Pending(*waits),
-            Err(Halt::Blocked(outcome)) => {
+            Err(Halt::Blocked(waiting)) => {
                 run.journal.flush().await?;
-                return Ok(Some(*outcome));
+                return Ok(Some(Outcome::Blocked(waiting)));
             }
             Err(Halt::Paused) => {
                 run.journal.flush().await?;
@@ -146,9 +146,9 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                         return self.failed(progress, run, evidence).await;
                     }
                     let answer = answered(finished);
-                    run.journal.flush_before_end().await?;
+                    run.journal.flush().await?;
                     let name = format!("documents/answer-{:04}.json", progress.attempt);
-                    return Ok(Ran::Answered(self.defer(name, &answer).await?));
+                    return Ok(Ran::Answered(self.put(name, &answer).await?));
                 }
                 Event::Raised(raised) => {
                     let evidence = Evidence {
@@ -175,7 +175,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     ) -> Result<Ran, Halt> {
         if !matches!(error, Error::WorkerDied { .. } | Error::ProgramTooLong { .. }) {
             let waiting = self.blocked(progress, Category::Configuration, with_causes(error));
-            return Err(Halt::Blocked(Box::new(Outcome::Blocked(waiting))));
+            return Err(Halt::Blocked(waiting));
         }
         let evidence = Evidence {
             program: code,
@@ -250,10 +250,13 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         request: Request,
     ) -> Result<Course, Halt> {
         let number = request.id.saturating_add(1);
-        let call = match self.recorded(run, request, number)? {
-            Settled::Outcome(outcome) => return Ok(Course::Answered(outcome)),
-            Settled::Begin(call) => call,
+        let call = match self.called(run, request, number) {
+            Ok(call) => call,
+            Err(refused) => return Ok(Course::Answered(refused)),
         };
+        if let Some(outcome) = self.recorded(run, &call)? {
+            return Ok(Course::Answered(outcome));
+        }
         if let Err(refused) = self.check(&run.toolbox, &call).await {
             return Ok(Course::Answered(refused));
         }
@@ -262,11 +265,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         if copy.is_some() || run.journal.is_full() {
             return Ok(Course::Wanted(Wish { call, copy }));
         }
-        Ok(match self.permit(progress, &mut run.journal, &call).await? {
-            Permit::Granted => Course::Wanted(Wish { call, copy }),
-            Permit::Refused(outcome) => Course::Answered(outcome),
-            Permit::Awaited => Course::Undecided(call),
-        })
+        Ok(self.permit(progress, &mut run.journal, call).await?)
     }
 
     /// Holds the arguments of a call to the schema of its tool, which may be a server's.
@@ -290,49 +289,42 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         }
     }
 
-    /// What a call came to without being made, or the call as it is to be made.
-    fn recorded(&self, run: &mut Run<'_, S>, request: Request, number: u32) -> Result<Settled, Halt> {
-        if number > self.question.limits.max_tool_calls {
-            return Ok(Settled::Outcome(raised(
-                "RuntimeError",
-                format!(
-                    "limits.maxToolCalls: more than {} calls of tools",
-                    self.question.limits.max_tool_calls
-                ),
-            )));
+    /// The call with the arguments of its tool, or the exception that it is.
+    fn called(&self, run: &Run<'_, S>, request: Request, number: u32) -> Result<Call, CallOutcome> {
+        let most = self.question.limits.max_tool_calls;
+        if number > most {
+            let message = format!("limits.maxToolCalls: more than {most} calls of tools");
+            return Err(raised("RuntimeError", message));
         }
         let Some(signature) = run.toolbox.find(&request.name) else {
-            return Ok(Settled::Outcome(raised(
-                "NameError",
-                format!("there is no tool `{}`", request.name),
-            )));
+            let message = format!("there is no tool `{}`", request.name);
+            return Err(raised("NameError", message));
         };
-        let keyword = request.kwargs.into_iter().collect();
-        let arguments = match bind(signature, request.args, keyword) {
-            Ok(arguments) => arguments,
-            Err(error) => return Ok(Settled::Outcome(raised(error.kind(), error.to_string()))),
-        };
-        let call = Call {
+        let arguments = bind(signature, request.args, request.kwargs.into_iter().collect());
+        Ok(Call {
             number,
+            arguments: arguments.map_err(|error| raised(error.kind(), error.to_string()))?,
             tool: request.name,
-            arguments,
-        };
-        let found = run.journal.journal().find(&call).map_err(|mismatch| {
+        })
+    }
+
+    /// What is recorded that a call came to; nothing where it is to be made.
+    fn recorded(&self, run: &Run<'_, S>, call: &Call) -> Result<Option<CallOutcome>, Halt> {
+        let journal = run.journal.journal();
+        let found = journal.find(call).map_err(|mismatch| {
             Halt::Stop(Stop {
                 reason: StopReason::JournalMismatch,
                 message: mismatch.to_string(),
             })
         })?;
         match found {
-            Lookup::Ended(outcome) => Ok(Settled::Outcome(outcome.clone())),
+            Lookup::Ended(outcome) => Ok(Some(outcome.clone())),
             Lookup::InFlight if !self.question.is_repeatable(&call.tool) => {
-                let in_flight = run.journal.journal().in_flight();
-                let calls: Vec<_> = in_flight
-                    .map(|call| (call.clone(), INTERRUPTED.to_owned()))
-                    .collect();
+                let calls = journal.in_flight();
+                let calls: Vec<_> = calls.map(|call| (call.clone(), INTERRUPTED.to_owned())).collect();
                 Err(Halt::Stop(unknown_outcomes(&calls)))
             }
-            Lookup::InFlight | Lookup::New => Ok(Settled::Begin(call)),
+            Lookup::InFlight | Lookup::New => Ok(None),
         }
     }
 }
@@ -363,14 +355,8 @@ fn answered(finished: Finished) -> Answer {
     }
 }
 
-/// A call that needs no making, or one that does.
-enum Settled {
-    Outcome(CallOutcome),
-    Begin(Call),
-}
-
 /// What becomes of a call that a program makes.
-enum Course {
+pub(super) enum Course {
     /// Its outcome is there.
     Answered(CallOutcome),
     /// It is to be made.

@@ -90,30 +90,9 @@ impl<'a, S: Store> OpenJournal<'a, S> {
         if self.buffered.is_empty() {
             return Ok(());
         }
-        let (name, bytes) = self.segment()?;
-        let created = self.store.create(&name, &bytes).await?;
-        self.flushed(name, &bytes, created)
-    }
-
-    /// Writes what is buffered of a program that has answered. Whatever must not be called twice is written by now.
-    pub async fn flush_before_end(&mut self) -> Result<(), CodeModeError> {
-        if self.buffered.is_empty() {
-            return Ok(());
-        }
-        let (name, bytes) = self.segment()?;
-        let created = self.store.create_before_end(&name, &bytes).await?;
-        self.flushed(name, &bytes, created)
-    }
-
-    /// Name and content of the next segment.
-    fn segment(&self) -> Result<(String, Vec<u8>), CodeModeError> {
         let name = name(self.attempt, self.segments + 1);
         let bytes = to_bytes(&name, &self.buffered)?;
-        Ok((name, bytes))
-    }
-
-    fn flushed(&mut self, name: String, bytes: &[u8], created: Created) -> Result<(), CodeModeError> {
-        match created {
+        match self.store.create(&name, &bytes).await? {
             Created::New => {}
             // Of a write whose reply was lost.
             Created::Existed(existed) if existed == bytes => {}

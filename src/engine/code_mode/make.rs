@@ -16,40 +16,24 @@ use crate::code_mode::journal::{Call, Ended, Entry, Outcome as CallOutcome};
 use crate::code_mode::signature::{Effect, READ_TEXT};
 use crate::ledger::Store;
 use crate::model::Model;
-use crate::pipeline::code_mode::{Outcome, Progress, in_time};
+use crate::pipeline::code_mode::{Progress, in_time};
+use crate::pipeline::progress::Waiting;
 use crate::pipeline::stage::Category;
 
 /// Calls that are made at once, and runs of durable ones that are under way at once.
 const AT_ONCE: usize = 16;
-
-/// What a call came to.
-enum Came {
-    Ended(CallOutcome),
-    Pending(PendingCall),
-    /// Nobody knows, and why.
-    Unknown(Call, String),
-    Blocked(Box<Outcome>),
-}
 
 /// What calls that were made together came to, by their numbers.
 #[derive(Default)]
 struct Together {
     outcomes: BTreeMap<u32, CallOutcome>,
     pending: BTreeMap<u32, PendingCall>,
+    /// Nobody knows, and why.
     unknown: BTreeMap<u32, (Call, String)>,
-    blocked: BTreeMap<u32, Box<Outcome>>,
+    blocked: BTreeMap<u32, Waiting>,
 }
 
 impl Together {
-    fn add(&mut self, number: u32, came: Came) {
-        match came {
-            Came::Ended(outcome) => drop(self.outcomes.insert(number, outcome)),
-            Came::Pending(call) => drop(self.pending.insert(number, call)),
-            Came::Unknown(call, why) => drop(self.unknown.insert(number, (call, why))),
-            Came::Blocked(outcome) => drop(self.blocked.insert(number, outcome)),
-        }
-    }
-
     /// Why the program goes no further. What nobody knows goes first, for a person must be told of it.
     fn halt(&mut self) -> Option<Halt> {
         let unknown: Vec<_> = std::mem::take(&mut self.unknown).into_values().collect();
@@ -142,10 +126,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         self.begin(run, &batch).await?;
         let attempt = run.attempt;
         let fresh = batch.into_iter().map(|Wish { call, copy }| async move {
-            let finished = match copy {
-                Some(value) => Finished::copy(CallOutcome::Returned(value)),
-                None => self.call(attempt, &call).await,
-            };
+            let finished = self.call(attempt, &call, copy).await;
             (call, finished)
         });
         // Those that end at the same moment are written together.
@@ -156,9 +137,8 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 .iter()
                 .any(|(call, _)| !self.question.is_repeatable(&call.tool));
             for (call, finished) in calls {
-                let number = call.number;
-                let came = self.settle(progress, run, call, finished).await?;
-                together.add(number, came);
+                self.settle(progress, run, (call, finished), &mut together)
+                    .await?;
             }
             if must_last {
                 run.journal.flush().await?;
@@ -176,9 +156,10 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         &self,
         progress: &Progress,
         run: &mut Run<'_, S>,
-        call: Call,
-        finished: Finished,
-    ) -> Result<Came, CodeModeError> {
+        (call, finished): (Call, Finished),
+        together: &mut Together,
+    ) -> Result<(), CodeModeError> {
+        let number = call.number;
         match finished.made {
             Made::Ended(outcome) => {
                 let raised = match &outcome {
@@ -187,28 +168,31 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 };
                 self.happened(&Happened::ToolCalled {
                     attempt: progress.attempt,
-                    number: call.number,
+                    number,
                     tool: call.tool.clone(),
                     raised,
                     seconds: finished.seconds,
                 });
+                together.outcomes.insert(number, outcome.clone());
                 let entry = Entry::Ended(Ended {
                     call,
-                    outcome: outcome.clone(),
+                    outcome,
                     is_copy: finished.is_copy,
                     is_refused: false,
                     started_at: finished.started_at,
                     ended_at: (self.clock)().to_string(),
                 });
                 run.journal.buffer(entry).await?;
-                Ok(Came::Ended(outcome))
             }
-            Made::Pending(name) => Ok(Came::Pending(PendingCall {
-                number: i32::try_from(call.number).unwrap_or(i32::MAX),
-                tool: call.tool,
-                run: name,
-            })),
-            Made::Unknown(why) => Ok(Came::Unknown(call, why)),
+            Made::Pending(run) => {
+                let pending = PendingCall {
+                    number: i32::try_from(number).unwrap_or(i32::MAX),
+                    tool: call.tool,
+                    run,
+                };
+                together.pending.insert(number, pending);
+            }
+            Made::Unknown(why) => drop(together.unknown.insert(number, (call, why))),
             Made::Blocked {
                 message,
                 needs_person,
@@ -218,20 +202,24 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 } else {
                     Category::Infrastructure
                 };
-                let message = format!("call {} of `{}`: {message}", call.number, call.tool);
+                let message = format!("call {number} of `{}`: {message}", call.tool);
                 if !self.question.is_repeatable(&call.tool) {
                     run.journal.buffer(Entry::Withdrawn(call)).await?;
                 }
-                let outcome = Outcome::Blocked(self.blocked(progress, category, message));
-                Ok(Came::Blocked(Box::new(outcome)))
+                let blocked = self.blocked(progress, category, message);
+                together.blocked.insert(number, blocked);
             }
         }
+        Ok(())
     }
 
-    async fn call(&self, attempt: u32, call: &Call) -> Finished {
+    async fn call(&self, attempt: u32, call: &Call, copy: Option<Value>) -> Finished {
         let started_at = (self.clock)().to_string();
         let began = Instant::now();
-        let made = if call.tool == READ_TEXT {
+        let is_copy = copy.is_some();
+        let made = if let Some(value) = copy {
+            Made::Ended(CallOutcome::Returned(value))
+        } else if call.tool == READ_TEXT {
             let limit = call
                 .arguments
                 .get("limit")
@@ -251,7 +239,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         };
         Finished {
             made,
-            is_copy: false,
+            is_copy,
             started_at,
             seconds: began.elapsed().as_secs_f64(),
         }

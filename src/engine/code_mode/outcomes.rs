@@ -20,18 +20,6 @@ pub(super) struct Finished {
     pub seconds: f64,
 }
 
-impl Finished {
-    /// What an equal call of an earlier program gave, where it must not be made twice.
-    pub fn copy(outcome: CallOutcome) -> Self {
-        Self {
-            made: Made::Ended(outcome),
-            is_copy: true,
-            started_at: String::new(),
-            seconds: 0.0,
-        }
-    }
-}
-
 /// An exception of the program.
 pub(super) fn raised(kind: &str, message: String) -> CallOutcome {
     CallOutcome::Raised {

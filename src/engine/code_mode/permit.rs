@@ -1,23 +1,14 @@
 //! Whether a call may be made: at once, once a person has approved of exactly it, or not at all.
 
+use super::execute::{Course, Wish};
 use super::journal::OpenJournal;
 use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
-use crate::code_mode::journal::{Approved, Call, Ended, Entry, Outcome};
+use crate::code_mode::journal::{Approved, Call, Ended, Entry};
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::code_mode::{
     AwaitedCall, Progress, Waits, asked, call_hash, is_approved, is_cut, refusal,
 };
-
-/// Whether a call may be made.
-pub(super) enum Permit {
-    /// It may.
-    Granted,
-    /// A person has refused it: what the program gets in its place.
-    Refused(Outcome),
-    /// Nobody has decided yet.
-    Awaited,
-}
 
 impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// Whether `call` may be made. What was decided is in the journal afterwards, so that nobody is asked about it again.
@@ -25,17 +16,18 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         &self,
         progress: &Progress,
         journal: &mut OpenJournal<'_, S>,
-        call: &Call,
-    ) -> Result<Permit, CodeModeError> {
+        call: Call,
+    ) -> Result<Course, CodeModeError> {
+        let granted = |call| Ok(Course::Wanted(Wish { call, copy: None }));
         if !self.question.requires_approval(&call.tool) {
-            return Ok(Permit::Granted);
+            return granted(call);
         }
-        let hash = call_hash(self.uid, progress.attempt, call);
+        let hash = call_hash(self.uid, progress.attempt, &call);
         if journal.journal().is_approved(call.number, &hash) {
-            return Ok(Permit::Granted);
+            return granted(call);
         }
         let Some(decision) = progress.decision(&hash) else {
-            return Ok(Permit::Awaited);
+            return Ok(Course::Undecided(call));
         };
         if is_approved(decision) {
             let approved = Approved {
@@ -44,12 +36,17 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                 decided_by: decision.decided_by.clone(),
             };
             journal.write(Entry::Approved(approved)).await?;
-            return Ok(Permit::Granted);
+            return granted(call);
         }
-        let outcome = refusal(call, decision);
+        let outcome = refusal(&call, decision);
         let now = (self.clock)().to_string();
+        let refused = Happened::CallRefused {
+            attempt: progress.attempt,
+            number: call.number,
+            tool: call.tool.clone(),
+        };
         let ended = Ended {
-            call: call.clone(),
+            call,
             outcome: outcome.clone(),
             is_copy: false,
             is_refused: true,
@@ -57,12 +54,8 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             ended_at: now,
         };
         journal.write(Entry::Ended(ended)).await?;
-        self.happened(&Happened::CallRefused {
-            attempt: progress.attempt,
-            number: call.number,
-            tool: call.tool.clone(),
-        });
-        Ok(Permit::Refused(outcome))
+        self.happened(&refused);
+        Ok(Course::Answered(outcome))
     }
 
     /// What the program waits for: the first of `calls`, which persons decide about one after another.

@@ -5,13 +5,18 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 
 use super::journal::{self, OpenJournal};
-use super::program::program;
-use super::{CodeModeError, damaged};
+use super::{CodeModeError, damaged, to_bytes};
 use crate::code_mode::journal::{Call, Ended};
+use crate::code_mode::reply::program_of;
 use crate::ledger::{Entry, Ledger, Prefix, Store, StoreError};
 use crate::pipeline::call::CallKind;
 use crate::pipeline::code_mode::{Answer, Progress, Stage};
+use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::Document;
+
+/// Name of the document with the program of a reply, without the reply's number.
+const PROGRAM: &str = "documents/program-";
+const ENDING: &str = ".json";
 
 /// What a question left so far.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,18 +60,14 @@ pub(crate) async fn record<S: Store>(store: &S, progress: &Progress) -> Result<R
     Ok(record)
 }
 
-/// Every document that a question has left, by name. A program that failed is in its evidence.
+/// Every document that a question has left, by name. A program is in its reply.
 pub(crate) async fn documents<S: Store>(
     store: &S,
     progress: &Progress,
 ) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
     let mut all = BTreeMap::new();
-    // It may be in its reply alone.
-    if let Some(document) = &progress.program {
-        program(store, document).await?;
-    }
     let failed = progress.failed.iter().map(|failed| &failed.evidence);
-    for document in failed.chain(&progress.program).chain(&progress.answer) {
+    for document in failed.chain(&progress.answer) {
         if let Some(bytes) = store.read(&document.name).await? {
             all.insert(document.name.clone(), bytes);
         }
@@ -113,4 +114,31 @@ async fn document<S: Store, D: DeserializeOwned>(store: &S, document: &Document)
     let name = &document.name;
     let bytes = store.read(name).await?.unwrap_or_default();
     serde_json::from_slice(&bytes).map_err(|error| damaged(name, &error))
+}
+
+/// The program in the reply `sequence`, by name and digest. Nothing is written: the reply is recorded.
+pub(super) fn program_document(sequence: u32, program: &str) -> Result<Document, CodeModeError> {
+    let name = format!("{PROGRAM}{sequence:04}{ENDING}");
+    let bytes = to_bytes(&name, &program)?;
+    Ok(super::document(name, &bytes))
+}
+
+/// The program that `document` names.
+pub(crate) async fn program<S: Store>(store: &S, document: &Document) -> Result<Option<String>, StoreError> {
+    let damaged = |detail: String| StoreError::Damaged {
+        name: document.name.clone(),
+        detail,
+    };
+    let number = document.name.strip_prefix(PROGRAM);
+    let sequence = number.and_then(|number| number.strip_suffix(ENDING)?.parse().ok());
+    let Some(sequence) = sequence else { return Ok(None) };
+    let Some(entry) = Ledger::new(store).find(sequence, CallKind::Program).await? else {
+        return Ok(None);
+    };
+    let program = program_of(&entry.reply.text).map_err(|error| damaged(error.to_string()))?;
+    let bytes = serde_json::to_vec(&program).map_err(|error| damaged(error.to_string()))?;
+    if sha256_hex(&bytes) != document.sha256 {
+        return Err(damaged(format!("reply {sequence} holds another program")));
+    }
+    Ok(Some(program))
 }

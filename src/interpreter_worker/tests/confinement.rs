@@ -56,19 +56,6 @@ async fn nothing_of_a_program_is_left_for_the_next_one() {
     let last = course(&pool, program("await a(4)"), double).await.unwrap();
     assert_eq!(last.batches[0][0].id, 0);
     assert_eq!(last.value(), json!(8));
-    assert_eq!(pool.idle_workers(), 1);
-}
-
-#[tokio::test]
-async fn the_memory_of_a_program_is_free_again_for_the_next_one() {
-    let pool = pool();
-    for _ in 0..5 {
-        let code = "x = ['a' * 1000 for _ in range(30_000)]\nlen(x)";
-        assert_eq!(
-            course(&pool, program(code), double).await.unwrap().value(),
-            json!(30_000)
-        );
-    }
 }
 
 #[cfg(target_os = "linux")]

@@ -6,7 +6,7 @@ use std::path::Path;
 use codegen_code_mode::arguments::{bind, check};
 use codegen_code_mode::certain::{MODULES, certain_faults};
 use codegen_code_mode::signature::Toolbox;
-use codegen_interpreter::{Call, Event, Outcome, Pool, Program};
+use codegen_interpreter::{Call, Event, Interpreter, Outcome, Program};
 use rstest::rstest;
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ fn held_to_its_schema(tools: &Toolbox, call: &Call) -> Outcome {
     }
 }
 
-async fn end(pool: &Pool, tools: &Toolbox, code: String) -> Event {
+async fn end(pool: &Interpreter, tools: &Toolbox, code: String) -> Event {
     let program = Program {
         code,
         functions: tools.names(),

@@ -2,23 +2,18 @@
 
 use std::path::PathBuf;
 
-use codegen_interpreter::{Call, Error, Event, Finished, Limits, Outcome, Pool, Program, Raised, Settings};
+use codegen_interpreter::{Call, Error, Event, Finished, Interpreter, Limits, Outcome, Program, Raised};
 use serde_json::{Value, json};
 
 pub fn binary() -> PathBuf {
     env!("CARGO_BIN_EXE_codegen-interpreter").into()
 }
 
-pub fn settings() -> Settings {
-    Settings {
+pub fn pool() -> Interpreter {
+    Interpreter {
         binary: Some(binary()),
-        workers: 1,
-        ..Settings::default()
+        ..Interpreter::default()
     }
-}
-
-pub fn pool() -> Pool {
-    Pool::new(settings())
 }
 
 /// Limits that no honest program of these tests meets, whatever else the machine does.
@@ -80,7 +75,7 @@ impl Course {
 }
 
 pub async fn course(
-    pool: &Pool,
+    pool: &Interpreter,
     program: Program,
     mut answer: impl FnMut(&Call) -> Outcome,
 ) -> Result<Course, Error> {

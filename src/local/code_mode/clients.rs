@@ -1,12 +1,16 @@
 //! The clients of an agent's tools, with the headers that the manifests' Secrets give.
 
 use super::error::AskError;
-use super::headers::headers;
+use crate::api::code_mode::ToolHeader;
+use crate::api::secret_use::{SecretUse, check_tool_host};
 use crate::egress::EgressGate;
-use crate::engine::code_mode::clients::{Servers, ToolClients};
+use crate::engine::code_mode::clients::{Servers, ToolClients, command_server};
 use crate::local::commands::Allowed;
+use crate::local::credentials::tool_header;
 use crate::local::objects::Objects;
+use crate::model::Secret;
 use crate::pipeline::code_mode::{SourcedTool, ToolOrigin};
+use crate::sources::find;
 
 /// A client for each of `tools`; `servers` are those that there are already. Nothing is sent.
 pub(super) fn clients(
@@ -21,7 +25,8 @@ pub(super) fn clients(
         if let Some(server) = clients.needs(tool) {
             let name = &tool.tool.name;
             if let ToolOrigin::McpCommand { command, .. } = &tool.origin {
-                clients.add_command(name, command, allowed.command(name, command)?)?;
+                let client = command_server(name, allowed.command(name, command)?)?;
+                clients.add_server(&tool.origin, client);
                 continue;
             }
             let field = format!("{} of {name}", server.field);
@@ -30,4 +35,26 @@ pub(super) fn clients(
         }
     }
     Ok(clients)
+}
+
+/// The headers that requests to `url` carry. `field` is that of the address.
+pub(super) fn headers(
+    wanted: &[ToolHeader],
+    (field, url): (&str, &str),
+    namespace: &str,
+    objects: &Objects,
+) -> Result<Vec<(String, Secret)>, AskError> {
+    let header = |header: &ToolHeader| {
+        let reference = &header.secret_key_ref;
+        let of_header = format!("the header {} of {field}", header.name);
+        let value = tool_header(reference, &of_header, namespace, objects)?;
+        if let Some(secret) = find(&objects.secret_labels, namespace, &reference.name) {
+            let allowed = SecretUse::Tool
+                .check(secret)
+                .and_then(|()| check_tool_host(&secret.metadata, field, url));
+            allowed.map_err(|refusal| AskError::Request(format!("{of_header}: {refusal}")))?;
+        }
+        Ok((header.name.clone(), value))
+    };
+    wanted.iter().map(header).collect()
 }

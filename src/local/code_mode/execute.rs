@@ -2,24 +2,25 @@
 
 use std::time::Duration;
 
-use codegen_interpreter::{Limits, Pool, Program, Settings};
+use codegen_interpreter::{Interpreter, Limits, Program};
 use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::begin::{Begun, Request, Tools};
-use super::caller::Caller;
 use super::error::{AskError, stopped};
 use super::programs::ProgramCaller;
 use super::runs::Runs;
 use crate::api::approval::{AwaitedApproval, QuestionGate};
 use crate::code_mode::journal::Call;
+use crate::engine::code_mode::clients::Caller;
 use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, Step};
 use crate::ledger::{FolderStore, Ledger, Store as _, StoreError};
 use crate::local::approval::Approvals;
 use crate::local::client;
 use crate::local::credentials::ModelCredentials;
 use crate::local::error::TaskError;
+use crate::local::execute::{asked_to_stop, ends_here, pause};
 use crate::local::interrupt::Stop;
 use crate::local::objects::Objects;
 use crate::local::options::TaskOptions;
@@ -27,10 +28,6 @@ use crate::model::AnyModel;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::code_mode::{Progress, Question};
-use crate::pipeline::stage::Category;
-
-/// Failures of infrastructure in a row after which the command ends; the same command goes on.
-const MAX_WAITS: u32 = 3;
 
 /// Receives what happens.
 pub(crate) type Observe<'a> = &'a (dyn Fn(&Happened) + Send + Sync);
@@ -72,13 +69,9 @@ pub(super) async fn execute(
         .values()
         .flat_map(|finished| finished.notices.clone())
         .collect();
-    let caller = Caller {
-        programs: ProgramCaller::new(programs, runs, (request.objects, &request.options.allowed_hosts)),
-        clients,
-        name: begun.frozen.name.clone(),
-        timeout: Duration::try_from_secs_f64(question.limits.tool_seconds).unwrap_or(Duration::MAX),
-    };
-    let pool = interpreter(question).await?;
+    let programs = ProgramCaller::new(programs, runs, (request.objects, &request.options.allowed_hosts));
+    let caller = Caller::new(programs, clients, &begun.frozen.name, question);
+    let interpreter = interpreter(question).await?;
     let model = model(question, request.objects, request.options, (&store, &before)).await?;
     let (in_call, calling) = watch::channel(false);
     let engine = CodeModeEngine {
@@ -86,13 +79,11 @@ pub(super) async fn execute(
         uid: &begun.frozen.name,
         model: &model,
         store: &store,
-        interpreter: &pool,
+        interpreter: &interpreter,
         tools: &caller,
         clock: Timestamp::now,
         in_call: &in_call,
         is_stopped: &|| stop.is_requested(),
-        // Each step is a write to a file of this machine, which nobody waits for.
-        room: &|| None,
         observer: observe,
     };
     let (progress, stopped) =
@@ -122,12 +113,12 @@ async fn load(store: &FolderStore) -> Result<Progress, AskError> {
     Ok(progress)
 }
 
-/// Workers that run the programs, of which the first has shown that it starts: before a call is paid for.
-async fn interpreter(question: &Question) -> Result<Pool, AskError> {
-    let pool = Pool::new(Settings {
+/// The interpreter, which has shown that it starts: before a call is paid for.
+async fn interpreter(question: &Question) -> Result<Interpreter, AskError> {
+    let interpreter = Interpreter {
         memory_bytes: question.limits.memory_bytes,
-        ..Settings::default()
-    });
+        ..Interpreter::default()
+    };
     let program = Program {
         code: "None".to_owned(),
         limits: Limits {
@@ -136,9 +127,9 @@ async fn interpreter(question: &Question) -> Result<Pool, AskError> {
         },
         ..Program::default()
     };
-    let first = async { pool.start(program).await?.next().await };
+    let first = async { interpreter.start(program).await?.next().await };
     match first.await {
-        Ok(_) => Ok(pool),
+        Ok(_) => Ok(interpreter),
         Err(error) => Err(AskError::NoInterpreter(with_causes(&error))),
     }
 }
@@ -167,7 +158,7 @@ async fn model(
     Ok(client::client(&question.model, &credentials, options, deadline)?)
 }
 
-type LocalEngine<'a> = CodeModeEngine<'a, AnyModel, FolderStore, Caller<'a>>;
+type LocalEngine<'a> = CodeModeEngine<'a, AnyModel, FolderStore, Caller<ProgramCaller<'a>>>;
 
 /// Steps until the question has its end or waits for a person (`None`), or something stops it.
 async fn follow(
@@ -219,14 +210,11 @@ async fn follow(
             // Nothing here comes from other objects.
             Step::Finished | Step::Pending => return (progress, None),
             Step::Stopped => return (progress, stop_here()),
-            Step::Waiting(_) if ends_here(&progress) => return (progress, None),
-            Step::Waiting(until) => {
-                let pause = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
-                tokio::select! {
-                    () = tokio::time::sleep(pause) => {}
-                    () = asked_to_stop(stop.clone(), calling.clone()) => return (progress, stop_here()),
-                }
-            }
+            Step::Waiting(_) if ends_here(progress.waiting.as_ref()) => return (progress, None),
+            Step::Waiting(until) => tokio::select! {
+                () = tokio::time::sleep(pause(until)) => {}
+                () = asked_to_stop(stop.clone(), calling.clone()) => return (progress, stop_here()),
+            },
         }
     }
 }
@@ -255,19 +243,4 @@ async fn whole_call(store: &FolderStore, progress: &Progress) -> Result<String, 
     let call: Option<Call> = serde_json::from_slice(&bytes).ok();
     let text = call.map(|call| serde_json::to_string_pretty(&call.arguments).unwrap_or_default());
     Ok(text.unwrap_or_default())
-}
-
-/// A person must act, or the same infrastructure failed often enough.
-fn ends_here(progress: &Progress) -> bool {
-    progress
-        .waiting
-        .as_ref()
-        .is_none_or(|waiting| waiting.category == Category::Configuration || waiting.times >= MAX_WAITS)
-}
-
-/// Ends when the user wants to stop and nothing is in flight.
-async fn asked_to_stop(mut stop: Stop, mut calling: watch::Receiver<bool>) {
-    stop.requested().await;
-    // An error means that the engine is gone, and no call with it.
-    let _ = calling.wait_for(|calling| !*calling).await;
 }

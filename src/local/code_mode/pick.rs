@@ -68,7 +68,8 @@ impl Picked<'_> {
 /// The one question that is meant.
 pub(crate) fn pick<'a>(objects: &'a Objects, asked: &Asked) -> Result<Picked<'a>, AskError> {
     if objects.code_mode_agents.is_empty() {
-        return Err(AskError::NoAgent);
+        let why = "the manifests hold no CodeModeAgent: write one, with the tools that it may call";
+        return Err(AskError::Request(why.to_owned()));
     }
     let run = match &asked.message {
         Some(message) => {
@@ -91,10 +92,7 @@ pub(crate) fn pick<'a>(objects: &'a Objects, asked: &Asked) -> Result<Picked<'a>
 
 /// Reads a conversation: a list of messages with `role` and `content`. Whether it can be used is checked with the question.
 pub(crate) fn read_history(file: &Path) -> Result<Vec<HistoryMessage>, AskError> {
-    let unusable = |why: String| AskError::History {
-        file: file.display().to_string(),
-        why,
-    };
+    let unusable = |why: String| AskError::Request(format!("--history {}: {why}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| unusable(error.to_string()))?;
     serde_json::from_str(&text).map_err(|error| {
         unusable(format!(
@@ -112,7 +110,10 @@ fn agent_key<'a>(objects: &'a Objects, name: Option<&str>) -> Result<&'a ObjectK
     }
     match (keys.next(), keys.next()) {
         (Some(only), None) => Ok(only),
-        _ => Err(AskError::SeveralAgents(names(objects))),
+        _ => Err(AskError::Request(format!(
+            "the manifests hold several agents ({}): name one with --agent",
+            names(objects)
+        ))),
     }
 }
 
@@ -124,12 +125,14 @@ fn of_the_manifests(objects: &Objects, asked: &Asked) -> Result<CodeModeRun, Ask
     let runs: Vec<&CodeModeRun> = objects.code_mode_runs.iter().filter(is_meant).collect();
     let name = |run: &CodeModeRun| run.metadata.name.clone().unwrap_or_default();
     let run = match runs.as_slice() {
-        [] => return Err(AskError::NoQuestion),
+        [] => return Err(no_question()),
         [only] => *only,
         several => {
-            return Err(AskError::SeveralQuestions(
-                several.iter().map(|run| name(run)).collect(),
-            ));
+            let names: Vec<String> = several.iter().map(|run| name(run)).collect();
+            return Err(AskError::Request(format!(
+                "the manifests hold several questions ({}): give the one that is meant on the command line, or name their agent with --agent",
+                names.join(", ")
+            )));
         }
     };
     let Some(continues) = &run.spec.continues else {
@@ -141,10 +144,11 @@ fn of_the_manifests(objects: &Objects, asked: &Asked) -> Result<CodeModeRun, Ask
         return Ok(run);
     };
     if asked.history.is_empty() {
-        return Err(AskError::Continues {
-            run: name(run),
-            continues: continues.name.clone(),
-        });
+        return Err(AskError::Request(format!(
+            "CodeModeRun {}: spec.continues names the run {}, which a cluster has: give its conversation with --history",
+            name(run),
+            continues.name
+        )));
     }
     let mut run = run.clone();
     run.spec.continues = None;
@@ -178,21 +182,26 @@ fn read(run: &Value) -> Result<CodeModeRun, AskError> {
     match validate::manifest(run) {
         Ok(Manifest::CodeModeRun(run)) => Ok(*run),
         // Another kind is none: the document says which one it is.
-        Ok(_) => Err(AskError::NoQuestion),
+        Ok(_) => Err(no_question()),
         Err(faults) => Err(AskError::Question(faults)),
     }
 }
 
-fn no_such_agent(objects: &Objects, name: &str) -> AskError {
-    AskError::NoSuchAgent {
-        name: name.to_owned(),
-        present: names(objects),
-    }
+fn no_question() -> AskError {
+    let why = "nothing is asked: give a question, or a CodeModeRun among the manifests, whose message is one";
+    AskError::Request(why.to_owned())
 }
 
-fn names(objects: &Objects) -> Vec<String> {
+fn no_such_agent(objects: &Objects, name: &str) -> AskError {
+    AskError::Request(format!(
+        "the manifests hold no CodeModeAgent named {name}: there is {}",
+        names(objects)
+    ))
+}
+
+fn names(objects: &Objects) -> String {
     let keys = objects.code_mode_agents.keys();
-    keys.map(|(_, name)| name.clone()).collect()
+    keys.map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -55,10 +55,10 @@ pub(super) async fn same_programs(
         };
         let finished = finished(&tool.name, name, picked, objects, trust).await?;
         if before.get(name) != Some(&digest(&finished)) {
-            return Err(AskError::OtherProgram {
-                tool: tool.name.clone(),
-                task: name.clone(),
-            });
+            return Err(AskError::Request(format!(
+                "taskRef of tool `{}`: the program of CodeGenTask {name} is another one than when this was asked; --fresh asks with the new one",
+                tool.name
+            )));
         }
         programs.insert(name.clone(), finished);
     }
@@ -90,11 +90,11 @@ async fn finished(
     // Among all tasks of the manifests, as `local` has named the folders.
     let every: Vec<&CodeGenTask> = objects.tasks.iter().collect();
     let folder = output_folder(None, object, &every);
-    let unfinished = |why: String| AskError::Unfinished {
-        tool: tool.to_owned(),
-        task: task.to_owned(),
-        why,
-        manifests: picked.manifests.clone(),
+    let unfinished = |why: String| {
+        AskError::Request(format!(
+            "taskRef of tool `{tool}`: CodeGenTask {task} is not finished, {why}; finish it with: kubectl-codegen local {} --task {task}",
+            picked.manifests
+        ))
     };
     let finished = match Finished::open(&folder, trust).await {
         Ok(finished) => finished,
@@ -132,11 +132,10 @@ fn find<'a>(
             ((space(task), name), task)
         };
         let present: BTreeMap<_, _> = objects.tasks.iter().map(named).collect();
-        AskError::NoTask {
-            tool: tool.to_owned(),
-            task: task.to_owned(),
-            renamed: renamed_text(&present, namespace, task),
-        }
+        AskError::Request(format!(
+            "taskRef of tool `{tool}` refers to CodeGenTask {task}, which is not among the manifests{}: add its document with -f",
+            renamed_text(&present, namespace, task)
+        ))
     })
 }
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use serde_json::{Value, json};
 
-use super::answer::Ended;
 use super::begin::{Begun, Request, begin};
 use super::error::AskError;
 use super::execute::{Executed, Observe, execute};
@@ -21,11 +21,60 @@ use crate::local::error::TaskError;
 use crate::local::folder::{CALLS, DEFAULT_OUTPUT};
 use crate::local::interrupt::Stop;
 use crate::pipeline::code_mode::{
-    Progress, StatusContext, call_hash, conversation, conversation_document, conversation_file, status,
+    Answer, Progress, Stage, StatusContext, call_hash, conversation, conversation_document,
+    conversation_file, status,
 };
 
 /// Folder of questions among the results.
 const QUESTIONS: &str = "ask";
+
+/// What came of a question.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// Where it stands.
+    pub stage: Stage,
+    /// As a cluster would show it.
+    pub status: CodeModeRunStatus,
+    /// The answer, whole.
+    pub answer: Option<Answer>,
+    /// The conversation with the answer, as `--history` takes it.
+    pub conversation: Option<Vec<u8>>,
+    /// The present program, whole.
+    pub code: Option<String>,
+    /// Folder of the results.
+    pub folder: PathBuf,
+    /// What a person should know besides.
+    pub notices: Vec<String>,
+    /// Every reply so far, as `--replay` reads them.
+    pub recording: String,
+    /// How often each tool was called without that anybody knows what the calls came to.
+    pub unknown: BTreeMap<String, i32>,
+    /// Why it stopped before its end; none where it ended, or waits for something.
+    pub stopped: Option<AskError>,
+}
+
+impl Ended {
+    /// The answer for people.
+    pub fn text(&self) -> Option<&str> {
+        self.answer.as_ref().map(Answer::text)
+    }
+
+    /// The one document of `-o json`.
+    pub fn document(&self) -> Value {
+        let value = self.answer.as_ref().and_then(|answer| answer.value.clone());
+        json!({
+            "answer": self.text(),
+            "value": value,
+            "code": self.code,
+            "attempts": self.status.attempt,
+            "toolCalls": self.status.tool_calls,
+            "tokens": self.status.tokens,
+            "folder": self.folder.display().to_string(),
+            "status": self.status,
+        })
+    }
+}
+
 /// Where the results of a question go.
 pub(crate) fn output_folder(output: Option<&Path>, picked: &Picked<'_>) -> PathBuf {
     let usual = || {

@@ -61,7 +61,7 @@ fn of_loosened(tools: &[SourcedTool]) -> String {
         return String::new();
     }
     format!(
-        "; the schemas of {} have references into themselves, out of the schema or to too much, which are not followed: those parts take anything",
+        "; the schemas of {} have references into themselves, out of the schema or to too much, which are not followed, or unevaluated parts: those take anything",
         names.join(", ")
     )
 }

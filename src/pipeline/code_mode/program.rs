@@ -53,15 +53,21 @@ pub fn program_tool(source: &ToolSource, origin: ToolOrigin, task: &Task, has_sa
     }
 }
 
-fn parameter(input: &Input) -> Value {
-    let mut schema = match input.type_ {
+/// JSON Schema of values of this type; `file` is that of a file.
+fn schema_of(type_: ValueType, file: Value) -> Value {
+    match type_ {
         ValueType::Int => json!({"type": "integer"}),
         ValueType::Float => json!({"type": "number"}),
         ValueType::Bool => json!({"type": "boolean"}),
         ValueType::String | ValueType::Datetime | ValueType::Timedelta => json!({"type": "string"}),
-        ValueType::File => json!({"anyOf": [file(), {"type": "string", "maxLength": LONGEST_INLINE}]}),
-        ValueType::Dir => file(),
-    };
+        ValueType::File => file,
+        ValueType::Dir => handle(),
+    }
+}
+
+fn parameter(input: &Input) -> Value {
+    let file = json!({"anyOf": [handle(), {"type": "string", "maxLength": LONGEST_INLINE}]});
+    let mut schema = schema_of(input.type_, file);
     let default = input
         .default
         .as_deref()
@@ -81,13 +87,7 @@ fn parameter(input: &Input) -> Value {
 
 fn result_schema(outputs: &[Output]) -> Value {
     let property = |output: &Output| {
-        let mut schema = match output.type_ {
-            ValueType::Int => json!({"type": "integer"}),
-            ValueType::Float => json!({"type": "number"}),
-            ValueType::Bool => json!({"type": "boolean"}),
-            ValueType::String | ValueType::Datetime | ValueType::Timedelta => json!({"type": "string"}),
-            ValueType::File | ValueType::Dir => file(),
-        };
+        let mut schema = schema_of(output.type_, handle());
         schema["description"] = json!(output.description.clone().unwrap_or_default());
         (output.name.clone(), schema)
     };
@@ -97,7 +97,7 @@ fn result_schema(outputs: &[Output]) -> Value {
 }
 
 /// JSON Schema of the handle of a file.
-fn file() -> Value {
+fn handle() -> Value {
     json!({"type": "object", "format": FILE_FORMAT})
 }
 

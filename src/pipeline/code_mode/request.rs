@@ -1,29 +1,8 @@
 //! The request for a program.
 
-use serde::{Deserialize, Serialize};
-
 use super::question::Question;
-use crate::code_mode::journal::Ended;
-use crate::code_mode::prompt::{self, Failure, PromptError, ShownLimits};
+use crate::code_mode::prompt::{self, Evidence, PromptError, ShownLimits};
 use crate::pipeline::call::{CallKind, Request};
-
-/// What was wrong with a program, whole: a document.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Evidence {
-    /// The program; empty where the reply held none.
-    pub program: String,
-    /// What rose, or who refused it.
-    pub kind: String,
-    /// The line, where it is known.
-    pub line: Option<u32>,
-    /// What is wrong.
-    pub error: String,
-    /// What it printed.
-    pub printed: String,
-    /// The calls that it made.
-    pub calls: Vec<Ended>,
-}
 
 /// The request for a program: the first one, or one after a program that failed.
 pub fn request(
@@ -38,14 +17,7 @@ pub fn request(
     };
     let instruction = match failed {
         None => prompt::FIRST.to_owned(),
-        Some(evidence) => prompt::again(&Failure {
-            program: &evidence.program,
-            kind: &evidence.kind,
-            line: evidence.line,
-            error: &evidence.error,
-            printed: &evidence.printed,
-            calls: evidence.calls.iter().collect(),
-        })?,
+        Some(evidence) => prompt::again(evidence)?,
     };
     Ok(Request {
         kind: CallKind::Program,

@@ -1,5 +1,7 @@
 //! From the objects of a user to a question without open ends.
 
+use std::time::Duration;
+
 use crate::api::code_mode::{CodeModeAgent, CodeModeRun, DEFAULT_MAX_RETRIES, HistoryMessage};
 use crate::api::{CodeGenAgent, duration, quantity};
 use crate::code_mode::prompt::{Message, Persona, Role};
@@ -9,18 +11,18 @@ use super::question::{Limits, Question, SourcedTool};
 
 /// Calls of tools of an agent that names no limit.
 const DEFAULT_MAX_TOOL_CALLS: u32 = 1_000;
-/// Milliseconds of the interpreter.
-const DEFAULT_INTERPRETER_MS: u64 = 30_000;
+/// Time of the interpreter.
+const DEFAULT_INTERPRETER_TIME: Duration = Duration::from_secs(30);
 /// Bytes of the interpreter.
 const DEFAULT_MEMORY: u64 = 50 * 1024 * 1024;
-/// Seconds of a call of a tool.
-const DEFAULT_TOOL_SECONDS: f64 = 60.0;
+/// Time of a call of a tool.
+const DEFAULT_TOOL_TIMEOUT: Duration = Duration::from_mins(1);
 /// Tokens of a question.
 const DEFAULT_MAX_TOKENS: u64 = 200_000;
 /// Model calls of a question.
 const DEFAULT_MAX_MODEL_CALLS: u32 = 10;
-/// Seconds of active time.
-const DEFAULT_DEADLINE_SECONDS: f64 = 1_800.0;
+/// Active time.
+const DEFAULT_DEADLINE: Duration = Duration::from_mins(30);
 
 /// Something that a person must change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -103,16 +105,24 @@ pub fn messages(history: &[HistoryMessage]) -> Result<Vec<Message>, ResolveError
 fn limits(agent: &CodeModeAgent) -> Result<Limits, ResolveError> {
     let given = agent.spec.limits.clone().unwrap_or_default();
     let retries = agent.spec.max_retries;
+    let time = |field: &str, given: Option<&String>, default| match given {
+        Some(text) => duration::parse(text).map_err(|error| ResolveError {
+            field: format!("spec.limits.{field}"),
+            message: error.to_string(),
+        }),
+        None => Ok(default),
+    };
+    let interpreter = time(
+        "interpreterTime",
+        given.interpreter_time.as_ref(),
+        DEFAULT_INTERPRETER_TIME,
+    )?;
+    let tool = time("toolTimeout", given.tool_timeout.as_ref(), DEFAULT_TOOL_TIMEOUT)?;
+    let deadline = time("deadline", given.deadline.as_ref(), DEFAULT_DEADLINE)?;
     Ok(Limits {
         max_retries: number(retries).unwrap_or(DEFAULT_MAX_RETRIES),
         max_tool_calls: number(given.max_tool_calls).unwrap_or(DEFAULT_MAX_TOOL_CALLS),
-        interpreter_ms: match &given.interpreter_time {
-            Some(text) => {
-                let time = time("spec.limits.interpreterTime", text)?;
-                u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-            }
-            None => DEFAULT_INTERPRETER_MS,
-        },
+        interpreter_ms: u64::try_from(interpreter.as_millis()).unwrap_or(u64::MAX),
         memory_bytes: match &given.memory {
             Some(text) => quantity::bytes(text).map_err(|error| ResolveError {
                 field: "spec.limits.memory".to_owned(),
@@ -120,29 +130,16 @@ fn limits(agent: &CodeModeAgent) -> Result<Limits, ResolveError> {
             })?,
             None => DEFAULT_MEMORY,
         },
-        tool_seconds: match &given.tool_timeout {
-            Some(text) => time("spec.limits.toolTimeout", text)?.as_secs_f64(),
-            None => DEFAULT_TOOL_SECONDS,
-        },
+        tool_seconds: tool.as_secs_f64(),
         max_tokens: given
             .max_tokens
             .and_then(|tokens| u64::try_from(tokens).ok())
             .unwrap_or(DEFAULT_MAX_TOKENS),
         max_model_calls: number(given.max_model_calls).unwrap_or(DEFAULT_MAX_MODEL_CALLS),
-        deadline_seconds: match &given.deadline {
-            Some(text) => time("spec.limits.deadline", text)?.as_secs_f64(),
-            None => DEFAULT_DEADLINE_SECONDS,
-        },
+        deadline_seconds: deadline.as_secs_f64(),
     })
 }
 
 fn number(given: Option<i32>) -> Option<u32> {
     given.and_then(|number| u32::try_from(number).ok())
-}
-
-fn time(field: &str, text: &str) -> Result<std::time::Duration, ResolveError> {
-    duration::parse(text).map_err(|error| ResolveError {
-        field: field.to_owned(),
-        message: error.to_string(),
-    })
 }

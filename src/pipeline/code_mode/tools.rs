@@ -1,79 +1,25 @@
 //! From what an agent lists to tools as programs see them.
 
-use std::fmt;
-
 use serde_json::Value;
 
 use super::question::{SourcedTool, ToolOrigin, UnresolvedTool, parameters_or_none};
-use crate::api::code_mode::{HttpMethod, HttpTool, McpTool, ToolHeader, ToolSource, UnknownOutcome};
+use crate::api::code_mode::{HttpMethod, HttpTool, McpTool, ToolSource, UnknownOutcome};
 use crate::code_mode::finite::finite;
 use crate::code_mode::names::{check_tool_name, parameter_name};
 use crate::code_mode::signature::{Effect, Tool};
 
-/// A tool as an MCP server lists it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ListedTool {
-    /// What the server calls it.
-    pub name: String,
-    /// What it says of it; may be empty.
-    pub description: String,
-    /// JSON Schema of the arguments.
-    pub parameters: Value,
-    /// JSON Schema of the result.
-    pub result: Option<Value>,
-    /// What a call does, by the server's word.
-    pub effect: Effect,
-}
-
-/// Where an MCP server is, and what requests to it carry.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum McpAddress {
-    /// At an address.
-    Url {
-        /// Its address.
-        url: String,
-        /// Headers from Secrets.
-        headers: Vec<ToolHeader>,
-    },
-    /// A program of this machine, with its arguments.
-    Command(Vec<String>),
-}
-
-impl McpAddress {
-    /// What the entry says.
-    #[must_use]
-    pub fn of(mcp: &McpTool) -> Self {
-        match &mcp.url {
-            Some(url) => Self::Url {
-                url: url.clone(),
-                headers: mcp.headers_from.clone(),
-            },
-            None => Self::Command(mcp.command.clone()),
-        }
-    }
-
-    /// Where a call of one of its tools goes.
-    fn origin(&self, tool: String) -> ToolOrigin {
-        match self {
-            Self::Url { url, headers } => ToolOrigin::Mcp {
-                url: url.clone(),
-                tool,
-                headers: headers.clone(),
-            },
-            Self::Command(command) => ToolOrigin::McpCommand {
-                command: command.clone(),
-                tool,
-            },
-        }
-    }
-}
-
-impl fmt::Display for McpAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Url { url, .. } => write!(f, "at {url}"),
-            Self::Command(command) => write!(f, "(`{}`)", command_line(command)),
-        }
+/// Where a call of a server's tool goes.
+fn origin_of(mcp: &McpTool, tool: String) -> ToolOrigin {
+    match &mcp.url {
+        Some(url) => ToolOrigin::Mcp {
+            url: url.clone(),
+            tool,
+            headers: mcp.headers_from.clone(),
+        },
+        None => ToolOrigin::McpCommand {
+            command: mcp.command.clone(),
+            tool,
+        },
     }
 }
 
@@ -108,28 +54,24 @@ pub fn http_tool(source: &ToolSource, http: &HttpTool) -> SourcedTool {
     }
 }
 
-/// The tools of an MCP server, of which it has `listed` those that are asked for.
+/// The tools of an MCP server, of which it has `listed` those that are asked for, by its own names.
 pub fn mcp_tools(
     source: &ToolSource,
     mcp: &McpTool,
-    address: &McpAddress,
-    listed: Vec<ListedTool>,
+    listed: Vec<Tool>,
 ) -> Result<Vec<SourcedTool>, UnresolvedTool> {
-    check_listed(source, mcp, address, &listed)?;
+    check_listed(source, mcp, &listed)?;
     let is_only = listed.len() == 1;
-    let tool = |listed: ListedTool| {
+    let tool = |listed: Tool| {
         let name = name_of(source, mcp, &listed.name)?;
         let own = source.description.clone().filter(|_| is_only);
         Ok(SourcedTool {
+            origin: origin_of(mcp, listed.name),
             tool: with_finite_schemas(Tool {
                 name,
                 description: own.unwrap_or(listed.description),
-                parameters: listed.parameters,
-                result: listed.result,
-                effect: listed.effect,
-                is_loosened: false,
+                ..listed
             }),
-            origin: address.origin(listed.name),
             retries_unknown: retries_unknown(source),
         })
     };
@@ -151,12 +93,7 @@ fn with_finite_schemas(mut tool: Tool) -> Tool {
 }
 
 /// Refuses a server without tools, and one that has not all that are asked for.
-fn check_listed(
-    source: &ToolSource,
-    mcp: &McpTool,
-    address: &McpAddress,
-    listed: &[ListedTool],
-) -> Result<(), UnresolvedTool> {
+fn check_listed(source: &ToolSource, mcp: &McpTool, listed: &[Tool]) -> Result<(), UnresolvedTool> {
     let missing: Vec<&str> = mcp
         .tool_names
         .iter()
@@ -164,14 +101,16 @@ fn check_listed(
         .filter(|name| listed.iter().all(|tool| tool.name != *name))
         .collect();
     let name = &source.name;
+    let place = match &mcp.url {
+        Some(url) => format!("at {url}"),
+        None => format!("(`{}`)", command_line(&mcp.command)),
+    };
     let message = if !missing.is_empty() {
         let missing = missing.join(", ");
-        format!(
-            "the MCP server `{name}` {address} has no tool named {missing}: correct toolNames of `{name}`"
-        )
+        format!("the MCP server `{name}` {place} has no tool named {missing}: correct toolNames of `{name}`")
     } else if listed.is_empty() {
         format!(
-            "the MCP server `{name}` {address} lists no tools: check that this is the right server, or remove `{name}` from the agent"
+            "the MCP server `{name}` {place} lists no tools: check that this is the right server, or remove `{name}` from the agent"
         )
     } else {
         return Ok(());
@@ -239,19 +178,20 @@ mod tests {
         (source, mcp)
     }
 
-    fn listed(names: &[&str]) -> Vec<ListedTool> {
-        let tool = |name: &&str| ListedTool {
+    fn listed(names: &[&str]) -> Vec<Tool> {
+        let tool = |name: &&str| Tool {
             name: (*name).to_owned(),
             description: "does it".to_owned(),
             parameters: json!({"type": "object"}),
             result: None,
             effect: Effect::ReadOnly,
+            is_loosened: false,
         };
         names.iter().map(tool).collect()
     }
 
     fn named(source: &ToolSource, mcp: &McpTool, names: &[&str]) -> Result<Vec<SourcedTool>, UnresolvedTool> {
-        mcp_tools(source, mcp, &McpAddress::of(mcp), listed(names))
+        mcp_tools(source, mcp, listed(names))
     }
 
     #[rstest]
@@ -286,7 +226,7 @@ mod tests {
             "$defs": {"node": {"$dynamicAnchor": "node", "type": "array"}}
         });
         given[1].result = Some(json!({"$ref": "https://example.com/result.json"}));
-        let tools: Vec<Tool> = mcp_tools(&agent_tool, &mcp, &McpAddress::of(&mcp), given)
+        let tools: Vec<Tool> = mcp_tools(&agent_tool, &mcp, given)
             .unwrap()
             .into_iter()
             .map(|sourced| sourced.tool)

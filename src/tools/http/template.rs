@@ -218,34 +218,12 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// The body of a call: what the arguments are, without those that are null and neither required nor allowed to be.
-pub(super) fn body(arguments: &[(&str, &Value)], parameters: &Value) -> Value {
-    let is_required = |name: &str| {
-        let required = parameters.get("required").and_then(Value::as_array);
-        required.is_some_and(|required| required.iter().any(|each| each == name))
-    };
-    let is_sent = |name: &str, value: &Value| {
-        let schema = parameters.get("properties").and_then(|all| all.get(name));
-        !value.is_null() || is_required(name) || schema.is_some_and(allows_null)
-    };
-    let sent = arguments.iter().filter(|(name, value)| is_sent(name, value));
-    Value::Object(
-        sent.map(|(name, value)| ((*name).to_owned(), (*value).clone()))
-            .collect(),
-    )
-}
-
-fn allows_null(schema: &Value) -> bool {
-    let any_of = |key: &str| {
-        let all = schema.get(key).and_then(Value::as_array);
-        all.is_some_and(|all| all.iter().any(allows_null))
-    };
-    let by_type = match schema.get("type") {
-        Some(Value::String(one)) => one == "null",
-        Some(Value::Array(several)) => several.iter().any(|one| one == "null"),
-        _ => false,
-    };
-    by_type || any_of("anyOf") || any_of("oneOf")
+/// The body of a call.
+pub(super) fn body(arguments: &[(&str, &Value)]) -> Value {
+    let fields = arguments
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).clone()));
+    Value::Object(fields.collect())
 }
 
 #[cfg(test)]

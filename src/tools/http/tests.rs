@@ -123,7 +123,7 @@ async fn arguments_of_a_post_are_its_body() {
         .mount(&server)
         .await;
     let tool = tool(options("POST", &format!("{}/v1/{{base}}", server.uri())));
-    let arguments = arguments(&json!({"base": "EUR", "on": null, "to": ["USD"]}));
+    let arguments = arguments(&json!({"base": "EUR", "to": ["USD"]}));
     assert_eq!(
         tool.call(&arguments, None, LONG).await,
         Called::Returned(json!(1.25))

@@ -2,18 +2,16 @@
 
 use std::time::Duration;
 
-use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest,
-    RequestMetaObject, ServerResult,
-};
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, RequestMetaObject, ServerResult};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::session::NoSession;
 use super::transport::CallHeader;
-use super::{LONGEST_TEXT, McpTool, result};
+use super::{LONGEST_TEXT, result};
+use crate::code_mode::signature::Tool;
 use crate::pipeline::redact::Redactor;
-use crate::tools::tries::{Failure, Repeat};
+use crate::tools::tries::Failure;
 use crate::tools::{Called, Raised, RaisedKind, Sent};
 
 /// The key of a call in its metadata; over HTTP it is the header `Idempotency-Key` too.
@@ -21,7 +19,7 @@ pub(super) const KEY_IN_META: &str = "codegen-operator.dev/idempotency-key";
 
 /// A call as the program made it.
 pub(super) struct Call<'a> {
-    pub tool: &'a McpTool,
+    pub tool: &'a Tool,
     pub arguments: Map<String, Value>,
     pub key: Option<&'a str>,
     pub timeout: Duration,
@@ -44,17 +42,7 @@ impl Call<'_> {
     }
 
     pub async fn called(&self, result: ServerResult, redactor: &Redactor, deadline: Instant) -> Called {
-        let response = match result {
-            ServerResult::CallToolResult(result) => CallToolResponse::Complete(result),
-            ServerResult::EmptyResult(_) => CallToolResponse::Complete(CallToolResult::default()),
-            ServerResult::InputRequiredResult(result) => CallToolResponse::InputRequired(result),
-            ServerResult::CreateTaskResult(result) => CallToolResponse::Task(result),
-            _ => {
-                let what = "was answered with a result of another kind: check the server's log";
-                return Called::Raised(self.raised(RaisedKind::RuntimeError, Sent::Answered, what));
-            }
-        };
-        match result::value(response, self.tool.output_schema.clone(), deadline).await {
+        match result::value(result, self.tool.result.clone(), deadline).await {
             // A server may repeat what it was sent, and a program's values are recorded.
             Ok(value) => Called::Returned(redactor.redact_json(value)),
             Err(what) => {
@@ -65,19 +53,10 @@ impl Call<'_> {
     }
 
     pub fn no_session(&self, error: &NoSession) -> Failure {
-        Failure {
-            raised: self.raised(
-                error.kind(),
-                Sent::No,
-                &format!("was not called: its MCP server {}", error.why()),
-            ),
-            repeat: if error.is_transient() {
-                Repeat::Always
-            } else {
-                Repeat::Never
-            },
-            retry_after: error.retry_after(),
-        }
+        let mut failure = error.failure();
+        let what = format!("was not called: its MCP server {}", failure.raised.message);
+        failure.raised = self.raised(failure.raised.kind, Sent::No, &what);
+        failure
     }
 
     /// The end of a call that was handed over: it may have been made.

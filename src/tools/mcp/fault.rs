@@ -10,8 +10,7 @@ use thiserror::Error;
 
 use crate::egress::Refused;
 use crate::model::retry_after;
-use crate::tools::status::meaning;
-use crate::tools::tries::{Failure, Repeat};
+use crate::tools::tries::{Failure, Repeat, meaning};
 use crate::tools::{Raised, RaisedKind, Sent};
 
 /// What went wrong with a request. The texts continue the name of a tool or of a server.
@@ -67,14 +66,16 @@ fn hint(status: u16) -> &'static str {
 }
 
 impl Fault {
-    /// What it means for the call that met it.
-    pub fn failure(&self, was_sent: Sent) -> Failure {
+    /// What it means for the call that met it: handed over and without a reply, it may have been made.
+    pub fn failure(&self) -> Failure {
         let (kind, was_sent, repeat) = match self {
             Self::NotSent(_) => (RaisedKind::ConnectionError, Sent::No, Repeat::Always),
             Self::Refused(_) => (RaisedKind::ConnectionError, Sent::No, Repeat::Never),
-            Self::Cut(_) | Self::SessionLost => (RaisedKind::ConnectionError, was_sent, Repeat::IfIdempotent),
+            Self::Cut(_) | Self::SessionLost => {
+                (RaisedKind::ConnectionError, Sent::Perhaps, Repeat::IfIdempotent)
+            }
             // The tool may be at work on it all the same.
-            Self::TooMuch(_) => (RaisedKind::RuntimeError, was_sent, Repeat::Never),
+            Self::TooMuch(_) => (RaisedKind::RuntimeError, Sent::Perhaps, Repeat::Never),
             Self::TooLarge(_) | Self::Protocol(_) => {
                 (RaisedKind::RuntimeError, Sent::Answered, Repeat::Never)
             }

@@ -1,19 +1,17 @@
 //! The tools that a server lists.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use rmcp::model::{
-    ClientRequest, Extensions, ListToolsRequest, ListToolsRequestMethod, PaginatedRequestParams,
-    ServerResult, Tool,
-};
+use rmcp::model::{JsonObject, PaginatedRequestParams, Tool as Listed};
 use rmcp::service::ServiceError;
 use rmcp::{Peer, RoleClient};
 use serde_json::Value;
 
-use super::LONGEST_TEXT;
+use crate::code_mode::signature::{Effect, Tool};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::redact::Redactor;
-use crate::tools::{ListBound, ToolError};
 
 /// Tools of one server that a prompt can hold.
 const MOST_TOOLS: usize = 512;
@@ -29,67 +27,30 @@ const MOST_USED_BYTES: usize = 1024 * 1024;
 const LONGEST_DESCRIPTION: usize = 1_024;
 
 /// A tool as its server describes it. Nothing of it is to be believed: texts are data for a prompt, hints are the server's word.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct McpTool {
-    /// Its name with the server.
-    pub name: String,
-    /// A name for people.
-    pub title: Option<String>,
-    /// What it does, cut to 1,024 characters.
-    pub description: Option<String>,
-    /// JSON Schema of the arguments.
-    pub input_schema: Value,
-    /// JSON Schema of the structured result.
-    pub output_schema: Option<Value>,
-    /// Whether it says that it changes nothing.
-    pub read_only: bool,
-    /// Whether it says that a second call with the same arguments does nothing more.
-    pub idempotent: bool,
-    /// Whether it may destroy something; it may unless it denies that.
-    pub destructive: bool,
-}
-
-impl McpTool {
-    /// Whether a second call does no harm, by the server's word.
-    pub const fn is_idempotent(&self) -> bool {
-        self.read_only || self.idempotent
-    }
-}
-
-impl McpTool {
-    /// Length of what is held of it.
-    fn bytes(&self) -> usize {
-        let texts = [self.title.as_ref(), self.description.as_ref()];
-        let texts: usize = texts.into_iter().flatten().map(String::len).sum();
-        let result = self
-            .output_schema
-            .as_ref()
-            .map_or(0, |schema| schema.to_string().len());
-        self.name.len() + texts + self.input_schema.to_string().len() + result
-    }
-
-    fn new(tool: Tool, redactor: &Redactor) -> Self {
-        let cut = |text: &str| cut(&redactor.redact(text));
-        let hints = tool.annotations.unwrap_or_default();
-        let read_only = hints.read_only_hint.unwrap_or(false);
-        let title = tool.title.or(hints.title.clone());
-        Self {
-            name: tool.name.into_owned(),
-            title: title.as_deref().map(cut),
-            description: tool.description.as_deref().map(cut),
-            input_schema: Value::Object(tool.input_schema.as_ref().clone()),
-            output_schema: tool
-                .output_schema
-                .map(|schema| Value::Object(schema.as_ref().clone())),
-            read_only,
-            idempotent: hints.idempotent_hint.unwrap_or(false),
-            destructive: !read_only && hints.destructive_hint.unwrap_or(true),
-        }
+fn described(listed: Listed, redactor: &Redactor) -> Tool {
+    let hints = listed.annotations.unwrap_or_default();
+    let effect = if hints.read_only_hint == Some(true) {
+        Effect::ReadOnly
+    } else if hints.idempotent_hint == Some(true) {
+        Effect::Idempotent
+    } else {
+        Effect::Once
+    };
+    let title = listed.title.or(hints.title);
+    let description = listed.description.map(Cow::into_owned).or(title);
+    let schema = |schema: Arc<JsonObject>| Value::Object(schema.as_ref().clone());
+    Tool {
+        name: listed.name.into_owned(),
+        description: cut(&redactor.redact(&description.unwrap_or_default())),
+        parameters: schema(listed.input_schema),
+        result: listed.output_schema.map(schema),
+        effect,
+        is_loosened: false,
     }
 }
 
 /// Length of a tool as JSON.
-fn bytes(tool: &Tool) -> usize {
+fn bytes(tool: &Listed) -> usize {
     serde_json::to_vec(tool).map_or(0, |json| json.len())
 }
 
@@ -104,157 +65,96 @@ fn cut(text: &str) -> String {
 pub(super) enum Failed {
     /// The server did not answer.
     Service(ServiceError),
-    /// What it listed cannot be used.
-    Tools(ToolError),
+    /// What it listed cannot be used: what continues its name.
+    List(String),
 }
 
 /// Reads page after page, and of the tools those named `only`, or all where no name is given.
 pub(super) async fn read(
-    server: &str,
     peer: &Peer<RoleClient>,
     redactor: &Redactor,
     only: &[String],
-) -> Result<Vec<McpTool>, Failed> {
-    let mut found = Found::new(server, redactor, only);
+) -> Result<Vec<Tool>, Failed> {
+    let mut found = Found {
+        only,
+        ..Found::default()
+    };
     let mut cursor = None;
     let mut seen = BTreeSet::new();
     for _ in 0..MOST_PAGES {
         let page = PaginatedRequestParams::default().with_cursor(cursor);
-        let page = match peer.list_tools(Some(page.clone())).await {
-            Ok(page) => page,
-            Err(error) => return Err(unreadable(server, peer, redactor, page, error).await),
-        };
-        found.add(page.tools).map_err(Failed::Tools)?;
+        let page = peer.list_tools(Some(page)).await.map_err(|error| match error {
+            ServiceError::UnexpectedResponse => Failed::List(UNREADABLE.to_owned()),
+            error => Failed::Service(error),
+        })?;
+        found.add(page.tools, redactor).map_err(Failed::List)?;
         let Some(next) = page.next_cursor.filter(|_| !found.is_complete()) else {
             return Ok(found.tools);
         };
         if !seen.insert(sha256_hex(next.as_bytes())) {
-            return Err(Failed::Tools(found.too_long(ListBound::Repeated)));
+            return Err(Failed::List(REPEATED.to_owned()));
         }
         cursor = Some(next);
     }
-    Err(Failed::Tools(found.too_long(ListBound::Pages(MOST_PAGES))))
+    Err(Failed::List(format!(
+        "lists its tools on more than {MOST_PAGES} pages, the limit: {WAY_OUT}, or have it list more of them on a page"
+    )))
 }
 
-/// Why a list cannot be used. One with a tool that is none is a result of another kind, which is asked for again to say which tool it is.
-async fn unreadable(
-    server: &str,
-    peer: &Peer<RoleClient>,
-    redactor: &Redactor,
-    page: PaginatedRequestParams,
-    error: ServiceError,
-) -> Failed {
-    if !matches!(error, ServiceError::UnexpectedResponse) {
-        return Failed::Service(error);
-    }
-    let request = ListToolsRequest {
-        method: ListToolsRequestMethod,
-        params: Some(page),
-        extensions: Extensions::default(),
-    };
-    let again = peer.send_request(ClientRequest::ListToolsRequest(request)).await;
-    let fault = match &again {
-        Ok(ServerResult::CustomResult(result)) => unreadable_tool(&result.0),
-        _ => None,
-    };
-    let Some(fault) = fault else {
-        return Failed::Service(error);
-    };
-    Failed::Tools(ToolError::Server {
-        server: server.to_owned(),
-        why: format!(
-            "lists a tool that cannot be read, {}: have the server fixed",
-            redactor.excerpt(&fault, LONGEST_TEXT)
-        ),
-        is_transient: false,
-    })
-}
+/// Nothing further is read once those of `toolNames` are found.
+const WAY_OUT: &str = "name those to use in `toolNames`";
+const UNREADABLE: &str = "lists a tool that cannot be read: have the server fixed";
+const REPEATED: &str = "lists its tools in a loop: a page leads to one that was read before it; name those to use in `toolNames`, or have \
+                        the server fixed";
 
-/// The first tool of a list that is none, and why.
-fn unreadable_tool(list: &Value) -> Option<String> {
-    let mut tools = list["tools"].as_array()?.iter().enumerate();
-    tools.find_map(|(place, tool)| {
-        let error = serde_json::from_value::<Tool>(tool.clone()).err()?;
-        Some(match tool["name"].as_str() {
-            Some(name) => format!("`{name}`: {error}"),
-            None => format!("number {}, which has no name: {error}", place + 1),
-        })
-    })
-}
-
+#[derive(Default)]
 struct Found<'a> {
-    server: &'a str,
-    redactor: &'a Redactor,
     only: &'a [String],
     names: BTreeSet<String>,
     listed: usize,
     listed_bytes: usize,
     used_bytes: usize,
-    tools: Vec<McpTool>,
+    tools: Vec<Tool>,
 }
 
-impl<'a> Found<'a> {
-    fn new(server: &'a str, redactor: &'a Redactor, only: &'a [String]) -> Self {
-        Self {
-            server,
-            redactor,
-            only,
-            names: BTreeSet::new(),
-            listed: 0,
-            listed_bytes: 0,
-            used_bytes: 0,
-            tools: Vec::new(),
-        }
-    }
-
-    fn add(&mut self, page: Vec<Tool>) -> Result<(), ToolError> {
+impl Found<'_> {
+    fn add(&mut self, page: Vec<Listed>, redactor: &Redactor) -> Result<(), String> {
         self.listed += page.len();
         self.listed_bytes += page.iter().map(bytes).sum::<usize>();
         if self.listed_bytes > MOST_LISTED_BYTES {
-            return Err(self.too_long(ListBound::Listed(MOST_LISTED_BYTES)));
+            return Err(format!(
+                "lists tools of more than {MOST_LISTED_BYTES} bytes together, the limit: {WAY_OUT}"
+            ));
         }
-        let is_wanted = |tool: &Tool| self.only.is_empty() || self.only.iter().any(|name| *name == tool.name);
-        let wanted: Vec<Tool> = page.into_iter().filter(is_wanted).collect();
-        for tool in wanted {
+        for tool in page {
+            if !self.only.is_empty() && self.only.iter().all(|name| *name != tool.name) {
+                continue;
+            }
+            self.used_bytes += bytes(&tool);
             if !self.names.insert(tool.name.to_string()) {
-                return Err(ToolError::DuplicateTool {
-                    server: self.server.to_owned(),
-                    tool: tool.name.into_owned(),
-                });
+                return Err(format!(
+                    "lists two tools named `{}`, and nobody can say which one a call means: leave it out by naming the others in \
+                     `toolNames`, or have the server fixed",
+                    tool.name
+                ));
             }
-            let tool = McpTool::new(tool, self.redactor);
-            self.used_bytes += tool.bytes();
-            if self.used_bytes > MOST_USED_BYTES {
-                return Err(self.too_long(ListBound::Used(MOST_USED_BYTES)));
-            }
-            self.tools.push(tool);
+            self.tools.push(described(tool, redactor));
         }
-        if self.tools.len() > MOST_TOOLS {
-            return Err(self.too_many(MOST_TOOLS));
+        if self.used_bytes > MOST_USED_BYTES {
+            return Err(format!(
+                "describes the tools to use in more than {MOST_USED_BYTES} bytes, the limit, mostly in their schemas: {WAY_OUT}, and fewer of \
+                 them"
+            ));
         }
-        if self.listed > MOST_LISTED {
-            return Err(self.too_many(MOST_LISTED));
+        let counts = [(self.tools.len(), MOST_TOOLS), (self.listed, MOST_LISTED)];
+        match counts.into_iter().find(|(count, limit)| count > limit) {
+            Some((_, limit)) => Err(format!("lists more than {limit} tools: {WAY_OUT}")),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether every tool that is named was found, so that nothing further is to be read.
     fn is_complete(&self) -> bool {
         !self.only.is_empty() && self.only.iter().all(|name| self.names.contains(name))
-    }
-
-    fn too_long(&self, bound: ListBound) -> ToolError {
-        ToolError::ListTooLong {
-            server: self.server.to_owned(),
-            bound,
-        }
-    }
-
-    fn too_many(&self, limit: usize) -> ToolError {
-        ToolError::TooManyTools {
-            server: self.server.to_owned(),
-            limit,
-            of_the_named: !self.only.is_empty(),
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
+use rmcp::model::{CallToolResult, ContentBlock, ServerResult};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -12,26 +12,29 @@ use crate::tools::json::object_or_list;
 
 /// The value, which of text alone is text unless it is a JSON object or list; or what continues the name of the tool where there is none.
 pub(super) async fn value(
-    response: CallToolResponse,
+    result: ServerResult,
     schema: Option<Value>,
     deadline: Instant,
 ) -> Result<Value, String> {
-    let result = match response {
-        CallToolResponse::Complete(result) => result,
-        CallToolResponse::InputRequired(_) => {
-            return Err(
-                "asks for input of a person, which a program cannot give: call another tool".to_owned(),
-            );
+    let unusable = match result {
+        ServerResult::CallToolResult(result) => return of_a_call(result, schema, deadline).await,
+        ServerResult::EmptyResult(_) => return Ok(Value::Null),
+        ServerResult::InputRequiredResult(_) => {
+            "asks for input of a person, which a program cannot give: call another tool"
         }
-        CallToolResponse::Task(_) => {
-            return Err(
-                "began a task instead of answering, and tasks are not followed: call another tool".to_owned(),
-            );
+        ServerResult::CreateTaskResult(_) => {
+            "began a task instead of answering, and tasks are not followed: call another tool"
         }
-        _ => {
-            return Err("was answered in a way that this client does not know: call another tool".to_owned());
-        }
+        _ => "was answered with a result of another kind: check the server's log",
     };
+    Err(unusable.to_owned())
+}
+
+async fn of_a_call(
+    result: CallToolResult,
+    schema: Option<Value>,
+    deadline: Instant,
+) -> Result<Value, String> {
     if result.is_error == Some(true) {
         return Err(format!("failed: {}", error_text(&result)));
     }

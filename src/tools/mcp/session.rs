@@ -1,20 +1,17 @@
 //! A session with an MCP server: the handshake, and what says that it is over.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use reqwest::Method;
-use rmcp::model::{
-    ClientCapabilities, ClientConfig, ErrorData, Implementation, ListRootsRequestMethod, ProtocolVersion,
-};
+use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, ProtocolVersion};
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, RequestContext, RunningService, serve_client_with_lifecycle,
+    ClientInitializeError, ClientLifecycleMode, RunningService, serve_client_with_lifecycle,
 };
 use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
 use rmcp::{ClientHandler, Peer, RoleClient};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::command::{AllowedCommand, Command, Process};
+use super::command::{AllowedCommand, Process, start};
 use super::fault::Fault;
 use super::transport::HttpClient;
 use super::{LONGEST_TEXT, McpOptions};
@@ -22,8 +19,8 @@ use crate::model::Secret;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::redact::Redactor;
 use crate::tools::target::{Target, parse_url};
-use crate::tools::tries::Repeat;
-use crate::tools::{RaisedKind, Sent, ToolError};
+use crate::tools::tries::{Failure, Repeat};
+use crate::tools::{Raised, RaisedKind, Sent, ToolError};
 
 /// How an MCP server is reached.
 #[derive(Clone, Debug)]
@@ -35,58 +32,49 @@ pub(crate) enum McpServer {
         /// Headers of every request.
         headers: Vec<(String, Secret)>,
     },
-    /// By the standard streams of a process that is started for it.
-    Command {
-        /// The program, which whoever runs this process has allowed to be started.
-        command: AllowedCommand,
-        /// Variables beside those that every server gets.
-        env: Vec<(String, Secret)>,
-    },
+    /// By the standard streams of a process that is started for it, as whoever runs this one has allowed.
+    Command(AllowedCommand),
 }
 
 /// Makes sessions with one server.
-pub(super) struct Connector {
-    endpoint: Endpoint,
-    max_bytes: usize,
-}
-
-enum Endpoint {
+pub(super) enum Connector {
     Http(Arc<Target>),
-    Command(Command),
+    Command(AllowedCommand),
 }
 
 impl Connector {
     pub fn new(options: McpOptions) -> Result<Self, ToolError> {
-        let endpoint = match options.server {
+        Ok(match options.server {
             McpServer::Url { url, headers } => {
                 let url = parse_url(&options.name, &url)?;
                 let target = Target::new(&options.name, Method::POST, url, &headers, options.gate)?;
-                Endpoint::Http(Arc::new(target))
+                Self::Http(Arc::new(target))
             }
-            McpServer::Command { command, env } => {
-                Endpoint::Command(Command::new(&options.name, command, env)?)
-            }
-        };
-        Ok(Self {
-            endpoint,
-            max_bytes: options.max_bytes,
+            McpServer::Command(command) => Self::Command(command),
         })
     }
 
     /// A new session. Whoever waits for it sets the deadline; what was begun ends with this future.
-    pub async fn connect(&self) -> Result<Session, NoSession> {
-        match &self.endpoint {
-            Endpoint::Http(target) => self.connect_over_http(target).await,
-            Endpoint::Command(command) => self.start(command).await,
+    pub async fn connect(&self, max_bytes: usize) -> Result<Session, NoSession> {
+        match self {
+            Self::Http(target) => Session::over_http(target, max_bytes).await,
+            Self::Command(command) => Session::of_a_process(command, max_bytes).await,
         }
     }
+}
 
-    async fn connect_over_http(&self, target: &Arc<Target>) -> Result<Session, NoSession> {
+impl Session {
+    async fn over_http(target: &Arc<Target>, max_bytes: usize) -> Result<Self, NoSession> {
         let client = target.client().map_err(NoSession::Client)?.clone();
         // A request would wait for its answer as long as the server likes.
         let over = CancellationToken::new();
         let end = over.clone().drop_guard();
-        let client = HttpClient::new(Arc::clone(target), client, self.max_bytes, over);
+        let client = HttpClient {
+            target: Arc::clone(target),
+            inner: client,
+            max_bytes,
+            over,
+        };
         let transport = StreamableHttpClientTransport::with_client(client.clone(), client.config());
         let service = shake_hands(transport).await.map_err(|error| {
             fault_of(&error).map_or_else(
@@ -94,32 +82,30 @@ impl Connector {
                 NoSession::Fault,
             )
         })?;
-        Ok(Session {
+        Ok(Self {
             service,
             redactor: target.redactor.clone(),
             behind: Behind::Http { _end: end },
         })
     }
 
-    async fn start(&self, command: &Command) -> Result<Session, NoSession> {
-        let (process, input, output) = command.start(self.max_bytes).map_err(NoSession::Start)?;
-        let service = shake_hands((output, input)).await;
-        match service {
-            Ok(service) => Ok(Session {
+    async fn of_a_process(command: &AllowedCommand, max_bytes: usize) -> Result<Self, NoSession> {
+        let (process, output, input) = start(command, max_bytes).map_err(NoSession::Start)?;
+        let redactor = Redactor::default();
+        match shake_hands((output, input)).await {
+            Ok(service) => Ok(Self {
                 service,
-                redactor: command.redactor().clone(),
+                redactor,
                 behind: Behind::Process(Box::new(process)),
             }),
             Err(error) => {
-                let why = if is_of_the_connection(&error) {
+                let words = if is_of_the_connection(&error) {
                     process.last_words().await
                 } else {
                     None
                 };
-                let why = why.unwrap_or_else(|| with_causes(&error));
-                Err(NoSession::Handshake(
-                    command.redactor().excerpt(&why, LONGEST_TEXT),
-                ))
+                let why = words.unwrap_or_else(|| with_causes(&error));
+                Err(NoSession::Handshake(redactor.excerpt(&why, LONGEST_TEXT)))
             }
         }
     }
@@ -165,14 +151,6 @@ impl ClientHandler for Client {
     fn get_info(&self) -> ClientConfig {
         let itself = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
         ClientConfig::new(ClientCapabilities::default(), itself)
-    }
-
-    #[expect(deprecated, reason = "servers may still ask for roots")]
-    async fn list_roots(
-        &self,
-        _: RequestContext<RoleClient>,
-    ) -> Result<rmcp::model::ListRootsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListRootsRequestMethod>())
     }
 }
 
@@ -227,40 +205,28 @@ pub(super) enum NoSession {
 }
 
 impl NoSession {
-    /// What continues the name of the server.
-    pub fn why(&self) -> String {
-        match self {
-            Self::Client(why) | Self::Start(why) => why.clone(),
-            Self::Fault(fault) => fault.to_string(),
-            Self::Handshake(why) => {
-                format!("did not open a session: {why}; check that this is where it speaks MCP")
+    /// What it means for a call that needs the session. Opening one twice does no harm. The message continues the name of the server.
+    pub fn failure(&self) -> Failure {
+        let (kind, message) = match self {
+            Self::Fault(fault) => {
+                let mut failure = fault.failure();
+                failure.raised.was_sent = Sent::No;
+                if failure.repeat != Repeat::Never {
+                    failure.repeat = Repeat::Always;
+                }
+                return failure;
             }
-        }
-    }
-
-    /// The class of the exception for a call that needs the session.
-    pub fn kind(&self) -> RaisedKind {
-        match self {
-            Self::Client(_) => RaisedKind::RuntimeError,
-            Self::Start(_) | Self::Handshake(_) => RaisedKind::ConnectionError,
-            Self::Fault(fault) => fault.failure(Sent::No).raised.kind,
-        }
-    }
-
-    /// Whether another try may bring one.
-    pub fn is_transient(&self) -> bool {
-        match self {
-            Self::Client(_) | Self::Start(_) | Self::Handshake(_) => false,
-            // Opening a session twice does no harm.
-            Self::Fault(fault) => fault.failure(Sent::No).repeat != Repeat::Never,
-        }
-    }
-
-    /// The pause that the server asks for.
-    pub fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Self::Fault(fault) => fault.failure(Sent::No).retry_after,
-            _ => None,
-        }
+            Self::Client(why) => (RaisedKind::RuntimeError, why.clone()),
+            Self::Start(why) => (RaisedKind::ConnectionError, why.clone()),
+            Self::Handshake(why) => (
+                RaisedKind::ConnectionError,
+                format!("did not open a session: {why}; check that this is where it speaks MCP"),
+            ),
+        };
+        Failure::from(Raised {
+            kind,
+            message,
+            was_sent: Sent::No,
+        })
     }
 }

@@ -12,7 +12,7 @@ use axum::response::IntoResponse as _;
 use reqwest::redirect::Policy;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ListToolsResult, PaginatedRequestParams,
-    ServerCapabilities, ServerConfig, Tool,
+    ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -24,6 +24,7 @@ use serde_json::json;
 use self::fake::{Fake, Had, Reply, broken, endless, silence};
 use super::call::KEY_IN_META;
 use super::*;
+use crate::code_mode::signature::Effect;
 use crate::egress::client_to;
 use crate::model::Secret;
 use crate::tools::DEFAULT_MAX_BYTES;
@@ -56,32 +57,30 @@ fn client(fake: &Fake) -> McpClient {
     client_of(server, &fake.origin)
 }
 
-fn tool() -> McpTool {
-    McpTool {
+fn tool() -> Tool {
+    Tool {
         name: "search".to_owned(),
-        title: None,
-        description: None,
-        input_schema: json!({"type": "object"}),
-        output_schema: None,
-        read_only: false,
-        idempotent: false,
-        destructive: true,
+        description: String::new(),
+        parameters: json!({"type": "object"}),
+        result: None,
+        effect: Effect::Once,
+        is_loosened: false,
     }
 }
 
-fn idempotent() -> McpTool {
-    McpTool {
-        idempotent: true,
+fn idempotent() -> Tool {
+    Tool {
+        effect: Effect::Idempotent,
         ..tool()
     }
 }
 
-async fn call(client: &McpClient, tool: &McpTool, timeout: Duration) -> Called {
+async fn call(client: &McpClient, tool: &Tool, timeout: Duration) -> Called {
     let arguments = json!({"q": "refund"}).as_object().unwrap().clone();
     client.call(tool, arguments, Some("run-1/7"), timeout).await
 }
 
-async fn list(client: &McpClient, only: &[&str]) -> Result<Vec<McpTool>, ToolError> {
+async fn list(client: &McpClient, only: &[&str]) -> Result<Vec<Tool>, ToolError> {
     let only: Vec<String> = only.iter().map(|name| (*name).to_owned()).collect();
     client.list_tools(&only, Instant::now() + LONG).await
 }
@@ -139,7 +138,7 @@ impl ServerHandler for Library {
     ) -> Result<ListToolsResult, ErrorData> {
         let is_first = page.and_then(|page| page.cursor).is_none();
         let name = if is_first { "first" } else { "second" };
-        let tool = Tool::new(name, "Does something.", Arc::new(Map::new()));
+        let tool = rmcp::model::Tool::new(name, "Does something.", Arc::new(Map::new()));
         let mut listed = ListToolsResult::with_all_items(vec![tool]);
         listed.next_cursor = is_first.then(|| "2".to_owned());
         Ok(listed)
@@ -213,8 +212,8 @@ async fn texts_are_joined_and_read_as_json_where_they_are(#[case] content: Value
 #[tokio::test]
 async fn a_result_that_a_program_cannot_have_is_named(#[case] result: Value, #[case] why: &str) {
     let fake = fake(move |_| Reply::Json(result.clone())).await;
-    let tool = McpTool {
-        output_schema: Some(json!({"properties": {"found": {"type": "number"}}})),
+    let tool = Tool {
+        result: Some(json!({"properties": {"found": {"type": "number"}}})),
         ..tool()
     };
     let raised = raised(call(&client(&fake), &tool, LONG).await);

@@ -47,11 +47,11 @@ impl CallHeader {
 /// The client of one session.
 #[derive(Clone)]
 pub(super) struct HttpClient {
-    target: Arc<Target>,
-    inner: reqwest::Client,
-    max_bytes: usize,
-    /// Nobody waits for its answers any more.
-    over: CancellationToken,
+    pub target: Arc<Target>,
+    pub inner: reqwest::Client,
+    pub max_bytes: usize,
+    /// Cancelled where nobody waits for its answers any more.
+    pub over: CancellationToken,
 }
 
 /// The address of a message.
@@ -63,21 +63,6 @@ struct Place {
 }
 
 impl HttpClient {
-    /// A client whose requests end when `over` is cancelled.
-    pub fn new(
-        target: Arc<Target>,
-        inner: reqwest::Client,
-        max_bytes: usize,
-        over: CancellationToken,
-    ) -> Self {
-        Self {
-            target,
-            inner,
-            max_bytes,
-            over,
-        }
-    }
-
     /// The settings of its transport. A lost session is made again by whoever knows what may be repeated.
     pub fn config(&self) -> StreamableHttpClientTransportConfig {
         let headers = self.target.headers.iter();
@@ -99,14 +84,14 @@ impl HttpClient {
         let mut limits = StreamableHttpResponseLimits::default();
         limits.max_sse_event_size = self.max_bytes;
         limits.max_json_response_size = self.max_bytes;
-        let Place {
-            uri,
-            session,
-            headers,
-        } = place;
-        let sent = self
-            .inner
-            .post_message_with_response_limits(uri, message, session, None, headers, limits);
+        let sent = self.inner.post_message_with_response_limits(
+            place.uri,
+            message,
+            place.session,
+            None,
+            place.headers,
+            limits,
+        );
         sent.await.map_err(|error| self.fault_of(error))
     }
 

@@ -6,12 +6,14 @@ use kube::runtime::reflector::ObjectRef;
 
 use super::QuestionPass;
 use crate::api::CodeGenRun;
-use crate::controller::code_mode::waiting::{says_otherwise, stalled};
+use crate::api::code_mode::{CodeModeRunStatus, PendingCall};
+use crate::api::conditions::{STALLED, reason, run_reason};
 use crate::controller::control::{PassResult, SAFETY_NET};
 use crate::controller::runs;
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::ledger::Store as _;
 use crate::pipeline::code_mode::Progress;
+use crate::pipeline::status::{Hold, Until};
 
 impl QuestionPass<'_> {
     /// Says what the runs wait for that the program waits for, where that is a person.
@@ -65,5 +67,40 @@ impl QuestionPass<'_> {
     fn child(&self, name: &str) -> Option<Arc<CodeGenRun>> {
         let name = ObjectRef::new(name).within(&self.owner.namespace);
         self.context.runs.named(&name)
+    }
+}
+
+/// What holds the first of `calls` whose run, by its name, goes no further until a person mends something.
+#[must_use]
+fn stalled(named: impl Fn(&str) -> Option<Arc<CodeGenRun>>, calls: &[PendingCall]) -> Option<Hold> {
+    calls.iter().find_map(|call| {
+        let run = named(&call.run)?;
+        let status = run.status.as_ref()?;
+        let mut conditions = status.conditions.iter();
+        if !conditions.any(|condition| condition.type_ == STALLED && condition.status == "True") {
+            return None;
+        }
+        let why = status.message.as_deref().unwrap_or("it says nothing of why");
+        Some(Hold {
+            reason: run_reason::AWAITING_RUN,
+            message: format!(
+                "call {} of `{}` waits for the run {}, which waits itself: {why}",
+                call.number, call.tool, call.run
+            ),
+            until: Until::Corrected,
+        })
+    })
+}
+
+/// Whether a status says something else than that the question waits for runs that go on, or for a person who decides.
+#[must_use]
+fn says_otherwise(status: &CodeModeRunStatus) -> bool {
+    let mut conditions = status.conditions.iter();
+    match status.reason.as_deref() {
+        Some(reason::AWAITING_APPROVAL) => false,
+        Some(run_reason::AWAITING_RUN) => {
+            conditions.any(|condition| condition.type_ == STALLED && condition.status == "True")
+        }
+        _ => true,
     }
 }

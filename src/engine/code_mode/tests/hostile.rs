@@ -1,6 +1,6 @@
 //! Programs that take too much, workers that die, and what a kill leaves of calls that may be made twice.
 
-use codegen_interpreter::{Pool, Settings};
+use codegen_interpreter::Interpreter;
 
 use super::*;
 use crate::code_mode::journal::Outcome;
@@ -30,10 +30,10 @@ async fn a_program_that_takes_too_much_fails_as_a_program_with_words_of_its_own(
 #[tokio::test]
 async fn a_worker_that_dies_counts_as_a_program_that_failed_and_is_not_tried_for_ever() {
     let mut world = world(&["await rate(1)"]);
-    world.pool = Some(Pool::new(Settings {
+    world.pool = Interpreter {
         binary: Some("/bin/false".into()),
-        ..Settings::default()
-    }));
+        ..Interpreter::default()
+    };
     let progress = world.go_on(&MemoryStore::new()).await.unwrap();
     let stop = progress.stop.unwrap();
     assert_eq!(stop.reason, StopReason::RetriesExhausted);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use codegen_interpreter::{Pool, Settings};
+use codegen_interpreter::Interpreter;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, QuestionGate};
 use crate::code_mode::journal::Outcome;
 use crate::code_mode::signature::Effect;
-use crate::engine::code_mode::{CallKey, CodeModeEngine, CodeModeError, HeldRoom, Made, Step, ToolCaller};
+use crate::engine::code_mode::{CallKey, CodeModeEngine, CodeModeError, Made, Step, ToolCaller};
 use crate::engine::tests::world::Script;
 use crate::ledger::MemoryStore;
 use crate::pipeline::call::{CallKind, FinishReason};
@@ -22,11 +22,6 @@ use crate::pipeline::code_mode::{AwaitedCall, Progress, Question, SourcedTool};
 
 /// Uid of the question.
 pub const UID: &str = "uid-1";
-
-thread_local! {
-    /// One for each test, which has a thread and a runtime of its own: a worker that waits belongs to the runtime that started it.
-    static POOL: Pool = Pool::new(Settings::default());
-}
 
 /// What a tool in memory does with a call.
 pub type Conduct = fn(&World, &CallKey, &Map<String, Value>) -> Made;
@@ -43,10 +38,8 @@ pub struct World {
     pub decided: Mutex<Vec<String>>,
     /// Whether somebody holds the question.
     pub is_stopped: fn(&World) -> bool,
-    /// Whether a program may run as soon as it is written.
-    pub has_room: bool,
-    /// Other workers than those that all tests have.
-    pub pool: Option<Pool>,
+    /// Other workers than the usual ones.
+    pub pool: Interpreter,
     pub clock: fn() -> Timestamp,
 }
 
@@ -124,8 +117,7 @@ pub fn world(programs: &[&str]) -> World {
         runs_ended: AtomicUsize::new(0),
         decided: Mutex::default(),
         is_stopped: |_| false,
-        has_room: false,
-        pool: None,
+        pool: Interpreter::default(),
         clock: Timestamp::now,
     }
 }
@@ -161,12 +153,11 @@ impl World {
             uid: UID,
             model: &self.script,
             store,
-            interpreter: &self.pool.clone().unwrap_or_else(|| POOL.with(Pool::clone)),
+            interpreter: &self.pool,
             tools,
             clock: self.clock,
             in_call: &watch::Sender::new(false),
             is_stopped: &|| (self.is_stopped)(self),
-            room: &|| self.has_room.then(|| Box::new(()) as HeldRoom),
             observer: &|_| {},
         };
         let mut progress = engine.load().await?;

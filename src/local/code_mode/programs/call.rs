@@ -15,12 +15,13 @@ use crate::api::run::{RunInput, RunSource};
 use crate::api::source::ContentSource;
 use crate::code_mode::journal::Outcome;
 use crate::egress::AllowedHost;
-use crate::engine::code_mode::Made;
+use crate::engine::code_mode::clients::not_here;
+use crate::engine::code_mode::{CallKey, Made, ToolCaller};
 use crate::local::code_mode::runs::{OUTPUTS, Runs};
 use crate::local::folder::FolderError;
 use crate::local::objects::Objects;
 use crate::local::run::{Finished, LocalRunError, LocalRunOptions, run as run_program, write};
-use crate::pipeline::code_mode::{FileHandle, SourcedTool, handles, run_inputs, run_result};
+use crate::pipeline::code_mode::{FileHandle, SourcedTool, ToolOrigin, handles, run_inputs, run_result};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::run::RunEnd;
 use crate::sources::{place, usable};
@@ -62,13 +63,6 @@ impl<'a> ProgramCaller<'a> {
             room: Semaphore::new(room),
             under_way: Mutex::default(),
         }
-    }
-
-    /// Calls the program of `task`. `None` where it is not among them.
-    pub async fn call(&self, tool: &SourcedTool, task: &str, arguments: &Map<String, Value>) -> Option<Made> {
-        let finished = self.programs.get(task)?;
-        let result = Box::pin(self.result(tool, finished, arguments)).await;
-        Some(result.map_or_else(|made| made, |value| Made::Ended(Outcome::Returned(value))))
     }
 
     /// What a call gives, or what it came to instead.
@@ -162,26 +156,6 @@ impl<'a> ProgramCaller<'a> {
         write_text(input, text, &folder.join(input)).map_err(failed)
     }
 
-    /// The beginning of the text that a handle stands for.
-    pub fn read_text(&self, handle: &Value, limit: usize) -> Outcome {
-        let Some(handle) = FileHandle::read(handle) else {
-            return value_error("this is no file: pass on what a tool gave");
-        };
-        let named = format!("{}/{}", handle.run, handle.output);
-        let path = match self.path_of(&handle) {
-            Ok(path) => path,
-            Err(why) => return value_error(&why),
-        };
-        if path.is_dir() {
-            return value_error(&format!("{named} is a folder, which read_text does not read"));
-        }
-        match beginning(&path, limit) {
-            Ok(text) if text.contains('\0') => value_error(&format!("{named} is no text")),
-            Ok(text) => Outcome::Returned(Value::String(text)),
-            Err(error) => value_error(&format!("{named} cannot be read: {error}")),
-        }
-    }
-
     /// Where that lies what a handle stands for. Of another question's run nothing is passed on, whatever a program makes up.
     fn path_of(&self, handle: &FileHandle) -> Result<PathBuf, String> {
         match self.runs.output(handle) {
@@ -194,6 +168,39 @@ impl<'a> ProgramCaller<'a> {
     fn turn(&self, name: &str) -> Arc<AsyncMutex<()>> {
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(under_way.entry(name.to_owned()).or_default())
+    }
+}
+
+impl ToolCaller for ProgramCaller<'_> {
+    async fn call(&self, tool: &SourcedTool, _: &CallKey, arguments: &Map<String, Value>) -> Made {
+        let finished = match &tool.origin {
+            ToolOrigin::Task { name, .. } => self.programs.get(name),
+            _ => None,
+        };
+        let Some(finished) = finished else {
+            return not_here(tool);
+        };
+        let result = Box::pin(self.result(tool, finished, arguments)).await;
+        result.map_or_else(|made| made, |value| Made::Ended(Outcome::Returned(value)))
+    }
+
+    async fn read_text(&self, handle: &Value, limit: usize) -> Made {
+        let Some(handle) = FileHandle::read(handle) else {
+            return invalid("this is no file: pass on what a tool gave");
+        };
+        let named = format!("{}/{}", handle.run, handle.output);
+        let path = match self.path_of(&handle) {
+            Ok(path) => path,
+            Err(why) => return invalid(&why),
+        };
+        if path.is_dir() {
+            return invalid(&format!("{named} is a folder, which read_text does not read"));
+        }
+        match beginning(&path, limit) {
+            Ok(text) if text.contains('\0') => invalid(&format!("{named} is no text")),
+            Ok(text) => Made::Ended(Outcome::Returned(Value::String(text))),
+            Err(error) => invalid(&format!("{named} cannot be read: {error}")),
+        }
     }
 }
 
@@ -245,11 +252,7 @@ fn blocked(error: &FolderError) -> Made {
 }
 
 fn invalid(why: &str) -> Made {
-    Made::Ended(value_error(why))
-}
-
-fn value_error(why: &str) -> Outcome {
-    raised("ValueError", why.to_owned())
+    Made::Ended(raised("ValueError", why.to_owned()))
 }
 
 fn raised(kind: &str, message: String) -> Outcome {

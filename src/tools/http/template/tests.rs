@@ -90,30 +90,3 @@ fn a_template_without_meaning_is_refused_when_it_is_defined(#[case] text: &str, 
     let error = Template::new(text, &parameters).unwrap_err();
     assert!(error.contains(why), "{error}");
 }
-
-#[test]
-fn a_body_leaves_out_what_is_null_and_may_not_be() {
-    let parameters = json!({
-        "properties": {
-            "required": {"type": "string"},
-            "optional": {"type": "string"},
-            "nullable": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-            "listed": {"type": ["string", "null"]},
-            "given": {"type": "array"},
-        },
-        "required": ["required"],
-    });
-    let null = Value::Null;
-    let given = json!([1, null]);
-    let arguments = [
-        ("required", &null),
-        ("optional", &null),
-        ("nullable", &null),
-        ("listed", &null),
-        ("given", &given),
-    ];
-    assert_eq!(
-        body(&arguments, &parameters),
-        json!({"required": null, "nullable": null, "listed": null, "given": [1, null]})
-    );
-}

@@ -4,20 +4,17 @@ use super::*;
 
 fn allowed(words: &[&str]) -> AllowedCommand {
     let argv = words.iter().map(|word| (*word).to_owned()).collect();
-    AllowedCommand::by_the_user(argv, OnStart::default())
+    AllowedCommand::by_the_user(argv)
 }
 
 fn command(behaviour: &str) -> McpClient {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tools/mcp/tests/server.py");
-    let server = McpServer::Command {
-        command: allowed(&["python3", script, behaviour]),
-        env: vec![("TOKEN".to_owned(), Secret::new(TOKEN))],
-    };
+    let server = McpServer::Command(allowed(&["python3", script, behaviour]));
     client_of(server, "http://unused.invalid")
 }
 
 async fn add(client: &McpClient, timeout: Duration) -> Called {
-    let tool = McpTool {
+    let tool = Tool {
         name: "add".to_owned(),
         ..tool()
     };
@@ -30,8 +27,8 @@ async fn a_command_is_a_server_and_gets_no_keys_of_this_process() {
     let client = command("good");
     let tools = list(&client, &[]).await.unwrap();
     assert_eq!(
-        tools.iter().map(|tool| tool.read_only).collect::<Vec<_>>(),
-        [true, false]
+        tools.iter().map(|tool| tool.effect).collect::<Vec<_>>(),
+        [Effect::ReadOnly, Effect::Once]
     );
     assert_eq!(add(&client, LONG).await, Called::Returned(json!("5")));
     let Called::Returned(names) = client.call(&tools[1], Map::new(), None, LONG).await else {
@@ -43,16 +40,13 @@ async fn a_command_is_a_server_and_gets_no_keys_of_this_process() {
         .iter()
         .filter_map(Value::as_str)
         .collect();
-    assert!(names.contains(&"TOKEN") && names.contains(&"PATH"), "{names:?}");
+    assert!(names.contains(&"PATH"), "{names:?}");
     assert!(!names.contains(&"CARGO_MANIFEST_DIR"), "{names:?}");
 }
 
 #[rstest]
 #[case("flood", "it sent a message of more than 1048576 bytes, the limit")]
-#[case(
-    "exit",
-    "it ended with exit status: 3 and said: the disk is full for [redacted:TOKEN]"
-)]
+#[case("exit", "it ended with exit status: 3 and said: the disk is full")]
 #[tokio::test]
 async fn a_command_that_ends_within_a_call_is_quoted_and_started_again(
     #[case] behaviour: &str,
@@ -85,7 +79,7 @@ async fn a_command_that_says_nothing_is_left_in_time() {
 
 #[rstest]
 #[case::another_number("other_id", &["9999"])]
-#[case::a_tool_that_is_none("no_tool", &["lists a tool that cannot be read, `odd`", "expected a map"])]
+#[case::a_tool_that_is_none("no_tool", &["lists a tool that cannot be read"])]
 #[tokio::test]
 async fn a_command_that_answers_otherwise_than_the_protocol_says_is_named_with_its_answer(
     #[case] behaviour: &str,
@@ -109,10 +103,7 @@ async fn a_command_that_sends_what_is_no_message_is_left_in_time() {
 async fn a_command_that_does_not_start_is_named() {
     let error = list(&command("broken"), &[]).await.unwrap_err();
     assert!(error.to_string().contains("no module named tiny"), "{error}");
-    let server = McpServer::Command {
-        command: allowed(&["no-such-program"]),
-        env: Vec::new(),
-    };
+    let server = McpServer::Command(allowed(&["no-such-program"]));
     let error = list(&client_of(server, "http://unused.invalid"), &[])
         .await
         .unwrap_err();

@@ -30,7 +30,7 @@ def call(params):
             sys.stdout.flush()
             sys.stdin.readline()
     if BEHAVIOUR == "exit":
-        print("the disk is full for", os.environ["TOKEN"], file=sys.stderr, flush=True)
+        print("the disk is full", file=sys.stderr, flush=True)
         sys.exit(3)
     if BEHAVIOUR == "hang":
         sys.stdin.read()
@@ -62,7 +62,7 @@ for line in sys.stdin:
     if "id" not in request:
         continue
     if BEHAVIOUR == "garbage":
-        print("{no json", os.environ["TOKEN"], flush=True)
+        print("{no json", flush=True)
         continue
     reply = {"jsonrpc": "2.0", "id": request["id"]}
     if BEHAVIOUR == "other_id":
