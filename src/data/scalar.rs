@@ -45,7 +45,8 @@ fn zone(offset: Offset) -> String {
 }
 
 /// ISO 8601 without months and years, seconds, or what Python prints of a `timedelta` (`1 day, 2:03:04`).
-pub(crate) fn timedelta(text: &str) -> Option<SignedDuration> {
+#[must_use]
+pub fn timedelta(text: &str) -> Option<SignedDuration> {
     if let Some(seconds) = float(text) {
         return SignedDuration::try_from_secs_f64(seconds).ok();
     }

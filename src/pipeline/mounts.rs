@@ -1,7 +1,7 @@
 //! Where inputs and samples lie inside the sandbox, and how the program is called on them.
 
 use crate::api::common::Exposure;
-use crate::api::values::ValueType;
+use crate::api::values::{Input, ValueType};
 use crate::data::source::Compression;
 
 use super::sandbox::InputMount;
@@ -55,23 +55,27 @@ impl Task {
             .collect()
     }
 
+    /// The value of an option that is not given: the path of its sample or source, its default or its example.
+    pub(super) fn default_of(&self, input: &Input) -> Option<String> {
+        match input.type_ {
+            ValueType::File | ValueType::Dir => self
+                .mount_name(&input.name)
+                .map(|file| format!("/var/inputs/{file}")),
+            ValueType::String
+            | ValueType::Int
+            | ValueType::Float
+            | ValueType::Bool
+            | ValueType::Datetime
+            | ValueType::Timedelta => input.default.clone().or_else(|| input.example.clone()),
+        }
+    }
+
     /// How the rehearsal calls the program: samples, defaults and examples.
     #[must_use]
     pub fn rehearsal(&self) -> Rehearsal {
         let mut args = Vec::new();
         for input in &self.inputs {
-            let value = match input.type_ {
-                ValueType::File | ValueType::Dir => self
-                    .mount_name(&input.name)
-                    .map(|file| format!("/var/inputs/{file}")),
-                ValueType::String
-                | ValueType::Int
-                | ValueType::Float
-                | ValueType::Bool
-                | ValueType::Datetime
-                | ValueType::Timedelta => input.default.clone().or_else(|| input.example.clone()),
-            };
-            let Some(value) = value else {
+            let Some(value) = self.default_of(input) else {
                 return Rehearsal::Skip(format!(
                     "input {} has neither default, sample nor example: give one to have the program run before it is trusted",
                     input.name

@@ -46,7 +46,6 @@ const ALLOWED: [(&str, &[&str]); 4] = [
         &[
             "looks_like_a_value",
             "looks_like_html",
-            "looks_like_json",
             "whole_numbers_may_look_like_unix_time",
             "whole_numbers_that_are_all_dates_look_like_dates",
         ],

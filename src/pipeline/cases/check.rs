@@ -69,37 +69,32 @@ pub fn unwritable_example(task: &Task, forms: &Forms) -> Option<String> {
 /// What is longer than the API allows.
 fn too_much(case: &Case) -> Option<String> {
     let [about, value, name, tolerance] = LONGEST;
-    let inputs = case.inputs.iter().flat_map(|input| {
-        [
-            ("the name of an input", &input.name, name),
-            ("a value", &input.value, value),
-        ]
+    let mut texts = vec![("about", &case.about, about)];
+    for input in &case.inputs {
+        texts.push(("the name of an input", &input.name, name));
+        texts.push(("a value", &input.value, value));
+    }
+    for line in &case.expect {
+        texts.push(("the name of an output", &line.output, name));
+        texts.push(("at", &line.at, name));
+        texts.push(("an expected value", &line.value, value));
+        texts.push(("a tolerance", &line.tolerance, tolerance));
+    }
+    let too_long = texts.into_iter().find_map(|(what, text, most)| {
+        let length = text.chars().count();
+        (length > most).then(|| format!("{what} has {length} characters, and at most {most} are allowed"))
     });
-    let expected = case.expect.iter().flat_map(|line| {
-        [
-            ("the name of an output", &line.output, name),
-            ("at", &line.at, name),
-            ("an expected value", &line.value, value),
-            ("a tolerance", &line.tolerance, tolerance),
-        ]
-    });
-    let [inputs_most, expected_most] = MOST;
-    let counts = [
-        ("inputs", case.inputs.len(), inputs_most),
-        ("lines of expect", case.expect.len(), expected_most),
-    ];
-    std::iter::once(("about", &case.about, about))
-        .chain(inputs)
-        .chain(expected)
-        .find_map(|(what, text, most)| {
-            let length = text.chars().count();
-            (length > most).then(|| format!("{what} has {length} characters, and at most {most} are allowed"))
-        })
-        .or_else(|| {
-            counts.into_iter().find_map(|(what, count, most)| {
-                (count > most).then(|| format!("it has {count} {what}, and at most {most} are allowed"))
-            })
-        })
+    let [inputs, expected] = MOST;
+    let mut counts = [
+        ("inputs", case.inputs.len(), inputs),
+        ("lines of expect", case.expect.len(), expected),
+    ]
+    .into_iter();
+    let mut too_many = || counts.find(|(_, count, most)| count > most);
+    too_long.or_else(|| {
+        let (what, count, most) = too_many()?;
+        Some(format!("it has {count} {what}, and at most {most} are allowed"))
+    })
 }
 
 fn given_twice(case: &Case) -> Option<String> {
@@ -172,12 +167,8 @@ fn missing_input(task: &Task, case: &Case, access: Access) -> Option<String> {
                     "the data of --{name} is private: give it a text of your own"
                 ));
             }
-            let has_default = if is_file {
-                task.mount_name(name).is_some()
-            } else {
-                input.default.is_some() || input.example.is_some()
-            };
-            (!has_default).then(|| format!("--{name} has no default: give it a value"))
+            let is_missing = task.default_of(input).is_none();
+            is_missing.then(|| format!("--{name} has no default: give it a value"))
         })
 }
 

@@ -1,6 +1,6 @@
 //! How the files of cases are written: named, encoded and compressed as the program finds them in a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::api::case::CaseInput;
 use crate::api::values::{Input, ValueType};
@@ -25,14 +25,9 @@ pub struct Form {
 pub(super) struct CaseFile {
     /// Its path below the inputs of the phase.
     pub(super) path: String,
-    packing: Option<Packing>,
+    is_text: bool,
+    compression: Option<Compression>,
     encoding: Encoding,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Packing {
-    Plain,
-    Packed(Compression),
 }
 
 /// What prevents a text from being written to a file.
@@ -53,8 +48,10 @@ impl CaseFile {
             (ValueType::File, None) => file_name(task, input, &given.value),
             _ => return None,
         };
+        let (is_text, compression) = packing(&path, form);
         Some(Self {
-            packing: packing(&path, form),
+            is_text,
+            compression,
             encoding: form.and_then(|form| form.encoding).unwrap_or(Encoding::Utf8),
             path,
         })
@@ -62,19 +59,19 @@ impl CaseFile {
 
     /// The bytes of the file with this text.
     pub(super) fn bytes(&self, text: &str) -> Result<Vec<u8>, Unwritable> {
-        let packing = self.packing.ok_or(Unwritable::NoText)?;
+        if !self.is_text {
+            return Err(Unwritable::NoText);
+        }
         let bytes = self
             .encoding
             .encode(text)
             .map_err(|character| Unwritable::Character(self.encoding, character))?;
         // Writing to memory cannot fail.
-        Ok(match packing {
-            Packing::Plain => bytes,
-            Packing::Packed(compression) => {
-                let name = Compression::of_name(&self.path).map_or(self.path.as_str(), |(stem, _)| stem);
-                compression.pack(&bytes, name).unwrap_or(bytes)
-            }
-        })
+        let packed = self.compression.and_then(|compression| {
+            let name = Compression::of_name(&self.path).map_or(self.path.as_str(), |(stem, _)| stem);
+            compression.pack(&bytes, name).ok()
+        });
+        Ok(packed.unwrap_or(bytes))
     }
 }
 
@@ -98,73 +95,43 @@ fn file_name(task: &Task, input: &Input, text: &str) -> String {
 
 /// The ending of the one format that a text speaks of.
 fn ending_in_words(text: &str) -> Option<String> {
-    const FORMATS: [(&str, &str); 24] = [
-        ("csv", "csv"),
-        ("tsv", "tsv"),
-        ("json", "json"),
-        ("jsonl", "jsonl"),
-        ("ndjson", "ndjson"),
-        ("geojson", "geojson"),
-        ("xml", "xml"),
-        ("html", "html"),
-        ("yaml", "yaml"),
-        ("toml", "toml"),
-        ("ini", "ini"),
-        ("markdown", "md"),
-        ("txt", "txt"),
-        ("xlsx", "xlsx"),
-        ("excel", "xlsx"),
-        ("ods", "ods"),
-        ("parquet", "parquet"),
-        ("sqlite", "sqlite"),
-        ("pdf", "pdf"),
-        ("png", "png"),
-        ("jpeg", "jpg"),
-        ("jpg", "jpg"),
-        ("zip", "zip"),
-        ("tar", "tar"),
+    /// Words that are endings themselves, and others with theirs.
+    const ENDINGS: [&str; 21] = [
+        "csv", "tsv", "json", "jsonl", "ndjson", "geojson", "xml", "html", "yaml", "toml", "ini", "txt",
+        "xlsx", "ods", "parquet", "sqlite", "pdf", "png", "jpg", "zip", "tar",
     ];
+    const OTHERS: [(&str, &str); 3] = [("markdown", "md"), ("excel", "xlsx"), ("jpeg", "jpg")];
     let lower = text.to_lowercase();
     let lower = ["json lines", "json-lines"]
         .iter()
         .fold(lower, |text, words| text.replace(words, "jsonl"));
     let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
-    let mut endings: Vec<&str> = FORMATS
-        .iter()
+    let named = ENDINGS.map(|word| (word, word)).into_iter().chain(OTHERS);
+    let endings: BTreeSet<&str> = named
         .filter(|(word, _)| words.contains(word))
-        .map(|(_, ending)| *ending)
+        .map(|(_, ending)| ending)
         .collect();
-    endings.dedup();
     // One format and no other: a text that names two says nothing.
-    let [ending] = endings[..] else { return None };
+    let ending = endings.first().filter(|_| endings.len() == 1)?;
     let is_gzip = words
         .iter()
         .any(|word| matches!(*word, "gz" | "gzip" | "gzipped"));
-    Some(if is_gzip {
-        format!("{ending}.gz")
-    } else {
-        ending.to_owned()
-    })
+    let packed = if is_gzip { ".gz" } else { "" };
+    Some(format!("{ending}{packed}"))
 }
 
-/// How a file of this name is packed, the sample's own bytes first; `None` where it holds no text.
-fn packing(path: &str, form: Option<Form>) -> Option<Packing> {
+/// Whether a file of this name holds text, and how that is compressed; the sample's own bytes say more than its name.
+fn packing(path: &str, form: Option<Form>) -> (bool, Option<Compression>) {
+    if let Some(form) = form {
+        return (
+            form.compression.is_some() || form.encoding.is_some(),
+            form.compression,
+        );
+    }
     let lower = path.to_ascii_lowercase();
-    let (inner, by_name) = match Compression::of_name(&lower) {
+    match Compression::of_name(&lower) {
         // What an archive of that name holds, nobody has seen.
-        Some((_, Compression::Zip)) | None => (lower.as_str(), Packing::Plain),
-        Some((stem, compression)) => (stem, Packing::Packed(compression)),
-    };
-    match form {
-        // What it is called says less than what it was found to be.
-        Some(Form {
-            compression: Some(compression),
-            ..
-        }) => Some(Packing::Packed(compression)),
-        Some(Form {
-            encoding: Some(_), ..
-        }) => Some(Packing::Plain),
-        Some(Form { encoding: None, .. }) => None,
-        None => is_text_file(inner).then_some(by_name),
+        Some((_, Compression::Zip)) | None => (is_text_file(&lower), None),
+        Some((stem, compression)) => (is_text_file(stem), Some(compression)),
     }
 }

@@ -107,6 +107,7 @@ fn examples_failed(counts: CaseCounts) -> Option<FailedCheck> {
 }
 
 /// What did not hold: in words, and how the program said it.
+#[derive(Default)]
 struct Fault {
     /// The output that it is about, where it is about one.
     output: String,
@@ -118,20 +119,14 @@ struct Fault {
 impl Fault {
     fn plain(message: String) -> Self {
         Self {
-            output: String::new(),
-            exception: String::new(),
             message,
-            said: String::new(),
+            ..Self::default()
         }
     }
 }
 
 fn failed(run: &CaseExecution, faults: &[Fault]) -> FailedCheck {
-    let messages: Vec<&str> = faults
-        .iter()
-        .take(LISTED)
-        .map(|fault| fault.message.as_str())
-        .collect();
+    let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
     let inputs = run.case.inputs.iter().map(|input| {
         let value = cut(&input.value, INPUT);
         if value.contains('\n') {
@@ -144,12 +139,8 @@ fn failed(run: &CaseExecution, faults: &[Fault]) -> FailedCheck {
     if text.is_empty() {
         text.push("inputs: the defaults".to_owned());
     }
-    text.extend(
-        faults
-            .iter()
-            .map(|fault| fault.said.clone())
-            .filter(|said| !said.is_empty()),
-    );
+    let said = faults.iter().map(|fault| fault.said.clone());
+    text.extend(said.filter(|said| !said.is_empty()));
     FailedCheck {
         source: if run.is_settled {
             CheckSource::SettledCase
@@ -160,11 +151,10 @@ fn failed(run: &CaseExecution, faults: &[Fault]) -> FailedCheck {
             id: run.id(),
             exception: faults
                 .first()
-                .map(|fault| fault.exception.clone())
-                .unwrap_or_default(),
-            message: messages.join("; "),
-            frames: Vec::new(),
+                .map_or_else(String::new, |fault| fault.exception.clone()),
+            message: messages[..messages.len().min(LISTED)].join("; "),
             text: text.join("\n"),
+            ..TestFailure::default()
         },
     }
 }
@@ -228,19 +218,17 @@ fn fault_of(expectation: &Expectation, mismatch: &Mismatch) -> Fault {
 
 /// At most [`SIDE`] characters of a text in one line, with the one at `place` among them.
 fn excerpt(text: &str, place: usize) -> String {
-    let line: Vec<char> = shown(text).chars().collect();
-    let start = if line.len() <= SIDE {
+    let line = shown(text);
+    let length = line.chars().count();
+    let start = if length <= SIDE {
         0
     } else {
-        place.saturating_sub(SIDE / 3)
+        place.saturating_sub(SIDE / 3).min(length)
     };
-    let end = (start + SIDE).min(line.len());
+    let part: String = line.chars().skip(start).take(SIDE).collect();
     let before = if start > 0 { "…" } else { "" };
-    let after = if end < line.len() { "…" } else { "" };
-    format!(
-        "{before}{}{after}",
-        line[start.min(end)..end].iter().collect::<String>()
-    )
+    let after = if start + SIDE < length { "…" } else { "" };
+    format!("{before}{part}{after}")
 }
 
 /// Outputs that a run would not take, whether or not something is expected of them; not those that are at fault already.
@@ -249,15 +237,12 @@ fn of_other_types(task: &Task, run: &CaseExecution, phase: &PhaseReport, faults:
         return Vec::new();
     }
     let is_at_fault = |name: &str| faults.iter().any(|fault| fault.output == name);
-    phase
-        .outputs
-        .iter()
-        .filter(|report| !is_at_fault(&report.name))
-        .filter_map(|report| type_fault(task, report))
-        .collect()
+    let reports = phase.outputs.iter().filter(|report| !is_at_fault(&report.name));
+    let faults = reports.filter_map(|report| type_fault(task, report));
+    faults.map(Fault::plain).collect()
 }
 
-fn type_fault(task: &Task, report: &OutputReport) -> Option<Fault> {
+fn type_fault(task: &Task, report: &OutputReport) -> Option<String> {
     let output = task.outputs.iter().find(|output| output.name == report.name)?;
     // What is missing, too large or no text is the rehearsal's to judge.
     let is_read = match &report.content {
@@ -271,10 +256,7 @@ fn type_fault(task: &Task, report: &OutputReport) -> Option<Fault> {
         format: output.format,
     };
     let fault = is_read.then(|| parse(&declared, &report.content).err())??;
-    Some(Fault {
-        output: output.name.clone(),
-        ..Fault::plain(fault.to_string())
-    })
+    Some(fault.to_string())
 }
 
 /// Whether a file is text as it stands: what is packed would be unpacked where nothing limits how long that takes.
@@ -314,15 +296,11 @@ fn ended_otherwise(is_refused: bool, phase: &PhaseReport) -> Option<Fault> {
         PhaseEnd::Exited(_) if is_refused => return None,
         PhaseEnd::Exited(code) => {
             let (exception, message) = last_exception(&phase.stderr);
+            let message = Some(message).filter(|message| !message.is_empty());
             return Some(Fault {
-                output: String::new(),
-                message: if message.is_empty() {
-                    format!("the program ended with exit code {code}")
-                } else {
-                    message
-                },
                 exception,
                 said,
+                ..Fault::plain(message.unwrap_or_else(|| format!("the program ended with exit code {code}")))
             });
         }
         PhaseEnd::Signaled(signal) => format!("signal {signal} ended the program"),
@@ -339,38 +317,45 @@ fn ended_otherwise(is_refused: bool, phase: &PhaseReport) -> Option<Fault> {
 }
 
 fn compared(task: &Task, expectation: &Expectation, phase: &PhaseReport) -> Result<(), Mismatch> {
-    let nothing = |what: &str| Mismatch {
-        expected: statement(expectation),
-        actual: what.to_owned(),
-    };
-    let shape =
-        check::shape(task, expectation).ok_or_else(|| nothing("an output that the task does not have"))?;
-    let text = output_text(&expectation.output, phase).map_err(|why| nothing(&why))?;
-    let expected = match reference(task, &expectation.value) {
-        Some(name) => output_text(name, phase)
-            .map(|text| text.trim_end().to_owned())
-            .map_err(|why| nothing(&why))?,
-        None => expectation.value.clone(),
-    };
-    let holds = compare(shape, expectation, &expected, &text);
+    let holds = compared_with(task, expectation, |output| output_text(output, phase));
     // What is found in the retained end of a stream was printed; nothing else follows from the end alone.
     if is_cut(&expectation.output, phase) && (holds.is_err() || expectation.check != Check::Contains) {
-        return Err(nothing(&format!(
-            "more than is compared: only the last 64 KiB of {} are kept",
-            expectation.output
-        )));
+        return Err(Mismatch {
+            expected: statement(expectation),
+            actual: format!(
+                "more than is compared: only the last 64 KiB of {} are kept",
+                expectation.output
+            ),
+        });
     }
     holds
 }
 
+/// Compares what an expectation is about, and refers to, by the texts of outputs, or what is there instead of one.
+pub(super) fn compared_with(
+    task: &Task,
+    expectation: &Expectation,
+    text_of: impl Fn(&str) -> Result<String, String>,
+) -> Result<(), Mismatch> {
+    let nothing = |actual: String| Mismatch {
+        expected: statement(expectation),
+        actual,
+    };
+    let shape = check::shape(task, expectation)
+        .ok_or_else(|| nothing("an output that the task does not have".to_owned()))?;
+    let text = text_of(&expectation.output).map_err(nothing)?;
+    let expected = match reference(task, &expectation.value) {
+        Some(name) => text_of(name).map_err(nothing)?.trim_end().to_owned(),
+        None => expectation.value.clone(),
+    };
+    compare(shape, expectation, &expected, &text)
+}
+
 /// Whether only the end of a stream is there.
 fn is_cut(output: &str, phase: &PhaseReport) -> bool {
-    let stream = match output {
-        "stdout" => Stream::Stdout,
-        "stderr" => Stream::Stderr,
-        _ => return false,
-    };
-    phase.cut.contains(&stream)
+    let streams = [("stdout", Stream::Stdout), ("stderr", Stream::Stderr)];
+    let is_it = |(name, stream): &(&str, Stream)| *name == output && phase.cut.contains(stream);
+    streams.iter().any(is_it)
 }
 
 /// The text of an output, or what is there instead.

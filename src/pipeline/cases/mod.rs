@@ -98,8 +98,6 @@ impl CaseSet {
         for (index, case) in cases.into_iter().enumerate() {
             let why = beyond
                 .clone()
-                // Before the general check: a case that compares an output with itself is well formed, and always holds.
-                .or_else(|| of_itself(task, &case))
                 .or_else(|| usable(task, &case, &self.unstable, Access::Exposed))
                 .or_else(|| unwritable(task, &case, forms));
             // Equal cases differ in their wording alone; counted twice they would look like more evidence.
@@ -238,17 +236,6 @@ fn out_of_reach(task: &Task) -> Option<String> {
     Some(format!(
         "the data of --{} is private, and a file that is no text cannot be given in its place",
         file.name
-    ))
-}
-
-/// Why an expectation holds whatever the program writes.
-fn of_itself(task: &Task, case: &Case) -> Option<String> {
-    let refers_to_itself =
-        |expectation: &&Expectation| reference(task, &expectation.value) == Some(output_of(expectation));
-    let expectation = case.expect.iter().find(refers_to_itself)?;
-    let name = output_of(expectation);
-    Some(format!(
-        "{name} is compared with itself: state what must stand in it"
     ))
 }
 

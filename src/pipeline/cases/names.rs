@@ -1,12 +1,9 @@
 //! Names that cases take for granted: without them a program that is right in everything else has other columns.
 
-use serde_json::Value;
-
-use crate::api::case::{Case, Check, Expectation};
+use crate::api::case::{Case, Expectation};
 use crate::pipeline::task::Task;
 
-use super::compare::table::Table;
-use super::compare::{Shape, list};
+use super::compare::{Shape, stated_names};
 use super::{CaseSet, check};
 
 /// Names of the columns or keys of an output.
@@ -16,14 +13,6 @@ pub struct OutputNames {
     pub output: String,
     /// The names, in the order in which a case states them first.
     pub names: Vec<String>,
-}
-
-/// What an expectation says of the names in its output.
-enum Stated {
-    /// All of them.
-    All(Vec<String>),
-    /// Some of them.
-    Some(Vec<String>),
 }
 
 /// The columns and keys that the cases of a plan name, by output. A name that only some cases state of a whole output comes from their
@@ -42,29 +31,30 @@ pub(super) fn named<'a>(task: &Task, cases: impl Iterator<Item = &'a Case>) -> V
             outputs.push(&expectation.output);
         }
     }
-    let names = outputs.into_iter().map(|output| OutputNames {
-        output: output.to_owned(),
-        names: shared(
-            expectations
-                .iter()
-                .filter(|expectation| expectation.output == output)
-                .filter_map(|expectation| stated(task, expectation)),
-        ),
+    let names = outputs.into_iter().map(|output| {
+        let about = expectations.iter().filter(|line| line.output == output);
+        OutputNames {
+            output: output.to_owned(),
+            names: shared(task, about.copied()),
+        }
     });
     names.filter(|of| !of.names.is_empty()).collect()
 }
 
 /// What all whole statements share; where there is none, what the partial ones name.
-fn shared(statements: impl Iterator<Item = Stated>) -> Vec<String> {
+fn shared<'a>(task: &Task, expectations: impl Iterator<Item = &'a Expectation>) -> Vec<String> {
     let (mut whole, mut parts): (Option<Vec<String>>, Vec<String>) = (None, Vec::new());
-    for statement in statements {
-        match statement {
-            Stated::All(names) => match &mut whole {
-                None => whole = Some(names),
-                // Columns that only some cases have come from their inputs, so what all share is the output's own.
-                Some(shared) => shared.retain(|name| names.contains(name)),
-            },
-            Stated::Some(names) => parts.extend(names),
+    for expectation in expectations {
+        let Some(shape) = check::shape(task, expectation) else {
+            continue;
+        };
+        // What another output holds, no case states.
+        let names = stated_names(shape, expectation).filter(|_| !expectation.value.starts_with('$'));
+        match (names, &mut whole) {
+            // Columns that only some cases have come from their inputs, so what all share is the output's own.
+            (Some(names), Some(shared)) => shared.retain(|name| names.contains(name)),
+            (Some(names), None) => whole = Some(names),
+            (None, _) => parts.extend(names_in_place(shape, &expectation.at)),
         }
     }
     let mut unique: Vec<String> = Vec::new();
@@ -76,38 +66,13 @@ fn shared(statements: impl Iterator<Item = Stated>) -> Vec<String> {
     unique
 }
 
-fn stated(task: &Task, expectation: &Expectation) -> Option<Stated> {
-    let Expectation { check, at, value, .. } = expectation;
-    let is_table = match check::shape(task, expectation)? {
-        Shape::Table(_) => true,
-        Shape::Json | Shape::JsonLines => false,
-        Shape::Value(_) | Shape::Text | Shape::Bytes => return None,
-    };
-    match check {
-        Check::Columns => Some(Stated::All(list(value))),
-        Check::Equals | Check::SameRows if at.is_empty() && !value.starts_with('$') => {
-            Some(Stated::All(if is_table {
-                Table::parse(value).ok()?.columns
-            } else {
-                keys(value)?
-            }))
-        }
-        _ if at.is_empty() => None,
-        _ if is_table => Some(Stated::Some(columns_of_place(at))),
-        _ => Some(Stated::Some(keys_of_pointer(at))),
+fn names_in_place(shape: Shape, at: &str) -> Vec<String> {
+    match shape {
+        _ if at.is_empty() => Vec::new(),
+        Shape::Table(_) => columns_of_place(at),
+        Shape::Json | Shape::JsonLines => keys_of_pointer(at),
+        Shape::Value(_) | Shape::Text | Shape::Bytes => Vec::new(),
     }
-}
-
-/// The keys of an object, or of the first of several.
-fn keys(text: &str) -> Option<Vec<String>> {
-    let first = serde_json::Deserializer::from_str(text)
-        .into_iter::<Value>()
-        .next();
-    let value = match first?.ok()? {
-        Value::Array(elements) => elements.into_iter().next()?,
-        value => value,
-    };
-    Some(value.as_object()?.keys().cloned().collect())
 }
 
 /// The columns in `COLUMN`, `NUMBER/COLUMN` or `COLUMN=VALUE/COLUMN`.
@@ -133,7 +98,7 @@ fn keys_of_pointer(pointer: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::pipeline::cases::PlannedCase;

@@ -14,7 +14,7 @@ use crate::pipeline::task::{FrozenFile, Task};
 use super::compare::Shape;
 use super::form::{CaseFile, Forms, split};
 use super::shown::shown;
-use super::{CaseSet, MOST_OUTPUT_BYTES, choice, output_of};
+use super::{CaseSet, MOST_OUTPUT_BYTES, choice, output_of, reference};
 
 /// Where a case comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,12 +179,9 @@ impl CaseExecution {
 
     /// Outputs that are compared, then those of which only the type counts: there is a bound for all together.
     fn outputs(&self, task: &Task) -> Vec<String> {
-        let stated = self
-            .case
-            .expect
-            .iter()
-            .map(output_of)
-            .chain(references(&self.case));
+        let lines = &self.case.expect;
+        let others = lines.iter().filter_map(|line| reference(task, &line.value));
+        let stated = lines.iter().map(output_of).chain(others);
         let typed = task
             .outputs
             .iter()
@@ -206,13 +203,6 @@ fn has_typed_text(output: &Output) -> bool {
     Shape::declared(output.type_, output.format).is_some_and(|shape| shape != Shape::Bytes)
 }
 
-/// Outputs that values of expectations refer to.
-fn references(case: &Case) -> impl Iterator<Item = &str> {
-    case.expect
-        .iter()
-        .filter_map(|expectation| expectation.value.strip_prefix('$'))
-}
-
 /// Command line and input files of a case: both as a run that is given these inputs has them.
 fn call(task: &Task, forms: &Forms, case: &Case) -> (Vec<String>, Vec<InputMount>) {
     let mut args = Vec::new();
@@ -230,7 +220,7 @@ fn call(task: &Task, forms: &Forms, case: &Case) -> (Vec<String>, Vec<InputMount
         let value = match (&mount, given.first()) {
             (Some(mount), _) => Some(format!("/var/inputs/{}", mount.file_name)),
             (None, Some(given)) => Some(given.value.clone()),
-            (None, None) => default(task, input),
+            (None, None) => task.default_of(input),
         };
         inputs.extend(mount);
         args.extend(value.into_iter().flat_map(|value| arguments(&input.name, &value)));
@@ -255,15 +245,6 @@ fn mount(input: &Input, mut content: Vec<PhaseFile>) -> Option<InputMount> {
         source: String::new(),
         content,
     })
-}
-
-fn default(task: &Task, input: &Input) -> Option<String> {
-    match input.type_ {
-        ValueType::File | ValueType::Dir => task
-            .mount_name(&input.name)
-            .map(|file| format!("/var/inputs/{file}")),
-        _ => input.default.clone().or_else(|| input.example.clone()),
-    }
 }
 
 /// A file of a case. A text that cannot be written as it should be is no usable case.

@@ -9,9 +9,9 @@ use crate::pipeline::sandbox::PhaseReport;
 use crate::pipeline::task::Task;
 
 use super::check;
-use super::compare::compare;
+use super::compare::{Tolerance, compare, same};
 use super::judge::holds;
-use super::{CaseExecution, CaseSet, Origin, PlannedCase, Revision};
+use super::{CaseExecution, CaseSet, Revision};
 
 /// A case that is blamed, and what the program made of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,23 +51,15 @@ pub fn revise(
         if revision == Revision::Confirmed {
             confirmed.push(blamed.run.id());
         }
-        match blamed.run.origin {
-            Origin::Plan(number) => {
-                if let Some(planned) = number.checked_sub(1).and_then(|index| next.cases.get_mut(index)) {
-                    record(planned, revision, answer);
-                }
+        let number = blamed.run.number().and_then(|number| number.checked_sub(1));
+        if let Some(planned) = number.and_then(|index| next.cases.get_mut(index)) {
+            planned.revision = Some(revision);
+            if revision == Revision::Corrected {
+                planned.case = answer.clone();
             }
-            Origin::Example => {}
         }
     }
     Revised { set: next, confirmed }
-}
-
-fn record(planned: &mut PlannedCase, revision: Revision, answer: &Case) {
-    if revision == Revision::Corrected {
-        planned.case = answer.clone();
-    }
-    planned.revision = Some(revision);
 }
 
 fn judge(task: &Task, blamed: &Blamed, answer: &Case) -> Revision {
@@ -108,14 +100,10 @@ fn is_same_value(task: &Task, first: &Expectation, second: &Expectation) -> bool
         return true;
     }
     let is_whole = matches!(first.check, Check::Equals | Check::SameRows) && first.at.is_empty();
-    let shape = check::shape(task, first);
-    match (shape, is_whole) {
-        // The second answer is read as if a program had written it.
-        (Some(shape), true) => compare(shape, first, &first.value, &second.value).is_ok(),
-        _ => super::compare::scalar::same(
-            first.value.trim(),
-            second.value.trim(),
-            super::compare::scalar::Tolerance::parse(&first.tolerance).unwrap_or_default(),
-        ),
-    }
+    let Some(shape) = check::shape(task, first).filter(|_| is_whole) else {
+        let tolerance = Tolerance::parse(&first.tolerance).unwrap_or_default();
+        return same(first.value.trim(), second.value.trim(), &tolerance);
+    };
+    // The second answer is read as if a program had written it.
+    compare(shape, first, &first.value, &second.value).is_ok()
 }

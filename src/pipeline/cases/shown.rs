@@ -4,46 +4,35 @@ use std::fmt::Write as _;
 
 /// A text in one line. Characters that change the direction of text, and those that command a terminal, stand as escapes.
 pub(super) fn shown(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => line.push(' '),
-            // Marks that turn the direction of text: a line could read as another one than it is.
-            '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                escape(&mut line, character);
-            }
-            other if other.is_control() => escape(&mut line, other),
-            other => line.push(other),
-        }
-    }
-    line
+    let line = text.replace(['\n', '\r', '\t', '\u{2028}', '\u{2029}'], " ");
+    // Marks that turn the direction of text: a line could read as another one than it is.
+    let turns = |character| matches!(character, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    escaped(&line, |character| turns(character) || character.is_control())
 }
 
 /// A text with its lines, in which what nobody sees stands as escapes: two texts that differ look different.
 pub(super) fn visible(text: &str) -> String {
+    escaped(text, |character| {
+        let is_layout = matches!(character, '\n' | '\t' | '\r');
+        let has_no_shape = matches!(
+            character,
+            '\u{a0}' | '\u{ad}' | '\u{61c}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{2060}'..='\u{206f}' | '\u{3000}' | '\u{feff}'
+        );
+        has_no_shape || character.is_control() && !is_layout
+    })
+}
+
+fn escaped(text: &str, is_hidden: impl Fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
-        if is_invisible(character) {
-            escape(&mut shown, character);
+        if is_hidden(character) {
+            // Writing to memory cannot fail.
+            let _ = write!(shown, "<U+{:04X}>", u32::from(character));
         } else {
             shown.push(character);
         }
     }
     shown
-}
-
-fn is_invisible(character: char) -> bool {
-    let is_layout = matches!(character, '\n' | '\t' | '\r');
-    let has_no_shape = matches!(
-        character,
-        '\u{a0}' | '\u{ad}' | '\u{61c}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{2060}'..='\u{206f}' | '\u{3000}' | '\u{feff}'
-    );
-    has_no_shape || character.is_control() && !is_layout
-}
-
-fn escape(line: &mut String, character: char) {
-    // Writing to memory cannot fail.
-    let _ = write!(line, "<U+{:04X}>", u32::from(character));
 }
 
 #[cfg(test)]

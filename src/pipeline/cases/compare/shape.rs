@@ -1,9 +1,8 @@
 //! How an output is read.
 
-use super::document::parse_expected;
-use super::json::Json;
 use super::scalar::number;
 use super::table::{Table, delimiter};
+use super::value::Value;
 use crate::api::case::{Check, Expectation};
 use crate::api::values::{FileFormat, ValueType};
 
@@ -12,8 +11,8 @@ use crate::api::values::{FileFormat, ValueType};
 pub(crate) enum Shape {
     /// One value.
     Value(ValueType),
-    /// Delimited text with named columns.
-    Table(Separator),
+    /// Delimited text with named columns, and what separates them where a format says so; else whatever the first line has most of.
+    Table(Option<u8>),
     /// A JSON document.
     Json,
     /// One JSON value a line.
@@ -24,64 +23,41 @@ pub(crate) enum Shape {
     Bytes,
 }
 
-/// What separates the cells of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Separator {
-    /// Whatever its first line has most of: no format is declared.
-    Any,
-    /// A comma.
-    Comma,
-    /// A tab.
-    Tab,
-}
-
-impl Separator {
-    pub(super) const fn byte(self) -> Option<u8> {
-        match self {
-            Self::Any => None,
-            Self::Comma => Some(b','),
-            Self::Tab => Some(b'\t'),
-        }
-    }
-}
-
 impl Shape {
     /// The shape of an output, as far as its declaration says; `None` for a file that may be anything.
     pub(crate) fn declared(type_: ValueType, format: Option<FileFormat>) -> Option<Self> {
-        match (type_, format) {
-            (ValueType::File, Some(FileFormat::CSV)) => Some(Self::Table(Separator::Comma)),
-            (ValueType::File, Some(FileFormat::TSV)) => Some(Self::Table(Separator::Tab)),
-            (ValueType::File, Some(FileFormat::JSON)) => Some(Self::Json),
-            (ValueType::File, Some(FileFormat::JSONLines)) => Some(Self::JsonLines),
-            (ValueType::File, Some(FileFormat::Text)) => Some(Self::Text),
+        Some(match (type_, format) {
+            (ValueType::File, Some(FileFormat::CSV)) => Self::Table(Some(b',')),
+            (ValueType::File, Some(FileFormat::TSV)) => Self::Table(Some(b'\t')),
+            (ValueType::File, Some(FileFormat::JSON)) => Self::Json,
+            (ValueType::File, Some(FileFormat::JSONLines)) => Self::JsonLines,
+            (ValueType::File, Some(FileFormat::Text)) => Self::Text,
             (
                 ValueType::File,
                 Some(FileFormat::Parquet | FileFormat::Arrow | FileFormat::Excel | FileFormat::Binary),
-            ) => Some(Self::Bytes),
-            (ValueType::File | ValueType::Dir, None) | (ValueType::Dir, Some(_)) => None,
-            (value, _) => Some(Self::Value(value)),
-        }
+            ) => Self::Bytes,
+            (ValueType::File, None) | (ValueType::Dir, _) => return None,
+            (value, _) => Self::Value(value),
+        })
     }
 
     /// The shape of a file by the ending of its name.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
         let (_, ending) = name.rsplit_once('.')?;
-        match ending.to_ascii_lowercase().as_str() {
-            "csv" => Some(Self::Table(Separator::Comma)),
-            "tsv" => Some(Self::Table(Separator::Tab)),
-            "json" => Some(Self::Json),
-            "jsonl" | "ndjson" => Some(Self::JsonLines),
-            "txt" | "md" | "log" => Some(Self::Text),
-            "parquet" | "arrow" | "feather" | "xlsx" | "xls" | "png" | "gz" | "zip" | "pdf" => {
-                Some(Self::Bytes)
-            }
-            _ => None,
-        }
+        Some(match ending.to_ascii_lowercase().as_str() {
+            "csv" => Self::Table(Some(b',')),
+            "tsv" => Self::Table(Some(b'\t')),
+            "json" => Self::Json,
+            "jsonl" | "ndjson" => Self::JsonLines,
+            "txt" | "md" | "log" => Self::Text,
+            "parquet" | "arrow" | "feather" | "xlsx" | "xls" | "png" | "gz" | "zip" | "pdf" => Self::Bytes,
+            _ => return None,
+        })
     }
 
     /// The shape that an expectation takes for granted.
     pub(crate) fn assumed(expectation: &Expectation) -> Self {
-        let table = Self::Table(Separator::Any);
+        let table = Self::Table(None);
         match expectation.check {
             // A pointer begins with a slash, and no name of a column needs to.
             _ if expectation.at.starts_with('/') => Self::Json,
@@ -103,14 +79,13 @@ impl Shape {
 
     /// What a whole expected value is: what it reads as, the same text reads as too.
     fn of_value(value: &str) -> Option<Self> {
-        let is_of_json = |document: &Json| matches!(document, Json::Array(_) | Json::Object(_));
-        if Json::parse(value).is_ok_and(|document| is_of_json(&document)) {
+        if matches!(Value::parse(value, false), Ok(Value::List(_) | Value::Record(_))) {
             return Some(Self::Json);
         }
-        if parse_expected(value, true).is_ok() && value.trim_start().starts_with(['{', '[']) {
+        if value.trim_start().starts_with(['{', '[']) && Value::parse(value, true).is_ok() {
             return Some(Self::JsonLines);
         }
-        is_table(value).then_some(Self::Table(Separator::Any))
+        is_table(value).then_some(Self::Table(None))
     }
 }
 
@@ -127,7 +102,10 @@ fn is_table(text: &str) -> bool {
     width > 1
         && !table.rows.is_empty()
         && table.columns.iter().enumerate().all(is_name)
-        && table.rows.iter().all(|row| row.len() == width)
+        && table
+            .rows
+            .iter()
+            .all(|row| row.list().map(<[Value]>::len) == Some(width))
 }
 
 #[cfg(test)]
@@ -141,8 +119,8 @@ mod tests {
     #[case::json_object(Check::Equals, r#"{"a": 2, "b": 1}"#, Shape::Json)]
     #[case::json_array(Check::SameRows, "[1, 2]", Shape::Json)]
     #[case::json_lines(Check::Equals, "{\"a\": 1}\n{\"a\": 2}\n", Shape::JsonLines)]
-    #[case::table(Check::Equals, "item,units\na,1\n", Shape::Table(Separator::Any))]
-    #[case::rows(Check::SameRows, "item\na\n", Shape::Table(Separator::Any))]
+    #[case::table(Check::Equals, "item,units\na,1\n", Shape::Table(None))]
+    #[case::rows(Check::SameRows, "item\na\n", Shape::Table(None))]
     #[case::text(Check::Equals, "first line\nsecond line\n", Shape::Text)]
     #[case::prose(Check::Equals, "Dear all,\nregards, x\n", Shape::Text)]
     #[case::number(Check::Equals, "12", Shape::Text)]

@@ -2,8 +2,8 @@ use rstest::rstest;
 
 use super::*;
 
-const CSV: Shape = Shape::Table(Separator::Comma);
-const TSV: Shape = Shape::Table(Separator::Tab);
+const CSV: Shape = Shape::Table(Some(b','));
+const TSV: Shape = Shape::Table(Some(b'\t'));
 const SPECIES: &str = "species,count,mass\nAdelie,2,3700.5\nGentoo,1,5000\n";
 const DOCUMENT: &str = r#"{"total": 12, "rows": [{"name": "a", "share": 0.3}, {"name": "b", "share": 0.7}], "tags": ["x", "y"]}"#;
 
@@ -437,14 +437,7 @@ fn a_table_is_read_as_a_reader_reads_it(
 #[case::tabs_in_commas(CSV, Check::Rows, "", "1", "", "a\tb\n1\t2\n")]
 #[case::tabs(TSV, Check::Equals, "", "a,b\n1,2\n", "a,b\n1,2\n", "a\tb\n1\t2\n")]
 #[case::tabs_in_part(TSV, Check::Equals, "1/b", "2", "a,b\n1,2\n", "a\tb\n1\t2\n")]
-#[case::no_declared_format(
-    Shape::Table(Separator::Any),
-    Check::Total,
-    "b",
-    "2",
-    "a,b\n1,3\n",
-    "a;b\n1;2\n"
-)]
+#[case::no_declared_format(Shape::Table(None), Check::Total, "b", "2", "a,b\n1,3\n", "a;b\n1;2\n")]
 fn a_table_has_the_separator_of_its_format(
     #[case] shape: Shape,
     #[case] check: Check,
@@ -492,4 +485,42 @@ fn a_file_without_a_format_is_compared_by_value(
     let shape = Shape::assumed(&expectation(Check::Equals, "", value));
     assert!(!holds(shape, Check::Equals, "", value, wrong));
     assert!(holds(shape, Check::Equals, "", value, right));
+}
+
+#[test]
+fn a_table_with_another_separator_is_called_so() {
+    let mismatch = compare(CSV, &expectation(Check::Equals, "1/b", "2"), "2", "a;b\n1;2\n").unwrap_err();
+    assert_eq!(
+        mismatch.actual,
+        "a table separated by semicolons in place of commas: the columns a;b"
+    );
+}
+
+#[rstest]
+#[case::one_line("{\"a\": 1}", "{\"a\":1.0}\n", true)]
+#[case::another_line("{\"a\": 1}", "{\"a\":2}\n", false)]
+#[case::two_for_one("{\"a\": 1}", "{\"a\":1}\n{\"a\":1}\n", false)]
+#[case::an_array("[{\"a\": 1}]", "{\"a\":1}\n", true)]
+fn json_lines_may_be_a_single_one(#[case] expected: &str, #[case] text: &str, #[case] is_same: bool) {
+    assert_eq!(
+        holds(Shape::JsonLines, Check::Equals, "", expected, text),
+        is_same
+    );
+}
+
+#[rstest]
+#[case::numbers(&["2", "10"], false, true)]
+#[case::numbers_as_texts(&["10", "2"], false, false)]
+#[case::large_numbers(&["9007199254740993", "9007199254740992"], false, false)]
+#[case::missing_last(&["2", "10", ""], false, true)]
+#[case::missing_last_descending(&["10", "2", "", ""], true, true)]
+#[case::missing_between(&["2", "", "10"], false, false)]
+#[case::missing_first(&["", "10", "9"], false, false)]
+#[case::texts(&["a", "b"], false, true)]
+#[case::texts_after_an_empty_one(&["", "a", "b"], false, true)]
+#[case::texts_around_an_empty_one(&["a", "", "b"], false, false)]
+#[case::nothing(&[], true, true)]
+fn a_column_is_in_order(#[case] cells: &[&str], #[case] is_descending: bool, #[case] expected: bool) {
+    let cells: Vec<Value> = cells.iter().map(|cell| Value::cell(cell)).collect();
+    assert_eq!(are_in_order(&cells, true, is_descending), expected);
 }
