@@ -7,8 +7,8 @@ use crate::api::values::{Input, ValueType};
 use crate::pipeline::task::Task;
 
 use super::compare::Shape;
-use super::form::{CaseFile, Forms, Unwritable, split};
-use super::{output_of, reference};
+use super::form::{CaseFile, Forms, split};
+use super::{gives, output_of, reference};
 
 /// Characters of `about`, of a value, of a name or place, and of a tolerance, as the API bounds them.
 // Replies are held to the bounds of the API, since cases of both kinds are read by the same code.
@@ -85,14 +85,13 @@ fn too_much(case: &Case) -> Option<String> {
         (length > most).then(|| format!("{what} has {length} characters, and at most {most} are allowed"))
     });
     let [inputs, expected] = MOST;
-    let mut counts = [
+    let counts = [
         ("inputs", case.inputs.len(), inputs),
         ("lines of expect", case.expect.len(), expected),
-    ]
-    .into_iter();
-    let mut too_many = || counts.find(|(_, count, most)| count > most);
+    ];
+    let too_many = counts.into_iter().find(|(_, count, most)| count > most);
     too_long.or_else(|| {
-        let (what, count, most) = too_many()?;
+        let (what, count, most) = too_many?;
         Some(format!("it has {count} {what}, and at most {most} are allowed"))
     })
 }
@@ -142,22 +141,14 @@ fn file_problem(task: &Task, forms: &Forms, input: &Input, given: &CaseInput) ->
             last.len()
         ));
     }
-    file.bytes(&given.value).err().map(|why| match why {
-        Unwritable::NoText => format!("{} is a file that is no text: leave it out", given.name),
-        Unwritable::Character(encoding, character) => format!(
-            "{} cannot hold {character:?}: its sample is {}, which has no such character",
-            given.name,
-            encoding.name()
-        ),
-    })
+    let why = file.bytes(&given.value).err()?;
+    Some(format!("{} {why}", given.name))
 }
 
 fn missing_input(task: &Task, case: &Case, access: Access) -> Option<String> {
-    // A folder of one file counts as given.
-    let is_given = |input: &Input| case.inputs.iter().any(|given| split(&given.name).0 == input.name);
     task.inputs
         .iter()
-        .filter(|input| !is_given(input))
+        .filter(|input| !gives(case, &input.name))
         .find_map(|input| {
             let name = &input.name;
             let is_file = matches!(input.type_, ValueType::File | ValueType::Dir);

@@ -30,15 +30,6 @@ pub(super) struct CaseFile {
     encoding: Encoding,
 }
 
-/// What prevents a text from being written to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unwritable {
-    /// Such a file holds no text.
-    NoText,
-    /// The encoding does not have this character.
-    Character(Encoding, char),
-}
-
 impl CaseFile {
     /// The file that `given` is; `None` where it names none.
     pub(super) fn of(task: &Task, forms: &Forms, input: &Input, given: &CaseInput) -> Option<Self> {
@@ -57,15 +48,15 @@ impl CaseFile {
         })
     }
 
-    /// The bytes of the file with this text.
-    pub(super) fn bytes(&self, text: &str) -> Result<Vec<u8>, Unwritable> {
+    /// The bytes of the file with this text; the error says why it cannot hold it.
+    pub(super) fn bytes(&self, text: &str) -> Result<Vec<u8>, String> {
         if !self.is_text {
-            return Err(Unwritable::NoText);
+            return Err("is a file that is no text: leave it out".to_owned());
         }
-        let bytes = self
-            .encoding
-            .encode(text)
-            .map_err(|character| Unwritable::Character(self.encoding, character))?;
+        let bytes = self.encoding.encode(text).map_err(|character| {
+            let encoding = self.encoding.name();
+            format!("cannot hold {character:?}: its sample is {encoding}, which has no such character")
+        })?;
         // Writing to memory cannot fail.
         let packed = self.compression.and_then(|compression| {
             let name = Compression::of_name(&self.path).map_or(self.path.as_str(), |(stem, _)| stem);
@@ -120,7 +111,7 @@ fn ending_in_words(text: &str) -> Option<String> {
     Some(format!("{ending}{packed}"))
 }
 
-/// Whether a file of this name holds text, and how that is compressed; the sample's own bytes say more than its name.
+/// Says if a file of this name holds text, and how that is compressed; the sample's own bytes say more than its name.
 fn packing(path: &str, form: Option<Form>) -> (bool, Option<Compression>) {
     if let Some(form) = form {
         return (

@@ -72,9 +72,8 @@ pub fn judge<'a>(
         let failed = failed(run, &faults);
         match task.cases {
             CaseMode::Require if run.is_held => {
-                judged
-                    .failed
-                    .push(failed.masked(run.number().unwrap_or_default()));
+                let number = run.number().unwrap_or_default();
+                judged.failed.push(failed.masked(number));
                 judged.held.push(failed);
             }
             CaseMode::Require => {
@@ -220,11 +219,7 @@ fn fault_of(expectation: &Expectation, mismatch: &Mismatch) -> Fault {
 fn excerpt(text: &str, place: usize) -> String {
     let line = shown(text);
     let length = line.chars().count();
-    let start = if length <= SIDE {
-        0
-    } else {
-        place.saturating_sub(SIDE / 3).min(length)
-    };
+    let start = place.saturating_sub(SIDE / 3).min(length.saturating_sub(SIDE));
     let part: String = line.chars().skip(start).take(SIDE).collect();
     let before = if start > 0 { "…" } else { "" };
     let after = if start + SIDE < length { "…" } else { "" };
@@ -262,9 +257,7 @@ fn type_fault(task: &Task, report: &OutputReport) -> Option<String> {
 /// Whether a file is text as it stands: what is packed would be unpacked where nothing limits how long that takes.
 fn is_plain_text(encoded: &str) -> bool {
     let bytes = BASE64_STANDARD.decode(encoded).unwrap_or_default();
-    let is_packed = [b"PK".as_slice(), b"BZh"]
-        .iter()
-        .any(|magic| bytes.starts_with(magic));
+    let is_packed = bytes.starts_with(b"PK") || bytes.starts_with(b"BZh");
     !is_packed && std::str::from_utf8(&bytes).is_ok()
 }
 
@@ -290,18 +283,16 @@ fn ended_otherwise(is_refused: bool, phase: &PhaseReport) -> Option<Fault> {
     if was_not_started(phase) {
         return Some(Fault::plain(said));
     }
+    let mut exception = String::new();
     let message = match &phase.end {
         PhaseEnd::Exited(0) if is_refused => "expected an exit code other than 0, got 0".to_owned(),
         PhaseEnd::Exited(0) => return None,
         PhaseEnd::Exited(_) if is_refused => return None,
         PhaseEnd::Exited(code) => {
-            let (exception, message) = last_exception(&phase.stderr);
+            let (raised, message) = last_exception(&phase.stderr);
+            exception = raised;
             let message = Some(message).filter(|message| !message.is_empty());
-            return Some(Fault {
-                exception,
-                said,
-                ..Fault::plain(message.unwrap_or_else(|| format!("the program ended with exit code {code}")))
-            });
+            message.unwrap_or_else(|| format!("the program ended with exit code {code}"))
         }
         PhaseEnd::Signaled(signal) => format!("signal {signal} ended the program"),
         PhaseEnd::TimedOut => format!("the program did not end within {:.0} s", phase.seconds),
@@ -311,6 +302,7 @@ fn ended_otherwise(is_refused: bool, phase: &PhaseReport) -> Option<Fault> {
         ),
     };
     Some(Fault {
+        exception,
         said,
         ..Fault::plain(message)
     })

@@ -191,10 +191,8 @@ impl CaseSet {
         outputs: impl Iterator<Item = &'a str> + 'a,
     ) -> impl Iterator<Item = &'a str> {
         outputs.filter(|name| {
-            !self
-                .deciding()
-                .flat_map(|(_, case)| &case.expect)
-                .any(|expectation| output_of(expectation) == *name)
+            let mut stated = self.deciding().flat_map(|(_, case)| &case.expect);
+            !stated.any(|line| output_of(line) == *name)
         })
     }
 }
@@ -244,15 +242,31 @@ fn out_of_reach(task: &Task) -> Option<String> {
 pub fn reference<'a>(task: &Task, value: &'a str) -> Option<&'a str> {
     // A `$` before anything that is no output is text, as in `$5.00`.
     let name = value.trim().strip_prefix('$')?;
-    task.outputs
-        .iter()
-        .any(|output| output.name == name)
-        .then_some(name)
+    let is_output = task.outputs.iter().any(|output| output.name == name);
+    is_output.then_some(name)
 }
 
 /// Whether two cases ask for the same.
 fn is_equal(one: &Case, other: &Case) -> bool {
     one.inputs == other.inputs && one.refused == other.refused && one.expect == other.expect
+}
+
+/// Says if a case gives something for an input; a folder of one file counts as given.
+fn gives(case: &Case, input: &str) -> bool {
+    case.inputs
+        .iter()
+        .any(|given| form::split(&given.name).0 == input)
+}
+
+/// Each item once, in the order of its first.
+fn unique<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut unique = Vec::new();
+    for item in items {
+        if !unique.contains(&item) {
+            unique.push(item);
+        }
+    }
+    unique
 }
 
 /// Name of the output that an expectation is about, without a file in its folder.
@@ -297,13 +311,7 @@ pub fn line(number: usize, case: &Case) -> String {
 
 /// An expectation in words (`total = 12`, `summary 1/mean = 3.5 ± 0.1`).
 fn statement(expectation: &Expectation) -> String {
-    let Expectation {
-        output,
-        check,
-        at,
-        value,
-        tolerance,
-    } = expectation;
+    let (output, at, value) = (&expectation.output, &expectation.at, &expectation.value);
     let place = if at.is_empty() {
         output.clone()
     } else {
@@ -313,7 +321,7 @@ fn statement(expectation: &Expectation) -> String {
         0 | 1 => value.clone(),
         lines => format!("{lines} lines"),
     };
-    let stated = match check {
+    let stated = match expectation.check {
         Check::Equals => format!("{place} = {value}"),
         Check::SameRows => format!("{place} has the rows {value}"),
         Check::Rows => format!("{place} has {value} rows"),
@@ -324,7 +332,7 @@ fn statement(expectation: &Expectation) -> String {
         Check::Ordered => format!("{place} is {value}"),
         Check::Total => format!("{place} adds up to {value}"),
     };
-    match tolerance.trim() {
+    match expectation.tolerance.trim() {
         "" => stated,
         tolerance => format!("{stated} ± {tolerance}"),
     }

@@ -4,7 +4,7 @@ use crate::api::case::{Case, Expectation};
 use crate::pipeline::task::Task;
 
 use super::compare::{Shape, stated_names};
-use super::{CaseSet, check};
+use super::{CaseSet, check, unique};
 
 /// Names of the columns or keys of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,12 +25,7 @@ pub fn output_names(task: &Task, set: &CaseSet) -> Vec<OutputNames> {
 /// The columns and keys that these cases name, by output.
 pub(super) fn named<'a>(task: &Task, cases: impl Iterator<Item = &'a Case>) -> Vec<OutputNames> {
     let expectations: Vec<&Expectation> = cases.flat_map(|case| &case.expect).collect();
-    let mut outputs: Vec<&str> = Vec::new();
-    for expectation in &expectations {
-        if !outputs.contains(&expectation.output.as_str()) {
-            outputs.push(&expectation.output);
-        }
-    }
+    let outputs = unique(expectations.iter().map(|line| line.output.as_str()));
     let names = outputs.into_iter().map(|output| {
         let about = expectations.iter().filter(|line| line.output == output);
         OutputNames {
@@ -41,7 +36,7 @@ pub(super) fn named<'a>(task: &Task, cases: impl Iterator<Item = &'a Case>) -> V
     names.filter(|of| !of.names.is_empty()).collect()
 }
 
-/// What all whole statements share; where there is none, what the partial ones name.
+/// The names that all whole statements share; where there is none, those of the partial ones.
 fn shared<'a>(task: &Task, expectations: impl Iterator<Item = &'a Expectation>) -> Vec<String> {
     let (mut whole, mut parts): (Option<Vec<String>>, Vec<String>) = (None, Vec::new());
     for expectation in expectations {
@@ -57,21 +52,14 @@ fn shared<'a>(task: &Task, expectations: impl Iterator<Item = &'a Expectation>) 
             (None, _) => parts.extend(names_in_place(shape, &expectation.at)),
         }
     }
-    let mut unique: Vec<String> = Vec::new();
-    for name in whole.unwrap_or(parts) {
-        if !unique.contains(&name) {
-            unique.push(name);
-        }
-    }
-    unique
+    unique(whole.unwrap_or(parts))
 }
 
 fn names_in_place(shape: Shape, at: &str) -> Vec<String> {
     match shape {
-        _ if at.is_empty() => Vec::new(),
-        Shape::Table(_) => columns_of_place(at),
         Shape::Json | Shape::JsonLines => keys_of_pointer(at),
-        Shape::Value(_) | Shape::Text | Shape::Bytes => Vec::new(),
+        _ if at.is_empty() => Vec::new(),
+        _ => columns_of_place(at),
     }
 }
 
@@ -88,9 +76,9 @@ fn columns_of_place(at: &str) -> Vec<String> {
 }
 
 fn keys_of_pointer(pointer: &str) -> Vec<String> {
-    let segments = pointer.split('/').filter(|segment| !segment.is_empty());
-    segments
-        .filter(|segment| segment.parse::<usize>().is_err())
+    pointer
+        .split('/')
+        .filter(|segment| !segment.is_empty() && segment.parse::<usize>().is_err())
         .map(|segment| segment.replace("~1", "/").replace("~0", "~"))
         .collect()
 }

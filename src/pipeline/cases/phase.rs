@@ -14,7 +14,7 @@ use crate::pipeline::task::{FrozenFile, Task};
 use super::compare::Shape;
 use super::form::{CaseFile, Forms, split};
 use super::shown::shown;
-use super::{CaseSet, MOST_OUTPUT_BYTES, choice, output_of, reference};
+use super::{CaseSet, MOST_OUTPUT_BYTES, choice, gives, output_of, reference, unique};
 
 /// Where a case comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,21 +43,20 @@ pub struct CaseExecution {
 /// The cases of one attempt in the order in which they run: the user's, then the plan's.
 #[must_use]
 pub fn executions(task: &Task, set: &CaseSet) -> Vec<CaseExecution> {
-    let examples = task.examples.iter().map(|case| CaseExecution {
-        origin: Origin::Example,
+    let run = |origin, case: &Case, is_settled, is_held| CaseExecution {
+        origin,
         case: case.clone(),
-        is_settled: true,
-        is_held: false,
+        is_settled,
+        is_held,
         is_apart: false,
-    });
+    };
+    let examples = task.examples.iter();
+    let examples = examples.map(|case| run(Origin::Example, case, true, false));
     let held = set.held(task);
-    let planned = set.deciding().map(|(number, case)| CaseExecution {
-        origin: Origin::Plan(number),
-        case: case.clone(),
+    let planned = set.deciding().map(|(number, case)| {
         // A corrected case is settled: a third answer would be no better than the second.
-        is_settled: set.is_revised(number),
-        is_held: held == Some(number),
-        is_apart: false,
+        let is_settled = set.is_revised(number);
+        run(Origin::Plan(number), case, is_settled, held == Some(number))
     });
     let mut runs: Vec<CaseExecution> = examples.chain(planned).collect();
     if let Some(apart) = apart(task, &runs) {
@@ -70,10 +69,7 @@ pub fn executions(task: &Task, set: &CaseSet) -> Vec<CaseExecution> {
 fn apart(task: &Task, runs: &[CaseExecution]) -> Option<usize> {
     let of = |is_example: bool| {
         let runs = runs.iter().enumerate();
-        let some = runs.filter(move |(_, run)| match run.origin {
-            Origin::Example => is_example,
-            Origin::Plan(_) => !is_example,
-        });
+        let some = runs.filter(move |(_, run)| run.number().is_none() == is_example);
         // The one that is held back, so that no program is right there by what it knows of the others.
         some.min_by_key(|(_, run)| (!run.is_held, choice::rank(&run.case)))
     };
@@ -108,24 +104,16 @@ impl CaseExecution {
     pub fn phase(&self, task: &Task, forms: &Forms, solution: &str) -> Phase {
         let (args, inputs) = call(task, forms, &self.case);
         let files = inputs.into_iter().flat_map(|input| {
-            let InputMount {
-                name,
-                file_name,
-                content,
-                ..
-            } = input;
-            content.into_iter().map(move |file| {
-                let is_file = file.path.is_empty();
-                PhaseFile {
+            let (name, file_name) = (input.name, input.file_name);
+            input.content.into_iter().map(move |mut file| {
+                if file.path.is_empty() {
                     // As the mounts of a run: a file has two names.
-                    also: Vec::from_iter((is_file && name != file_name).then(|| name.clone())),
-                    path: if is_file {
-                        file_name.clone()
-                    } else {
-                        format!("{name}/{}", file.path)
-                    },
-                    ..file
+                    file.also.extend((name != file_name).then(|| name.clone()));
+                    file.path.clone_from(&file_name);
+                } else {
+                    file.path = format!("{name}/{}", file.path);
                 }
+                file
             })
         });
         self.program(task, solution, args, files.collect())
@@ -142,11 +130,8 @@ impl CaseExecution {
     ) -> (Phase, Vec<InputMount>) {
         let (args, mut inputs) = call(task, forms, &self.case);
         let frozen = self.frozen(task);
-        inputs.extend(
-            task.mounts(source)
-                .into_iter()
-                .filter(|mount| frozen.contains(&mount.name)),
-        );
+        let mounts = task.mounts(source).into_iter();
+        inputs.extend(mounts.filter(|mount| frozen.contains(&mount.name)));
         // In a run they follow the options.
         inputs.sort_by_key(|mount| task.inputs.iter().position(|input| input.name == mount.name));
         (self.program(task, solution, args, Vec::new()), inputs)
@@ -155,10 +140,9 @@ impl CaseExecution {
     /// The frozen inputs that it takes, for it gives nothing in their place: a run of it would have these and no others.
     #[must_use]
     pub fn frozen(&self, task: &Task) -> BTreeSet<String> {
-        let is_given = |name: &str| self.case.inputs.iter().any(|given| split(&given.name).0 == name);
         let inputs = task.inputs.iter().filter(|input| {
             matches!(input.type_, ValueType::File | ValueType::Dir)
-                && !is_given(&input.name)
+                && !gives(&self.case, &input.name)
                 && task.mount_name(&input.name).is_some()
         });
         inputs.map(|input| input.name.clone()).collect()
@@ -187,14 +171,9 @@ impl CaseExecution {
             .iter()
             .filter(|output| !self.case.refused && has_typed_text(output))
             .map(|output| output.name.as_str());
-        let mut outputs: Vec<String> = Vec::new();
-        for name in stated.chain(typed) {
-            let is_output = task.outputs.iter().any(|output| output.name == name);
-            if is_output && !outputs.iter().any(|listed| listed == name) {
-                outputs.push(name.to_owned());
-            }
-        }
-        outputs
+        let is_output = |name: &&str| task.outputs.iter().any(|output| output.name == *name);
+        let names = stated.chain(typed).filter(is_output);
+        unique(names.map(str::to_owned))
     }
 }
 
@@ -215,8 +194,8 @@ fn call(task: &Task, forms: &Forms, case: &Case) -> (Vec<String>, Vec<InputMount
             .collect();
         let files = given
             .iter()
-            .filter_map(|given| Some((CaseFile::of(task, forms, input, given)?, &given.value)));
-        let mount = mount(input, files.map(|(at, text)| file(at, text)).collect());
+            .filter_map(|given| Some(file(CaseFile::of(task, forms, input, given)?, &given.value)));
+        let mount = mount(input, files.collect());
         let value = match (&mount, given.first()) {
             (Some(mount), _) => Some(format!("/var/inputs/{}", mount.file_name)),
             (None, Some(given)) => Some(given.value.clone()),

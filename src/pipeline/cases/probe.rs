@@ -1,5 +1,5 @@
-//! Whether cases reject a program that ignores its input: they are held against one that always writes the same to each of its outputs,
-//! nonsense or what some case states, by what compares the outputs of real ones.
+//! Cases against a program that ignores its input: one that always writes the same to each of its outputs, nonsense or what some case
+//! states, compared by what compares the outputs of real ones.
 
 use std::collections::BTreeMap;
 
@@ -19,31 +19,28 @@ use super::{check, reference};
 const NUMBER: i32 = -7919;
 /// A text that no task asks for.
 const TEXT: &str = "qwzx";
-/// What a program says that ends with an error before it does anything.
+/// The words of a program that ends with an error before it does anything.
 const COMPLAINT: &str = "usage: solution.py [-h]\nTraceback (most recent call last):\nRuntimeError: error\n";
-/// How often texts are chosen anew: one that refers to another output follows it, and outputs may refer to each other in a row.
+/// Rounds in which texts are chosen: one that refers to another output follows it, and outputs may refer to each other in a row.
 const ROUNDS: usize = 3;
 
-/// Whether some program that does the same whatever it is given passes these cases: all of `proving` with nonsense, or all of
+/// Finds out if some program that does the same whatever it is given passes these cases: all of `proving` with nonsense, or all of
 /// `deciding` with what some of them state. Without any case each such program does.
 pub(super) fn are_vacuous<'a>(
     task: &Task,
     proving: impl Iterator<Item = &'a Case>,
     deciding: impl Iterator<Item = &'a Case>,
 ) -> bool {
-    let (proving, deciding): (Vec<&Case>, Vec<&Case>) = (proving.collect(), deciding.collect());
     // A program may know what it must refuse, and write the same whenever it does not.
-    [true, false].into_iter().all(|refused| {
-        let those = |cases: &[&'a Case]| -> Vec<&'a Case> {
-            let cases = cases.iter().filter(|case| case.refused == refused);
-            cases.copied().collect()
-        };
-        let (proving, deciding) = (those(&proving), those(&deciding));
-        hold(task, &proving, &[]) || hold_for_constants(task, &deciding)
-    })
+    let (refused_proving, proving): (Vec<&Case>, Vec<&Case>) = proving.partition(|case| case.refused);
+    let (refused_deciding, deciding): (Vec<&Case>, Vec<&Case>) = deciding.partition(|case| case.refused);
+    let hold = |proving: &[&Case], deciding: &[&Case]| {
+        hold(task, proving, &[]) || hold_for_constants(task, deciding)
+    };
+    hold(&refused_proving, &refused_deciding) && hold(&proving, &deciding)
 }
 
-/// Whether cases hold for a program that writes what some of them state.
+/// Holds cases against a program that writes what some of them state.
 fn hold_for_constants(task: &Task, cases: &[&Case]) -> bool {
     // Without inputs there is none to ignore: a right program writes the same each time.
     if task.inputs.is_empty() {
@@ -53,7 +50,7 @@ fn hold_for_constants(task: &Task, cases: &[&Case]) -> bool {
     cases.windows(2).all(|pair| pair[0].expect == pair[1].expect) || hold(task, cases, cases)
 }
 
-/// Whether each output has a text with which all cases hold: nonsense, or what one of the cases in `stated` states of it.
+/// Looks for a text of each output with which all cases hold: nonsense, or what one of the cases in `stated` states of it.
 fn hold(task: &Task, cases: &[&Case], stated: &[&Case]) -> bool {
     let lines: Vec<&Expectation> = cases.iter().flat_map(|case| &case.expect).collect();
     let references = lines.iter().filter_map(|line| reference(task, &line.value));
@@ -86,33 +83,35 @@ fn hold(task: &Task, cases: &[&Case], stated: &[&Case]) -> bool {
 
 /// A text of an output for which this case holds, as far as it states any.
 fn constant(task: &Task, case: &Case, output: &str) -> Option<String> {
-    let is_about = |line: &&Expectation| {
-        line.output == output && line.at.is_empty() && reference(task, &line.value).is_none()
+    let stated = |checks: &[Check]| -> Vec<&str> {
+        let lines = case.expect.iter().filter(|line| {
+            let is_about = line.output == output && line.at.is_empty() && checks.contains(&line.check);
+            is_about && reference(task, &line.value).is_none()
+        });
+        lines.map(|line| line.value.as_str()).collect()
     };
-    let stated = |checks: &'static [Check]| {
-        let lines = case.expect.iter().filter(is_about);
-        lines
-            .filter(move |line| checks.contains(&line.check))
-            .map(|line| line.value.as_str())
-    };
-    let whole = stated(&[Check::Equals, Check::SameRows]).next();
-    let lowest = || Some(stated(&[Check::Between]).next()?.split_once(',')?.0.trim());
-    let words: Vec<&str> = stated(&[Check::Contains]).collect();
-    let text = whole.or_else(lowest).map(str::to_owned);
+    let mut wholes = stated(&[Check::Equals, Check::SameRows]);
+    wholes.extend(
+        stated(&[Check::Between])
+            .iter()
+            .filter_map(|range| Some(range.split_once(',')?.0.trim())),
+    );
+    let words = stated(&[Check::Contains]);
+    let text = wholes.first().map(|text| (*text).to_owned());
     text.or_else(|| (!words.is_empty()).then(|| words.join("\n")))
 }
 
 /// Texts that state nothing of this output: of its type, with the names that the cases give it, or empty.
 fn nonsense(task: &Task, cases: &[&Case], output: &str) -> Vec<String> {
-    let all = cases.iter().flat_map(|case| &case.expect);
-    let about: Vec<&Expectation> = all.filter(|line| line.output == output).collect();
     let names = named(task, cases.iter().copied());
     let names = names.into_iter().find(|of| of.output == output);
     let names = names.map(|of| of.names).unwrap_or_default();
     let declared = task.outputs.iter().find(|declared| declared.name == output);
     let declared = declared.and_then(|output| Shape::declared(output.type_, output.format));
     // What may be anything is read as each expectation takes it; a table or a document is a text as well.
-    let mut shapes = about.iter().filter_map(|line| check::shape(task, line));
+    let all = cases.iter().flat_map(|case| &case.expect);
+    let about = all.filter(|line| line.output == output);
+    let mut shapes = about.filter_map(|line| check::shape(task, line));
     let shape = shapes.find(|shape| *shape != Shape::Text).or(declared);
     let mut texts = match shape.unwrap_or(Shape::Text) {
         Shape::Value(ValueType::String | ValueType::File | ValueType::Dir) | Shape::Text | Shape::Bytes => {

@@ -25,7 +25,7 @@ use self::wanted::{Wanted, lines, typed};
 /// Bytes of an expected or actual value that a message shows.
 const SHOWN: usize = 300;
 
-/// What was expected, and what is there instead.
+/// An expected value, and what is there instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mismatch {
     pub(crate) expected: String,
@@ -104,7 +104,7 @@ pub(crate) fn stated_names(shape: Shape, expectation: &Expectation) -> Option<Ve
     }
 }
 
-/// What a text or a single value is for a check.
+/// Reads a text or a single value as a check takes it.
 fn read(shape: Shape, check: Check, text: &str) -> Value {
     match (check, shape) {
         (Check::Contains | Check::Lacks, _) => Value::text(&unix_lines(text)),
@@ -115,7 +115,7 @@ fn read(shape: Shape, check: Check, text: &str) -> Value {
     }
 }
 
-/// What is asked of an output.
+/// An expectation of an output of this shape.
 struct Asked<'a> {
     shape: Shape,
     expectation: &'a Expectation,
@@ -168,7 +168,7 @@ impl Asked<'_> {
         )
     }
 
-    /// Whether a value is what is wanted. One of a type that cannot be, as a number that should have elements, is not.
+    /// Says if a value is what is wanted. One of a type that cannot be, as a number that should have elements, is not.
     fn holds(&self, wanted: &Wanted, actual: &Value) -> bool {
         match wanted {
             Wanted::Value(values) => self.is_one_of(values, actual),
@@ -205,7 +205,7 @@ impl Asked<'_> {
         })
     }
 
-    /// Whether a value or word stands in another value; of nothing it is not said what it lacks.
+    /// Searches a value for another one or a word; of nothing it is not said what it lacks.
     fn stands(&self, values: &[Value], word: &str, actual: &Value) -> Option<bool> {
         Some(match actual {
             Value::List(elements) => elements.iter().any(|element| self.is_one_of(values, element)),
@@ -217,7 +217,7 @@ impl Asked<'_> {
     }
 }
 
-/// What the numbers of a list add up to. Empty cells add nothing, as in a sum of pandas.
+/// Adds the numbers of a list. Empty cells add nothing, as in a sum of pandas.
 fn sum(list: &Value) -> Option<BigDecimal> {
     let values = list.list()?.iter().filter(|value| **value != Value::Null);
     values.map(|value| number_of(value).cloned()).sum()
@@ -227,7 +227,7 @@ fn number_of(value: &Value) -> Option<&BigDecimal> {
     value.number().filter(|_| matches!(value, Value::Number(_)))
 }
 
-/// Whether values are in order: numbers by value, else texts, of which those in a table may be numbers too. What is missing stands last,
+/// Says if values are in order: numbers by value, else texts, of which those in a table may be numbers too. What is missing stands last,
 /// as pandas writes it.
 fn are_in_order(values: &[Value], is_table: bool, is_descending: bool) -> bool {
     let missing = values.iter().rev().take_while(|value| **value == Value::Null);

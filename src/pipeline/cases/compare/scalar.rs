@@ -9,11 +9,11 @@ use crate::data::scalar::{datetime, timedelta, truth};
 const LONGEST: usize = 400;
 /// Largest exponent, either way: a float has none beyond 324.
 const MOST_EXPONENT: i32 = 400;
-/// What fractions may differ by when nothing is said, in parts of the larger: the noise of binary fractions and of digits left out.
+/// Most that fractions may differ by when nothing is said, in parts of the larger: the noise of binary fractions and of digits left out.
 const RELATIVE_NOISE: (i64, i64) = (1, 9);
 /// And at most: nobody leaves out digits that count.
 const MOST_NOISE: (i64, i64) = (1, 6);
-/// What a float cannot hold of a number, in parts of it.
+/// The part of a number that a float cannot hold, in parts of it.
 const FLOAT_NOISE: (i64, i64) = (1, 15);
 
 /// A text, and the values that it may be.
@@ -43,7 +43,7 @@ impl Scalar {
         }
     }
 
-    /// What is the same for texts of the same value, but for fractions on either side of a place.
+    /// A key that texts of the same value share, but for fractions on either side of a place.
     pub(super) fn key(&self) -> String {
         match (&self.number, &self.moment, self.truth) {
             // Six digits: values that differ by noise alone should have one key.
@@ -54,23 +54,20 @@ impl Scalar {
         }
     }
 
-    /// Whether both say the same value: as text, as numbers, as truth values or as moments.
+    /// Compares two values: as text, as numbers, as truth values or as moments.
     pub(super) fn is_same(&self, actual: &Self, tolerance: &Tolerance) -> bool {
-        self.text == actual.text
-            || self.is_same_number(actual, tolerance)
+        // A program that loses the plus of a telephone number is noticed.
+        let is_signed = |scalar: &Self| scalar.text.starts_with('+');
+        let is_same_number = matches!((&self.number, &actual.number), (Some(one), Some(other))
+            if is_signed(self) == is_signed(actual) && tolerance.covers(one, other));
+        is_same_number
+            || self.text == actual.text
             || self.truth.is_some() && self.truth == actual.truth
             || self.moment.is_some() && self.moment == actual.moment
     }
-
-    fn is_same_number(&self, actual: &Self, tolerance: &Tolerance) -> bool {
-        // A program that loses the plus of a telephone number is noticed.
-        let is_signed = |scalar: &Self| scalar.text.starts_with('+');
-        matches!((&self.number, &actual.number), (Some(one), Some(other))
-            if is_signed(self) == is_signed(actual) && tolerance.covers(one, other))
-    }
 }
 
-/// Whether two texts say the same value: as text, as numbers, as truth values or as moments.
+/// Compares the values of two texts: as text, as numbers, as truth values or as moments.
 pub(crate) fn same(expected: &str, actual: &str, tolerance: &Tolerance) -> bool {
     expected == actual || Scalar::read(expected).is_same(&Scalar::read(actual), tolerance)
 }
@@ -101,7 +98,7 @@ impl Tolerance {
         Some(Self(Some(amount)))
     }
 
-    /// Whether two numbers are the same: whole ones by their digits, fractions but for noise, and both but for what is allowed.
+    /// Compares two numbers: whole ones by their digits, fractions but for noise, and both but for what is allowed.
     pub(crate) fn covers(&self, expected: &BigDecimal, actual: &BigDecimal) -> bool {
         if expected == actual {
             return true;
@@ -136,13 +133,10 @@ pub(crate) fn number(text: &str) -> Option<BigDecimal> {
     if text.len() > LONGEST || !has_digits_of_a_number(text) {
         return None;
     }
-    let exponent = text.split_once(['e', 'E']).map(|(_, exponent)| exponent);
     // A `BigDecimal` of `1e999999999` takes gigabytes as soon as it is added to anything.
-    let is_within = exponent.is_none_or(|exponent| {
-        exponent
-            .parse::<i32>()
-            .is_ok_and(|exponent| exponent.abs() <= MOST_EXPONENT)
-    });
+    let exponent = text.split_once(['e', 'E']);
+    let exponent = exponent.map_or(Some(0), |(_, exponent)| exponent.parse::<i32>().ok());
+    let is_within = exponent.is_some_and(|exponent| (-MOST_EXPONENT..=MOST_EXPONENT).contains(&exponent));
     let is_finite = text.parse::<f64>().is_ok_and(f64::is_finite);
     if !(is_within && is_finite) {
         return None;

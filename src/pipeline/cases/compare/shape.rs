@@ -1,4 +1,4 @@
-//! How an output is read.
+//! The shapes in which outputs are read.
 
 use super::scalar::number;
 use super::table::{Table, delimiter};
@@ -6,7 +6,7 @@ use super::value::Value;
 use crate::api::case::{Check, Expectation};
 use crate::api::values::{FileFormat, ValueType};
 
-/// How an output is read.
+/// The shape of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// One value.
@@ -77,7 +77,7 @@ impl Shape {
         }
     }
 
-    /// What a whole expected value is: what it reads as, the same text reads as too.
+    /// The shape of a whole expected value: what it reads as, the same text reads as too.
     fn of_value(value: &str) -> Option<Self> {
         if matches!(Value::parse(value, false), Ok(Value::List(_) | Value::Record(_))) {
             return Some(Self::Json);
@@ -89,7 +89,7 @@ impl Shape {
     }
 }
 
-/// Whether a text is a table for sure: at least two columns with names of their own, and rows of as many cells.
+/// Recognises a text that is a table for sure: at least two columns with names of their own, and rows of as many cells.
 fn is_table(text: &str) -> bool {
     let Ok(table) = Table::read(text, delimiter(text)) else {
         return false;

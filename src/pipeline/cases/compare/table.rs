@@ -44,12 +44,10 @@ impl Table {
             let row = Value::List(record.iter().map(Value::cell).collect());
             if record.len() > columns.len() {
                 // Readers refuse it or shift the columns.
+                let (number, cells, columns) = (rows.len() + 1, record.len(), columns.len());
+                let row = row.line();
                 return Err(format!(
-                    "row {} has {} cells, and there are {} columns: {}",
-                    rows.len() + 1,
-                    record.len(),
-                    columns.len(),
-                    row.line()
+                    "row {number} has {cells} cells, and there are {columns} columns: {row}"
                 ));
             }
             rows.push(row);
@@ -135,7 +133,7 @@ impl Table {
     }
 }
 
-/// What is said of a row without a partner.
+/// The message of a row without a partner.
 fn left_over(left: Unmatched, wanted: &[Value], rows: &[Value]) -> Mismatch {
     let wanted = match left {
         Unmatched::Wanted(row) => format!("a row {}", wanted[row].line()),
@@ -166,13 +164,10 @@ fn empty_lines_before(record: &csv::StringRecord, text: &str) -> usize {
 
 /// The delimiter of a table: what its first line holds most of, the likeliest of those that it holds equally often.
 pub(super) fn delimiter(text: &str) -> u8 {
-    let mut found = DELIMITERS[0].0;
-    for (delimiter, _) in DELIMITERS {
-        if count_in_header(text, delimiter) > count_in_header(text, found) {
-            found = delimiter;
-        }
-    }
-    found
+    // From the end, since of equals the last one is taken.
+    let delimiters = DELIMITERS.iter().rev().map(|(delimiter, _)| *delimiter);
+    let found = delimiters.max_by_key(|delimiter| count_in_header(text, *delimiter));
+    found.unwrap_or(b',')
 }
 
 /// The delimiter of an expected table: that of the declared format where its header has it.
@@ -192,7 +187,7 @@ pub(super) fn delimiter_of_actual(text: &str, declared: Option<u8>, whole: Optio
     declared.filter(|_| !is_asked_for).unwrap_or(found)
 }
 
-/// What is there in place of a table with this delimiter, where it has another one; the message names the cause and not its consequence.
+/// Names the separator of a table that has another one than this: the cause of a mismatch and not its consequence.
 pub(super) fn other_separator(text: &str, used: u8) -> Option<String> {
     let found = delimiter(text);
     let is_other = count_in_header(text, used) == 0 && count_in_header(text, found) > 0;
@@ -204,7 +199,7 @@ pub(super) fn other_separator(text: &str, used: u8) -> Option<String> {
     ))
 }
 
-/// How often a delimiter stands in the first line, outside of quotes.
+/// Counts a delimiter in the first line, outside of quotes.
 fn count_in_header(text: &str, delimiter: u8) -> usize {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let header = text.trim_start_matches(['\n', '\r']).lines().next();

@@ -113,6 +113,8 @@ fn a_wrong_document_is_wrong(#[case] check: Check, #[case] at: &str, #[case] val
 )]
 #[case(ValueType::Timedelta, "PT90S", "90.0", true)]
 #[case(ValueType::Timedelta, "PT90S", "PT1M31S", false)]
+#[case(ValueType::Timedelta, "P1DT90M", "1 day, 1:30:00", true)]
+#[case(ValueType::Timedelta, "PT1H30M", "1:30:01", false)]
 fn a_value_is_compared_by_its_type(
     #[case] type_: ValueType,
     #[case] expected: &str,

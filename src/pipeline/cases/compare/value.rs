@@ -1,4 +1,4 @@
-//! What outputs and expectations are read into. Numbers stay as they are written: what a float cannot hold is compared all the same.
+//! The values of outputs and expectations. Numbers stay as they are written: what a float cannot hold is compared all the same.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -98,7 +98,7 @@ impl Value {
         }
     }
 
-    /// How many elements or members it has.
+    /// Counts its elements or members.
     pub(super) fn count(&self) -> Option<usize> {
         match self {
             Self::Record(members) => Some(members.len()),
@@ -126,7 +126,7 @@ impl Value {
         }
     }
 
-    /// Whether two values are the same: numbers by value, records whatever the order of their keys.
+    /// Compares two values: numbers by value, records whatever the order of their keys.
     pub(super) fn is_same(&self, actual: &Self, tolerance: &Tolerance) -> bool {
         match (self, actual) {
             (Self::Number(one), Self::Number(other)) => one.is_same(other, tolerance),
@@ -150,7 +150,7 @@ impl Value {
         }
     }
 
-    /// What is the same for values that are the same, but for fractions on either side of a place.
+    /// A key that values share which are the same, but for fractions on either side of a place.
     pub(super) fn key(&self) -> String {
         match self {
             Self::Number(scalar) | Self::Text(scalar) => scalar.key(),

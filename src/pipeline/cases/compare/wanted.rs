@@ -1,4 +1,4 @@
-//! What an expectation states, read once: one that cannot be read is a fault of the case, and no program answers for it.
+//! Expectations, read once: one that cannot be read is a fault of the case, and no program answers for it.
 
 use bigdecimal::BigDecimal;
 
@@ -15,7 +15,7 @@ use crate::pipeline::bounds::cut;
 /// Bytes of a value in a sentence.
 const SHOWN: usize = 120;
 
-/// What an expectation states.
+/// The statement of an expectation.
 pub(super) enum Wanted {
     /// One of these values: a text may stand for several.
     Value(Vec<Value>),
@@ -36,15 +36,12 @@ pub(super) enum Wanted {
 }
 
 impl Shape {
-    /// Why an expectation cannot be read as one of such an output; `None` when it can. `refers_to` is the output whose value it takes.
+    /// Says why an expectation cannot be read as one of such an output; `None` when it can. `refers_to` is the output whose value it takes.
     pub(crate) fn refuses(self, expectation: &Expectation, refers_to: Option<&str>) -> Option<String> {
-        let Expectation {
-            check,
-            at,
-            value,
-            tolerance,
-            output,
-        } = expectation;
+        let (check, at, value) = (expectation.check, &expectation.at, &expectation.value);
+        let (output, tolerance) = (&expectation.output, &expectation.tolerance);
+        let is_document = matches!(self, Self::Json | Self::JsonLines);
+        let is_searched = matches!(check, Check::Contains | Check::Lacks) && at.is_empty() && !is_document;
         if Tolerance::parse(tolerance).is_none() {
             return Some(format!("the tolerance {tolerance} is no number"));
         }
@@ -53,17 +50,11 @@ impl Shape {
                 "{output} is compared with itself: state what must stand in it"
             )),
             Some(_) => None,
-            None if value.is_empty() && self.is_searched(*check, at) => Some(format!(
+            None if is_searched && value.is_empty() => Some(format!(
                 "every text contains an empty one: give check {check:?} a value"
             )),
-            None => Wanted::read(self, *check, at, value).err(),
+            None => Wanted::read(self, check, at, value).err(),
         })
-    }
-
-    /// Whether a check searches the text of such an output.
-    const fn is_searched(self, check: Check, at: &str) -> bool {
-        let is_document = matches!(self, Self::Json | Self::JsonLines);
-        matches!(check, Check::Contains | Check::Lacks) && !is_document && at.is_empty()
     }
 
     fn place_problem(self, expectation: &Expectation) -> Option<String> {
@@ -93,7 +84,7 @@ impl Shape {
     }
 }
 
-/// Why this is no cell of a table. The name of a column may hold slashes.
+/// Says why this is no cell of a table. The name of a column may hold slashes.
 fn cell_problem(at: &str) -> Option<String> {
     let is_row = |row: &str| row.parse().is_ok_and(|number: usize| number > 0) || row.contains('=');
     if splits(at).any(|(row, column)| is_row(row) && !column.is_empty()) {
@@ -181,7 +172,7 @@ fn cells(text: &str) -> Vec<Value> {
     std::iter::once(listed).chain(nothing).collect()
 }
 
-/// What a text stands for in JSON; that of JSON Lines is a list, or one value a line.
+/// The values that a text stands for in JSON; that of JSON Lines is a list, or one value a line.
 fn documents(text: &str, at: &str, is_lines: bool) -> Result<Vec<Value>, String> {
     let word = text.trim();
     let parsed = Value::parse(text, false);
@@ -205,7 +196,7 @@ fn documents(text: &str, at: &str, is_lines: bool) -> Result<Vec<Value>, String>
     })
 }
 
-/// Whether a value is meant as an object or array. At a place in a document a text may well begin with a bracket.
+/// Recognises a value that is meant as an object or array. At a place in a document a text may well begin with a bracket.
 fn is_meant_as_json(value: &str, at: &str) -> bool {
     let characters = value.chars().filter(|character| !character.is_whitespace());
     let start: String = characters.take(2).collect();

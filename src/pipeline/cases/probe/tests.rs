@@ -77,6 +77,11 @@ fn pass_nonsense(expectations: &Value) -> bool {
 #[case::one_truth(json!([[{"output": "is_empty", "value": "false"}]]))]
 #[case::a_relation_that_constants_keep(json!([[{"output": "summary", "check": "Total", "at": "units", "value": "$total"}]]))]
 #[case::an_output_that_is_another(json!([[{"output": "page", "value": "$total"}]]))]
+#[case::outputs_in_a_row(json!([[
+    {"output": "page", "value": "$total"},
+    {"output": "total", "check": "Between", "value": "-1e308,1e308"},
+    {"output": "stdout", "value": "$page"},
+]]))]
 #[case::refusals_alone(json!([[], []]))]
 #[case::refusals_with_any_words(json!([[{"output": "stderr", "check": "Contains", "value": "Error"}]]))]
 #[case::the_nine_of_an_attack(json!([
