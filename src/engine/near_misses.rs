@@ -59,7 +59,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let mut misses = near_misses(&Module::parse(&solution).map_err(PromptError::from)?);
         // Of data without such text no case can tell.
         if self.text(progress.documents.context.as_ref()).await?.is_ascii() && self.task.prompt.is_ascii() {
-            misses.retain(|miss| miss.mistake != Mistake::Ascii);
+            misses.retain(|miss| miss.mistake != Some(Mistake::Ascii));
         }
         if groups.is_empty() || misses.is_empty() {
             return Ok(None);

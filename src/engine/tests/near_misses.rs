@@ -166,6 +166,19 @@ async fn a_near_miss_that_never_ends_is_rejected_and_those_after_it_do_not_count
 }
 
 #[tokio::test]
+async fn cases_reject_no_near_miss_of_a_program_that_recognises_its_own_text() {
+    let mut world = world(scripted(RIGHT).with(CallKind::MoreCases, &more(&[another()])));
+    // It ends as it should with this text alone, so that cases reject whatever else it is.
+    world.sandbox.prints = |solution| {
+        let is_own = solution.contains(RIGHT) && !solution.ends_with("pass\n");
+        if is_own { "2" } else { "3" }.to_owned()
+    };
+    let progress = world.end().await;
+    let counted = Some("0/4".to_owned());
+    assert_eq!(strength(&world, &progress), (EvidenceStrength::Weak, counted));
+}
+
+#[tokio::test]
 async fn near_misses_on_examples_run_after_those_on_the_plan_and_no_model_learns_what_they_show() {
     let mut first = case("two words", "2");
     first["expect"][0]["check"] = json!("Contains");
@@ -196,7 +209,8 @@ async fn near_misses_on_examples_run_after_those_on_the_plan_and_no_model_learns
         asked.user_message()
     );
     let log = world.sandbox.log.lock().unwrap();
-    let (planned, examples) = (["Case"; 4].join(" "), ["Case"; 8].join(" "));
+    // Four near misses, and the program with another text, on one case and on two examples.
+    let (planned, examples) = (["Case"; 5].join(" "), ["Case"; 10].join(" "));
     let expected = [&planned, &examples].map(|cases| [format!("begin {cases}"), format!("end {cases}")]);
     assert_eq!(log[log.len() - 4..], expected.concat());
 }

@@ -22,6 +22,8 @@ const ENOUGH: (usize, usize) = (2, 3);
 const LITTLE: (usize, usize) = (2, 5);
 /// Most near misses of one program.
 const MOST: usize = 10;
+/// A line that changes a program's text and syntax tree, and nothing that it does.
+const SAME: &str = "\n\npass\n";
 /// Most of them with the same mistake.
 const MOST_OF_A_KIND: usize = 2;
 
@@ -79,11 +81,11 @@ pub enum Mistake {
     Conditions,
 }
 
-/// A program with one mistake more.
+/// A program with one mistake more, or with another text that does the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NearMiss {
-    /// The mistake.
-    pub mistake: Mistake,
+    /// The mistake; `None` of the one that does the same: a program that is wrong then knows its own text, and would tell any near miss.
+    pub mistake: Option<Mistake>,
     /// The whole file.
     pub source: String,
 }
@@ -132,7 +134,7 @@ impl NearMissCounts {
     }
 }
 
-/// Near misses of a program, at most ten, of as many kinds as there are places for.
+/// Near misses of a program, at most ten, of as many kinds as there are places for, behind the one that does the same.
 #[must_use]
 pub fn near_misses(module: &Module) -> Vec<NearMiss> {
     let mut places = Places {
@@ -141,6 +143,9 @@ pub fn near_misses(module: &Module) -> Vec<NearMiss> {
     };
     places.visit_body(module.body());
     let found: Vec<(Mistake, Vec<Edit>)> = places.found.into_iter().collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
     // First one of each kind, so that no kind takes the place of another.
     let rounds = (0..MOST_OF_A_KIND).flat_map(|round| {
         found
@@ -148,12 +153,17 @@ pub fn near_misses(module: &Module) -> Vec<NearMiss> {
             .filter_map(move |(mistake, edits)| Some((*mistake, edits.get(round)?)))
     });
     let changed = rounds.map(|(mistake, edit)| NearMiss {
-        mistake,
+        mistake: Some(mistake),
         source: edit.apply(module.source()),
     });
-    changed
+    let same = NearMiss {
+        mistake: None,
+        source: format!("{}{SAME}", module.source()),
+    };
+    std::iter::once(same)
+        .chain(changed)
         .filter(|miss| Module::parse(&miss.source).is_ok())
-        .take(MOST)
+        .take(MOST + 1)
         .collect()
 }
 
@@ -193,7 +203,10 @@ struct Places<'a> {
 impl<'a> Visitor<'a> for Places<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
-            Stmt::For(each) => self.elements(&each.iter),
+            Stmt::For(each) => {
+                self.elements(&each.iter);
+                self.chosen(&each.body);
+            }
             Stmt::If(branch) if branch.elif_else_clauses.is_empty() && skips(&branch.body) => {
                 self.add(Mistake::Unskipped, Edit::at(branch.test.range(), "False"));
             }
@@ -209,6 +222,8 @@ impl<'a> Visitor<'a> for Places<'a> {
             Expr::Call(call) => self.call(call),
             Expr::Compare(compare) => self.compare(compare),
             Expr::BoolOp(both) => self.conditions(both),
+            Expr::Name(name) => self.rounding(name.id.as_str(), expr),
+            Expr::Attribute(of_module) => self.rounding(of_module.attr.as_str(), expr),
             Expr::StringLiteral(_) => {
                 let name = literal(expr).unwrap_or_default().to_ascii_lowercase();
                 if matches!(name.as_str(), "utf-8" | "utf8" | "utf-8-sig") {
@@ -241,6 +256,28 @@ impl Places<'_> {
         }
     }
 
+    /// Does with all elements of a loop what is done with some of them alone.
+    fn chosen(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            if let Stmt::If(branch) = stmt
+                && branch.elif_else_clauses.is_empty()
+                && !leaves(&branch.body)
+            {
+                self.add(Mistake::Unfiltered, Edit::at(branch.test.range(), "True"));
+            }
+        }
+    }
+
+    /// Rounds halves of decimal numbers otherwise.
+    fn rounding(&mut self, name: &str, expr: &Expr) {
+        let other = match name {
+            "ROUND_HALF_UP" => "'ROUND_HALF_EVEN'",
+            "ROUND_HALF_EVEN" => "'ROUND_HALF_UP'",
+            _ => return,
+        };
+        self.add(Mistake::Halves, Edit::at(expr.range(), other));
+    }
+
     fn call(&mut self, call: &ast::ExprCall) {
         let arguments = &call.arguments;
         match call.func.as_ref() {
@@ -257,6 +294,11 @@ impl Places<'_> {
                     self.without(Mistake::Untrimmed, call, &method.value);
                 }
                 "sort_values" | "sort_index" => self.without(Mistake::Unsorted, call, &method.value),
+                "sort" => {
+                    self.without(Mistake::Unsorted, call, &method.value);
+                    let before = format!("({}.reverse(), ", self.module.text(method.value.as_ref()));
+                    self.ties(call, Edit::enclose(call, &before, ")"));
+                }
                 "drop_duplicates" | "unique" => self.without(Mistake::Duplicates, call, &method.value),
                 "dropna" => self.without(Mistake::Unskipped, call, &method.value),
                 "get" if arguments.args.len() == 2 => {
@@ -284,9 +326,7 @@ impl Places<'_> {
             "sorted" => {
                 let plain = format!("list({})", self.module.text(first));
                 self.add(Mistake::Unsorted, Edit::at(call.range(), plain));
-                if call.arguments.find_keyword("key").is_some() {
-                    self.add(Mistake::Ties, Edit::enclose(first, "list(", ")[::-1]"));
-                }
+                self.ties(call, Edit::enclose(first, "list(", ")[::-1]"));
             }
             "min" => self.add(Mistake::Extreme, Edit::at(range, "max")),
             "max" => self.add(Mistake::Extreme, Edit::at(range, "min")),
@@ -295,6 +335,25 @@ impl Places<'_> {
             "round" => self.add(Mistake::Halves, Edit::enclose(first, "(", ") + 1e-9")),
             _ => {}
         }
+    }
+
+    /// Rows with equal keys: of a key with several parts only the first one, else the rows `backwards`, which changes nothing where a
+    /// second part tells them apart.
+    fn ties(&mut self, call: &ast::ExprCall, backwards: Edit) {
+        let Some(key) = call.arguments.find_keyword("key") else {
+            return;
+        };
+        let edit = match &key.value {
+            Expr::Lambda(lambda) => match lambda.body.as_ref() {
+                Expr::Tuple(parts) if parts.elts.len() > 1 => {
+                    let first = parts.elts.first().map_or("", |first| self.module.text(first));
+                    Edit::at(parts.range(), format!("({first},)"))
+                }
+                _ => backwards,
+            },
+            _ => backwards,
+        };
+        self.add(Mistake::Ties, edit);
     }
 
     /// A call of a method left out.
@@ -345,6 +404,14 @@ fn skips(body: &[Stmt]) -> bool {
     matches!(body, [Stmt::Continue(_) | Stmt::Return(_)])
 }
 
+/// True of a branch that ends what is done with an element.
+fn leaves(body: &[Stmt]) -> bool {
+    matches!(
+        body.last(),
+        Some(Stmt::Continue(_) | Stmt::Break(_) | Stmt::Return(_) | Stmt::Raise(_))
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -355,7 +422,7 @@ mod tests {
         let misses = near_misses(&Module::parse(source).unwrap());
         misses
             .into_iter()
-            .map(|miss| (miss.mistake, miss.source))
+            .filter_map(|miss| Some((miss.mistake?, miss.source)))
             .collect()
     }
 
@@ -367,6 +434,28 @@ mod tests {
         Mistake::Ties,
         "b = sorted(a.items(), key=c)\n",
         "b = sorted(list(a.items())[::-1], key=c)\n"
+    )]
+    #[case::a_second_part_of_the_key(
+        Mistake::Ties,
+        "b = sorted(a, key=lambda c: (-c[1], c[0]))\n",
+        "b = sorted(a, key=lambda c: (-c[1],))\n"
+    )]
+    #[case::in_place(Mistake::Unsorted, "a.sort()\n", "a\n")]
+    #[case::ties_in_place(Mistake::Ties, "a.b.sort(key=c)\n", "(a.b.reverse(), a.b.sort(key=c))\n")]
+    #[case::decimals(
+        Mistake::Halves,
+        "a.quantize(b, ROUND_HALF_UP)\n",
+        "a.quantize(b, 'ROUND_HALF_EVEN')\n"
+    )]
+    #[case::decimals_of_a_module(
+        Mistake::Halves,
+        "a.quantize(b, rounding=decimal.ROUND_HALF_EVEN)\n",
+        "a.quantize(b, rounding='ROUND_HALF_UP')\n"
+    )]
+    #[case::some_elements(
+        Mistake::Unfiltered,
+        "for x in a:\n    if x > 1:\n        b(x)\n",
+        "for x in a:\n    if True:\n        b(x)\n"
     )]
     #[case::frame(Mistake::Unsorted, "b = a.sort_values('x').head()\n", "b = a.head()\n")]
     #[case::greatest(Mistake::Extreme, "b = max(a)\n", "b = min(a)\n")]
@@ -412,6 +501,14 @@ mod tests {
     #[case::a_comment_with_the_sign("b = (a # a < b\n    < 3)\n")]
     fn a_program_is_left_alone_where_nothing_is_easily_mistaken(#[case] source: &str) {
         assert_eq!(of(source), []);
+    }
+
+    #[test]
+    fn before_all_others_comes_another_text_that_does_the_same() {
+        let misses = near_misses(&Module::parse("b = a <= 3\n").unwrap());
+        assert_eq!((misses[0].mistake, misses.len()), (None, 2));
+        assert_eq!(misses[0].source, "b = a <= 3\n\n\npass\n");
+        assert_eq!(near_misses(&Module::parse("print(1)\n").unwrap()), []);
     }
 
     #[test]
