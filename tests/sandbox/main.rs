@@ -23,6 +23,7 @@ mod isolation;
 #[path = "../support/jobs.rs"]
 mod jobs;
 mod limits;
+mod near_misses;
 mod outputs;
 mod packages;
 mod pytest_sessions;
