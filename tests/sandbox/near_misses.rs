@@ -10,7 +10,7 @@ use codegen_operator::pipeline::cases::{
     CaseExecution, CaseSet, Forms, count_near_misses, executions, extended, judge, planned,
 };
 use codegen_operator::pipeline::python::Module;
-use codegen_operator::pipeline::python::near_misses::{Mistake, NearMissCounts, near_misses};
+use codegen_operator::pipeline::python::near_misses::{Mistake, NearMiss, NearMissCounts, near_misses};
 use codegen_operator::pipeline::sandbox::PhaseReport;
 use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
 use futures::StreamExt as _;
@@ -165,21 +165,41 @@ impl Exercise {
             .collect()
     }
 
-    /// Near misses of a program, counted as the engine counts them.
-    async fn counts(&self, program: &str, set: &CaseSet) -> NearMissCounts {
+    /// Near misses of a program, as the engine makes them.
+    fn near_misses(&self, program: &str) -> Vec<NearMiss> {
         let mut misses = near_misses(&Module::parse(program).unwrap());
         if self.task.prompt.is_ascii() {
             misses.retain(|miss| miss.mistake != Some(Mistake::Ascii));
         }
-        let runs = executions(&self.task, set);
+        misses
+    }
+
+    /// Reports of each near miss on these cases; `None` where the sandbox ended before.
+    async fn ran(&self, misses: &[NearMiss], runs: &[CaseExecution]) -> Vec<Vec<Option<PhaseReport>>> {
         let sources: Vec<&str> = misses.iter().map(|miss| miss.source.as_str()).collect();
-        let reports = self.reports(&runs, &sources).await;
-        let of_misses = misses.iter().zip(reports.chunks(runs.len()));
-        let ran = of_misses.map(|(miss, reports)| {
-            let reached = reports.iter().map(Some);
+        let mut reports = self.reports(runs, &sources).await.into_iter();
+        let of_one = |_: &NearMiss| runs.iter().map(|_| reports.next()).collect();
+        misses.iter().map(of_one).collect()
+    }
+
+    /// Counts near misses by their reports, as the engine counts them.
+    fn count(
+        &self,
+        misses: &[NearMiss],
+        runs: &[CaseExecution],
+        reports: &[Vec<Option<PhaseReport>>],
+    ) -> NearMissCounts {
+        let ran = misses.iter().zip(reports).map(|(miss, reports)| {
+            let reached = reports.iter().map(Option::as_ref);
             (miss.mistake, runs.iter().zip(reached).collect())
         });
         count_near_misses(&self.task, ran)
+    }
+
+    async fn counts(&self, program: &str, set: &CaseSet) -> NearMissCounts {
+        let (misses, runs) = (self.near_misses(program), executions(&self.task, set));
+        let reports = self.ran(&misses, &runs).await;
+        self.count(&misses, &runs, &reports)
     }
 
     /// Proves a program by easy cases, as a task does.
@@ -188,7 +208,9 @@ impl Exercise {
         if !self.failures(program, &easy).await.is_empty() {
             return Outcome::Refused;
         }
-        let first = self.counts(program, &easy).await;
+        let (misses, runs) = (self.near_misses(program), executions(&self.task, &easy));
+        let mut reports = self.ran(&misses, &runs).await;
+        let first = self.count(&misses, &runs, &reports);
         if !first.needs_more_cases() {
             return Outcome::of(&first, &first);
         }
@@ -196,8 +218,13 @@ impl Exercise {
         if !self.failures(program, &more).await.is_empty() {
             return Outcome::RefusedByFurther(first);
         }
-        let second = self.counts(program, &more).await;
-        Outcome::of(&first, &second)
+        // The easy cases come first in both sets, and what they showed is known.
+        let all = executions(&self.task, &more);
+        let further = self.ran(&misses, &all[runs.len()..]).await;
+        for (known, further) in reports.iter_mut().zip(further) {
+            known.extend(further);
+        }
+        Outcome::of(&first, &self.count(&misses, &all, &reports))
     }
 }
 
