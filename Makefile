@@ -74,7 +74,7 @@ generate: ## Write again what is generated: crds/ and its copies, values of the 
 deny: ## Licences, sources, bans and advisories of the dependencies
 	@scripts/deny
 
-FUZZ_TARGETS ?= delimited json text markup parquet arrow excel gzip packed checks outputs manifest context schema
+FUZZ_TARGETS ?= delimited json text parquet arrow excel gzip packed checks outputs manifest context schema
 FUZZ_SECONDS ?= 600
 
 # The compiler is the pinned stable one; RUSTC_BOOTSTRAP lets it take the flags that fuzzing needs.

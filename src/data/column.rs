@@ -63,8 +63,6 @@ pub(crate) struct Uniqueness {
     pub may_be_unique: bool,
     /// Whether that is certain.
     pub is_proven: bool,
-    /// Whether it has decimal numbers: measurements, which are no keys.
-    pub is_decimal: bool,
 }
 
 /// The profile of a column when everything is read.
@@ -74,10 +72,6 @@ pub(crate) struct KeyCandidate {
     pub is_unique: bool,
     /// Whether every record has exactly one value.
     pub is_whole: bool,
-    /// Whether it may be part of a key of two columns: no decimal numbers.
-    pub is_discrete: bool,
-    /// Distinct values.
-    pub distinct: u64,
 }
 
 /// A column when all its values are met.
@@ -288,25 +282,20 @@ impl Column {
         Uniqueness {
             may_be_unique: self.nulls.is_empty() && !self.distinct.has_repetition(),
             is_proven: self.is_rising(),
-            is_decimal: self.kinds[Kind::Float as usize] > 0,
         }
     }
 
-    /// Whether it is a key, or part of one, after `records` records.
+    /// Whether it is a key after `records` records.
     #[must_use]
     pub(crate) fn candidate(&self, records: u64, present: Option<u64>) -> KeyCandidate {
         let is_whole = self.values == records
             && self.nulls.is_empty()
             && present.is_none_or(|present| present == records);
         let exact = self.distinct.exact().map(|count| count as u64);
-        let (DistinctCount::Exact(distinct) | DistinctCount::About(distinct)) = self.distinct.count();
         KeyCandidate {
             // A strict rise proves uniqueness without the values: they need not all be held.
             is_unique: is_whole && records > 1 && (exact == Some(self.values) || self.is_rising()),
             is_whole,
-            // Floats that never repeat are measurements more often than keys.
-            is_discrete: self.kinds[Kind::Float as usize] == 0,
-            distinct,
         }
     }
 

@@ -24,7 +24,7 @@ use super::remark::Remark;
 use super::rows::cut_with_marker;
 
 pub use columns::column_label;
-use columns::{print_columns, print_keys};
+use columns::{print_columns, print_repetitions};
 use joins::print_joins;
 use lines::print_lines;
 use rows::print_rows;
@@ -206,11 +206,10 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
             left_out
         }
         Content::Text(lines) => {
-            let kind = lines.kind.as_deref().unwrap_or("text");
             let lines_counted = counted(lines.lines, "line");
             put(
                 text,
-                format_args!("{heading}{kind}, {lines_counted}, {bytes} bytes"),
+                format_args!("{heading}text, {lines_counted}, {bytes} bytes"),
             );
             let mut left_out: Vec<String> = print_remarks(text, &profile.remarks).into_iter().collect();
             print_lines(text, lines, detail);
@@ -239,7 +238,7 @@ fn lines_left_out(text: &mut String, profile: &SampleProfile, detail: Detail, fu
 fn print_table(text: &mut String, table: &TableProfile, detail: Detail, full: Detail) -> Vec<String> {
     print_columns(text, table, detail);
     if detail.has_statistics && detail.exposure != Exposure::SchemaOnly {
-        print_keys(text, table);
+        print_repetitions(text, table);
     }
     print_rows(text, table, detail);
     let mut left_out = left_out(table, detail, full);

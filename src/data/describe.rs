@@ -3,11 +3,9 @@
 mod arrow;
 mod delimited;
 mod excel;
-mod fixed_width;
 mod json;
 mod lead;
 mod line;
-mod markup;
 mod pandas_index;
 mod parquet;
 mod text;
@@ -75,7 +73,7 @@ pub fn describe_source(
                 .and_then(|table| match table {
                     Some(table) => Ok(Content::Table(table)),
                     // What looks like a table by its name may have no record at all; then it is described as text.
-                    None => text(source, encoding, &mut remarks),
+                    None => text(source, encoding),
                 })
                 .map_err(DataError::read(file_name))?
         }
@@ -83,14 +81,13 @@ pub fn describe_source(
             json_content(source, encoding, &found, *options, &mut remarks)
                 .map_err(DataError::read(file_name))?
         }
-        (_, Some(encoding)) => text(source, encoding, &mut remarks).map_err(DataError::read(file_name))?,
+        (_, Some(encoding)) => text(source, encoding).map_err(DataError::read(file_name))?,
     };
     let format = if matches!(content, Content::Text(_)) {
         FileFormat::Text
     } else {
         found.format
     };
-    // What was read in part, or at random places, may have changed meanwhile.
     source.settle().map_err(DataError::read(file_name))?;
     Ok(SampleProfile {
         name: name.to_owned(),

@@ -173,16 +173,10 @@ fn reduced_table(table: TableProfile, names: &Names, level: Exposure) -> TablePr
         // Their names are in no text of any level.
         further: _,
         column_count,
-        keys,
         duplicate_records,
         rows,
     } = table;
     let has_statistics = level > Exposure::SchemaOnly;
-    let keys = keys
-        .into_iter()
-        .filter_map(|key| key.iter().map(|name| names.shown_of(&columns, name)).collect())
-        .filter(|_| has_statistics)
-        .collect();
     let rows = if level < Exposure::RedactedRows {
         Vec::new()
     } else {
@@ -207,7 +201,6 @@ fn reduced_table(table: TableProfile, names: &Names, level: Exposure) -> TablePr
         columns,
         further: Vec::new(),
         column_count,
-        keys,
         duplicate_records: duplicate_records.filter(|_| has_statistics),
         rows,
     }

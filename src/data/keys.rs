@@ -1,24 +1,15 @@
-//! Candidate keys and records equal to an earlier one: hashes of all values and records, kept while memory allows.
+//! Columns that are unique and records equal to an earlier one: hashes of all values and records, kept while memory allows.
 
 use crate::column::{KeyCandidate, Uniqueness, mix};
 
 /// Hashes kept at most, over all columns and records: 24 MiB.
 const MOST_HASHES: usize = 3 * 1024 * 1024;
-/// Columns whose pairs are tried as keys.
-const PAIRED_COLUMNS: usize = 12;
-/// Records after which most pairs can be ruled out.
-const PROBED_RECORDS: u64 = 1_000;
-/// Repetitions that chance alone would give, from which on a pair without any is reported.
-const EXPECTED_REPETITIONS: f64 = 4.0;
-/// Most pairs that are reported.
-const MOST_PAIRS_SHOWN: usize = 3;
 
 /// Hashes of everything that may be unique.
 pub(crate) struct Keys {
     most: usize,
     columns: Vec<Log>,
     records: Log,
-    pairs: Vec<Pair>,
     /// Hashes of the current record's values by column; 0 where there is none.
     current: Vec<u64>,
     ended: u64,
@@ -30,20 +21,12 @@ pub(crate) struct Keys {
 struct Log {
     hashes: Vec<u64>,
     is_lost: bool,
-    is_decimal: bool,
-}
-
-struct Pair {
-    columns: (usize, usize),
-    log: Log,
 }
 
 /// What the hashes show.
 pub(crate) struct Found {
     /// By column, whether every record has a value and no two are equal.
     pub unique: Vec<bool>,
-    /// Pairs of columns that are unique together.
-    pub pairs: Vec<(usize, usize)>,
     /// Records equal to an earlier one.
     pub duplicates: Option<u64>,
 }
@@ -79,7 +62,6 @@ impl Keys {
             most,
             columns: Vec::new(),
             records: Log::default(),
-            pairs: Vec::new(),
             current: Vec::new(),
             ended: 0,
             retained: 0,
@@ -98,7 +80,6 @@ impl Keys {
         if log.is_lost {
             return;
         }
-        log.is_decimal |= state.is_decimal;
         // One repetition is enough to rule a key out, and its hashes are memory for others.
         if !state.may_be_unique {
             self.retained -= log.forget();
@@ -138,67 +119,15 @@ impl Keys {
             Some(_) => {}
             None => self.retained -= self.records.forget(),
         }
-        self.end_pairs();
         self.current.fill(0);
         if self.retained >= self.most {
             self.make_room();
         }
     }
 
-    fn end_pairs(&mut self) {
-        // Pairs are quadratic in the columns, so only the first ones are tried.
-        if self.ended == 1 {
-            let paired = self.current.len().min(PAIRED_COLUMNS);
-            for first in 0..paired {
-                for second in first + 1..paired {
-                    let columns = (first, second);
-                    self.pairs.push(Pair {
-                        columns,
-                        log: Log::default(),
-                    });
-                }
-            }
-        }
-        self.pairs.retain(|pair| !pair.log.is_lost);
-        for Pair { columns, log } in &mut self.pairs {
-            let (first, second) = (self.current[columns.0], self.current[columns.1]);
-            if first == 0 || second == 0 {
-                self.retained -= log.forget();
-            } else {
-                log.hashes.push(mix(first, 1).wrapping_add(mix(second, 2)));
-                self.retained += 1;
-            }
-        }
-        self.pairs.retain(|pair| !pair.log.is_lost);
-        if self.ended == PROBED_RECORDS {
-            self.probe_pairs();
-        }
-    }
-
-    /// Drops the pairs that repeat already, and all of them where a column alone is still unique.
-    fn probe_pairs(&mut self) {
-        // A key of one column makes every pair with it unique, and none worth a word.
-        let is_whole = |log: &Log| !log.is_lost && !log.is_decimal && log.hashes.len() as u64 == self.ended;
-        let has_single = self.columns.iter().any(is_whole);
-        for Pair { log, .. } in &mut self.pairs {
-            log.hashes.sort_unstable();
-            if has_single || log.hashes.windows(2).any(|pair| pair[0] == pair[1]) {
-                self.retained -= log.forget();
-            }
-        }
-        self.pairs.retain(|pair| !pair.log.is_lost);
-        for pair in self.pairs.drain(self.pairs.len().min(MOST_PAIRS_SHOWN)..) {
-            self.retained -= pair.log.hashes.len();
-        }
-    }
-
     /// Gives up what repeats or can be done without, and everything where that does not help.
     fn make_room(&mut self) {
-        let logs = self
-            .columns
-            .iter_mut()
-            .chain(self.pairs.iter_mut().map(|pair| &mut pair.log));
-        for log in logs {
+        for log in &mut self.columns {
             log.hashes.sort_unstable();
             if log.hashes.windows(2).any(|pair| pair[0] == pair[1]) {
                 self.retained -= log.forget();
@@ -209,11 +138,7 @@ impl Keys {
             self.retained -= self.records.forget();
         }
         if self.retained * 4 >= self.most * 3 {
-            let logs = self
-                .columns
-                .iter_mut()
-                .chain(self.pairs.iter_mut().map(|pair| &mut pair.log));
-            for log in logs {
+            for log in &mut self.columns {
                 self.retained -= log.forget();
             }
         }
@@ -232,37 +157,13 @@ impl Keys {
                 candidate.is_unique || (candidate.is_whole && records > 1 && log.is_some_and(is_unique))
             })
             .collect();
-        let has_key = candidates
-            .iter()
-            .zip(&unique)
-            .any(|(candidate, is_unique)| *is_unique && candidate.is_discrete);
         // A column without repetitions shows that no record repeats.
         let duplicates = if unique.contains(&true) {
             Some(0)
         } else {
             self.records.repetitions()
         };
-        let mut pairs = Vec::new();
-        for Pair { columns, log } in self.pairs {
-            let (first, second) = (candidates[columns.0], candidates[columns.1]);
-            // Where chance would hardly repeat a pair, that none is repeated says nothing.
-            let chances = first.distinct as f64 * second.distinct as f64;
-            // As with birthdays: pairs of records, over the combinations that there could be.
-            let expected = (records as f64).powi(2) / (2.0 * chances.max(1.0));
-            let is_distinctive = first.is_discrete
-                && second.is_discrete
-                && first.is_whole
-                && second.is_whole
-                && expected >= EXPECTED_REPETITIONS;
-            if !has_key && is_distinctive && pairs.len() < MOST_PAIRS_SHOWN && is_unique(log) {
-                pairs.push(columns);
-            }
-        }
-        Found {
-            unique,
-            pairs,
-            duplicates,
-        }
+        Found { unique, duplicates }
     }
 }
 

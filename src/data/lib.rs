@@ -58,7 +58,7 @@ pub enum DataError {
         /// Its size, or how much of it was read.
         bytes: u64,
     },
-    /// Two passes over the file read different bytes.
+    /// Somebody wrote to the file while it was read.
     #[error("{file} changed while it was read; run again when nothing writes to it, or give a copy")]
     Changed {
         /// File name as the user knows it.

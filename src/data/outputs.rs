@@ -1,6 +1,7 @@
 //! Typed outputs: what a program wrote, read as the type that the task declares.
 
-use std::io::{BufRead as _, BufReader, Read};
+use std::fmt::Display;
+use std::io::{self, BufRead as _, BufReader, Read};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -231,187 +232,150 @@ const fn expectation(type_: ValueType) -> &'static str {
 
 fn check_format(format: Option<FileFormat>, bytes: &[u8]) -> Result<(), OutputProblem> {
     let Some(format) = format else { return Ok(()) };
-    format_fault(format, &Source::bytes(bytes)).map_or(Ok(()), |reason| {
-        Err(OutputProblem::Malformed {
-            format: format_name(format).to_owned(),
-            reason,
-        })
+    judge_format(format, &Source::bytes(bytes)).map_err(|reason| OutputProblem::Malformed {
+        format: format_name(format).to_owned(),
+        reason,
     })
 }
 
-/// Why a file is not of its declared format; `None` where it is.
-#[must_use]
-pub(crate) fn format_fault(format: FileFormat, source: &Source) -> Option<String> {
+/// Reads a file as its declared format; the error says why it is none.
+pub(crate) fn judge_format(format: FileFormat, source: &Source) -> Result<(), String> {
     match format {
-        FileFormat::CSV => delimited_fault(source, "output.csv"),
-        FileFormat::TSV => delimited_fault(source, "output.tsv"),
-        FileFormat::JSON => json_fault(source),
-        FileFormat::JSONLines => json_lines_fault(source),
-        FileFormat::Parquet => parquet_fault(source),
-        FileFormat::Excel => excel_fault(source),
-        FileFormat::Arrow => arrow_fault(source),
-        FileFormat::Text => text_fault(source),
-        FileFormat::Binary => None,
+        FileFormat::CSV => delimited(source, "output.csv"),
+        FileFormat::TSV => delimited(source, "output.tsv"),
+        FileFormat::JSON => json(source),
+        FileFormat::JSONLines => json_lines(source),
+        FileFormat::Parquet => parquet(source),
+        FileFormat::Excel => excel(source),
+        FileFormat::Arrow => opened(ArrowFile::open(source))?.each_batch(&[], |_, _| ()),
+        FileFormat::Text => text(source),
+        FileFormat::Binary => Ok(()),
     }
 }
 
-fn opened(source: &Source) -> Result<BufReader<Box<dyn Read>>, String> {
-    let input = source.open().map_err(|error| error.to_string())?;
+fn words(error: impl Display) -> String {
+    error.to_string()
+}
+
+/// A file that a reader opened; the outer error is of the system, the inner one of the format.
+fn opened<T, E: Display>(file: io::Result<Result<T, E>>) -> Result<T, String> {
+    file.map_err(words)?.map_err(words)
+}
+
+fn buffered(source: &Source) -> Result<BufReader<Box<dyn Read>>, String> {
+    let input = source.open().map_err(words)?;
     Ok(BufReader::with_capacity(256 * 1024, input))
 }
 
-fn json_fault(source: &Source) -> Option<String> {
-    let input = match opened(source) {
-        Ok(input) => input,
-        Err(reason) => return Some(reason),
-    };
-    serde_json::from_reader::<_, serde::de::IgnoredAny>(input)
-        .err()
-        .map(|error| error.to_string())
+fn json(source: &Source) -> Result<(), String> {
+    serde_json::from_reader::<_, serde::de::IgnoredAny>(buffered(source)?)
+        .map(drop)
+        .map_err(words)
 }
 
 /// Text is UTF-8; a character may lie across two reads.
-fn text_fault(source: &Source) -> Option<String> {
-    let mut input = match opened(source) {
-        Ok(input) => input,
-        Err(reason) => return Some(reason),
-    };
+fn text(source: &Source) -> Result<(), String> {
+    let mut input = buffered(source)?;
     let (mut pending, mut before) = (Vec::new(), 0);
     loop {
-        let read = match input.fill_buf() {
-            Ok(read) => read,
-            Err(error) => return Some(error.to_string()),
-        };
+        let read = input.fill_buf().map_err(words)?;
         let (length, is_end) = (read.len(), read.is_empty());
         pending.extend_from_slice(read);
         input.consume(length);
-        match std::str::from_utf8(&pending) {
-            Ok(_) => {
-                before += pending.len();
-                pending.clear();
-            }
+        let valid = match std::str::from_utf8(&pending) {
+            Ok(_) => pending.len(),
             // The end of the buffer may cut a character, which the next read completes.
-            Err(error) if error.error_len().is_none() && !is_end => {
-                before += error.valid_up_to();
-                pending.drain(..error.valid_up_to());
-            }
+            Err(error) if error.error_len().is_none() && !is_end => error.valid_up_to(),
             Err(error) => {
                 let place = before + error.valid_up_to();
-                return Some(format!("invalid utf-8 sequence at byte {place}"));
+                return Err(format!("invalid utf-8 sequence at byte {place}"));
             }
-        }
+        };
+        before += valid;
+        pending.drain(..valid);
         if is_end {
-            return None;
+            return Ok(());
         }
     }
 }
 
 /// A delimited file has a header, and every record its width.
-fn delimited_fault(source: &Source, judged_name: &str) -> Option<String> {
-    let found = match detect(source, judged_name) {
-        Ok(found) => found,
-        Err(error) => return Some(error.to_string()),
-    };
+fn delimited(source: &Source, judged_name: &str) -> Result<(), String> {
+    let found = detect(source, judged_name).map_err(words)?;
     let (Some(encoding), Some(dialect)) = (found.encoding, found.dialect) else {
         let what = found.remarks.into_iter().next();
-        return Some(what.unwrap_or_else(|| "it is no table".to_owned()));
+        return Err(what.unwrap_or_else(|| "it is no table".to_owned()));
     };
-    let mut reader = match source.open_decoded(encoding) {
-        Ok(input) => RecordReader::new(input, dialect.delimiter),
-        Err(error) => return Some(error.to_string()),
-    };
+    let input = source.open_decoded(encoding).map_err(words)?;
+    let mut reader = RecordReader::new(input, dialect.delimiter);
     let mut width = None;
-    loop {
-        match reader.read() {
-            Ok(Some(record)) if width.is_none() => width = Some(record.width),
-            Ok(Some(record)) if width != Some(record.width) => {
-                let width = width.unwrap_or_default();
-                return Some(format!(
-                    "line {} has {} fields, the header {width}",
-                    record.line, record.width
-                ));
-            }
-            Ok(Some(_)) => {}
-            Ok(None) => return None,
-            Err(error) => return Some(error.to_string()),
+    while let Some(record) = reader.read().map_err(words)? {
+        let width = *width.get_or_insert(record.width);
+        if record.width != width {
+            return Err(format!(
+                "line {} has {} fields, the header {width}",
+                record.line, record.width
+            ));
         }
     }
+    Ok(())
 }
 
 /// Every page of a Parquet file can be read, and each row group has the rows that the footer says.
-fn parquet_fault(source: &Source) -> Option<String> {
-    let file = match ParquetFile::open(source) {
-        Ok(Ok(file)) => file,
-        Ok(Err(reason)) => return Some(reason),
-        Err(error) => return Some(error.to_string()),
-    };
+fn parquet(source: &Source) -> Result<(), String> {
+    let file = opened(ParquetFile::open(source))?;
     for group in 0..file.metadata().num_row_groups() {
-        for column in 0..file.leaves().len() {
+        let claimed = u64::try_from(file.group(group).num_rows()).unwrap_or(0);
+        for (column, leaf) in file.leaves().iter().enumerate() {
             // Reading is the check: a footer may promise what the pages do not hold.
-            let read = file.read_group(group, &[column]).and_then(|mut reader| {
-                let mut records = 0;
-                loop {
-                    match reader.next_batch()? {
-                        0 => return Ok(records),
-                        batch => records += batch as u64,
-                    }
-                }
-            });
-            let claimed = u64::try_from(file.group(group).num_rows()).unwrap_or(0);
-            match read {
-                Ok(records) if records == claimed => {}
-                Ok(records) => {
-                    let path = &file.leaves()[column].path;
-                    return Some(format!(
-                        "column {path} of row group {} has {records} rows, the footer says {claimed}",
-                        group + 1
-                    ));
-                }
-                Err(reason) => return Some(format!("row group {}: {reason}", group + 1)),
+            let records = rows_of(&file, group, column)
+                .map_err(|reason| format!("row group {}: {reason}", group + 1))?;
+            if records != claimed {
+                return Err(format!(
+                    "column {} of row group {} has {records} rows, the footer says {claimed}",
+                    leaf.path,
+                    group + 1
+                ));
             }
         }
     }
-    None
+    Ok(())
 }
 
-/// Every record batch of an Arrow file can be read.
-fn arrow_fault(source: &Source) -> Option<String> {
-    match ArrowFile::open(source) {
-        Ok(Ok(file)) => file.each_batch(&[], |_, _| ()).err(),
-        Ok(Err(reason)) => Some(reason),
-        Err(error) => Some(error.to_string()),
+fn rows_of(file: &ParquetFile, group: usize, column: usize) -> Result<u64, String> {
+    let mut reader = file.read_group(group, &[column])?;
+    let mut records = 0;
+    loop {
+        match reader.next_batch()? {
+            0 => return Ok(records),
+            batch => records += batch as u64,
+        }
     }
 }
 
 /// Every sheet of a workbook can be read.
-fn excel_fault(source: &Source) -> Option<String> {
-    let mut workbook = match Workbook::open(source) {
-        Ok(Ok(workbook)) => workbook,
-        Ok(Err(error)) => return Some(error.to_string()),
-        Err(error) => return Some(error.to_string()),
-    };
+fn excel(source: &Source) -> Result<(), String> {
+    let mut workbook = opened(Workbook::open(source))?;
     let sheets = workbook.sheets().to_vec();
     // Charts and dialogs are sheets as well, and have no cells.
-    sheets.iter().filter(|sheet| sheet.has_cells).find_map(|sheet| {
-        let read = workbook.each_row(&sheet.name, |_| ());
-        read.err()
-            .map(|reason| format!("sheet {:?}: {reason}", sheet.name))
-    })
+    for sheet in sheets.iter().filter(|sheet| sheet.has_cells) {
+        workbook
+            .each_row(&sheet.name, |_| ())
+            .map_err(|reason| format!("sheet {:?}: {reason}", sheet.name))?;
+    }
+    Ok(())
 }
 
-fn json_lines_fault(source: &Source) -> Option<String> {
-    let input = match opened(source) {
-        Ok(input) => input,
-        Err(reason) => return Some(reason),
-    };
-    let mut fault = None;
-    let read = json::each_line(input, |record| {
+fn json_lines(source: &Source) -> Result<(), String> {
+    let mut judged = Ok(());
+    json::each_line(buffered(source)?, |record| {
         // The first fault is named; the rest is read to its end, so that an error of reading is seen too.
-        if let (None, Err(error)) = (&fault, record.value) {
-            fault = Some(format!("line {}: {error}", record.place));
+        if let (Ok(()), Err(error)) = (&judged, record.value) {
+            judged = Err(format!("line {}: {error}", record.place));
         }
-    });
-    read.err().map(|error| error.to_string()).or(fault)
+    })
+    .map_err(words)?;
+    judged
 }
 
 #[cfg(test)]

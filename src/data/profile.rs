@@ -131,8 +131,6 @@ pub struct TableProfile {
     pub further: Vec<FurtherColumn>,
     /// All columns.
     pub column_count: u64,
-    /// Candidate keys: each column that is unique, and where there is none, pairs of columns that are unique together.
-    pub keys: Vec<Vec<String>>,
     /// Records equal to an earlier one; `None` where that is not known within the memory that it may take.
     pub duplicate_records: Option<u64>,
     /// Representative records, the most informative first.
@@ -306,8 +304,6 @@ pub struct SampleRow {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct TextProfile {
-    /// What the text is (`Markdown`), where its content leaves no doubt.
-    pub kind: Option<String>,
     /// Lines of the whole file.
     pub lines: u64,
     /// Lines that hold blanks only, or nothing.

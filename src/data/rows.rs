@@ -45,8 +45,6 @@ pub(crate) struct Built {
     pub columns: Vec<ColumnProfile>,
     /// Representative records, the most informative first.
     pub rows: Vec<SampleRow>,
-    /// Candidate keys.
-    pub keys: Vec<Vec<String>>,
     /// Records equal to an earlier one, where that is known.
     pub duplicate_records: Option<u64>,
     /// Doubts about columns, one sentence each.
@@ -221,21 +219,9 @@ impl TableBuilder {
         let odd: Vec<_> = names.clone().zip(oddities.iter().map(Vec::as_slice)).collect();
         remarks.extend(oddity::remarks(&odd));
         remarks.extend(oddity::name_remark(names));
-        let mut keys: Vec<Vec<String>> = (0..)
-            .zip(&columns)
-            .filter(|(position, _)| found.unique[*position] && candidates[*position].is_discrete)
-            .map(|(_, column): (usize, &ColumnProfile)| vec![column.name.clone()])
-            .collect();
-        keys.extend(
-            found
-                .pairs
-                .iter()
-                .map(|(one, other)| vec![columns[*one].name.clone(), columns[*other].name.clone()]),
-        );
         Built {
             columns,
             rows,
-            keys,
             duplicate_records: found.duplicates,
             remarks,
         }

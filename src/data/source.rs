@@ -1,4 +1,4 @@
-//! Where bytes come from: opened once, read in passes that must agree, unpacked and decoded on the way.
+//! Where bytes come from: opened once, read in passes between which nothing may write, unpacked and decoded on the way.
 
 mod encoding;
 mod guess;
@@ -9,16 +9,14 @@ mod spots;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
-use std::os::unix::fs::{FileExt as _, FileTypeExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::Xxh3;
 
 pub use encoding::{Encoding, Legacy};
 pub use packed::Compression;
@@ -76,7 +74,7 @@ impl Clone for Source {
 /// Why bytes are not read although the system would give them.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SourceError {
-    /// Two passes read different bytes.
+    /// Somebody wrote to the file.
     #[error("it changed while it was read")]
     Changed,
     /// More bytes than `LARGEST_FILE`.
@@ -155,7 +153,7 @@ impl Source {
 
     fn open_up_to(&self, most: u64) -> io::Result<Box<dyn Read>> {
         let packing = self.packing()?;
-        Unpacked::open(Pass::new(self.opened()?), packing, most)
+        Unpacked::open(self.open_seekable()?, packing, most)
     }
 
     fn packing(&self) -> io::Result<&Packing> {
@@ -163,19 +161,14 @@ impl Source {
         if let Some(packing) = opened.packing.get() {
             return Ok(packing);
         }
-        let packing = Packing::of(&Seekable {
-            opened: Arc::clone(opened),
-            position: 0,
-        })?;
+        let packing = Packing::of(&self.open_seekable()?)?;
         Ok(opened.packing.get_or_init(|| packing))
     }
 
     /// Opens the bytes as they stand there, to be read at any place.
     pub(crate) fn open_seekable(&self) -> io::Result<Seekable> {
-        let opened = self.opened()?;
-        opened.is_settled.store(false, Ordering::Relaxed);
         Ok(Seekable {
-            opened: Arc::clone(opened),
+            opened: Arc::clone(self.opened()?),
             position: 0,
         })
     }
@@ -185,14 +178,14 @@ impl Source {
         Ok(Box::new(LineEnds::new(encoding.decode(self.open()?))))
     }
 
-    /// Fails where the file is not what the first whole pass read. Call it when all is read: a pass that stopped
-    /// early cannot tell.
+    /// Fails where somebody wrote to the file since it was opened. Call it when all is read.
     pub(crate) fn settle(&self) -> io::Result<()> {
         let opened = self.opened()?;
-        if opened.is_settled.load(Ordering::Relaxed) {
-            return Ok(());
+        if opened.bytes.written()? == opened.written {
+            Ok(())
+        } else {
+            Err(SourceError::Changed.into())
         }
-        io::copy(&mut Pass::new(opened), &mut io::sink()).map(|_| ())
     }
 
     fn opened(&self) -> io::Result<&Arc<Opened>> {
@@ -208,11 +201,10 @@ impl Source {
             ),
         };
         let opened = Opened {
+            written: bytes.written()?,
             bytes,
             packing: OnceLock::new(),
-            whole: OnceLock::new(),
             fault: NotedFault::new(),
-            is_settled: AtomicBool::new(false),
         };
         Ok(self.opened.get_or_init(|| Arc::new(opened)))
     }
@@ -249,20 +241,14 @@ fn open_file(path: &Path) -> io::Result<File> {
 #[derive(Debug)]
 struct Opened {
     bytes: Bytes,
+    /// When it was written to last, as of its opening.
+    written: Written,
     packing: OnceLock<Packing>,
-    /// What the first whole pass read.
-    whole: OnceLock<Digest>,
     fault: NotedFault,
-    /// Whether the last pass was whole.
-    is_settled: AtomicBool,
 }
 
-/// Length and hash of what a pass read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Digest {
-    bytes: u64,
-    hash: u64,
-}
+/// Size of a file, and when somebody wrote to it last, in seconds and nanoseconds.
+type Written = (u64, i64, i64);
 
 enum Bytes {
     File(File),
@@ -289,6 +275,16 @@ impl Bytes {
         }
     }
 
+    fn written(&self) -> io::Result<Written> {
+        Ok(match self {
+            Self::File(file) => {
+                let of = file.metadata()?;
+                (of.size(), of.mtime(), of.mtime_nsec())
+            }
+            Self::Memory(_) => Written::default(),
+        })
+    }
+
     fn size(&self) -> io::Result<u64> {
         match self {
             Self::File(file) => Ok(file.metadata()?.len()),
@@ -297,7 +293,7 @@ impl Bytes {
     }
 }
 
-/// The bytes of an open source, read at any place. It notices no change: call `Source::settle` when all is read.
+/// The bytes of an open source, read at any place.
 #[derive(Clone, Debug)]
 pub(crate) struct Seekable {
     opened: Arc<Opened>,
@@ -308,6 +304,10 @@ impl Seekable {
     /// How many bytes there are.
     pub(crate) fn size(&self) -> io::Result<u64> {
         self.opened.bytes.size()
+    }
+
+    fn note(&self, fault: Fault) {
+        self.opened.fault.get_or_init(|| fault);
     }
 
     /// The same bytes from another place on.
@@ -324,6 +324,10 @@ impl Read for Seekable {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.opened.bytes.read_at(buffer, self.position)?;
         self.position += count as u64;
+        // A file that grows as fast as it is read would never end.
+        if self.position > LARGEST_FILE {
+            return Err(SourceError::TooLarge(self.position).into());
+        }
         Ok(count)
     }
 }
@@ -338,58 +342,5 @@ impl Seek for Seekable {
         self.position = position
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a place before the start"))?;
         Ok(self.position)
-    }
-}
-
-/// One pass over the packed bytes. At its end it must have read what the first pass read.
-struct Pass {
-    opened: Arc<Opened>,
-    position: u64,
-    hash: Xxh3,
-}
-
-impl Pass {
-    fn new(opened: &Arc<Opened>) -> Self {
-        opened.is_settled.store(false, Ordering::Relaxed);
-        Self {
-            opened: Arc::clone(opened),
-            position: 0,
-            hash: Xxh3::new(),
-        }
-    }
-
-    fn note(&self, fault: Fault) {
-        self.opened.fault.get_or_init(|| fault);
-    }
-
-    fn end(&self) -> Result<(), SourceError> {
-        let read = Digest {
-            bytes: self.position,
-            hash: self.hash.digest(),
-        };
-        if *self.opened.whole.get_or_init(|| read) != read {
-            return Err(SourceError::Changed);
-        }
-        self.opened.is_settled.store(true, Ordering::Relaxed);
-        Ok(())
-    }
-}
-
-impl Read for Pass {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.opened.bytes.read_at(buffer, self.position)?;
-        if count == 0 {
-            if !buffer.is_empty() {
-                self.end()?;
-            }
-            return Ok(0);
-        }
-        self.hash.update(&buffer[..count]);
-        self.position += count as u64;
-        // A file that grows as fast as it is read would never end.
-        if self.position > LARGEST_FILE {
-            return Err(SourceError::TooLarge(self.position).into());
-        }
-        Ok(count)
     }
 }

@@ -135,7 +135,7 @@ impl Request {
                 checks,
             } => checks::evaluate(source, file_name, *format, checks).map(Response::Report),
             Self::CheckFormat { source, format, .. } => {
-                Ok(Response::Format(outputs::format_fault(*format, source)))
+                Ok(Response::Format(outputs::judge_format(*format, source).err()))
             }
             Self::ParseOutputs { outputs } => {
                 let values = outputs

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use codegen_operator::data::checks::text::in_words;
 use codegen_operator::data::checks::{CheckOutcome, CheckReport};
 use codegen_operator::data::describe::Options;
 use codegen_operator::data::schema::infer_all;
@@ -69,7 +70,7 @@ pub async fn differences(cases: &[Case]) -> String {
     let theirs = by_pandera(cases, &modules).await;
     let mut differences = String::new();
     for ((case, (report, module)), judged) in cases.iter().zip(&ours).zip(&theirs) {
-        for difference in differing(case, report, judged) {
+        for difference in differing(case, report, module, judged) {
             let text: String = String::from_utf8_lossy(&case.bytes).chars().take(1_000).collect();
             let _ = writeln!(differences, "== {}: {difference}\n{text}\n{module}\n", case.name);
         }
@@ -77,7 +78,7 @@ pub async fn differences(cases: &[Case]) -> String {
     differences
 }
 
-fn differing(case: &Case, report: &CheckReport, judged: &Judged) -> Vec<String> {
+fn differing(case: &Case, report: &CheckReport, module: &str, judged: &Judged) -> Vec<String> {
     if let Some(fault) = &judged.fault {
         return vec![format!("Python fails\n{fault}")];
     }
@@ -91,6 +92,7 @@ fn differing(case: &Case, report: &CheckReport, judged: &Judged) -> Vec<String> 
         .results
         .iter()
         .enumerate()
+        .filter(|(_, result)| is_printed(&result.check, module))
         .filter_map(|(position, result)| {
             let CheckOutcome::Checked {
                 violations, first, ..
@@ -98,7 +100,7 @@ fn differing(case: &Case, report: &CheckReport, judged: &Judged) -> Vec<String> 
             else {
                 return Some(format!("{:?}: {:?}", result.check, result.outcome));
             };
-            let theirs = rows_of(case, position, judged);
+            let theirs = rows_of(case, position, module, judged);
             let named: Vec<u64> = first.iter().map(|one| one.record).collect();
             let expected: Vec<u64> = theirs.iter().copied().take(NAMED).collect();
             let is_equal = named == expected && *violations == theirs.len() as u64;
@@ -112,12 +114,20 @@ fn differing(case: &Case, report: &CheckReport, judged: &Judged) -> Vec<String> 
     compared.collect()
 }
 
+/// Whether a check is one of Pandera's in a module, and no comment.
+fn is_printed(check: &ColumnCheck, module: &str) -> bool {
+    let comment = format!("# Not here: {}", in_words(check).replace(char::is_control, " "));
+    !module.lines().any(|line| line.trim() == comment)
+}
+
 /// Records that Pandera names for a check, counted from 1.
-fn rows_of(case: &Case, position: usize, judged: &Judged) -> BTreeSet<u64> {
+fn rows_of(case: &Case, position: usize, module: &str, judged: &Judged) -> BTreeSet<u64> {
     let check = &case.checks[position];
     let number = (check.rule != Rule::NotNull).then(|| {
         let before = &case.checks[..position];
-        let is_like = |other: &&ColumnCheck| other.column == check.column && other.rule != Rule::NotNull;
+        let is_like = |other: &&ColumnCheck| {
+            other.column == check.column && other.rule != Rule::NotNull && is_printed(other, module)
+        };
         before.iter().filter(is_like).count()
     });
     let failures = judged.failures.iter();

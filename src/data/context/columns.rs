@@ -38,17 +38,8 @@ pub(super) fn print_columns(text: &mut String, table: &TableProfile, detail: Det
     }
 }
 
-/// What is known of whole records: pairs of columns that are a key where no column alone is, and repetitions.
-pub(super) fn print_keys(text: &mut String, table: &TableProfile) {
-    let pairs: Vec<_> = table
-        .keys
-        .iter()
-        .filter(|key| key.len() > 1)
-        .map(|key| key.join(" + "))
-        .collect();
-    if !pairs.is_empty() {
-        put(text, format_args!("Unique together: {}.", pairs.join("; ")));
-    }
+/// What is known of whole records: how many repeat an earlier one.
+pub(super) fn print_repetitions(text: &mut String, table: &TableProfile) {
     if let Some(count) = table.duplicate_records.filter(|count| *count > 0) {
         let records = counted(count, "record");
         put(text, format_args!("{records} equal to an earlier one."));

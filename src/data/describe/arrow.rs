@@ -73,7 +73,6 @@ fn table(file: &ArrowFile, options: Options, remarks: &mut Vec<Remark>) -> Table
         columns,
         further: further.map(|(name, type_)| undescribed(name, type_)).collect(),
         column_count: names.len() as u64,
-        keys: built.keys,
         duplicate_records: built.duplicate_records,
         rows: built.rows,
     }

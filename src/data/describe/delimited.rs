@@ -137,7 +137,6 @@ impl DelimitedTable {
             columns: built.columns,
             further: self.further.into_iter().map(Tally::finish).collect(),
             column_count: self.shape.width as u64,
-            keys: built.keys,
             duplicate_records: built.duplicate_records,
             rows: built.rows,
         }

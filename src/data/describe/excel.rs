@@ -233,7 +233,6 @@ impl SheetTable {
         let Built {
             columns,
             rows,
-            keys,
             duplicate_records,
             remarks,
         } = built;
@@ -273,7 +272,6 @@ impl SheetTable {
             columns,
             further: self.further.into_iter().map(Tally::finish).collect(),
             column_count: header.names.len() as u64,
-            keys,
             duplicate_records,
             rows,
         })

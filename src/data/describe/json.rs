@@ -36,7 +36,6 @@ struct Found {
     syntax: Option<String>,
     faults: Places,
     fault: String,
-    repeated: Places,
 }
 
 impl Json<'_> {
@@ -55,13 +54,10 @@ impl Json<'_> {
 
     fn read(&self, keys: &DataKeys, options: Options) -> io::Result<Found> {
         let mut table = JsonTable::new(options.max_rows > 0, keys.clone());
-        let (mut faults, mut repeated) = (Places::default(), Places::default());
+        let mut faults = Places::default();
         let mut fault = String::new();
         let syntax = self.each(|record| match record.value {
             Ok(value) => {
-                if record.has_repeated_key {
-                    repeated.push(record.place);
-                }
                 if *self.layout == Layout::JsonLines {
                     table.push(&value, record.raw);
                 } else {
@@ -78,7 +74,6 @@ impl Json<'_> {
             syntax,
             faults,
             fault,
-            repeated,
         })
     }
 
@@ -119,16 +114,6 @@ impl Json<'_> {
         if faults.count > 0 {
             let (count, fault, places) = (faults.count, &found.fault, self.places(faults));
             remarks.push(format!("records that cannot be read: {count} ({fault}): {places}").into());
-        }
-        if found.repeated.count > 0 {
-            remarks.push(
-                format!(
-                    "records in which an object has a key more than once: {} ({}); the last value counts",
-                    found.repeated.count,
-                    self.places(&found.repeated)
-                )
-                .into(),
-            );
         }
         if table.too_deep > 0 {
             remarks.push(
@@ -189,7 +174,7 @@ pub(super) fn json_content(
     }
     if layout == Layout::JsonDocument && found.scan.bytes > json::LARGEST_DOCUMENT {
         remarks.push("one JSON value that is no array and larger than 32 MiB: not read whole".into());
-        return text(source, encoding, remarks);
+        return text(source, encoding);
     }
     let mut json = Json {
         source,
@@ -221,7 +206,7 @@ pub(super) fn json_content(
         ..
     } = read;
     if table.records() == 0 && (faults.count > 0 || syntax.is_some()) {
-        return text(source, encoding, remarks);
+        return text(source, encoding);
     }
     let (records, column_count) = (table.records(), table.path_count());
     let further = table.take_further();
@@ -236,7 +221,6 @@ pub(super) fn json_content(
         columns: built.columns,
         further,
         column_count,
-        keys: built.keys,
         duplicate_records: built.duplicate_records,
         rows: built.rows,
     }))

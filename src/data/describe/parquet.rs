@@ -207,7 +207,6 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
         columns,
         further: leaves.iter().skip(described).map(further).collect(),
         column_count: leaves.len() as u64,
-        keys: if is_whole { built.keys } else { Vec::new() },
         duplicate_records: built.duplicate_records.filter(|_| is_whole),
         rows,
     }

@@ -1,20 +1,15 @@
 //! Describes a text by its lines, in one pass over all of them.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 
 use crate::column::distinct::cut_at;
-use crate::lines::kind::{self, Share};
 use crate::lines::mask::Masked;
 use crate::lines::reader::{Line, LineReader};
 use crate::lines::stamp::{Format, Stamp};
 use crate::lines::templates::{Template, Templates};
 use crate::profile::{Content, Continuations, LinePattern, LineTimes, RecordStart, SampleRow, TextProfile};
-use crate::remark::Remark;
 use crate::rows::cut_with_marker;
-use crate::source::{Encoding, HEAD_BYTES, Source};
-
-use super::{fixed_width, markup};
+use crate::source::{Encoding, Source};
 
 const FIRST_LINES: usize = 10;
 const LONGEST_SHOWN_LINE: usize = 360;
@@ -25,30 +20,30 @@ const RECORD_SHARE: Share = Share { of: 5, at_least: 3 };
 /// Lines that the listed patterns must cover to describe the text.
 const PATTERN_SHARE: Share = Share { of: 2, at_least: 1 };
 
-/// The lines of a text: how many, how they are written, what varies in them. What it holds of tables becomes a remark.
-pub(super) fn text(
-    source: &Source,
-    encoding: Encoding,
-    remarks: &mut Vec<Remark>,
-) -> std::io::Result<Content> {
-    let mut head = Vec::new();
-    source
-        .open_decoded(encoding)?
-        .take(HEAD_BYTES as u64)
-        .read_to_end(&mut head)?;
-    let head = String::from_utf8_lossy(&head);
+/// A share of some lines.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    /// Of so many,
+    of: u64,
+    /// so many at least.
+    at_least: u64,
+}
+
+impl Share {
+    /// Whether `count` of `all` are enough; of none never.
+    const fn has(self, count: u64, all: u64) -> bool {
+        all > 0 && count * self.of >= all * self.at_least
+    }
+}
+
+/// The lines of a text: how many, how they are written, what varies in them.
+pub(super) fn text(source: &Source, encoding: Encoding) -> std::io::Result<Content> {
     let mut reader = LineReader::new(source.open_decoded(encoding)?);
     let mut survey = Survey::default();
     while let Some(line) = reader.read()? {
         survey.push(line);
     }
-    let kind = kind::of(&head);
-    let table = match kind {
-        Some(kind) => markup::remark(source, encoding, kind)?,
-        None => fixed_width::remark(&head, head.len() >= HEAD_BYTES),
-    };
-    remarks.extend(table.map(Remark::from));
-    Ok(Content::Text(survey.finish(kind)))
+    Ok(Content::Text(survey.finish()))
 }
 
 /// Statistics of the lines so far.
@@ -128,14 +123,10 @@ impl Survey {
             .push(&self.masked, line.number, || shown_line(&text, line.length));
     }
 
-    fn finish(self, kind: Option<&'static str>) -> TextProfile {
+    fn finish(self) -> TextProfile {
         let mut profile = self.profile;
         let filled = profile.lines - profile.empty_lines;
         let at_margin = filled - self.indented.lines;
-        profile.kind = kind.map(str::to_owned);
-        if kind.is_some() {
-            return profile;
-        }
         let other_lines = self.templates.other_lines;
         let templates = self.templates.finish();
         let listed: Vec<_> = templates.iter().take(MOST_PATTERNS).collect();

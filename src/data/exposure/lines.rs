@@ -8,7 +8,6 @@ use super::mask::mask;
 
 pub(super) fn reduced_text(text: TextProfile, level: Exposure) -> TextProfile {
     let TextProfile {
-        kind,
         lines,
         empty_lines,
         longest_line,
@@ -21,7 +20,6 @@ pub(super) fn reduced_text(text: TextProfile, level: Exposure) -> TextProfile {
     } = text;
     if level == Exposure::SchemaOnly {
         return TextProfile {
-            kind,
             lines,
             ..TextProfile::default()
         };
@@ -36,7 +34,6 @@ pub(super) fn reduced_text(text: TextProfile, level: Exposure) -> TextProfile {
         }
     }
     TextProfile {
-        kind,
         lines,
         empty_lines,
         longest_line,

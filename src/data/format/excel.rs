@@ -6,7 +6,7 @@ mod value;
 
 use std::io::{self, BufReader};
 
-use calamine::{Data, DataRef, Ods, Reader, SheetType, SheetVisible, Xls, Xlsb, Xlsx};
+use calamine::{Data, DataRef, Ods, Reader, SheetType, SheetVisible, Sheets, Xls, Xlsb, Xlsx};
 
 use crate::format::catching;
 use crate::source::{Seekable, Source};
@@ -21,15 +21,8 @@ type Input = BufReader<Seekable>;
 pub(crate) struct Workbook {
     /// Its kind.
     pub package: Package,
-    kind: Kind,
+    book: Sheets<Input>,
     sheets: Vec<Sheet>,
-}
-
-enum Kind {
-    Xlsx(Box<Xlsx<Input>>),
-    Xlsb(Box<Xlsb<Input>>),
-    Xls(Box<Xls<Input>>),
-    Ods(Box<Ods<Input>>),
 }
 
 /// A sheet of a workbook.
@@ -80,25 +73,22 @@ impl Workbook {
             Err(error) => return Ok(Err(error)),
         };
         let input = BufReader::new(source.open_seekable()?);
-        let opened = match package {
-            Package::Xlsx => guarded(|| Xlsx::new(input)).map(|book| Kind::Xlsx(Box::new(book))),
-            Package::Xlsb => guarded(|| Xlsb::new(input)).map(|book| Kind::Xlsb(Box::new(book))),
-            Package::Xls => guarded(|| Xls::new(input)).map(|book| Kind::Xls(Box::new(book))),
-            Package::Ods => guarded(|| Ods::new(input)).map(|book| Kind::Ods(Box::new(book))),
-        };
+        let opened = guarded(|| {
+            Ok::<_, calamine::Error>(match package {
+                Package::Xlsx => Sheets::Xlsx(Xlsx::new(input)?),
+                Package::Xlsb => Sheets::Xlsb(Xlsb::new(input)?),
+                Package::Xls => Sheets::Xls(Xls::new(input)?),
+                Package::Ods => Sheets::Ods(Ods::new(input)?),
+            })
+        });
         Ok(opened
-            .map(|kind| Self::with_sheets(package, kind))
+            .map(|book| Self::with_sheets(package, book))
             .map_err(WorkbookError::Unreadable))
     }
 
-    fn with_sheets(package: Package, kind: Kind) -> Self {
-        let listed = match &kind {
-            Kind::Xlsx(book) => book.sheets_metadata(),
-            Kind::Xlsb(book) => book.sheets_metadata(),
-            Kind::Xls(book) => book.sheets_metadata(),
-            Kind::Ods(book) => book.sheets_metadata(),
-        };
-        let sheets = listed
+    fn with_sheets(package: Package, book: Sheets<Input>) -> Self {
+        let sheets = book
+            .sheets_metadata()
             .iter()
             .map(|sheet| Sheet {
                 name: sheet.name.clone(),
@@ -108,7 +98,7 @@ impl Workbook {
             .collect();
         Self {
             package,
-            kind,
+            book,
             sheets,
         }
     }
@@ -127,11 +117,9 @@ impl Workbook {
     ) -> Result<SheetNotes, String> {
         let mut rows = Rows::new(&mut take);
         // Old and binary forms are read as a whole: their reader has no stream, and their size is bounded before.
-        let notes = match &mut self.kind {
-            Kind::Xlsx(book) => xlsx_rows(book, sheet, &mut rows),
-            Kind::Xlsb(book) => guarded(|| book.worksheet_range(sheet)).map(|range| rows.range(&range)),
-            Kind::Xls(book) => guarded(|| book.worksheet_range(sheet)).map(|range| rows.range(&range)),
-            Kind::Ods(book) => guarded(|| book.worksheet_range(sheet)).map(|range| rows.range(&range)),
+        let notes = match &mut self.book {
+            Sheets::Xlsx(book) => xlsx_rows(book, sheet, &mut rows),
+            book => guarded(|| book.worksheet_range(sheet)).map(|range| rows.range(&range)),
         };
         rows.end();
         notes
@@ -144,7 +132,7 @@ fn xlsx_rows(
     rows: &mut Rows<'_, impl FnMut(&SheetRow)>,
 ) -> Result<SheetNotes, String> {
     let mut notes = SheetNotes::default();
-    let read = catching(|| {
+    let merged = guarded(|| {
         let mut cells = book.worksheet_cells_reader(sheet)?;
         while let Some(record) = cells.next_cell_with_formula_metadata()? {
             let is_empty = record.value == DataRef::Empty;
@@ -155,15 +143,9 @@ fn xlsx_rows(
         }
         drop(cells);
         book.merge_cells_by_sheet_name(sheet)
-    });
-    match read {
-        Ok(Ok(merged)) => {
-            notes.merged = merged.len() as u64;
-            Ok(notes)
-        }
-        Ok(Err(error)) => Err(first_line(&error.to_string())),
-        Err(panic) => Err(panic),
-    }
+    })?;
+    notes.merged = merged.len() as u64;
+    Ok(notes)
 }
 
 /// Runs a step of the workbook reader, which panics on some malformed files.

@@ -3,7 +3,6 @@
 pub(crate) mod keys;
 pub(crate) mod nonfinite;
 pub(crate) mod stream;
-mod tree;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -24,7 +23,6 @@ use crate::remark::Remark;
 use crate::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
 
 use keys::{ANY_KEY, DataKeys};
-use tree::{Tree, parse};
 
 /// Longest line of JSON Lines that is read, bytes.
 pub(crate) const LONGEST_LINE: usize = 4 * 1024 * 1024;
@@ -46,20 +44,6 @@ pub(crate) struct JsonRecord<'a> {
     pub raw: &'a str,
     /// Its value; the error says what is wrong.
     pub value: Result<Value, String>,
-    /// Whether some object in it has a key more than once.
-    pub has_repeated_key: bool,
-}
-
-impl<'a> JsonRecord<'a> {
-    fn new(place: u64, raw: &'a str, read: Result<Tree, String>) -> Self {
-        let has_repeated_key = read.as_ref().is_ok_and(|tree| tree.has_repeated_key);
-        Self {
-            place,
-            raw,
-            value: read.map(|tree| tree.value),
-            has_repeated_key,
-        }
-    }
 }
 
 /// What is wrong with a value, without the place of its text in the file, which is not known here.
@@ -95,9 +79,10 @@ pub(crate) fn each_line(mut input: impl BufRead, mut take: impl FnMut(JsonRecord
         let value = if is_cut {
             Err(format!("longer than {} MiB", LONGEST_LINE / 1024 / 1024))
         } else {
-            parse(raw).map_err(|error| format!("{} at column {}", fault(&error), error.column()))
+            serde_json::from_str(raw)
+                .map_err(|error| format!("{} at column {}", fault(&error), error.column()))
         };
-        take(JsonRecord::new(place, raw, value));
+        take(JsonRecord { place, raw, value });
     }
     Ok(())
 }
@@ -124,7 +109,12 @@ pub(crate) fn each_element(
 }
 
 fn element(place: u64, raw: &RawValue) -> JsonRecord<'_> {
-    JsonRecord::new(place, raw.get(), parse(raw.get()).map_err(|error| fault(&error)))
+    let raw = raw.get();
+    JsonRecord {
+        place,
+        raw,
+        value: serde_json::from_str(raw).map_err(|error| fault(&error)),
+    }
 }
 
 struct Elements<'f, F>(&'f mut F);

@@ -55,8 +55,8 @@ impl Guess {
         }
     }
 
-    const fn is_multibyte(&self) -> bool {
-        matches!(self.best, Encoding::Legacy(legacy) if legacy.is_multibyte())
+    fn is_multibyte(&self) -> bool {
+        matches!(self.best, Encoding::Legacy(legacy) if !legacy.codec().is_single_byte())
     }
 }
 

@@ -8,7 +8,7 @@ mod member;
 use std::io::{self, BufRead as _, BufReader, Read};
 use std::sync::OnceLock;
 
-use super::Pass;
+use super::Seekable;
 
 pub(crate) use archive::Packing;
 pub use compression::Compression;
@@ -73,12 +73,12 @@ pub(super) struct Unpacked {
 }
 
 impl Unpacked {
-    /// Unpacks what a pass reads, at most `limit` bytes.
-    pub(super) fn open(pass: Pass, packing: &Packing, limit: u64) -> io::Result<Box<dyn Read>> {
+    /// Unpacks a file, at most `limit` bytes of its content.
+    pub(super) fn open(file: Seekable, packing: &Packing, limit: u64) -> io::Result<Box<dyn Read>> {
         let Some(compression) = packing.compression() else {
-            return Ok(Box::new(pass));
+            return Ok(Box::new(file));
         };
-        let packed = BufReader::with_capacity(BUFFER_BYTES, pass);
+        let packed = BufReader::with_capacity(BUFFER_BYTES, file);
         let decoder = match packing {
             Packing::Member(member) => Decoder::of_member(packed, *member)?,
             _ => Decoder::new(compression, packed)?,
@@ -101,7 +101,7 @@ impl Unpacked {
                 Ok(0) => self.next_member()?,
                 // Before the bytes are passed on: no reader sees more than the bound.
                 Ok(count) if self.total + count as u64 > self.limit => {
-                    return self.stop(Fault::TooLarge);
+                    self.stop(Fault::TooLarge);
                 }
                 Ok(count) => {
                     self.total += count as u64;
@@ -110,7 +110,7 @@ impl Unpacked {
                 }
                 // The file could not be read, which says nothing of what it holds.
                 Err(error) if error.raw_os_error().is_some() || super::is_own(&error) => return Err(error),
-                Err(error) => return self.stop(fault(&error, self.total)),
+                Err(error) => self.stop(fault(&error, self.total)),
             }
         }
         Ok(())
@@ -124,7 +124,7 @@ impl Unpacked {
         let mut packed = decoder.into_packed();
         if self.compression == Compression::Zip {
             // Behind the one member stands the directory.
-            return rest(&mut packed);
+            return Ok(());
         }
         loop {
             let ahead = packed.fill_buf()?;
@@ -142,7 +142,7 @@ impl Unpacked {
             }
             if !is_packed {
                 packed.get_ref().note(Fault::Trailing);
-                return rest(&mut packed);
+                return Ok(());
             }
             // Several members one after another are one stream, as `cat` of packed files makes it.
             self.decoder = Some(Decoder::new(self.compression, packed)?);
@@ -150,21 +150,11 @@ impl Unpacked {
         }
     }
 
-    fn stop(&mut self, fault: Fault) -> io::Result<()> {
-        let Some(decoder) = &mut self.decoder else {
-            return Ok(());
-        };
-        let packed = decoder.packed();
-        packed.get_ref().note(fault);
-        rest(packed)?;
-        self.decoder = None;
-        Ok(())
+    fn stop(&mut self, fault: Fault) {
+        if let Some(mut decoder) = self.decoder.take() {
+            decoder.packed().get_ref().note(fault);
+        }
     }
-}
-
-/// Reads what is left of the packed bytes, so that the pass is over the whole file.
-fn rest(packed: &mut BufReader<Pass>) -> io::Result<()> {
-    io::copy(packed, &mut io::sink()).map(|_| ())
 }
 
 /// What the error of a decoder says of the packed data.

@@ -8,7 +8,7 @@ use crate::source::Scan;
 fn profile(text: impl AsRef<[u8]>) -> TextProfile {
     let source = Source::bytes(text.as_ref());
     let (_, encoding) = Scan::of(&source).unwrap();
-    match super::text(&source, encoding, &mut Vec::new()).unwrap() {
+    match super::text(&source, encoding).unwrap() {
         Content::Text(profile) => profile,
         other => panic!("not a text: {other:?}"),
     }
@@ -89,15 +89,6 @@ fn prose_has_its_first_lines_and_no_patterns() {
         (4, 1, 4)
     );
     assert_eq!(profile.continuations, None);
-}
-
-#[test]
-fn markup_of_a_certain_kind_has_no_patterns() {
-    let profile = profile("[a]\nx=1\ny=2\nz=3\n[b]\nx=4\n");
-    assert_eq!(
-        (profile.kind.as_deref(), profile.patterns.len()),
-        (Some("INI"), 0)
-    );
 }
 
 #[test]

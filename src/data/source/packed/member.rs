@@ -9,14 +9,14 @@ use lzma_rust2::XzReader;
 
 use super::Compression;
 use super::archive::Member;
-use crate::source::Pass;
+use crate::source::Seekable;
 
 /// Most memory that the dictionary of xz data takes, KiB; its highest level has one of 64 MiB.
 const XZ_MEMORY: u32 = 80 * 1024;
 /// Largest window of zstd data, as a power of two: 128 MiB, what its highest level and `--long` write.
 const ZSTD_WINDOW: u32 = 27;
 
-type Packed = BufReader<Pass>;
+type Packed = BufReader<Seekable>;
 
 /// Unpacks one member; at its end the packed bytes stand behind it.
 pub(super) enum Decoder {
