@@ -102,9 +102,9 @@ impl Exposed {
     }
 
     /// Names of its columns, or paths of its records.
-    pub fn columns(&self) -> impl Iterator<Item = &str> {
+    pub fn columns(&self) -> impl Iterator<Item = String> {
         let columns = self.profile.tables().flat_map(TableProfile::all_columns);
-        columns.map(|(name, _)| name)
+        columns.map(|column| column.name)
     }
 }
 

@@ -128,7 +128,7 @@ pub struct TableProfile {
     pub columns: Vec<ColumnProfile>,
     /// The columns beyond them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub further: Vec<FurtherColumn>,
+    pub further: Vec<PlainColumn>,
     /// All columns.
     pub column_count: u64,
     /// Records equal to an earlier one; `None` where that is not known within the memory that it may take.
@@ -138,17 +138,10 @@ pub struct TableProfile {
 }
 
 impl TableProfile {
-    /// Name and type of every column, those that are not described too.
-    pub fn all_columns(&self) -> impl Iterator<Item = (&str, ColumnType)> {
-        let described = self
-            .columns
-            .iter()
-            .map(|column| (column.name.as_str(), column.type_));
-        described.chain(
-            self.further
-                .iter()
-                .map(|column| (column.name.as_str(), column.type_)),
-        )
+    /// Every column, those that are not described too.
+    pub fn all_columns(&self) -> impl Iterator<Item = PlainColumn> {
+        let described = self.columns.iter().map(PlainColumn::of);
+        described.chain(self.further.iter().cloned())
     }
 
     /// The name of its sheet, where it is one of a workbook.
@@ -218,10 +211,10 @@ impl ColumnProfile {
     }
 }
 
-/// A column beyond those that are described: what a schema needs.
+/// What a schema needs of a column, and all that is known of one beyond those that are described.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub struct FurtherColumn {
+pub struct PlainColumn {
     /// Header or path.
     pub name: String,
     /// Type of its values.
@@ -237,6 +230,26 @@ pub struct FurtherColumn {
     pub is_wide: bool,
     /// Whether all its dates and times are without zone and within the nanoseconds of 64 bits.
     pub is_timestamp: bool,
+}
+
+impl PlainColumn {
+    fn of(column: &ColumnProfile) -> Self {
+        Self {
+            name: column.name.clone(),
+            type_: column.type_,
+            declared: column.declared.clone(),
+            values: column.values,
+            is_padded: column.padded > 0,
+            is_wide: column
+                .numbers
+                .as_ref()
+                .is_some_and(|numbers| numbers.max.parse::<i64>().is_err()),
+            is_timestamp: column
+                .times
+                .as_ref()
+                .is_some_and(|times| times.zoned == 0 && times.fits_nanoseconds()),
+        }
+    }
 }
 
 /// Type of a column's values.

@@ -12,10 +12,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::profile::{ColumnProfile, ColumnType, Layout, Lead, SampleProfile, TableProfile};
+use super::profile::{ColumnType, Layout, Lead, PlainColumn, SampleProfile, TableProfile};
 use super::source::Encoding;
 use crate::checks::rule::{ColumnCheck, Rule};
-use crate::column::temporal::TimeStats;
 use crate::format::json::ROOT_PATH;
 
 use pandera::literal;
@@ -153,15 +152,13 @@ const fn is_json(table: &TableProfile) -> bool {
 
 /// The names that `pandas.read_csv` gives: `a`, `a.1` for a repeated one, `Unnamed: 3` for an empty one.
 fn pandas_names(table: &TableProfile, first: u64) -> Vec<String> {
-    let described = table.columns.iter().map(|column| &column.name);
-    let all = described.chain(table.further.iter().map(|column| &column.name));
     let mut names: Vec<String> = (first..)
-        .zip(all)
-        .map(|(position, name)| {
-            if name.is_empty() {
+        .zip(table.all_columns())
+        .map(|(position, column)| {
+            if column.name.is_empty() {
                 format!("Unnamed: {position}")
             } else {
-                name.clone()
+                column.name
             }
         })
         .collect();
@@ -181,20 +178,9 @@ fn pandas_names(table: &TableProfile, first: u64) -> Vec<String> {
     names
 }
 
-/// The type that holds every whole number of a column, if there is one.
-fn whole_dtype(column: &ColumnProfile) -> Option<&'static str> {
-    let numbers = column.numbers.as_ref()?;
-    if numbers.max.parse::<i64>().is_ok() {
-        return Some("Int64");
-    }
-    numbers.min.parse::<u64>().is_ok().then_some("UInt64")
-}
-
-/// Whether nanoseconds in 64 bits, the only resolution that Pandera coerces to, hold every value.
-fn fits_nanoseconds(times: &TimeStats) -> bool {
-    let year = |text: &str| text.get(..4).and_then(|year| year.parse::<u16>().ok());
-    let fits = |text: &str| year(text).is_some_and(|year| (1678..=2261).contains(&year));
-    fits(&times.min) && fits(&times.max)
+/// The type that holds every whole number of a column.
+const fn whole_dtype(column: &PlainColumn) -> &'static str {
+    if column.is_wide { "UInt64" } else { "Int64" }
 }
 
 fn read_csv(

@@ -79,11 +79,7 @@ impl DataReader for WorkerReader {
     fn columns(&self, task: &Task, profiles: &[u8]) -> BTreeSet<String> {
         let profiles: Vec<SampleProfile> = serde_json::from_slice(profiles).unwrap_or_default();
         let exposed = Exposed::all(&profiles, task.exposure);
-        exposed
-            .iter()
-            .flat_map(Exposed::columns)
-            .map(str::to_owned)
-            .collect()
+        exposed.iter().flat_map(Exposed::columns).collect()
     }
 
     fn forms(&self, profiles: &[u8]) -> Forms {
@@ -189,7 +185,7 @@ fn sample_status(sample: &crate::pipeline::task::FrozenFile) -> SampleStatus {
 
 fn columns_of(profile: &SampleProfile) -> Vec<(String, ColumnType)> {
     let columns = profile.tables().flat_map(TableProfile::all_columns);
-    columns.map(|(name, type_)| (name.to_owned(), type_)).collect()
+    columns.map(|column| (column.name, column.type_)).collect()
 }
 
 fn constraint_status(

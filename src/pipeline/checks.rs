@@ -229,7 +229,7 @@ pub fn bound_samples(check: &ColumnCheck, profiles: &[SampleProfile]) -> Vec<Str
     let has_column = |profile: &&SampleProfile| {
         profile
             .tables()
-            .any(|table| table.all_columns().any(|(name, _)| name == check.column))
+            .any(|table| table.all_columns().any(|column| column.name == check.column))
     };
     profiles
         .iter()

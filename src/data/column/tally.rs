@@ -3,7 +3,7 @@
 use crate::calendar::MICROS_PER_DAY;
 use crate::column::cell::{Cell, Kind, has_leading_zero};
 use crate::column::type_of;
-use crate::profile::FurtherColumn;
+use crate::profile::PlainColumn;
 
 /// Moments that 64 bits of nanoseconds hold, by their years: 1678 to 2261, in microseconds since 1970.
 const NANOSECOND_RANGE: std::ops::Range<i64> = -9_214_560_000_000_000..9_214_646_400_000_000;
@@ -55,14 +55,14 @@ impl Tally {
     }
 
     /// What it is.
-    pub(crate) fn finish(self) -> FurtherColumn {
+    pub(crate) fn finish(self) -> PlainColumn {
         let type_ = type_of(
             self.kinds,
             self.leading_zeros > 0,
             self.has_wide,
             self.has_negative,
         );
-        FurtherColumn {
+        PlainColumn {
             name: self.name,
             type_,
             declared: None,

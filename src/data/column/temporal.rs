@@ -52,6 +52,15 @@ pub struct TimeStep {
     pub equal: u64,
 }
 
+impl TimeStats {
+    /// Whether nanoseconds in 64 bits, the only resolution that Pandera coerces to, hold every value.
+    pub(crate) fn fits_nanoseconds(&self) -> bool {
+        let year = |text: &str| text.get(..4).and_then(|year| year.parse::<u16>().ok());
+        let fits = |text: &str| year(text).is_some_and(|year| (1678..=2261).contains(&year));
+        fits(&self.min) && fits(&self.max)
+    }
+}
+
 /// Dates and times as they are met.
 #[derive(Clone, Debug)]
 pub(crate) struct Times {

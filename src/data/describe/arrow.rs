@@ -5,7 +5,7 @@ use crate::column::cell::Cell;
 use crate::format::arrow::{ArrowFile, Decoded};
 use crate::format::parquet::Found;
 use crate::format::shape::LISTED_PLACES;
-use crate::profile::{ColumnType, Content, FurtherColumn, Layout, TableProfile};
+use crate::profile::{ColumnType, Content, Layout, PlainColumn, TableProfile};
 use crate::remark::Remark;
 use crate::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::source::Source;
@@ -79,8 +79,8 @@ fn table(file: &ArrowFile, options: Options, remarks: &mut Vec<Remark>) -> Table
 }
 
 /// A column whose values are not read: nothing but its declared type is known of it.
-fn undescribed(name: &str, declared: String) -> FurtherColumn {
-    FurtherColumn {
+fn undescribed(name: &str, declared: String) -> PlainColumn {
+    PlainColumn {
         name: name.to_owned(),
         type_: ColumnType::Mixed,
         declared: Some(declared),

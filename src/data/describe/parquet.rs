@@ -13,7 +13,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use crate::DataError;
 use crate::column::cell::Cell;
 use crate::format::parquet::{Found, GroupReader, Leaf, Logical, ParquetFile};
-use crate::profile::{ColumnProfile, Content, FurtherColumn, Layout, TableProfile};
+use crate::profile::{ColumnProfile, Content, Layout, PlainColumn, TableProfile};
 use crate::remark::Remark;
 use crate::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::source::Source;
@@ -223,8 +223,8 @@ fn declare_types(file: &ParquetFile, columns: &mut [ColumnProfile]) {
 }
 
 /// A column that is not read: what the schema says of it.
-fn further(leaf: &Leaf) -> FurtherColumn {
-    FurtherColumn {
+fn further(leaf: &Leaf) -> PlainColumn {
+    PlainColumn {
         name: leaf.path.clone(),
         type_: leaf.logical.column_type(),
         declared: Some(leaf.logical.describe()),

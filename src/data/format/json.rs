@@ -18,7 +18,7 @@ use crate::column::tally::Tally;
 use crate::column::{hash, mix};
 use crate::format::shape::LISTED_PLACES;
 use crate::keys::RecordHash;
-use crate::profile::FurtherColumn;
+use crate::profile::PlainColumn;
 use crate::remark::Remark;
 use crate::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
 
@@ -377,7 +377,7 @@ impl JsonTable {
 
     /// The paths beyond those that are described.
     #[must_use]
-    pub(crate) fn take_further(&mut self) -> Vec<FurtherColumn> {
+    pub(crate) fn take_further(&mut self) -> Vec<PlainColumn> {
         let further = std::mem::take(&mut self.further);
         further.tallies.into_iter().map(Tally::finish).collect()
     }

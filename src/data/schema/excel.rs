@@ -1,9 +1,9 @@
 //! The schema of a sheet: the types that `pandas.read_excel` gives, or can be coerced to.
 
-use crate::profile::{ColumnType, FurtherColumn, TableProfile};
+use crate::profile::{ColumnType, TableProfile};
 
 use super::pandera::literal;
-use super::{SchemaColumn, fits_nanoseconds, pandas_names};
+use super::{SchemaColumn, pandas_names};
 
 /// Where the table of a sheet begins.
 pub(super) struct Place<'t> {
@@ -16,20 +16,13 @@ pub(super) struct Place<'t> {
 
 /// The columns of the data frame. pandas turns texts that are numbers into numbers.
 pub(super) fn columns(table: &TableProfile, place: &Place<'_>) -> Vec<SchemaColumn> {
-    let mut names = pandas_names(table, place.first_column);
-    let further = names.split_off(table.columns.len().min(names.len()));
-    let described = table.columns.iter().zip(names).map(|(column, name)| {
-        let in_nanoseconds = || {
-            column
-                .times
-                .as_ref()
-                .is_some_and(|times| times.zoned == 0 && fits_nanoseconds(times))
-        };
+    let columns = table.all_columns().zip(pandas_names(table, place.first_column));
+    let described = columns.map(|(column, name)| {
         let dtype = match column.type_ {
             ColumnType::Int => Some("Int64"),
             ColumnType::Float => Some("Float64"),
             ColumnType::Bool => Some("boolean"),
-            ColumnType::Date | ColumnType::Datetime if in_nanoseconds() => Some("datetime64[ns]"),
+            ColumnType::Date | ColumnType::Datetime if column.is_timestamp => Some("datetime64[ns]"),
             ColumnType::Text => Some("string"),
             ColumnType::Date | ColumnType::Datetime | ColumnType::Mixed | ColumnType::Empty => None,
         };
@@ -37,30 +30,10 @@ pub(super) fn columns(table: &TableProfile, place: &Place<'_>) -> Vec<SchemaColu
             name,
             type_: column.type_,
             dtype: dtype.map(str::to_owned),
-            nullable: column.null_count() > 0,
+            nullable: column.values < table.records,
         }
     });
-    let further = table.further.iter().zip(further);
-    described
-        .chain(further.map(|(column, name)| of_further(column, name, table.records)))
-        .collect()
-}
-
-fn of_further(column: &FurtherColumn, name: String, records: u64) -> SchemaColumn {
-    let dtype = match column.type_ {
-        ColumnType::Int => Some("Int64"),
-        ColumnType::Float => Some("Float64"),
-        ColumnType::Bool => Some("boolean"),
-        ColumnType::Date | ColumnType::Datetime if column.is_timestamp => Some("datetime64[ns]"),
-        ColumnType::Text => Some("string"),
-        ColumnType::Date | ColumnType::Datetime | ColumnType::Mixed | ColumnType::Empty => None,
-    };
-    SchemaColumn {
-        name,
-        type_: column.type_,
-        dtype: dtype.map(str::to_owned),
-        nullable: column.values < records,
-    }
+    described.collect()
 }
 
 /// Reads the sheet without its empty rows, which pandas reads as records; names become texts where pandas keeps them as

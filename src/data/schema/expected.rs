@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::format::json::ROOT_PATH;
 use crate::format::json::keys::ANY_KEY;
-use crate::profile::{ColumnType, SampleProfile, TableProfile};
+use crate::profile::{ColumnType, PlainColumn, SampleProfile, TableProfile};
 use crate::value_type::ValueType;
 
 /// What is expected of one column.
@@ -26,9 +26,13 @@ pub struct Expected {
 /// columns share or that stands for many places of a JSON record.
 #[must_use]
 pub fn expected(profile: &SampleProfile) -> Vec<Expected> {
+    let tables: Vec<Vec<PlainColumn>> = profile
+        .tables()
+        .map(|table| table.all_columns().collect())
+        .collect();
     let mut times: HashMap<&str, u32> = HashMap::new();
-    for (name, _) in profile.tables().flat_map(TableProfile::all_columns) {
-        *times.entry(name).or_default() += 1;
+    for column in tables.iter().flatten() {
+        *times.entry(&column.name).or_default() += 1;
     }
     let is_one_place = |name: &str| {
         !name.is_empty()
@@ -37,34 +41,24 @@ pub fn expected(profile: &SampleProfile) -> Vec<Expected> {
             && !name.contains(ANY_KEY)
             && times[name] == 1
     };
-    profile
-        .tables()
-        .flat_map(of_table)
-        .filter(|expected| is_one_place(&expected.column))
-        .collect()
+    let of_table = |(table, columns): (&TableProfile, &Vec<PlainColumn>)| -> Vec<Expected> {
+        let own = columns.iter().filter(|column| is_one_place(&column.name));
+        own.map(|column| of_column(column, table.records)).collect()
+    };
+    profile.tables().zip(&tables).flat_map(of_table).collect()
 }
 
-fn of_table(table: &TableProfile) -> Vec<Expected> {
-    let is_complete = |values: u64| table.records > 0 && values >= table.records;
-    let described = table.columns.iter();
-    let described = described.map(|column| of_column(&column.name, column.type_, is_complete(column.values)));
-    let further = table.further.iter();
-    described
-        .chain(further.map(|column| of_column(&column.name, column.type_, is_complete(column.values))))
-        .collect()
-}
-
-fn of_column(name: &str, type_: ColumnType, is_complete: bool) -> Expected {
+fn of_column(column: &PlainColumn, records: u64) -> Expected {
     Expected {
-        column: name.to_owned(),
-        type_: match type_ {
+        column: column.name.clone(),
+        type_: match column.type_ {
             ColumnType::Int => ValueType::Int,
             ColumnType::Float => ValueType::Float,
             ColumnType::Bool => ValueType::Bool,
             ColumnType::Date | ColumnType::Datetime => ValueType::Datetime,
             ColumnType::Text | ColumnType::Mixed | ColumnType::Empty => ValueType::String,
         },
-        is_complete,
+        is_complete: records > 0 && column.values >= records,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::format::json::keys::ANY_KEY;
-use crate::profile::{ColumnProfile, ColumnType, FurtherColumn, Layout, SampleProfile, TableProfile};
+use crate::profile::{ColumnType, Layout, PlainColumn, SampleProfile, TableProfile};
 
 use super::packed::open_text;
 use super::{SchemaColumn, whole_dtype};
@@ -33,34 +33,24 @@ pub(super) fn reader(profile: &SampleProfile, layout: &Layout) -> String {
 /// Only paths without `[]` and `{key}`: a list stays one value of a data frame, and keys that are data are not known. Dates stay
 /// text, as JSON has them.
 pub(super) fn columns(table: &TableProfile) -> Vec<SchemaColumn> {
-    let described = table.columns.iter().map(|column| &column.name);
-    let all = described.chain(table.further.iter().map(|column| &column.name));
-    let outer: HashSet<&str> = all.flat_map(|name| ways_to(name)).collect();
-    let column = |name: &str, type_: ColumnType, whole: Option<&str>, values: u64| SchemaColumn {
-        name: name.to_owned(),
-        type_,
+    let columns: Vec<_> = table.all_columns().collect();
+    let outer: HashSet<&str> = columns.iter().flat_map(|column| ways_to(&column.name)).collect();
+    let is_one_value = |column: &&PlainColumn| !column.name.contains("[]") && !column.name.contains(ANY_KEY);
+    let described = columns.iter().filter(is_one_value).map(|column| SchemaColumn {
+        name: column.name.clone(),
+        type_: column.type_,
         // A path that is a scalar here and an object or list there holds anything.
-        dtype: dtype(type_, whole)
-            .filter(|_| !outer.contains(name))
+        dtype: dtype(column)
+            .filter(|_| !outer.contains(column.name.as_str()))
             .map(str::to_owned),
-        nullable: values < table.records,
-    };
-    let described = |one: &ColumnProfile| column(&one.name, one.type_, whole_dtype(one), one.values);
-    let further = |one: &FurtherColumn| {
-        let whole = if one.is_wide { "UInt64" } else { "Int64" };
-        column(&one.name, one.type_, Some(whole), one.values)
-    };
-    let is_one_value = |column: &SchemaColumn| !column.name.contains("[]") && !column.name.contains(ANY_KEY);
-    let columns = table.columns.iter().map(described);
-    columns
-        .chain(table.further.iter().map(further))
-        .filter(is_one_value)
-        .collect()
+        nullable: column.values < table.records,
+    });
+    described.collect()
 }
 
-fn dtype(type_: ColumnType, whole: Option<&str>) -> Option<&str> {
-    match type_ {
-        ColumnType::Int => whole,
+const fn dtype(column: &PlainColumn) -> Option<&'static str> {
+    match column.type_ {
+        ColumnType::Int => Some(whole_dtype(column)),
         ColumnType::Float => Some("Float64"),
         ColumnType::Bool => Some("boolean"),
         ColumnType::Date | ColumnType::Datetime | ColumnType::Text => Some("string"),

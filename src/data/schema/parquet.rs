@@ -1,8 +1,8 @@
 //! The schema of Parquet and Arrow: the types that `pandas.read_parquet` and `pandas.read_feather` give.
 
-use crate::profile::{ColumnProfile, FurtherColumn, TableProfile};
+use crate::profile::{ColumnProfile, PlainColumn, TableProfile, TimeStats};
 
-use super::{SchemaColumn, fits_nanoseconds};
+use super::SchemaColumn;
 
 pub(super) const READER: &str = "return pandas.read_parquet(path)";
 pub(super) const ARROW_READER: &str = "return pandas.read_feather(path)";
@@ -30,7 +30,7 @@ pub(super) fn columns(table: &TableProfile, header: Option<&str>, index: &[Strin
 }
 
 /// A column whose values were not read: some may be missing.
-fn of_further(column: &FurtherColumn) -> SchemaColumn {
+fn of_further(column: &PlainColumn) -> SchemaColumn {
     let declared = column.declared.as_deref().unwrap_or_default();
     SchemaColumn {
         name: column.name.clone(),
@@ -46,7 +46,7 @@ fn dtype(column: &ColumnProfile, nullable: bool) -> Option<String> {
     if column.values == 0 {
         return None;
     }
-    let in_nanoseconds = || column.times.as_ref().is_some_and(fits_nanoseconds);
+    let in_nanoseconds = || column.times.as_ref().is_some_and(TimeStats::fits_nanoseconds);
     match declared {
         _ if declared.starts_with("timestamp[") && in_nanoseconds() => {
             let zone = declared.find(", ").map_or("]", |comma| &declared[comma..]);

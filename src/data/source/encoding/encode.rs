@@ -84,6 +84,8 @@ mod tests {
             serde_json::from_str::<Encoding>(&text).unwrap(),
             legacy(encoding_rs::SHIFT_JIS)
         );
+        let earlier = serde_json::from_str::<Encoding>("\"windows1251\"");
+        assert_eq!(earlier.unwrap(), legacy(encoding_rs::WINDOWS_1251));
         assert!(serde_json::from_str::<Encoding>("\"cp0\"").is_err());
     }
 

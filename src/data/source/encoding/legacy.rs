@@ -79,7 +79,10 @@ impl TryFrom<String> for Legacy {
     type Error = String;
 
     fn try_from(name: String) -> Result<Self, String> {
-        let found = ALL.iter().find(|row| row.2 == name);
+        // Profiles that an earlier version recorded have the name for people in other letters (`windows1251`).
+        let letters = |text: &str| text.to_ascii_lowercase().replace('-', "");
+        let is_it = |row: &&Row| row.2 == name || letters(row.1) == letters(&name);
+        let found = ALL.iter().find(is_it);
         found
             .map(Self)
             .ok_or_else(|| format!("no encoding is called {name:?}"))
