@@ -8,7 +8,6 @@ pub(crate) mod value;
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::io::BufRead;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,14 +16,12 @@ use crate::checks::rule::ColumnCheck;
 use crate::format::FileFormat;
 
 use super::DataError;
-use super::describe::json_layout;
+use super::describe::{Json, json_layout};
 use super::detect::{Detection, detect};
 use super::format::format_name;
-use super::profile::Layout;
 use super::source::{Encoding, Source};
 use crate::checks::running::{Place, RunningCheck};
 use crate::format::json::keys::{ANY_KEY, DataKeys};
-use crate::format::json::nonfinite::NonFinite;
 use crate::format::json::{self, JsonRecord};
 use crate::format::table::{read_columns, record_reader};
 
@@ -254,7 +251,7 @@ fn each_record(
 ) -> Result<(), DataError> {
     let is_lines = found.format == FileFormat::JSONLines;
     let mut fault = None;
-    let mut unpack = |record: JsonRecord<'_>| match record.value {
+    let unpack = |record: JsonRecord<'_>| match record.value {
         Ok(value) => take(&value, record.place),
         Err(error) if fault.is_none() => {
             let noun = if is_lines { "line" } else { "record" };
@@ -264,18 +261,13 @@ fn each_record(
     };
     let layout = json_layout(source, encoding, found).map_err(DataError::read(file_name))?;
     let count = Cell::new(0);
-    let mut input: Box<dyn BufRead + '_> = source
-        .open_decoded(encoding)
-        .map_err(DataError::read(file_name))?;
-    if is_lenient {
-        input = Box::new(NonFinite::new(input, &count));
-    }
-    let syntax = match layout {
-        Layout::JsonLines => json::each_line(input, &mut unpack).map(|()| None),
-        Layout::JsonValues => json::stream::each_value_of_stream(input, &mut unpack),
-        layout => json::each_element(input, layout == Layout::JsonArray, &mut unpack),
-    }
-    .map_err(DataError::read(file_name))?;
+    let json = Json {
+        source,
+        encoding,
+        layout: &layout,
+        non_finite: is_lenient.then_some(&count),
+    };
+    let syntax = json.each(unpack).map_err(DataError::read(file_name))?;
     match syntax.or(fault) {
         None => Ok(()),
         Some(reason) => Err(DataError::Malformed {

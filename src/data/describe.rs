@@ -27,7 +27,7 @@ use arrow::arrow;
 use delimited::delimited;
 use excel::excel;
 use json::json_content;
-pub(crate) use json::json_layout;
+pub(crate) use json::{Json, json_layout};
 use parquet::parquet;
 use text::text;
 

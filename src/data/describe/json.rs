@@ -21,12 +21,15 @@ const MOST_ROUNDS: usize = 3;
 
 /// A JSON text that can be read again and again.
 #[derive(Clone, Copy)]
-struct Json<'a> {
-    source: &'a Source,
-    encoding: Encoding,
-    layout: &'a Layout,
+pub(crate) struct Json<'a> {
+    /// Its bytes.
+    pub source: &'a Source,
+    /// How they become characters.
+    pub encoding: Encoding,
+    /// How its records stand in it.
+    pub layout: &'a Layout,
     /// Counts words such as `NaN` in the place of numbers, where they are read as Python does.
-    non_finite: Option<&'a Cell<u64>>,
+    pub non_finite: Option<&'a Cell<u64>>,
 }
 
 /// What one pass over it found.
@@ -39,7 +42,8 @@ struct Found {
 }
 
 impl Json<'_> {
-    fn each(&self, mut take: impl FnMut(JsonRecord<'_>)) -> io::Result<Option<String>> {
+    /// Hands over every record; returns what is wrong with the text as a whole.
+    pub(crate) fn each(&self, mut take: impl FnMut(JsonRecord<'_>)) -> io::Result<Option<String>> {
         let mut input: Box<dyn BufRead + '_> = self.source.open_decoded(self.encoding)?;
         if let Some(count) = self.non_finite {
             count.set(0);
