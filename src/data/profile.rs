@@ -233,6 +233,19 @@ pub struct PlainColumn {
 }
 
 impl PlainColumn {
+    /// One whose values are not read: nothing but what the file declares is known of it.
+    pub(crate) fn declared(name: &str, type_: ColumnType, declared: String) -> Self {
+        Self {
+            name: name.to_owned(),
+            type_,
+            declared: Some(declared),
+            values: 0,
+            is_padded: false,
+            is_wide: false,
+            is_timestamp: false,
+        }
+    }
+
     fn of(column: &ColumnProfile) -> Self {
         Self {
             name: column.name.clone(),

@@ -26,6 +26,7 @@ const LONGEST_ROW: usize = 2_000;
 const LONGEST_RETAINED: usize = 64 * 1024;
 
 /// Columns and candidate records, as records are met.
+#[derive(Default)]
 pub(crate) struct TableBuilder {
     columns: Vec<Column>,
     records: u64,
@@ -69,16 +70,9 @@ impl TableBuilder {
     /// A table without columns; `delimiter` ends cells that may have to be truncated.
     pub(crate) fn new(delimiter: Option<char>, keeps_rows: bool) -> Self {
         Self {
-            columns: Vec::new(),
-            records: 0,
-            traces: Vec::new(),
-            candidates: Vec::new(),
-            extremes: BTreeMap::new(),
-            last: Candidate::default(),
             delimiter,
-            decimal: None,
             keeps_rows,
-            keys: Keys::default(),
+            ..Self::default()
         }
     }
 

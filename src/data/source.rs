@@ -5,7 +5,6 @@ mod guess;
 mod line_ends;
 mod packed;
 mod scan;
-mod spots;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
@@ -181,7 +180,7 @@ impl Source {
     /// Fails where somebody wrote to the file since it was opened. Call it when all is read.
     pub(crate) fn settle(&self) -> io::Result<()> {
         let opened = self.opened()?;
-        if opened.bytes.written()? == opened.written {
+        if opened.bytes.modified()? == opened.modified {
             Ok(())
         } else {
             Err(SourceError::Changed.into())
@@ -201,7 +200,7 @@ impl Source {
             ),
         };
         let opened = Opened {
-            written: bytes.written()?,
+            modified: bytes.modified()?,
             bytes,
             packing: OnceLock::new(),
             fault: NotedFault::new(),
@@ -241,14 +240,14 @@ fn open_file(path: &Path) -> io::Result<File> {
 #[derive(Debug)]
 struct Opened {
     bytes: Bytes,
-    /// When it was written to last, as of its opening.
-    written: Written,
+    /// When somebody wrote to it last, as of its opening.
+    modified: Modified,
     packing: OnceLock<Packing>,
     fault: NotedFault,
 }
 
 /// Size of a file, and when somebody wrote to it last, in seconds and nanoseconds.
-type Written = (u64, i64, i64);
+type Modified = (u64, i64, i64);
 
 enum Bytes {
     File(File),
@@ -275,13 +274,13 @@ impl Bytes {
         }
     }
 
-    fn written(&self) -> io::Result<Written> {
+    fn modified(&self) -> io::Result<Modified> {
         Ok(match self {
             Self::File(file) => {
                 let of = file.metadata()?;
                 (of.size(), of.mtime(), of.mtime_nsec())
             }
-            Self::Memory(_) => Written::default(),
+            Self::Memory(_) => Modified::default(),
         })
     }
 

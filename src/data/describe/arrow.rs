@@ -58,8 +58,8 @@ fn table(file: &ArrowFile, options: Options, remarks: &mut Vec<Remark>) -> Table
     }
     let further = names.iter().zip(types).skip(described);
     remarks.extend(built.remarks);
-    let finer: Vec<_> = (0..described).filter(|column| rows.finer[*column]).collect();
-    remarks.extend(finer_remark(&finer, &names));
+    let finer = names.iter().zip(&rows.finer).filter(|(_, is_finer)| **is_finer);
+    remarks.extend(finer_remark(finer.map(|(name, _)| *name)));
     let index = index_columns(file.pandas_metadata(), |name| names.contains(&name));
     remarks.extend(index_remark(&index));
     TableProfile {
@@ -71,32 +71,18 @@ fn table(file: &ArrowFile, options: Options, remarks: &mut Vec<Remark>) -> Table
         records,
         longer_records: 0,
         columns,
-        further: further.map(|(name, type_)| undescribed(name, type_)).collect(),
+        further: further
+            .map(|(name, type_)| PlainColumn::declared(name, ColumnType::Mixed, type_))
+            .collect(),
         column_count: names.len() as u64,
         duplicate_records: built.duplicate_records,
         rows: built.rows,
     }
 }
 
-/// A column whose values are not read: nothing but its declared type is known of it.
-fn undescribed(name: &str, declared: String) -> PlainColumn {
-    PlainColumn {
-        name: name.to_owned(),
-        type_: ColumnType::Mixed,
-        declared: Some(declared),
-        values: 0,
-        is_padded: false,
-        is_wide: false,
-        is_timestamp: false,
-    }
-}
-
-fn finer_remark(columns: &[usize], names: &[&str]) -> Option<Remark> {
-    let finer: Vec<_> = columns
-        .iter()
-        .take(LISTED_PLACES)
-        .map(|column| names[*column])
-        .collect();
+/// Says which columns have times that are finer than the statistics.
+pub(super) fn finer_remark<'n>(names: impl Iterator<Item = &'n str>) -> Option<Remark> {
+    let finer: Vec<_> = names.take(LISTED_PLACES).collect();
     let text = format!(
         "times with nanoseconds, which the statistics cut to microseconds, in: {}",
         finer.join(", ")

@@ -130,6 +130,7 @@ fn note_remarks(notes: SheetNotes, remarks: &mut Vec<Remark>) {
 }
 
 /// The table of a sheet as its rows are met.
+#[derive(Default)]
 struct SheetTable {
     builder: TableBuilder,
     header: Option<Header>,
@@ -150,17 +151,7 @@ impl SheetTable {
     fn new(keeps_rows: bool) -> Self {
         Self {
             builder: TableBuilder::new(Some(','), keeps_rows),
-            header: None,
-            described: 0,
-            further: Vec::new(),
-            numeric_texts: Vec::new(),
-            errors: BTreeMap::new(),
-            error_rows: Places::default(),
-            outside: Places::default(),
-            blank_rows: 0,
-            last_row: 0,
-            notes: None,
-            line: String::new(),
+            ..Self::default()
         }
     }
 

@@ -12,7 +12,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 
 use crate::DataError;
 use crate::column::cell::Cell;
-use crate::format::parquet::{Found, GroupReader, Leaf, Logical, ParquetFile};
+use crate::format::parquet::{Found, GroupReader, Logical, ParquetFile};
 use crate::profile::{ColumnProfile, Content, Layout, PlainColumn, TableProfile};
 use crate::remark::Remark;
 use crate::rows::{DESCRIBED_COLUMNS, TableBuilder};
@@ -140,6 +140,7 @@ fn spans(file: &ParquetFile, described: usize, open_bytes: u64) -> Vec<Range<usi
 }
 
 /// What was met while records were read.
+#[derive(Default)]
 struct Reading {
     columns: Range<usize>,
     builder: TableBuilder,
@@ -205,7 +206,13 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
         records: if is_whole { read_records } else { total },
         longer_records: 0,
         columns,
-        further: leaves.iter().skip(described).map(further).collect(),
+        further: leaves
+            .iter()
+            .skip(described)
+            .map(|leaf| {
+                PlainColumn::declared(&leaf.path, leaf.logical.column_type(), leaf.logical.describe())
+            })
+            .collect(),
         column_count: leaves.len() as u64,
         duplicate_records: built.duplicate_records.filter(|_| is_whole),
         rows,
@@ -219,19 +226,6 @@ fn declare_types(file: &ParquetFile, columns: &mut [ColumnProfile]) {
         if leaf.logical == Logical::Binary {
             column.lengths = None;
         }
-    }
-}
-
-/// A column that is not read: what the schema says of it.
-fn further(leaf: &Leaf) -> PlainColumn {
-    PlainColumn {
-        name: leaf.path.clone(),
-        type_: leaf.logical.column_type(),
-        declared: Some(leaf.logical.describe()),
-        values: 0,
-        is_padded: false,
-        is_wide: false,
-        is_timestamp: false,
     }
 }
 
@@ -254,11 +248,7 @@ fn read(file: &ParquetFile, columns: Range<usize>, parts: &[Part], keeps_rows: b
         present: vec![0; described],
         lossy: vec![0; described],
         missing_records: vec![0; described],
-        finer: BTreeSet::new(),
-        parts: Vec::new(),
-        faults: Vec::new(),
-        miscounted: Vec::new(),
-        total: 0,
+        ..Reading::default()
     };
     for leaf in &file.leaves()[columns.clone()] {
         reading.builder.add_column(leaf.path.clone());

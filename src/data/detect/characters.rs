@@ -6,7 +6,7 @@ use crate::source::{Encoding, Scan};
 pub(super) fn remarks(scan: &Scan, encoding: Encoding) -> Vec<String> {
     let mut remarks = Vec::new();
     let (name, python) = (encoding.name(), encoding.python_name());
-    let (count, place) = (scan.invalid.count, scan.invalid.place());
+    let (count, place) = (scan.invalid.count, scan.invalid.list());
     match encoding {
         Encoding::Utf8 => {}
         Encoding::Utf8Bom => {
@@ -28,7 +28,7 @@ pub(super) fn remarks(scan: &Scan, encoding: Encoding) -> Vec<String> {
     }
     remarks.extend(mixed(scan, encoding));
     if scan.nuls.count > 0 {
-        remarks.push(format!("NUL bytes: {} ({})", scan.nuls.count, scan.nuls.place()));
+        remarks.push(format!("NUL bytes: {} ({})", scan.nuls.count, scan.nuls.list()));
     }
     if scan.lone_returns > 0 {
         remarks.push(format!(
@@ -49,7 +49,7 @@ fn runner_up(scan: &Scan) -> String {
 /// Names the lines that are in another encoding than the rest.
 fn mixed(scan: &Scan, encoding: Encoding) -> Option<String> {
     let guess = scan.guess.as_ref().filter(|guess| guess.is_mixed())?;
-    let (count, place) = (guess.utf8_lines.count, guess.utf8_lines.place());
+    let (count, place) = (guess.utf8_lines.count, guess.utf8_lines.list());
     let other = guess.best;
     Some(if encoding == Encoding::Utf8Lossy {
         format!(

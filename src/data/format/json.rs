@@ -290,6 +290,7 @@ impl Further {
 }
 
 /// Paths of JSON records as columns.
+#[derive(Default)]
 pub(crate) struct JsonTable {
     builder: TableBuilder,
     paths: HashMap<String, usize>,
@@ -313,16 +314,8 @@ impl JsonTable {
     pub(crate) fn new(keeps_rows: bool, keys: DataKeys) -> Self {
         Self {
             builder: TableBuilder::new(None, keeps_rows),
-            paths: HashMap::new(),
-            present: Vec::new(),
-            last_seen: Vec::new(),
-            further_paths: HashSet::new(),
-            further: Further::default(),
-            numeric_texts: Vec::new(),
             keys,
-            too_deep: 0,
-            dotted: 0,
-            beyond_64_bits: 0,
+            ..Self::default()
         }
     }
 

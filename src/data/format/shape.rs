@@ -7,6 +7,7 @@ use crate::remark::Remark;
 pub(crate) use crate::format::places::{LISTED_PLACES, Places};
 
 /// How records differ from the width of the first.
+#[derive(Default)]
 pub(crate) struct Shape {
     /// Fields of the first record.
     pub width: usize,
@@ -27,13 +28,7 @@ impl Shape {
         Self {
             width,
             delimiter,
-            swallowing: Places::default(),
-            swallowed_rows: 0,
-            longer: Places::default(),
-            shorter: Places::default(),
-            ended_by_delimiter: 0,
-            cut: Places::default(),
-            open_quote: None,
+            ..Self::default()
         }
     }
 

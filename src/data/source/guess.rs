@@ -7,7 +7,7 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use super::Source;
 use super::encoding::{Encoding, Legacy, is_control};
 use super::line_ends::LineEnds;
-use super::spots::Spots;
+use crate::format::places::Places;
 use crate::lines::reader::{Line, LineReader};
 
 /// Bytes of lines that the guess is made of.
@@ -27,7 +27,7 @@ pub(crate) struct Guess {
     /// The next best one by which the text reads differently.
     pub runner_up: Option<Encoding>,
     /// Lines that are valid UTF-8 and hold more than ASCII.
-    pub utf8_lines: Spots,
+    pub utf8_lines: Places,
     /// Lines that hold bytes beyond ASCII and are not UTF-8.
     pub other_lines: u64,
 }
@@ -62,11 +62,11 @@ impl Guess {
 
 /// Guesses the encoding of a text that is not UTF-8; `western` is what it is if it comes from Western Europe.
 pub(super) fn guess(source: &Source, western: Encoding) -> io::Result<Guess> {
-    let (mut utf8_lines, mut other_lines) = (Spots::default(), 0);
+    let (mut utf8_lines, mut other_lines) = (Places::default(), 0);
     let mut judged = Vec::new();
     each_line(source, |line, bytes| {
         if std::str::from_utf8(bytes).is_ok() {
-            utf8_lines.note(line.number);
+            utf8_lines.push(line.number);
         } else {
             other_lines += 1;
             if judged.len() + bytes.len() <= JUDGED_BYTES {

@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use super::encoding::Encoding;
 use super::guess::{Guess, guess};
 use super::line_ends::LineEnds;
-use super::spots::Spots;
 use super::{HEAD_BYTES, Source};
+use crate::format::places::Places;
 
 const BUFFER_BYTES: usize = 64 * 1024;
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
@@ -23,9 +23,9 @@ pub(crate) struct Scan {
     /// Line breaks that are a lone `\r`.
     pub lone_returns: u64,
     /// NUL bytes.
-    pub nuls: Spots,
+    pub nuls: Places,
     /// Sequences that are not UTF-8; of a wide encoding replacement characters, which decoding leaves.
-    pub invalid: Spots,
+    pub invalid: Places,
     /// Invalid bytes between 0x80 and 0x9f, which Latin-1 does not print.
     pub control_bytes: u64,
     /// Those of them that Windows-1252 does not have.
@@ -144,7 +144,7 @@ impl Scan {
             self.invalid.count += 1;
         } else {
             let line = self.line_breaks + breaks(before) + 1;
-            self.invalid.note(line);
+            self.invalid.push(line);
         }
     }
 
@@ -161,7 +161,7 @@ impl Scan {
         let mut line = self.line_breaks + 1;
         for byte in bytes {
             match byte {
-                0 => self.nuls.note(line),
+                0 => self.nuls.push(line),
                 b'\n' => line += 1,
                 _ => {}
             }
@@ -224,7 +224,7 @@ mod tests {
     fn bytes_that_are_not_utf8_are_latin1_or_windows_1252_with_their_lines() {
         let (found, encoding) = scan(b"stadt\nK\xf6ln\nM\xfcnchen\n");
         assert_eq!(encoding, Encoding::Latin1);
-        assert_eq!(found.invalid.lines, [2, 3]);
+        assert_eq!(found.invalid.first, [2, 3]);
         assert_eq!(scan(b"\x93quoted\x94\n").1, Encoding::Windows1252);
         // Python's cp1252 has no 0x81 and would fail.
         let text = b"sch\xf6ne H\xe4user f\xfcr \x81 gro\xdfe Br\xe4uche\n";
@@ -236,7 +236,7 @@ mod tests {
         let text = ["häuser, öl, übel\nschön \n".as_bytes(), b"\xff\n"].concat();
         let (found, encoding) = scan(&text);
         assert_eq!(encoding, Encoding::Utf8Lossy);
-        assert_eq!(found.invalid.lines, [3]);
+        assert_eq!(found.invalid.first, [3]);
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
         let (found, encoding) =
             scan(b"\xff\xfea\0b\0c\0d\0e\0f\0g\0h\0i\0j\0k\0l\0m\0n\0o\0p\0q\0r\0s\0t\0\n\0\0\xd8x\0\n\0y\0");
         assert_eq!((encoding, found.invalid.count), (Encoding::Utf16Le, 1));
-        assert_eq!(found.invalid.lines, [2]);
+        assert_eq!(found.invalid.first, [2]);
     }
 
     #[test]
@@ -265,9 +265,9 @@ mod tests {
     fn more_lines_than_are_listed_are_hinted_at() {
         let (found, _) = scan(&b"\xff\n".repeat(9));
         assert_eq!(
-            (found.invalid.count, found.invalid.place().as_str()),
+            (found.invalid.count, found.invalid.list().as_str()),
             (9, "lines 1, 2, 3, 4, 5, ...")
         );
-        assert_eq!(scan(b"a\0\0\n").0.nuls.place(), "line 1");
+        assert_eq!(scan(b"a\0\0\n").0.nuls.list(), "line 1");
     }
 }

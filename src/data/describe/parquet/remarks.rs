@@ -4,6 +4,7 @@ use crate::format::parquet::ParquetFile;
 use crate::format::shape::LISTED_PLACES;
 use crate::remark::Remark;
 
+use super::super::arrow::finer_remark;
 use super::{Part, Reading};
 
 /// What was wrong with the records that were read.
@@ -64,14 +65,10 @@ fn column_remarks(file: &ParquetFile, reading: &Reading, remarks: &mut Vec<Remar
         );
         remarks.push(Remark::naming(text, lossy));
     }
-    let finer = names(&mut reading.finer.iter().copied());
-    if !finer.is_empty() {
-        let text = format!(
-            "times with nanoseconds, which the statistics cut to microseconds, in: {}",
-            finer.join(", ")
-        );
-        remarks.push(Remark::naming(text, finer));
-    }
+    let finer = reading.finer.iter();
+    remarks.extend(finer_remark(
+        finer.map(|position| leaves[*position].path.as_str()),
+    ));
 }
 
 /// Says that there is no record.

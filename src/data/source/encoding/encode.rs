@@ -1,6 +1,6 @@
 //! How characters become bytes.
 
-use super::{Encoding, Legacy, legacy};
+use super::{Encoding, legacy};
 
 impl Encoding {
     /// The bytes of a text, with the byte order mark that files of this encoding begin with; the first character that the
@@ -16,9 +16,9 @@ impl Encoding {
             Self::Utf16BeUnmarked => units16(plain, u16::to_be_bytes),
             Self::Utf32Le => units32(plain, u32::to_le_bytes),
             Self::Utf32Be => units32(plain, u32::to_be_bytes),
-            Self::Latin1 => single_bytes(text, |character| u8::try_from(character).ok())?,
-            Self::Windows1252 => single_bytes(text, windows_1252)?,
-            Self::Legacy(legacy) => encoded(text, legacy)?,
+            Self::Latin1 => latin_1(text)?,
+            Self::Windows1252 => encoded(text, encoding_rs::WINDOWS_1252)?,
+            Self::Legacy(legacy) => encoded(text, legacy.codec())?,
         })
     }
 }
@@ -32,18 +32,16 @@ fn units32(text: &str, bytes: fn(u32) -> [u8; 4]) -> Vec<u8> {
     marked.flat_map(|character| bytes(u32::from(character))).collect()
 }
 
-fn single_bytes(text: &str, byte: fn(char) -> Option<u8>) -> Result<Vec<u8>, char> {
-    text.chars()
-        .map(|character| byte(character).ok_or(character))
-        .collect()
+fn latin_1(text: &str) -> Result<Vec<u8>, char> {
+    let byte = |character| u8::try_from(character).map_err(|_| character);
+    text.chars().map(byte).collect()
 }
 
-fn encoded(text: &str, legacy: Legacy) -> Result<Vec<u8>, char> {
+fn encoded(text: &str, codec: &'static encoding_rs::Encoding) -> Result<Vec<u8>, char> {
     // Browsers give bytes to these control characters where Python's codecs have none.
     if let Some(control) = text.chars().find(|character| legacy::is_control(*character)) {
         return Err(control);
     }
-    let codec = legacy.codec();
     let (bytes, _, is_replaced) = codec.encode(text);
     if !is_replaced {
         return Ok(bytes.into_owned());
@@ -55,22 +53,12 @@ fn encoded(text: &str, legacy: Legacy) -> Result<Vec<u8>, char> {
         .unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
-/// Python's `cp1252` has no control characters above 127, other than the encoding of browsers.
-fn windows_1252(character: char) -> Option<u8> {
-    // `encoding_rs` follows browsers here, which give these bytes to control characters.
-    if ('\u{80}'..='\u{9f}').contains(&character) {
-        return None;
-    }
-    let mut buffer = [0; 4];
-    let (bytes, _, is_replaced) = encoding_rs::WINDOWS_1252.encode(character.encode_utf8(&mut buffer));
-    (!is_replaced).then(|| bytes.first().copied()).flatten()
-}
-
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
 
-    use super::{Encoding, Legacy};
+    use super::super::Legacy;
+    use super::Encoding;
 
     fn legacy(codec: &'static encoding_rs::Encoding) -> Encoding {
         Encoding::Legacy(Legacy::of(codec).unwrap())
