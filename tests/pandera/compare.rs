@@ -117,7 +117,7 @@ fn differing(case: &Case, report: &CheckReport, module: &str, judged: &Judged) -
 /// Whether a check is one of Pandera's in a module, and no comment.
 fn is_printed(check: &ColumnCheck, module: &str) -> bool {
     let comment = format!("# Not here: {}", in_words(check).replace(char::is_control, " "));
-    !module.lines().any(|line| line.trim() == comment)
+    !module.lines().any(|line| line.trim() == comment.trim())
 }
 
 /// Records that Pandera names for a check, counted from 1.

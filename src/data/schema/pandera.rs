@@ -28,7 +28,9 @@ const fn truth(value: bool) -> &'static str {
 /// and, where a check names one of its columns, `<name>_constraints`.
 #[must_use]
 pub fn to_pandera(schemas: &[Schema], checks: &[ColumnCheck]) -> String {
-    let mut code = format!("{HEAD}\nimport pandas\nimport pandera.pandas as pa\n");
+    let reads_json = schemas.iter().any(|schema| schema.reader.contains("json."));
+    let json = if reads_json { "import json\n\n" } else { "" };
+    let mut code = format!("{HEAD}\n{json}import pandas\nimport pandera.pandas as pa\n");
     for schema in schemas {
         print_schema(schema, &mut code);
         code.push_str(&constraints::constraints(schema, checks));
@@ -114,6 +116,17 @@ mod tests {
     fn schema(name: &str, text: &str) -> Schema {
         let source = Source::bytes(text.as_bytes());
         infer(&describe_source(&source, name, "x.csv", &Options::default()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_module_imports_what_its_readers_use() {
+        let module = |text: &str, file_name: &str| {
+            let source = Source::bytes(text.as_bytes());
+            let profile = describe_source(&source, "s", file_name, &Options::default()).unwrap();
+            to_pandera(&[infer(&profile).unwrap()], &[])
+        };
+        assert!(module("[{\"a\": 1}]", "s.json").contains("\n\nimport json\n\nimport pandas\n"));
+        assert!(!module("a,b\n1,json.load\n", "s.csv").contains("import json"));
     }
 
     #[test]
