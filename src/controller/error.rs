@@ -3,7 +3,6 @@
 use crate::api::conditions::reason;
 use crate::controller::hold::{Blocked, misconfigured};
 use crate::engine::EngineError;
-use crate::engine::code_mode::CodeModeError;
 use crate::ledger::StoreError;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::status::{Hold, Until};
@@ -17,9 +16,6 @@ pub enum ReconcileError {
     /// A step failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A step of code mode failed.
-    #[error(transparent)]
-    CodeMode(#[from] CodeModeError),
     /// A write or a read failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -37,9 +33,6 @@ pub fn hold_for(error: &ReconcileError) -> Hold {
     let is_in_somebodys_hands = match error {
         ReconcileError::Engine(
             EngineError::State { .. } | EngineError::Store(StoreError::Damaged { .. }),
-        )
-        | ReconcileError::CodeMode(
-            CodeModeError::State { .. } | CodeModeError::Store(StoreError::Damaged { .. }),
         )
         | ReconcileError::Store(StoreError::Damaged { .. }) => true,
         _ => is_forbidden(error),
@@ -69,7 +62,6 @@ pub fn is_conflict(error: &ReconcileError) -> bool {
         error,
         ReconcileError::Store(StoreError::Conflict { .. })
             | ReconcileError::Engine(EngineError::Store(StoreError::Conflict { .. }))
-            | ReconcileError::CodeMode(CodeModeError::Store(StoreError::Conflict { .. }))
     )
 }
 

@@ -16,6 +16,7 @@ use crate::pipeline::sandbox::{CommandsPhase, Job, NetworkAccess, Phase, PhaseEn
 use crate::sandbox::Sandbox;
 
 use super::data::DataReader;
+use super::documents::{from_bytes, to_bytes};
 use super::event::Event;
 use super::{Engine, EngineError, Performed, damaged};
 
@@ -73,8 +74,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             let name = step_name(number);
             let bytes = self.store.read(&name).await?;
             let bytes = bytes.ok_or_else(|| damaged(&name, "it is missing"))?;
-            let step: Step =
-                serde_json::from_slice(&bytes).map_err(|error| damaged(&name, &error.to_string()))?;
+            let step: Step = from_bytes(&name, &bytes)?;
             if step.sequence != begun {
                 session.begin(step.sequence, self.turn_reply(step.sequence).await?);
                 begun = step.sequence;
@@ -134,7 +134,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let mut session = material.session.clone();
         let pending = session.clone().proceed((self.clock)()).pending;
         if let Some(bytes) = recorded {
-            let step = serde_json::from_slice(&bytes).map_err(|error| damaged(&name, &error.to_string()))?;
+            let step = from_bytes(&name, &bytes)?;
             return Ok(Performed::Done(
                 self.take_recorded_step(progress, session, step, None).await?,
             ));
@@ -220,11 +220,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Records a step; the one that is recorded already, where there is one.
     async fn record_step(&self, number: u32, step: &Step) -> Result<Option<Step>, EngineError> {
         let name = step_name(number);
-        let unreadable = |error: serde_json::Error| damaged(&name, &error.to_string());
-        let bytes = serde_json::to_vec(step).map_err(unreadable)?;
-        match self.store.create(&name, &bytes).await? {
+        match self.store.create(&name, &to_bytes(&name, step)?).await? {
             Created::New => Ok(None),
-            Created::Existed(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(unreadable),
+            Created::Existed(bytes) => from_bytes(&name, &bytes).map(Some),
         }
     }
 

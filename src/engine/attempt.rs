@@ -10,7 +10,6 @@ use crate::api::common::TestingMode;
 use crate::api::status::SuiteStrength;
 use crate::ledger::Store;
 use crate::model::Model;
-use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::machine::{Outcome, Tested};
 use crate::pipeline::private_samples::visible_report;
 use crate::pipeline::progress::{Document, Progress};
@@ -22,11 +21,12 @@ use crate::pipeline::verdict::{RehearsalFindings, Verdict, acceptance_failures, 
 use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
 use super::data::DataReader;
+use super::documents::{from_bytes, to_bytes};
 use super::event::Event;
 use super::jobs::{Jobs, Reports};
 use super::on_disk::take_rehearsal;
 use super::redaction;
-use super::{Engine, EngineError, MAX_LOST_CHILDREN, Performed, damaged};
+use super::{Engine, EngineError, MAX_LOST_CHILDREN, Performed};
 
 /// Everything that the tests of one attempt showed, as it is stored.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -75,14 +75,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let name = format!("documents/run-{:04}.json", progress.attempt);
         // The name follows from the attempt: after a kill the tests that ran are judged as they were, and not run again.
         if let Some(bytes) = self.store.read(&name).await? {
-            let record: AttemptRecord =
-                serde_json::from_slice(&bytes).map_err(|error| damaged(&name, &error.to_string()))?;
-            let document = Document {
-                sha256: sha256_hex(&bytes),
-                bytes: bytes.len() as u64,
-                name,
-            };
-            return Ok(Performed::Done(self.ran(document, record)));
+            let record: AttemptRecord = from_bytes(&name, &bytes)?;
+            return Ok(Performed::Done(self.ran(Document::of(name, &bytes), record)));
         }
         // Only reads, up to the sandboxes.
         let started_at = (self.clock)();
@@ -124,7 +118,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 Err(performed) => return Ok(*performed),
             }
         }
-        let bytes = serde_json::to_vec(&record).map_err(|error| damaged(&name, &error.to_string()))?;
+        let bytes = to_bytes(&name, &record)?;
         let document = self.put(name, &bytes).await?;
         Ok(Performed::Done(self.ran(document, record)))
     }

@@ -1,19 +1,20 @@
-//! Model calls: intent, call, record, acceptance.
+//! Model calls of a task, and the acceptance of their replies.
 
 use crate::api::status::CaseEvidence;
-use crate::ledger::{Entry, Ledger, Store};
+use crate::ledger::Store;
 use crate::model::{Model, ModelError};
 use crate::pipeline::accept::{Accepted, AcceptedSource, Refusal, accept};
 use crate::pipeline::budget;
-use crate::pipeline::call::{CallKind, Reply, Request, request_hash};
+use crate::pipeline::call::{CallKind, Reply};
 use crate::pipeline::cases::CaseSet;
 use crate::pipeline::diagnosis::{Diagnosis, of_acceptance};
 use crate::pipeline::machine::{Diagnosed, NewSource, Outcome};
-use crate::pipeline::progress::{Document, Intent, Progress, asked_moment};
+use crate::pipeline::progress::{Document, Progress, asked_moment};
 use crate::pipeline::prompts::{self, Material};
 use crate::pipeline::stage::Category;
 use crate::sandbox::Sandbox;
 
+use super::ask::{Asked, Asker};
 use super::data::DataReader;
 use super::event::Event;
 use super::{Engine, EngineError, damaged};
@@ -28,87 +29,24 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         // Only reads.
         let material = self.material(&progress).await?;
         let request = prompts::request(self.task, &material, kind)?;
-        let (progress, reply) = match self.answered(progress, &request).await? {
-            Answered::Reply(progress, reply) => (progress, reply),
-            Answered::Otherwise(progress, outcome) => return Ok((progress, *outcome)),
+        let asker = Asker {
+            model: self.model,
+            store: self.store,
+            clock: self.clock,
+            observe: &|event| self.emit(event),
         };
-        let outcome = self.read_reply(&progress, &material, kind, &reply).await?;
+        let allow = |progress: &Progress, size| budget::allow_call(self.task, progress, size);
+        let (progress, answer) = asker.ask(progress, &request, allow).await?;
+        let outcome = match answer {
+            Asked::Reply(reply) => self.read_reply(&progress, &material, kind, &reply).await?,
+            Asked::Stopped(stop) => Outcome::Stopped(stop),
+            Asked::Failed(error) => self.call_failed(&progress, &error),
+        };
         Ok((progress, outcome))
     }
 
-    async fn answered(&self, progress: Progress, request: &Request) -> Result<Answered, EngineError> {
-        // The record goes before everything: what has a reply is never asked for again.
-        if let Some(entry) = Ledger::new(self.store)
-            .find(progress.sequence, request.kind)
-            .await?
-        {
-            return Ok(self.take_recorded(progress, request, entry));
-        }
-        // An intent that is there is that of a call in flight at a kill, which may have been billed.
-        let progress = progress.with_call_lost();
-        let size = request.tokens();
-        let limit = match budget::allow_call(self.task, &progress, size) {
-            Ok(limit) => limit,
-            Err(stop) => return Ok(Answered::Otherwise(progress, Box::new(Outcome::Stopped(stop)))),
-        };
-        self.ask(progress, &request.limited(limit), size + limit).await
-    }
-
-    fn take_recorded(&self, progress: Progress, request: &Request, entry: Entry) -> Answered {
-        // The reply is used all the same: it is paid for.
-        if entry.request_hash != request_hash(request) {
-            self.emit(&Event::RequestChanged {
-                kind: request.kind,
-                sequence: progress.sequence,
-            });
-        }
-        let usage = entry.reply.usage;
-        self.emit(&Event::CallFinished {
-            kind: request.kind,
-            sequence: progress.sequence,
-            usage,
-            seconds: 0.0,
-            from_ledger: true,
-        });
-        Answered::Reply(progress.with_call_answered(usage), entry.reply)
-    }
-
-    async fn ask(
-        &self,
-        progress: Progress,
-        request: &Request,
-        estimate: u64,
-    ) -> Result<Answered, EngineError> {
-        let (kind, sequence) = (request.kind, progress.sequence);
-        let started_at = (self.clock)();
-        let progress = progress.with_intent(Intent::new(request, sequence, estimate));
-        // Before the request: a kill during the call leaves a trace of it.
-        self.save(&progress).await?;
-        self.emit(&Event::CallStarted { kind, sequence });
-        let reply = match Box::pin(self.model.call(request)).await {
-            Ok(reply) => reply,
-            Err(error) => return Ok(self.call_failed(progress, &error)),
-        };
-        let finished_at = (self.clock)();
-        // Before the state moves, so that a kill from here on costs no second call.
-        let entry = Ledger::new(self.store)
-            .record(sequence, request, reply, (started_at, finished_at))
-            .await?;
-        self.emit(&Event::CallFinished {
-            kind,
-            sequence,
-            usage: entry.reply.usage,
-            seconds: finished_at.duration_since(started_at).as_secs_f64(),
-            from_ledger: false,
-        });
-        Ok(Answered::Reply(
-            progress.with_call_answered(entry.reply.usage),
-            entry.reply,
-        ))
-    }
-
-    /// A call without a reply takes no attempt from the task. It is spent where a bill may show it.
-    fn call_failed(&self, progress: Progress, error: &ModelError) -> Answered {
+    /// A call without a reply takes no attempt from the task.
+    fn call_failed(&self, progress: &Progress, error: &ModelError) -> Outcome {
         let may_be_billed = error.may_be_billed();
         let counted = match (may_be_billed, error.category()) {
             (true, _) => {
@@ -118,18 +56,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             // What a person must change stands at the end of the message.
             (false, Category::Configuration) => "",
         };
-        let mut outcome = self.blocked(&progress, error.category(), &format!("{error}{counted}"));
+        let mut outcome = self.blocked(progress, error.category(), &format!("{error}{counted}"));
         if let Outcome::Blocked(blocked) = &mut outcome {
             blocked.was_idle = !may_be_billed;
             let asked = error.retry_after().unwrap_or_default();
             blocked.retry_at = blocked.retry_at.max(asked_moment(asked, (self.clock)()));
         }
-        let progress = if may_be_billed {
-            progress.with_call_lost()
-        } else {
-            progress.with_call_not_made()
-        };
-        Answered::Otherwise(progress, Box::new(outcome))
+        outcome
     }
 
     async fn read_reply(
@@ -314,9 +247,4 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             serde_json::to_vec_pretty(diagnosis).map_err(|error| damaged(&name, &error.to_string()))?;
         self.put(name, &bytes).await
     }
-}
-
-enum Answered {
-    Reply(Progress, Reply),
-    Otherwise(Progress, Box<Outcome>),
 }

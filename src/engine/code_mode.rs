@@ -14,21 +14,17 @@ pub(crate) mod record;
 pub(crate) mod resolve;
 mod tools;
 
-use std::fmt;
-
 use codegen_interpreter::Interpreter;
 use jiff::Timestamp;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 use crate::api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
-use crate::code_mode::prompt::PromptError;
-use crate::ledger::{Created, Store, StoreError};
+use crate::engine::EngineError;
+use crate::engine::documents;
+use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::code_mode::{Decision, Outcome, Progress, Question, Stage, advance, decide};
-use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::progress::{Document, Waiting, pause_after};
+use crate::pipeline::progress::{Waiting, pause_after};
 use crate::pipeline::stage::Category;
 
 pub use self::tools::{CallKey, Made, ToolCaller};
@@ -125,46 +121,25 @@ pub(crate) enum Step {
     Finished,
 }
 
-/// A step that could not be performed; the recorded state is as it was.
-#[derive(Debug, thiserror::Error)]
-pub enum CodeModeError {
-    /// The store refused.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A prompt could not be written.
-    #[error(transparent)]
-    Prompt(#[from] PromptError),
-    /// What is stored cannot be read.
-    #[error(
-        "the stored state {name} cannot be read: {why}; ask again with another run, or use the version that wrote it"
-    )]
-    State {
-        /// Which entry.
-        name: String,
-        /// What is wrong.
-        why: String,
-    },
-}
-
 impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// The recorded progress, or a new start.
     #[cfg(test)]
-    pub async fn load(&self) -> Result<Progress, CodeModeError> {
+    pub async fn load(&self) -> Result<Progress, EngineError> {
         let Some(bytes) = self.store.load().await? else {
             return Ok(Progress::start((self.clock)()));
         };
-        serde_json::from_slice(&bytes).map_err(|error| damaged("progress", &error))
+        documents::from_bytes("progress", &bytes)
     }
 
     /// Decides what comes next, performs it, and records what it came to.
-    pub async fn step(&self, progress: Progress) -> Result<(Progress, Step), CodeModeError> {
+    pub async fn step(&self, progress: Progress) -> Result<(Progress, Step), EngineError> {
         self.in_call.send_replace(true);
         let performed = self.perform(progress).await;
         self.in_call.send_replace(false);
         performed
     }
 
-    async fn perform(&self, progress: Progress) -> Result<(Progress, Step), CodeModeError> {
+    async fn perform(&self, progress: Progress) -> Result<(Progress, Step), EngineError> {
         let (progress, outcome) = match decide(self.question, &progress, (self.clock)()) {
             Decision::Finished => return Ok((progress, Step::Finished)),
             Decision::Wait(until) => return Ok((progress, Step::Waiting(until))),
@@ -196,7 +171,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         &self,
         progress: Progress,
         decision: ApprovalStatus<QuestionGate>,
-    ) -> Result<Progress, CodeModeError> {
+    ) -> Result<Progress, EngineError> {
         let happened = Happened::Decided(decision.clone());
         let next = self.record(progress, Outcome::Decided(decision)).await?;
         self.happened(&happened);
@@ -204,7 +179,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     }
 
     /// Advances by `outcome` and writes what follows. The state moves last: documents, replies and the journal are stored by now.
-    async fn record(&self, progress: Progress, outcome: Outcome) -> Result<Progress, CodeModeError> {
+    async fn record(&self, progress: Progress, outcome: Outcome) -> Result<Progress, EngineError> {
         let before = progress
             .waits
             .approval
@@ -222,29 +197,8 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         Ok(next)
     }
 
-    async fn save(&self, progress: &Progress) -> Result<(), CodeModeError> {
-        let bytes = to_bytes("progress", progress)?;
-        Ok(self.store.save(&bytes).await?)
-    }
-
-    /// Stores a document once; what another process stored under that name first counts.
-    async fn put(&self, name: String, value: &impl Serialize) -> Result<Document, CodeModeError> {
-        let bytes = to_bytes(&name, value)?;
-        Ok(match self.store.create(&name, &bytes).await? {
-            Created::New => document(name, &bytes),
-            Created::Existed(existed) => document(name, &existed),
-        })
-    }
-
-    /// A document that must be there.
-    async fn get<D: DeserializeOwned>(&self, document: &Document) -> Result<D, CodeModeError> {
-        let name = &document.name;
-        let bytes = self.store.read(name).await?;
-        let bytes = bytes.ok_or_else(|| damaged(name, &"it is gone"))?;
-        if let Some(why) = document.differs(&bytes) {
-            return Err(damaged(name, &why));
-        }
-        serde_json::from_slice(&bytes).map_err(|error| damaged(name, &error))
+    async fn save(&self, progress: &Progress) -> Result<(), EngineError> {
+        documents::save(self.store, progress).await
     }
 
     /// Something that is no fault of the program, and is tried again after a pause.
@@ -264,25 +218,6 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
 
     fn happened(&self, happened: &Happened) {
         (self.observer)(happened);
-    }
-}
-
-fn document(name: String, bytes: &[u8]) -> Document {
-    Document {
-        name,
-        sha256: sha256_hex(bytes),
-        bytes: bytes.len() as u64,
-    }
-}
-
-fn to_bytes(name: &str, value: &impl Serialize) -> Result<Vec<u8>, CodeModeError> {
-    serde_json::to_vec(value).map_err(|error| damaged(name, &error))
-}
-
-fn damaged(name: &str, why: &dyn fmt::Display) -> CodeModeError {
-    CodeModeError::State {
-        name: name.to_owned(),
-        why: why.to_string(),
     }
 }
 

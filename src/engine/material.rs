@@ -14,7 +14,7 @@ use crate::sandbox::Sandbox;
 
 use super::attempt::AttemptRecord;
 use super::data::DataReader;
-use super::{Engine, EngineError, damaged};
+use super::{Engine, EngineError, damaged, documents};
 
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Everything that the present call may need.
@@ -121,7 +121,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     /// A document's value.
     pub(super) async fn get_json<T: DeserializeOwned>(&self, document: &Document) -> Result<T, EngineError> {
-        let bytes = self.get(document).await?;
-        serde_json::from_slice(&bytes).map_err(|error| damaged(&document.name, &error.to_string()))
+        documents::get_json(self.store, document).await
     }
 }

@@ -4,10 +4,12 @@
 //! crash the recorded state alone decides.
 
 pub(crate) mod agent;
+pub(crate) mod ask;
 mod build;
 mod call;
 pub mod code_mode;
 pub(crate) mod data;
+mod documents;
 pub mod event;
 mod jobs;
 mod material;
@@ -34,7 +36,6 @@ use crate::api::approval::AwaitedApproval;
 use crate::ledger::{Store, StoreError};
 use crate::model::Model;
 use crate::pipeline::causes::with_causes;
-use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::machine::{Blocked, Decision, IllegalTransition, LostChild, Outcome, decide};
 use crate::pipeline::progress::{Document, PROGRESS_VERSION, Progress, pause_after};
 use crate::pipeline::prompts::PromptError;
@@ -44,6 +45,7 @@ use crate::pipeline::task::Task;
 use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
 use self::data::DataReader;
+use self::documents::from_bytes;
 use self::event::{Event, Observer};
 pub(crate) use self::record::{retried, store_retries};
 
@@ -133,9 +135,12 @@ pub enum EngineError {
     /// A prompt could not be written.
     #[error(transparent)]
     Prompt(#[from] PromptError),
+    /// A prompt of code mode could not be written.
+    #[error(transparent)]
+    QuestionPrompt(#[from] crate::code_mode::prompt::PromptError),
     /// The stored state is not of this version or damaged.
     #[error(
-        "the stored state {name} cannot be read: {why}; start over (here with --fresh, in a cluster with another task), or use the version that wrote it"
+        "the stored state {name} cannot be read: {why}; start over (a task here with --fresh, in a cluster another task or question), or use the version that wrote it"
     )]
     State {
         /// Which entry.
@@ -156,8 +161,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let Some(bytes) = stored else {
             return Ok(Progress::start(run.to_owned(), (self.clock)()));
         };
-        let progress: Progress =
-            serde_json::from_slice(&bytes).map_err(|error| damaged("progress", &error.to_string()))?;
+        let progress: Progress = from_bytes("progress", &bytes)?;
         // A newer version may mean something else by the same field.
         if progress.version > PROGRESS_VERSION {
             return Err(damaged(
@@ -252,8 +256,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     /// Writes the progress.
     pub async fn save(&self, progress: &Progress) -> Result<(), EngineError> {
-        let bytes = serde_json::to_vec(progress).map_err(|error| damaged("progress", &error.to_string()))?;
-        Ok(self.store.save(&bytes).await?)
+        documents::save(self.store, progress).await
     }
 
     /// Records an outcome that comes from outside a step: a person resumed the task, or raised a limit.
@@ -327,24 +330,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         })
     }
 
-    /// Stores a document under a name that is written once; what is there already stays.
+    /// Stores a document under a name that is written once; what is there already counts.
     async fn put(&self, name: String, bytes: &[u8]) -> Result<Document, EngineError> {
-        self.store.create(&name, bytes).await?;
-        Ok(Document {
-            sha256: sha256_hex(bytes),
-            bytes: bytes.len() as u64,
-            name,
-        })
+        documents::put(self.store, name, bytes).await
     }
 
     /// Reads a document.
     async fn get(&self, document: &Document) -> Result<Vec<u8>, EngineError> {
-        let bytes = self.store.read(&document.name).await?;
-        let bytes = bytes.ok_or_else(|| damaged(&document.name, "it is missing"))?;
-        match document.differs(&bytes) {
-            Some(why) => Err(damaged(&document.name, why)),
-            None => Ok(bytes),
-        }
+        documents::get(self.store, document).await
     }
 }
 

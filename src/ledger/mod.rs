@@ -49,15 +49,6 @@ impl<'a, S: Store> Ledger<'a, S> {
         Ok(entry)
     }
 
-    /// Writes what many calls begin with, so that [`Ledger::record_prepared`] has one write less to wait for.
-    pub async fn prepare(&self, request: &Request) -> Result<(), StoreError> {
-        let prefix = Prefix::of(request);
-        self.store
-            .create(&Prefix::name(&prefix.id()), &to_json(&prefix))
-            .await?;
-        Ok(())
-    }
-
     /// Records a reply and returns what the ledger holds: this reply, or the one that was recorded before it.
     pub async fn record(
         &self,
@@ -67,29 +58,15 @@ impl<'a, S: Store> Ledger<'a, S> {
         times: (Timestamp, Timestamp),
     ) -> Result<Entry, StoreError> {
         let entry = entry(sequence, request, reply, times);
+        let prefix = Prefix::of(request);
         // The prefix first: an entry never names one that is not there.
-        if let Err(error) = self.prepare(request).await {
+        let name = Prefix::name(&prefix.id());
+        if let Err(error) = self.store.create(&name, &to_json(&prefix)).await {
             // The reply is paid for: a store that lives on writes it when it is read.
             self.store
                 .buffer(&Entry::name(sequence, request.kind), &to_json(&entry));
             return Err(error);
         }
-        self.create_entry(entry).await
-    }
-
-    /// The same, of a call that was [prepared](Ledger::prepare).
-    pub async fn record_prepared(
-        &self,
-        sequence: u32,
-        request: &Request,
-        reply: Reply,
-        times: (Timestamp, Timestamp),
-    ) -> Result<Entry, StoreError> {
-        let entry = entry(sequence, request, reply, times);
-        self.create_entry(entry).await
-    }
-
-    async fn create_entry(&self, entry: Entry) -> Result<Entry, StoreError> {
         let (name, bytes) = (Entry::name(entry.sequence, entry.kind), to_json(&entry));
         match self.store.create(&name, &bytes).await? {
             Created::New => Ok(entry),

@@ -1,19 +1,23 @@
 //! Outputs for a task whose user names none: one model call with the task's prompt and data, before there is a task.
 
-use std::time::Instant;
+use jiff::Timestamp;
 
 use super::client::{client, credentials, recorded};
 use super::context::TaskContext;
-use super::error::TaskError;
+use super::error::{TaskError, stopped};
 use super::objects::Objects;
 use super::options::TaskOptions;
 use crate::api::values::Output;
+use crate::engine::ask::{Asked, Asker};
 use crate::engine::event::{Event, Observer};
-use crate::model::{AnyModel, Model as _, RecordedReply};
+use crate::ledger::{Ledger, MemoryStore, export_replies};
+use crate::model::AnyModel;
 use crate::pipeline::accept::proposed_outputs;
-use crate::pipeline::call::{CallKind, request_hash};
+use crate::pipeline::budget::allow_call;
+use crate::pipeline::call::CallKind;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::machine::MAX_REJECTIONS;
+use crate::pipeline::progress::Progress;
 use crate::pipeline::prompts::{Material, request};
 use crate::pipeline::stage::Category;
 
@@ -46,39 +50,40 @@ pub async fn propose(
             None,
         )?,
     };
+    let store = MemoryStore::default();
+    let asker = Asker {
+        model: &model,
+        store: &store,
+        clock: Timestamp::now,
+        observe: &|event| observer.event(event),
+    };
+    let mut progress = Progress::start(String::new(), Timestamp::now());
     let mut material = Material {
         context: context.context.text.clone(),
         ..Material::default()
     };
-    let mut recording = String::new();
-    for sequence in (1..).take(MAX_REJECTIONS) {
+    for _ in 0..MAX_REJECTIONS {
         let request =
             request(task, &material, KIND).map_err(|error| TaskError::Stopped(with_causes(&error)))?;
-        observer.event(&Event::CallStarted { kind: KIND, sequence });
-        let started = Instant::now();
-        let reply = model
-            .call(&request)
-            .await
-            .map_err(|error| match error.category() {
-                Category::Configuration => TaskError::Model(error.to_string()),
-                Category::Infrastructure => TaskError::Stopped(error.to_string()),
-            })?;
-        observer.event(&Event::CallFinished {
-            kind: KIND,
-            sequence,
-            usage: reply.usage,
-            seconds: started.elapsed().as_secs_f64(),
-            from_ledger: false,
-        });
-        let line = RecordedReply::new(KIND, &request_hash(&request), &reply);
-        // String keys only: writing to memory cannot fail.
-        recording.push_str(&serde_json::to_string(&line).unwrap_or_default());
-        recording.push('\n');
+        let allow = |progress: &Progress, size| allow_call(task, progress, size);
+        let answer;
+        (progress, answer) = asker.ask(progress, &request, allow).await.map_err(stopped)?;
+        let reply = match answer {
+            Asked::Reply(reply) => reply,
+            Asked::Stopped(stop) => return Err(TaskError::Stopped(stop.message)),
+            Asked::Failed(error) => {
+                return Err(match error.category() {
+                    Category::Configuration => TaskError::Model(error.to_string()),
+                    Category::Infrastructure => TaskError::Stopped(error.to_string()),
+                });
+            }
+        };
         match proposed_outputs(&reply) {
             Ok(outputs) => {
+                let calls = Ledger::new(&store).entries_of(&[KIND], progress.sequence).await;
                 return Ok(Proposal {
                     outputs,
-                    recording,
+                    recording: export_replies(&calls.map_err(stopped)?),
                     caution: model.mismatch(),
                 });
             }

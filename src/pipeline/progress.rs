@@ -21,12 +21,14 @@ use super::python::near_misses::NearMissCounts;
 use super::stage::{Stage, Stop};
 
 mod build;
+mod calls;
 mod documents;
 mod retries;
 mod waiting;
 
 use build::is_none;
 pub use build::{Build, BuildFault, BuiltImage, RecordedLock};
+pub use calls::{CallCount, CountsCalls};
 pub use documents::{Document, Documents};
 pub use retries::{EarlierRetries, retry_document};
 pub use waiting::{WaitReason, Waiting, asked_moment, pause_after};
@@ -347,39 +349,6 @@ impl Progress {
         self.lost_children + self.silent_ends
     }
 
-    /// The call is about to start.
-    #[must_use]
-    pub fn with_intent(mut self, intent: Intent) -> Self {
-        self.intent = Some(intent);
-        self
-    }
-
-    /// The call in flight was answered: its tokens are spent, its number is taken.
-    #[must_use]
-    pub fn with_call_answered(mut self, usage: Usage) -> Self {
-        self.intent = None;
-        self.sequence += 1;
-        self.spent.add_call(usage);
-        self
-    }
-
-    /// No model had the call in flight for certain: nothing is spent, and its number is free for the next try.
-    #[must_use]
-    pub fn with_call_not_made(mut self) -> Self {
-        self.intent = None;
-        self
-    }
-
-    /// The call in flight, if there is one, left no reply and may be billed all the same: it is charged by its estimate, and its
-    /// number is free for the next try.
-    #[must_use]
-    pub fn with_call_lost(mut self) -> Self {
-        if let Some(intent) = self.intent.take() {
-            self.spent.add_lost_call(intent.estimate);
-        }
-        self
-    }
-
     /// Attempts since the task began, or since it was tried again last.
     #[must_use]
     pub fn attempts_of_try(&self) -> u32 {
@@ -401,6 +370,16 @@ impl Progress {
         }
         if let Some(attempt) = self.attempts.last_mut() {
             attempt.diagnosis = diagnosis;
+        }
+    }
+}
+
+impl CountsCalls for Progress {
+    fn calls(&mut self) -> CallCount<'_> {
+        CallCount {
+            intent: &mut self.intent,
+            sequence: &mut self.sequence,
+            spent: &mut self.spent,
         }
     }
 }

@@ -40,8 +40,9 @@ use crate::controller::schedule::interpreters::Room;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::schedule::waits::{PolledObject, of_model};
 use crate::controller::telemetry::metrics::Reconciled;
+use crate::engine::EngineError;
 use crate::engine::code_mode::clients::{Caller, ToolClients};
-use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, Step};
+use crate::engine::code_mode::{CodeModeEngine, Happened, Step};
 use crate::ledger::{Store as _, StoreError};
 use crate::pipeline::code_mode::{Decision, Progress, Question, UnreadableState, decide, held};
 use crate::pipeline::stage::Category;
@@ -286,7 +287,7 @@ impl QuestionPass<'_> {
         progress: Progress,
         decision: Option<ApprovalStatus<QuestionGate>>,
         needs: Needs<'_>,
-    ) -> (CodeModeRun, Result<(Progress, Step), CodeModeError>) {
+    ) -> (CodeModeRun, Result<(Progress, Step), EngineError>) {
         let (context, store) = (self.context, self.store());
         let (in_call, _) = watch::channel(false);
         let is_stopped = || self.may_not_go_on();
@@ -314,7 +315,7 @@ impl QuestionPass<'_> {
     }
 
     /// Remembers what a step has written, and when the next pass is due.
-    fn took(&mut self, written: CodeModeRun, done: Result<(Progress, Step), CodeModeError>) -> PassResult {
+    fn took(&mut self, written: CodeModeRun, done: Result<(Progress, Step), EngineError>) -> PassResult {
         self.remember(written);
         let (progress, step) = done?;
         self.context.code_mode_runs.reset_backoff(&self.object);

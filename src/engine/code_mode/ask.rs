@@ -1,139 +1,87 @@
-//! The model's call: intent, call, record, and the program in its reply.
-
-use futures::future::join;
+//! The call of the model, and the program in its reply.
 
 use super::record::program_document;
-use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
+use super::{CodeModeEngine, Happened, ToolCaller};
 use crate::code_mode::certain::{CertainFault, certain_faults};
 use crate::code_mode::reply::program_of;
 use crate::code_mode::signature::Toolbox;
-use crate::ledger::{Ledger, Store};
+use crate::engine::EngineError;
+use crate::engine::ask::{Asked, Asker};
+use crate::engine::documents::{get_json, put_json};
+use crate::engine::event::Event;
+use crate::ledger::Store;
 use crate::model::{Model, ModelError};
-use crate::pipeline::call::{FinishReason, Reply, Request};
+use crate::pipeline::call::{FinishReason, Reply};
 use crate::pipeline::code_mode::{Evidence, Outcome, Progress, Stop, StopReason, allow_call, request};
-use crate::pipeline::progress::{Intent, asked_moment};
+use crate::pipeline::progress::asked_moment;
 use crate::pipeline::reply::words_of_refusal;
 
 /// Faults of a program that the model reads.
 const LISTED_FAULTS: usize = 10;
 
-enum Answered {
-    /// A reply, which is recorded, and the program in it.
-    Reply(Progress, Result<String, Box<Evidence>>),
-    Otherwise(Progress, Outcome),
-}
-
-impl Answered {
-    fn by(progress: Progress, reply: &Reply, tools: &Toolbox) -> Self {
-        Self::Reply(progress.with_call_answered(reply.usage), program_in(reply, tools))
-    }
-}
-
 impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// Asks for a program (or takes the reply that is recorded) and checks it.
-    pub(super) async fn ask(&self, progress: Progress) -> Result<(Progress, Outcome), CodeModeError> {
+    pub(super) async fn ask(&self, progress: Progress) -> Result<(Progress, Outcome), EngineError> {
         let Ok(toolbox) = self.question.toolbox() else {
             // Resolved before the question was frozen.
             return Ok((progress, no_tools()));
         };
         let evidence: Option<Evidence> = match progress.failed.last() {
-            Some(failed) => Some(self.get(&failed.evidence).await?),
+            Some(failed) => Some(get_json(self.store, &failed.evidence).await?),
             None => None,
         };
         let request = request(self.question, &toolbox.declarations(), evidence.as_ref())?;
-        let (progress, program) = match self.answered(progress, &request, &toolbox).await? {
-            Answered::Reply(progress, program) => (progress, program),
-            Answered::Otherwise(progress, outcome) => return Ok((progress, outcome)),
+        let asker = Asker {
+            model: self.model,
+            store: self.store,
+            clock: self.clock,
+            observe: &|event| self.observe_call(progress.attempt, event),
         };
-        let outcome = match program {
-            // The reply has moved the sequence on.
-            Ok(program) => Outcome::Written(program_document(progress.sequence - 1, &program)?),
-            Err(evidence) => self.reject(&progress, *evidence).await?,
+        let allow = |progress: &Progress, size| allow_call(self.question, progress, size);
+        let (progress, answer) = asker.ask(progress.clone(), &request, allow).await?;
+        let outcome = match answer {
+            Asked::Reply(reply) => match program_in(&reply, &toolbox) {
+                // The reply has moved the sequence on.
+                Ok(program) => Outcome::Written(program_document(progress.sequence - 1, &program)?),
+                Err(evidence) => self.reject(&progress, *evidence).await?,
+            },
+            Asked::Stopped(stop) => Outcome::Stopped(stop),
+            Asked::Failed(error) => self.call_failed(&progress, &error),
         };
         Ok((progress, outcome))
     }
 
-    async fn answered(
-        &self,
-        progress: Progress,
-        request: &Request,
-        tools: &Toolbox,
-    ) -> Result<Answered, CodeModeError> {
-        // The record goes before everything: what has a reply is never asked for again.
-        if let Some(entry) = Ledger::new(self.store)
-            .find(progress.sequence, request.kind)
-            .await?
-        {
-            return Ok(Answered::by(progress, &entry.reply, tools));
+    fn observe_call(&self, attempt: u32, event: &Event) {
+        match event {
+            Event::CallStarted { .. } => self.happened(&Happened::CallStarted { attempt }),
+            Event::CallFinished {
+                usage,
+                seconds,
+                from_ledger: false,
+                ..
+            } => self.happened(&Happened::CallFinished {
+                tokens: usage.input + usage.output,
+                seconds: *seconds,
+            }),
+            _ => {}
         }
-        // A call in flight at a kill, which may have been billed.
-        let progress = progress.with_call_lost();
-        let size = request.tokens();
-        let limit = match allow_call(self.question, &progress, size) {
-            Ok(limit) => limit,
-            Err(stop) => return Ok(Answered::Otherwise(progress, Outcome::Stopped(stop))),
-        };
-        self.send(progress, &request.limited(limit), size + limit, tools)
-            .await
     }
 
-    async fn send(
-        &self,
-        progress: Progress,
-        request: &Request,
-        estimate: u64,
-        tools: &Toolbox,
-    ) -> Result<Answered, CodeModeError> {
-        let sequence = progress.sequence;
-        let started_at = (self.clock)();
-        let progress = progress.with_intent(Intent::new(request, sequence, estimate));
-        let ledger = Ledger::new(self.store);
-        // Before the request: a kill during the call leaves a trace of it. What all calls begin with may be there without one.
-        let prepare = ledger.prepare(request);
-        let (saved, prepared) = join(Box::pin(self.save(&progress)), Box::pin(prepare)).await;
-        saved?;
-        self.happened(&Happened::CallStarted {
-            attempt: progress.attempt,
-        });
-        let reply = match self.model.call(request).await {
-            Ok(reply) => reply,
-            Err(error) => return Ok(self.call_failed(progress, &error)),
-        };
-        let finished_at = (self.clock)();
-        let times = (started_at, finished_at);
-        // That of another process, if it was recorded first.
-        let entry = match prepared {
-            Ok(()) => Box::pin(ledger.record_prepared(sequence, request, reply, times)).await,
-            // Written with the reply, or said.
-            Err(_) => Box::pin(ledger.record(sequence, request, reply, times)).await,
-        }?;
-        self.happened(&Happened::CallFinished {
-            tokens: entry.reply.usage.input + entry.reply.usage.output,
-            seconds: finished_at.duration_since(started_at).as_secs_f64(),
-        });
-        Ok(Answered::by(progress, &entry.reply, tools))
-    }
-
-    /// A call without a reply fails no program. It is spent where a bill may show it.
-    fn call_failed(&self, progress: Progress, error: &ModelError) -> Answered {
-        let mut waiting = self.blocked(&progress, error.category(), error.to_string());
+    /// A call without a reply fails no program.
+    fn call_failed(&self, progress: &Progress, error: &ModelError) -> Outcome {
+        let mut waiting = self.blocked(progress, error.category(), error.to_string());
         let asked = error.retry_after().unwrap_or_default();
         waiting.retry_at = waiting.retry_at.max(asked_moment(asked, (self.clock)()));
-        let progress = if error.may_be_billed() {
-            progress.with_call_lost()
-        } else {
-            progress.with_call_not_made()
-        };
-        Answered::Otherwise(progress, Outcome::Blocked(waiting))
+        Outcome::Blocked(waiting)
     }
 
-    async fn reject(&self, progress: &Progress, evidence: Evidence) -> Result<Outcome, CodeModeError> {
+    async fn reject(&self, progress: &Progress, evidence: Evidence) -> Result<Outcome, EngineError> {
         let error = line(&evidence);
         self.happened(&Happened::ProgramFailed {
             attempt: progress.attempt,
             error: error.clone(),
         });
-        let evidence = self.put(evidence_name(progress), &evidence).await?;
+        let evidence = put_json(self.store, evidence_name(progress), &evidence).await?;
         Ok(Outcome::Rejected { error, evidence })
     }
 }

@@ -11,11 +11,13 @@ use super::ask::{evidence_name, line, no_tools};
 use super::journal::OpenJournal;
 use super::outcomes::{INTERRUPTED, raised, to_interpreter, unknown_outcomes};
 use super::record::program;
-use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
+use super::{CodeModeEngine, Happened, ToolCaller};
 use crate::code_mode::arguments::{bind, check};
 use crate::code_mode::ending::lacks_answer;
 use crate::code_mode::journal::{Call, Earlier, Journal, Lookup, Outcome as CallOutcome};
 use crate::code_mode::signature::Toolbox;
+use crate::engine::documents::put_json;
+use crate::engine::{EngineError, damaged};
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::causes::with_causes;
@@ -38,10 +40,10 @@ pub(super) enum Halt {
     /// No further call may begin now; what was made is recorded.
     Paused,
     /// Nothing was recorded: the step is tried again.
-    Error(CodeModeError),
+    Error(EngineError),
 }
 
-impl<E: Into<CodeModeError>> From<E> for Halt {
+impl<E: Into<EngineError>> From<E> for Halt {
     fn from(error: E) -> Self {
         Self::Error(error.into())
     }
@@ -57,15 +59,12 @@ pub(super) struct Run<'a, S> {
 
 impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// Runs the present program from its beginning: what it came to, `None` where it may not go on now.
-    pub(super) async fn run(&self, progress: &Progress) -> Result<Option<Outcome>, CodeModeError> {
+    pub(super) async fn run(&self, progress: &Progress) -> Result<Option<Outcome>, EngineError> {
         let (Some(document), Ok(toolbox)) = (&progress.program, self.question.toolbox()) else {
             return Ok(Some(no_tools()));
         };
         let code = program(self.store, document).await?;
-        let code = code.ok_or_else(|| CodeModeError::State {
-            name: document.name.clone(),
-            why: "it is gone".to_owned(),
-        })?;
+        let code = code.ok_or_else(|| damaged(&document.name, "it is gone"))?;
         let mut run = Run {
             earlier: self.earlier(progress).await?,
             journal: OpenJournal::open(self.store, progress.attempt).await?,
@@ -96,7 +95,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     }
 
     /// What earlier programs of the run called that must not be called twice.
-    async fn earlier(&self, progress: &Progress) -> Result<Earlier, CodeModeError> {
+    async fn earlier(&self, progress: &Progress) -> Result<Earlier, EngineError> {
         let mut journals: Vec<Journal> = Vec::new();
         for attempt in 1..progress.attempt {
             journals.push(OpenJournal::open(self.store, attempt).await?.journal().clone());
@@ -148,7 +147,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
                     let answer = answered(finished);
                     run.journal.flush().await?;
                     let name = format!("documents/answer-{:04}.json", progress.attempt);
-                    return Ok(Ran::Answered(self.put(name, &answer).await?));
+                    return Ok(Ran::Answered(put_json(self.store, name, &answer).await?));
                 }
                 Event::Raised(raised) => {
                     let evidence = Evidence {
@@ -202,7 +201,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
             attempt: progress.attempt,
             error: error.clone(),
         });
-        let evidence = self.put(evidence_name(progress), &evidence).await?;
+        let evidence = put_json(self.store, evidence_name(progress), &evidence).await?;
         Ok(Ran::Failed { error, evidence })
     }
 

@@ -2,8 +2,9 @@
 
 use std::mem;
 
-use super::{CodeModeError, damaged, to_bytes};
 use crate::code_mode::journal::{Entry, Journal};
+use crate::engine::documents::{from_bytes, to_bytes};
+use crate::engine::{EngineError, damaged};
 use crate::ledger::{Created, Store};
 
 /// Bytes of entries that are written before more are buffered.
@@ -27,15 +28,14 @@ pub(super) struct OpenJournal<'a, S> {
 
 impl<'a, S: Store> OpenJournal<'a, S> {
     /// Reads what is recorded.
-    pub async fn open(store: &'a S, attempt: u32) -> Result<Self, CodeModeError> {
+    pub async fn open(store: &'a S, attempt: u32) -> Result<Self, EngineError> {
         let mut segments = 0;
         let mut length = 0;
         let mut journal = Journal::default();
         while let Some(bytes) = store.read(&name(attempt, segments + 1)).await? {
             segments += 1;
             length += bytes.len();
-            let entries: Vec<Entry> =
-                serde_json::from_slice(&bytes).map_err(|error| damaged(&name(attempt, segments), &error))?;
+            let entries: Vec<Entry> = from_bytes(&name(attempt, segments), &bytes)?;
             for entry in entries {
                 journal.add(entry);
             }
@@ -62,7 +62,7 @@ impl<'a, S: Store> OpenJournal<'a, S> {
     }
 
     /// Buffers an entry; nothing of it needs to be recorded before the program goes on.
-    pub async fn buffer(&mut self, entry: Entry) -> Result<(), CodeModeError> {
+    pub async fn buffer(&mut self, entry: Entry) -> Result<(), EngineError> {
         self.add(entry)?;
         if self.buffered_bytes < SEGMENT_BYTES {
             return Ok(());
@@ -71,12 +71,12 @@ impl<'a, S: Store> OpenJournal<'a, S> {
     }
 
     /// Writes an entry, with everything buffered before it.
-    pub async fn write(&mut self, entry: Entry) -> Result<(), CodeModeError> {
+    pub async fn write(&mut self, entry: Entry) -> Result<(), EngineError> {
         self.add(entry)?;
         self.flush().await
     }
 
-    fn add(&mut self, entry: Entry) -> Result<(), CodeModeError> {
+    fn add(&mut self, entry: Entry) -> Result<(), EngineError> {
         let length = to_bytes("an entry of the journal", &entry)?.len();
         self.buffered_bytes += length;
         self.bytes += length;
@@ -86,7 +86,7 @@ impl<'a, S: Store> OpenJournal<'a, S> {
     }
 
     /// Writes what is buffered.
-    pub async fn flush(&mut self) -> Result<(), CodeModeError> {
+    pub async fn flush(&mut self) -> Result<(), EngineError> {
         if self.buffered.is_empty() {
             return Ok(());
         }
@@ -97,10 +97,7 @@ impl<'a, S: Store> OpenJournal<'a, S> {
             // Of a write whose reply was lost.
             Created::Existed(existed) if existed == bytes => {}
             Created::Existed(_) => {
-                return Err(CodeModeError::State {
-                    name,
-                    why: "another process writes to the same journal".to_owned(),
-                });
+                return Err(damaged(&name, "another process writes to the same journal"));
             }
         }
         self.segments += 1;

@@ -10,10 +10,11 @@ use serde_json::Value;
 use super::execute::{Halt, Run, Wish};
 use super::outcomes::{Finished, no_room, raised, unknown_outcomes};
 use super::tools::{CallKey, Made};
-use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
+use super::{CodeModeEngine, Happened, ToolCaller};
 use crate::api::code_mode::PendingCall;
 use crate::code_mode::journal::{Call, Ended, Entry, Outcome as CallOutcome};
 use crate::code_mode::signature::{Effect, READ_TEXT};
+use crate::engine::EngineError;
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::code_mode::{Progress, in_time};
@@ -100,7 +101,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     }
 
     /// Records which of these calls must not be made twice, before any is made.
-    async fn begin(&self, run: &mut Run<'_, S>, batch: &[Wish]) -> Result<(), CodeModeError> {
+    async fn begin(&self, run: &mut Run<'_, S>, batch: &[Wish]) -> Result<(), EngineError> {
         let is_once = |wish: &&Wish| wish.copy.is_none() && !self.question.is_repeatable(&wish.call.tool);
         let begun: Vec<Entry> = batch
             .iter()
@@ -158,7 +159,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         run: &mut Run<'_, S>,
         (call, finished): (Call, Finished),
         together: &mut Together,
-    ) -> Result<(), CodeModeError> {
+    ) -> Result<(), EngineError> {
         let number = call.number;
         match finished.made {
             Made::Ended(outcome) => {

@@ -2,8 +2,10 @@
 
 use super::execute::{Course, Wish};
 use super::journal::OpenJournal;
-use super::{CodeModeEngine, CodeModeError, Happened, ToolCaller};
+use super::{CodeModeEngine, Happened, ToolCaller};
 use crate::code_mode::journal::{Approved, Call, Ended, Entry};
+use crate::engine::EngineError;
+use crate::engine::documents::put_json;
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::code_mode::{
@@ -17,7 +19,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         progress: &Progress,
         journal: &mut OpenJournal<'_, S>,
         call: Call,
-    ) -> Result<Course, CodeModeError> {
+    ) -> Result<Course, EngineError> {
         let granted = |call| Ok(Course::Wanted(Wish { call, copy: None }));
         if !self.question.requires_approval(&call.tool) {
             return granted(call);
@@ -64,14 +66,14 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         progress: &Progress,
         calls: &[Call],
         waits: Waits,
-    ) -> Result<Waits, CodeModeError> {
+    ) -> Result<Waits, EngineError> {
         let Some((call, more)) = calls.split_first() else {
             return Ok(waits);
         };
         let attempt = progress.attempt;
         let document = if is_cut(call) {
             let name = format!("documents/call-{attempt:04}-{:05}.json", call.number);
-            Some(self.put(name, call).await?)
+            Some(put_json(self.store, name, call).await?)
         } else {
             None
         };

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::DeserializeOwned;
-
 use super::journal::{self, OpenJournal};
-use super::{CodeModeError, damaged, to_bytes};
 use crate::code_mode::journal::{Call, Ended};
 use crate::code_mode::reply::program_of;
+use crate::engine::EngineError;
+use crate::engine::documents::{get_json, to_bytes};
 use crate::ledger::{Entry, Ledger, Prefix, Store, StoreError};
 use crate::pipeline::call::CallKind;
 use crate::pipeline::code_mode::{Answer, Progress, Stage};
@@ -36,13 +35,13 @@ pub(crate) struct Record {
 }
 
 /// Reads what a question left.
-pub(crate) async fn record<S: Store>(store: &S, progress: &Progress) -> Result<Record, CodeModeError> {
+pub(crate) async fn record<S: Store>(store: &S, progress: &Progress) -> Result<Record, EngineError> {
     let mut record = Record::default();
     if let Some(document) = &progress.program {
         record.program = program(store, document).await?;
     }
     if let Some(answer) = &progress.answer {
-        record.answer = Some(document(store, answer).await?);
+        record.answer = Some(get_json(store, answer).await?);
     }
     for attempt in 1..=progress.attempt {
         let journal = OpenJournal::open(store, attempt).await?;
@@ -110,17 +109,11 @@ async fn calls<S: Store>(
     Ok(())
 }
 
-async fn document<S: Store, D: DeserializeOwned>(store: &S, document: &Document) -> Result<D, CodeModeError> {
-    let name = &document.name;
-    let bytes = store.read(name).await?.unwrap_or_default();
-    serde_json::from_slice(&bytes).map_err(|error| damaged(name, &error))
-}
-
 /// The program in the reply `sequence`, by name and digest. Nothing is written: the reply is recorded.
-pub(super) fn program_document(sequence: u32, program: &str) -> Result<Document, CodeModeError> {
+pub(super) fn program_document(sequence: u32, program: &str) -> Result<Document, EngineError> {
     let name = format!("{PROGRAM}{sequence:04}{ENDING}");
     let bytes = to_bytes(&name, &program)?;
-    Ok(super::document(name, &bytes))
+    Ok(Document::of(name, &bytes))
 }
 
 /// The program that `document` names.

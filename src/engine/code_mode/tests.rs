@@ -15,7 +15,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use self::world::{World, world};
-use super::{CodeModeError, Made};
+use super::{EngineError, Made};
 use crate::ledger::{Fault, FaultMoment, MemoryStore, Store as _, StoreError};
 use crate::pipeline::call::{CallKind, FinishReason};
 use crate::pipeline::code_mode::{Answer, Progress, Stage, StopReason};
@@ -299,7 +299,7 @@ async fn killed_at(world: &World, write: usize, moment: FaultMoment) -> (MemoryS
     let store = MemoryStore::new();
     let first = store.restarted(Some(Fault { write, moment }));
     let was_killed = match world.go_on(&first).await {
-        Err(CodeModeError::Store(StoreError::Stopped { .. })) => true,
+        Err(EngineError::Store(StoreError::Stopped { .. })) => true,
         Ok(_) => false,
         Err(error) => panic!("{error}"),
     };

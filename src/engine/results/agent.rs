@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::engine::EngineError;
 use crate::engine::agent::step_name;
-use crate::engine::{EngineError, damaged};
+use crate::engine::documents::from_bytes;
 use crate::ledger::{Entry, Message, Role, Store};
 use crate::pipeline::agent::{CallResult, INTERCEPTED, Session, Step, Workspace};
 use crate::pipeline::call::CallKind;
@@ -28,8 +29,7 @@ pub(super) async fn steps<S: Store>(
         let Some(bytes) = store.read(&name).await? else {
             continue;
         };
-        let step: Step =
-            serde_json::from_slice(&bytes).map_err(|error| damaged(&name, &error.to_string()))?;
+        let step: Step = from_bytes(&name, &bytes)?;
         steps.entry(step.sequence).or_default().push(step);
     }
     Ok(steps)

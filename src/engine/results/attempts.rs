@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use similar::TextDiff;
 
 use super::{AttemptRecord, Files, SOLUTION, TESTS, test_output};
-use crate::engine::{EngineError, damaged};
+use crate::engine::EngineError;
+use crate::engine::documents::from_bytes;
 use crate::ledger::{Entry, Store};
 use crate::pipeline::call::CallKind;
 use crate::pipeline::progress::Progress;
@@ -31,8 +32,7 @@ pub(super) async fn files<S: Store>(
         let Some(bytes) = store.read(&name).await? else {
             continue;
         };
-        let record: AttemptRecord =
-            serde_json::from_slice(&bytes).map_err(|error| damaged(&name, &error.to_string()))?;
+        let record: AttemptRecord = from_bytes(&name, &bytes)?;
         files.insert(
             format!("{folder}/{TEST_OUTPUT}"),
             test_output(&record).into_bytes(),

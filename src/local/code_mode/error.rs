@@ -1,7 +1,7 @@
 //! Why a question could not be asked, or not be followed to its end, and the exit code that follows.
 
 use crate::api::validate::Fault;
-use crate::engine::code_mode::CodeModeError;
+use crate::engine::EngineError;
 use crate::local::commands::NotAllowed;
 use crate::local::credentials::CredentialError;
 use crate::local::error::TaskError;
@@ -77,8 +77,8 @@ impl From<FolderError> for AskError {
     }
 }
 
-impl From<CodeModeError> for AskError {
-    fn from(error: CodeModeError) -> Self {
+impl From<EngineError> for AskError {
+    fn from(error: EngineError) -> Self {
         stopped(&error)
     }
 }

@@ -13,8 +13,9 @@ use super::programs::ProgramCaller;
 use super::runs::Runs;
 use crate::api::approval::{AwaitedApproval, QuestionGate};
 use crate::code_mode::journal::Call;
+use crate::engine::EngineError;
 use crate::engine::code_mode::clients::Caller;
-use crate::engine::code_mode::{CodeModeEngine, CodeModeError, Happened, Step};
+use crate::engine::code_mode::{CodeModeEngine, Happened, Step};
 use crate::ledger::{FolderStore, Ledger, Store as _, StoreError};
 use crate::local::approval::Approvals;
 use crate::local::client;
@@ -225,7 +226,7 @@ async fn decide(
     progress: &Progress,
     asked: &AwaitedApproval<QuestionGate>,
     approvals: &Approvals,
-) -> Result<Option<Progress>, CodeModeError> {
+) -> Result<Option<Progress>, EngineError> {
     let whole = whole_call(engine.store, progress).await?;
     let Some(decision) = approvals.decide_call(asked, whole).await else {
         return Ok(None);

@@ -3,7 +3,6 @@
 use super::question::Question;
 use super::status::Answer;
 use crate::code_mode::prompt::{Message, Role};
-use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::Document;
 
 /// Name of the document with the conversation.
@@ -44,11 +43,7 @@ pub fn conversation_file(messages: &[Message]) -> Vec<u8> {
 /// The document with these bytes.
 #[must_use]
 pub fn conversation_document(bytes: &[u8]) -> Document {
-    Document {
-        name: CONVERSATION.to_owned(),
-        sha256: sha256_hex(bytes),
-        bytes: bytes.len() as u64,
-    }
+    Document::of(CONVERSATION.to_owned(), bytes)
 }
 
 #[cfg(test)]

@@ -9,8 +9,7 @@ use serde_json::Value;
 use crate::api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
 use crate::api::code_mode::PendingCall;
 use crate::pipeline::active::active_seconds;
-use crate::pipeline::call::Usage;
-use crate::pipeline::progress::{Document, Intent, Spent, Waiting};
+use crate::pipeline::progress::{CallCount, CountsCalls, Document, Intent, Spent, Waiting};
 
 /// Version of the serialised state. The first one knew nothing of calls about which a person decides, the second one had each program in a
 /// document of its own before it ran.
@@ -220,39 +219,6 @@ impl Progress {
         }
     }
 
-    /// With a call about to be made.
-    #[must_use]
-    pub fn with_intent(mut self, intent: Intent) -> Self {
-        self.intent = Some(intent);
-        self
-    }
-
-    /// With the call in flight given up: it may have been billed.
-    #[must_use]
-    pub fn with_call_lost(mut self) -> Self {
-        if let Some(intent) = self.intent.take() {
-            self.sequence = intent.sequence + 1;
-            self.spent.add_lost_call(intent.estimate);
-        }
-        self
-    }
-
-    /// With a call that no server has seen.
-    #[must_use]
-    pub fn with_call_not_made(mut self) -> Self {
-        self.intent = None;
-        self
-    }
-
-    /// With a reply.
-    #[must_use]
-    pub fn with_call_answered(mut self, usage: Usage) -> Self {
-        self.intent = None;
-        self.sequence += 1;
-        self.spent.add_call(usage);
-        self
-    }
-
     /// Seconds of active time up to `now`: not waiting, and while nobody worked on it at most some minutes.
     #[must_use]
     pub fn active_seconds(&self, now: Timestamp) -> f64 {
@@ -264,6 +230,16 @@ impl Progress {
         self.spent.active_seconds = self.active_seconds(now);
         let is_active = !self.stage.is_terminal() && self.waiting.is_none() && self.waits.is_empty();
         self.active_since = is_active.then_some(now);
+    }
+}
+
+impl CountsCalls for Progress {
+    fn calls(&mut self) -> CallCount<'_> {
+        CallCount {
+            intent: &mut self.intent,
+            sequence: &mut self.sequence,
+            spent: &mut self.spent,
+        }
     }
 }
 

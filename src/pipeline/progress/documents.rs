@@ -17,6 +17,16 @@ pub struct Document {
 }
 
 impl Document {
+    /// These bytes under a name.
+    #[must_use]
+    pub fn of(name: String, bytes: &[u8]) -> Self {
+        Self {
+            name,
+            sha256: sha256_hex(bytes),
+            bytes: bytes.len() as u64,
+        }
+    }
+
     /// Why these bytes, read under its name, are not its content; `None` where they are. Somebody may have replaced them.
     #[must_use]
     pub fn differs(&self, bytes: &[u8]) -> Option<&'static str> {

@@ -223,7 +223,7 @@ total + await report(3)";
         let store = MemoryStore::new();
         let first = store.restarted(Some(Fault { write, moment }));
         let was_killed = match world.go_on_with(&first, decides).await {
-            Err(CodeModeError::Store(StoreError::Stopped { .. })) => true,
+            Err(EngineError::Store(StoreError::Stopped { .. })) => true,
             Ok(_) => false,
             Err(error) => panic!("{error}"),
         };

@@ -13,7 +13,8 @@ use tokio::sync::watch;
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, QuestionGate};
 use crate::code_mode::journal::Outcome;
 use crate::code_mode::signature::Effect;
-use crate::engine::code_mode::{CallKey, CodeModeEngine, CodeModeError, Made, Step, ToolCaller};
+use crate::engine::EngineError;
+use crate::engine::code_mode::{CallKey, CodeModeEngine, Made, Step, ToolCaller};
 use crate::engine::tests::world::Script;
 use crate::ledger::MemoryStore;
 use crate::pipeline::call::{CallKind, FinishReason};
@@ -128,7 +129,7 @@ impl World {
     }
 
     /// Steps until it ends or waits.
-    pub async fn go_on(&self, store: &MemoryStore) -> Result<Progress, CodeModeError> {
+    pub async fn go_on(&self, store: &MemoryStore) -> Result<Progress, EngineError> {
         self.go_on_with(store, |_| None).await
     }
 
@@ -137,7 +138,7 @@ impl World {
         &self,
         store: &MemoryStore,
         says: impl Fn(&AwaitedCall) -> Option<ApprovalDecision>,
-    ) -> Result<Progress, CodeModeError> {
+    ) -> Result<Progress, EngineError> {
         self.go_on_through(store, self, says).await
     }
 
@@ -147,7 +148,7 @@ impl World {
         store: &MemoryStore,
         tools: &impl ToolCaller,
         says: impl Fn(&AwaitedCall) -> Option<ApprovalDecision>,
-    ) -> Result<Progress, CodeModeError> {
+    ) -> Result<Progress, EngineError> {
         let engine = CodeModeEngine {
             question: &self.question,
             uid: UID,
