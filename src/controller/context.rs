@@ -13,7 +13,6 @@ use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
 use crate::api::{CodeGenRun, CodeGenTask};
 use crate::controller::schedule::calls::CallPool;
 use crate::controller::schedule::decisions::Decisions;
-use crate::controller::schedule::held::Held;
 use crate::controller::schedule::interpreters::Interpreters;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::selector::TaskSelector;
@@ -52,8 +51,6 @@ pub struct Context {
     pub denied_commands: Vec<String>,
     /// Results of the isolation checks.
     pub isolation: Isolation,
-    /// Who waits to know more of that.
-    pub held: Held,
     /// When this operator began to work.
     pub since: Timestamp,
     /// Places for tasks after which another operator may not have cleared up.
@@ -112,7 +109,6 @@ impl Context {
         let settings = config.sandbox_settings();
         Self {
             isolation: Isolation::awaiting(&settings.sandbox.node_pools()),
-            held: Held::default(),
             since: Timestamp::now(),
             clearing: Semaphore::new(CLEARED_AT_ONCE),
             client,

@@ -2,7 +2,6 @@
 
 pub mod finish;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,8 +20,8 @@ use super::error::{ReconcileError, hold_for, is_conflict, is_forbidden};
 use super::hold::Blocked;
 use super::process::health::Unread;
 use super::process::stop;
+use super::schedule::corrections::LOOK_AGAIN;
 use super::schedule::shared::{Kind, Shared};
-use super::schedule::waits::PolledObject;
 use super::selector::TaskSelector;
 use super::telemetry::metrics::Reconciled;
 use crate::api::conditions::reason;
@@ -57,7 +56,7 @@ pub trait Controlled: Kind {
         self.meta_mut().managed_fields = None;
     }
 
-    /// Drops what is in memory of one that has ended, and gives its place to others. What its follow-up waits for stays.
+    /// Drops what is in memory of one that has ended, and gives its place to others.
     fn release(context: &Context, uid: &str) {
         Self::shared(context).release(uid);
     }
@@ -65,7 +64,6 @@ pub trait Controlled: Kind {
     /// Forgets one that is gone.
     fn forget(context: &Context, uid: &str) {
         Self::release(context, uid);
-        Self::shared(context).waits.stop(uid);
     }
 
     /// Forgets those that were deleted while nobody watched.
@@ -148,11 +146,6 @@ pub trait Pass: Send {
         // The change of `spec.suspend` comes by the watch of the object itself.
         hold.until == Until::Resumed
     }
-
-    /// What the object refers to and a person may have to change.
-    fn refers_to(&self) -> BTreeSet<PolledObject> {
-        BTreeSet::new()
-    }
 }
 
 /// Makes a pass over an object.
@@ -208,8 +201,18 @@ async fn pass_over<K: Controlled>(object: &Arc<K>, context: &Context) -> PassRes
 pub async fn hold<P: Pass>(pass: &mut P, hold: &Hold) -> PassResult {
     let came_to = record_hold(pass, hold).await?;
     let shared = P::Of::shared(pass.context());
-    let pause = (!pass.is_watched(hold)).then(|| shared.pause(pass.object()));
-    Ok((pause, came_to))
+    if pass.is_watched(hold) {
+        return Ok((None, came_to));
+    }
+    let pause = shared.pause(pass.object());
+    // What a person corrects elsewhere is not watched.
+    let is_for_a_person = hold.until == Until::Corrected;
+    let pause = if is_for_a_person {
+        pause.min(LOOK_AGAIN)
+    } else {
+        pause
+    };
+    Ok((Some(pause), came_to))
 }
 
 /// Says what holds an object, unless its status says so already. For a pass that has a pause of its own.
@@ -220,15 +223,8 @@ pub async fn record_hold<P: Pass>(pass: &mut P, hold: &Hold) -> Result<Reconcile
         ..hold.clone()
     };
     let (object, shared) = (pass.object(), P::Of::shared(pass.context()));
-    // Before the write, so that what a person changes meanwhile is not missed.
-    if hold.until == Until::Corrected {
-        shared.wait_for_change(object, pass.refers_to());
-    } else {
-        let uid = object.meta().uid.as_deref().unwrap_or_default();
-        shared.waits.stop(uid);
-        if pass.leaves_place(&hold) {
-            shared.leave(uid);
-        }
+    if pass.leaves_place(&hold) {
+        shared.leave(object.meta().uid.as_deref().unwrap_or_default());
     }
     // Writing the same text again would come back by the watch and start the next pass at once.
     if !pass.says_hold(&hold) {

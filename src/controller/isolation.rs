@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use super::context::Context;
 use super::hold::queued;
+use super::record::cache::ended_in;
 use crate::api::CodeGenTask;
 use crate::api::conditions::reason;
 use crate::pipeline::machine::Decision;
@@ -140,9 +141,7 @@ fn note(context: &Context, pool: &NodePool, verdict: Verdict, records: &mut Vec<
     });
     context.isolation.found(pool, verdict);
     // Whatever the result: each task goes on, or says what a canary reached.
-    for task in context.held.release() {
-        context.tasks.wake(task);
-    }
+    context.tasks.wake_those(waits_for_a_check);
 }
 
 /// What a sandbox has no business with in any cluster.
@@ -208,17 +207,10 @@ async fn address_of_registry(repository: &str) -> Option<String> {
     Some(addresses.next()?.to_string())
 }
 
-/// What holds a task whose next step is this one. It is woken when a check has a result.
-pub fn hold_of_task(
-    context: &Context,
-    object: &CodeGenTask,
-    task: &Task,
-    decision: &Decision,
-) -> Option<Hold> {
-    what_holds(context, task, decision)?;
-    context.held.add(object);
-    // A check may have ended before the task was among those that it wakes.
-    what_holds(context, task, decision)
+/// Says whether a check may have held the task, as its status says. One that ends before that is written is noticed after the pause.
+fn waits_for_a_check(task: &CodeGenTask) -> bool {
+    let reason = task.status.as_ref().and_then(|status| status.reason.as_deref());
+    ended_in(task).is_none() && [Some(reason::QUEUED), Some(reason::ISOLATION_NOT_ENFORCED)].contains(&reason)
 }
 
 /// What holds a run of a program whose sandbox is that of `task`. It is requeued after a pause.
@@ -227,7 +219,8 @@ pub fn hold_of_run(context: &Context, task: &Task) -> Option<Hold> {
     what_holds(context, task, &Decision::Test)
 }
 
-fn what_holds(context: &Context, task: &Task, decision: &Decision) -> Option<Hold> {
+/// The hold of a task whose next step is this one.
+pub fn what_holds(context: &Context, task: &Task, decision: &Decision) -> Option<Hold> {
     match standing(context, task) {
         Standing::Verified(_) | Standing::Unverified(_) => None,
         // Holds every step: what is spent on calls would be spent for a program that may not run.

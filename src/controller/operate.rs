@@ -27,7 +27,6 @@ use crate::controller::process::health::{self, Readiness, Unread};
 use crate::controller::process::leader::Leadership;
 use crate::controller::record::cache;
 use crate::controller::runs;
-use crate::controller::schedule::waits;
 use crate::controller::telemetry::events::Events;
 use crate::controller::telemetry::metrics::Metrics;
 use crate::data::worker::Client as Worker;
@@ -181,7 +180,6 @@ async fn run_controllers(
 ) {
     let beside = [
         tokio::spawn(count_tasks(Arc::clone(context))),
-        tokio::spawn(poll_waits(Arc::clone(context))),
         tokio::spawn(isolation::check_periodically(
             Arc::clone(context),
             identity.namespace.clone(),
@@ -218,13 +216,6 @@ async fn watch_all_kinds(context: &Arc<Context>, config: &OperatorConfig, ready:
         )
     }))
     .await;
-}
-
-/// Polls what objects of all kinds wait for.
-async fn poll_waits(context: Arc<Context>) {
-    let (tasks, runs) = (&context.tasks, &context.runs);
-    let (agents, questions) = (&context.code_mode_agents, &context.code_mode_runs);
-    waits::poll_dependencies(&context.client, &[tasks, runs, agents, questions]).await;
 }
 
 /// Keeps the numbers of tasks and runs up to date.

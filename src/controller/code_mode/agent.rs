@@ -1,6 +1,5 @@
 //! Agents as a kind: a pass looks up what the tools are, and says it in the status.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +7,8 @@ use jiff::Timestamp;
 use kube::runtime::reflector::Store;
 use kube::runtime::watcher;
 
-use super::memory::agent_has_changed;
-use super::resolve::{refers_to, resolve};
+use super::memory::{agent_has_changed, has_not_begun};
+use super::resolve::resolve;
 use crate::api::code_mode::{CodeModeAgent, CodeModeAgentStatus};
 use crate::api::conditions::READY;
 use crate::controller::api;
@@ -18,7 +17,6 @@ use crate::controller::control::{Controlled, Pass, PassResult};
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::is_said;
 use crate::controller::schedule::shared::Shared;
-use crate::controller::schedule::waits::PolledObject;
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::pipeline::code_mode::{resolved, unresolved};
 use crate::pipeline::status::Hold;
@@ -45,12 +43,13 @@ impl Controlled for CodeModeAgent {
             watcher::Event::Delete(agent) => {
                 Self::forget(context, agent.metadata.uid.as_deref().unwrap_or_default());
             }
-            watcher::Event::Apply(agent) | watcher::Event::InitApply(agent) => {
-                agent_has_changed(context, agent);
-            }
+            watcher::Event::Apply(agent) => agent_has_changed(context, agent),
             // The first list, before any pass, or one after a break.
-            watcher::Event::InitDone => Self::forget_deleted(context),
-            watcher::Event::Init => {}
+            watcher::Event::InitDone => {
+                Self::forget_deleted(context);
+                context.code_mode_runs.wake_those(has_not_begun);
+            }
+            watcher::Event::Init | watcher::Event::InitApply(_) => {}
         }
     }
 }
@@ -126,9 +125,5 @@ impl Pass for AgentPass<'_> {
             .await?;
         self.context.events.code_mode_agent_held(&self.object, hold);
         Ok(())
-    }
-
-    fn refers_to(&self) -> BTreeSet<PolledObject> {
-        refers_to(&self.object)
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use kube::ResourceExt as _;
-use kube::runtime::reflector::ObjectRef;
 
 use crate::api::CodeGenTask;
 use crate::api::code_mode::{CodeModeAgent, CodeModeRun, CodeModeRunSpec, CodeModeRunStatus};
@@ -74,6 +73,11 @@ impl Kind for CodeModeRun {
 }
 
 impl Shared<CodeModeAgent> {
+    /// The tasks were listed anew: any of them may have ended meanwhile.
+    pub fn tasks_are_there(&self) {
+        self.wake_those(|agent| agent.spec.tools.iter().any(|tool| tool.task_ref.is_some()));
+    }
+
     /// A task has ended: agents that offer it go on, and questions that wait for them.
     pub fn task_is_there(&self, task: &CodeGenTask) {
         if cache::ended_in(task).is_none() {
@@ -85,9 +89,7 @@ impl Shared<CodeModeAgent> {
             let is_offered = tools.any(|tool| tool.task_ref.as_ref().is_some_and(|task| task.name == name));
             agent.namespace() == namespace && is_offered
         };
-        for agent in self.all().iter().filter(|agent| offers(agent)) {
-            self.wake(ObjectRef::from_obj(agent.as_ref()));
-        }
+        self.wake_those(offers);
     }
 }
 
@@ -108,12 +110,12 @@ impl Shared<CodeModeRun> {
         self.with(uid, |memory| memory.question = Some(Arc::clone(&question)));
         question
     }
+}
 
-    fn wake_those(&self, waits: impl Fn(&CodeModeRun) -> bool) {
-        for run in self.all().iter().filter(|run| waits(run)) {
-            self.wake(ObjectRef::from_obj(run.as_ref()));
-        }
-    }
+/// Says whether it may wait for its agent, or for another question.
+#[must_use]
+pub fn has_not_begun(run: &CodeModeRun) -> bool {
+    !run.has_begun() && ended_in(run).is_none()
 }
 
 /// The stage in which a question ended.
@@ -127,7 +129,7 @@ pub fn ended_in(run: &CodeModeRun) -> Option<&str> {
 pub fn agent_has_changed(context: &Context, agent: &CodeModeAgent) {
     let (namespace, name) = (agent.namespace(), agent.name_any());
     context.code_mode_runs.wake_those(|run| {
-        !run.has_begun() && run.namespace() == namespace && run.spec.agent_ref.name == name
+        has_not_begun(run) && run.namespace() == namespace && run.spec.agent_ref.name == name
     });
 }
 
@@ -139,7 +141,7 @@ pub fn question_has_changed(context: &Context, ended: &CodeModeRun) {
     let (namespace, name) = (ended.namespace(), ended.name_any());
     context.code_mode_runs.wake_those(|run| {
         let continues = run.spec.continues.as_ref();
-        !run.has_begun()
+        has_not_begun(run)
             && run.namespace() == namespace
             && continues.is_some_and(|continued| continued.name == name)
     });

@@ -3,7 +3,6 @@
 mod beginning;
 mod waits;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,16 +35,17 @@ use crate::controller::hold::{Blocked, is_said, misconfigured, queued};
 
 use crate::controller::pooled_model::PooledModel;
 use crate::controller::record::records::QUESTION;
+use crate::controller::schedule::corrections::{
+    pause, retry_if_corrected, secrets_of_model, waits_for_a_person,
+};
 use crate::controller::schedule::interpreters::Room;
 use crate::controller::schedule::shared::Shared;
-use crate::controller::schedule::waits::{PolledObject, of_model};
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::engine::EngineError;
 use crate::engine::code_mode::clients::{Caller, ToolClients};
 use crate::engine::code_mode::{CodeModeEngine, Happened, Step};
 use crate::ledger::{Store as _, StoreError};
 use crate::pipeline::code_mode::{Decision, Progress, Question, UnreadableState, decide, held};
-use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until};
 use crate::sandbox::kubernetes::Owner;
 
@@ -61,7 +61,6 @@ impl Controlled for CodeModeRun {
             owner: owner(&self),
             object: self,
             context,
-            refers_to: BTreeSet::new(),
         }
     }
 
@@ -74,15 +73,14 @@ impl Controlled for CodeModeRun {
             watcher::Event::Delete(run) => {
                 Self::forget(context, run.metadata.uid.as_deref().unwrap_or_default());
             }
-            watcher::Event::Apply(run) | watcher::Event::InitApply(run) => {
-                question_has_changed(context, run);
-            }
+            watcher::Event::Apply(run) => question_has_changed(context, run),
             // The first list, before any pass, or one after a break.
             watcher::Event::InitDone => {
                 Self::forget_deleted(context);
                 Self::shared(context).resume(&all.state());
             }
-            watcher::Event::Init => {}
+            // Each of the list has a pass of its own.
+            watcher::Event::Init | watcher::Event::InitApply(_) => {}
         }
     }
 
@@ -110,8 +108,6 @@ pub struct QuestionPass<'a> {
     pub object: CodeModeRun,
     context: &'a Context,
     owner: Owner,
-    /// What it reads and a person may have to mend.
-    refers_to: BTreeSet<PolledObject>,
 }
 
 impl Pass for QuestionPass<'_> {
@@ -156,10 +152,6 @@ impl Pass for QuestionPass<'_> {
     fn leaves_place(&self, hold: &Hold) -> bool {
         // A wait for another question may take hours, in which others can use the place.
         hold.until != Until::Room || hold.reason == run_reason::AWAITING_RUN
-    }
-
-    fn refers_to(&self) -> BTreeSet<PolledObject> {
-        self.refers_to.clone()
     }
 }
 
@@ -212,19 +204,16 @@ impl QuestionPass<'_> {
         if let Some(limit) = self.context.code_mode_runs.admit(&self.object) {
             return Err(queued(limit).into());
         }
-        // True once: the pass that was woken retries at once, the next one waits for `retry_at` again.
-        let is_mended = self.context.code_mode_runs.waits.take_woken(self.uid());
         if self.context.code_mode_runs.has_missed(&self.object) {
             // Another process may have written what this one does not know.
             self.context.code_mode_runs.documents(self.uid()).set_all(false);
         }
         let question = self.question().await?;
-        self.refers_to = of_model(&question.namespace, &question.model);
-        Box::pin(self.step(&question, progress, is_mended)).await
+        Box::pin(self.step(&question, progress)).await
     }
 
-    /// Performs the next step; at once where `is_mended` says that what it waited for has changed.
-    async fn step(&mut self, question: &Question, mut progress: Progress, is_mended: bool) -> PassResult {
+    /// Performs the next step.
+    async fn step(&mut self, question: &Question, mut progress: Progress) -> PassResult {
         let decision = match &progress.waits.approval {
             Some(awaited) => decided(self.context, &self.object, &awaited.asked).await?,
             None => None,
@@ -232,10 +221,10 @@ impl QuestionPass<'_> {
         if decision.is_none() && self.waits_for_runs(&progress) {
             return self.await_runs(&progress).await;
         }
+        let secrets = secrets_of_model(&question.model);
+        let waiting = progress.waiting.as_mut();
+        retry_if_corrected(&self.context.client, &question.namespace, &secrets, waiting).await;
         let now = Timestamp::now();
-        if is_mended && let Some(waiting) = &mut progress.waiting {
-            waiting.retry_at = waiting.retry_at.min(now);
-        }
         let _room = match (&decision, decide(question, &progress, now)) {
             (None, Decision::Run) => match self.room(question).await? {
                 Some(room) => Some(room),
@@ -355,14 +344,9 @@ impl QuestionPass<'_> {
     /// When the next pass is due.
     fn after(&self, progress: &Progress, step: &Step) -> (Option<Duration>, Reconciled) {
         let runs = &self.context.code_mode_runs;
-        let needs_person = progress
-            .waiting
-            .as_ref()
-            .is_some_and(|waiting| waiting.category == Category::Configuration);
+        let needs_person = progress.waiting.as_ref().is_some_and(waits_for_a_person);
         if needs_person && !progress.stage.is_terminal() {
-            runs.wait_for_change(&self.object, self.refers_to.clone());
-        } else {
-            runs.waits.stop(self.uid());
+            runs.leave(self.uid());
         }
         match step {
             Step::Advanced | Step::Finished => (None, Reconciled::Advanced),
@@ -370,10 +354,7 @@ impl QuestionPass<'_> {
             // The next pass leaves the place, unless somebody has decided meanwhile.
             // What stopped it has brought another pass on.
             Step::Gate(_) | Step::Stopped => (Some(SAFETY_NET), Reconciled::Waiting),
-            Step::Waiting(until) => {
-                let pause = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
-                (Some(pause), Reconciled::Waiting)
-            }
+            Step::Waiting(until) => (Some(pause(*until, needs_person)), Reconciled::Waiting),
         }
     }
 

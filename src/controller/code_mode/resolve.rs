@@ -1,7 +1,5 @@
 //! What an agent of a cluster refers to: its tools with their types, its texts, the agent whose model it shares.
 
-use std::collections::BTreeSet;
-
 use kube::{Api, ResourceExt as _};
 
 use super::hold::{awaited, refused};
@@ -13,7 +11,6 @@ use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
 use crate::controller::runs::image::{ImageFields, program_in};
 use crate::controller::runs::origin::{program_of, unfinished};
-use crate::controller::schedule::waits::PolledObject;
 use crate::controller::sources::credentials::tool_headers;
 use crate::controller::sources::read::config_map;
 use crate::engine::code_mode::clients::{Servers, ToolClients, server};
@@ -33,36 +30,6 @@ pub async fn resolve(
     let shared = shared(context, &namespace, agent).await?;
     let resolved = resolve::resolve(&Cluster { context, namespace }, agent).await?;
     Ok((resolved, shared))
-}
-
-/// What of that a person may have to change.
-#[must_use]
-pub fn refers_to(agent: &CodeModeAgent) -> BTreeSet<PolledObject> {
-    let namespace = agent.namespace().unwrap_or_default();
-    let spec = &agent.spec;
-    let maps = spec
-        .skills
-        .iter()
-        .filter_map(|skill| skill.config_map_key_ref.as_ref());
-    let headers = spec.tools.iter().flat_map(|tool| {
-        let http = tool.http.iter().flat_map(|http| &http.headers_from);
-        let mcp = tool.mcp.iter().flat_map(|mcp| &mcp.headers_from);
-        http.chain(mcp).map(|header| header.secret_key_ref.name.as_str())
-    });
-    let images = spec.tools.iter().filter_map(|tool| tool.program_image.as_ref());
-    let pulls = images.filter_map(|image| Some(image.pull_secret_ref.as_ref()?.name.as_str()));
-    let agents = spec
-        .agent_ref
-        .iter()
-        .map(|agent| PolledObject::agent(&namespace, &agent.name));
-    maps.map(|map| PolledObject::config_map(&namespace, &map.name))
-        .chain(
-            headers
-                .chain(pulls)
-                .map(|name| PolledObject::secret(&namespace, name)),
-        )
-        .chain(agents)
-        .collect()
 }
 
 /// Makes the clients, with headers from Secrets as they are now. Nothing is sent.

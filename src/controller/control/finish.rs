@@ -75,8 +75,6 @@ pub async fn finish<P: Finish>(pass: &mut P) -> Result<Option<Duration>, Reconci
     if let Some(pause) = Box::pin(pass.follow_up()).await? {
         return Ok(Some(pause));
     }
-    // Only now: who waits anew for the same is woken by a change that was seen before.
-    P::Of::shared(pass.context()).waits.stop(&uid);
     // Only decides. A limit on the number goes before a time that is not over yet.
     let left = time_left(ended, pass.time_to_live(), Timestamp::now());
     match left {

@@ -2,13 +2,12 @@
 //!
 //! The run has ended by then: a registry that does not take it takes nothing from the run, and is asked again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
-use kube::runtime::reflector::ObjectRef;
 use kube::{Api, ResourceExt as _};
 
 use super::follow_up::{Delay, FollowUp, Followed, is_due, said, value_beside};
@@ -19,7 +18,7 @@ use crate::api::conditions::{OUTPUTS_PUSHED, run_reason};
 use crate::api::run::OutputArtifact;
 use crate::api::run_status::RunOutputStatus;
 use crate::controller::api::whole;
-use crate::controller::schedule::waits::PolledObject;
+use crate::controller::schedule::corrections::{LOOK_AGAIN, have_changed};
 use crate::ledger::StoreError;
 use crate::pipeline::bounds::message_shown;
 use crate::pipeline::causes::with_causes;
@@ -56,10 +55,10 @@ impl RunPass<'_> {
         }
         let runs = &self.context.runs;
         // The write that says why comes back by the watch: what led to this pass is perhaps nothing new.
-        if !runs.waits.take_woken(self.uid())
-            && let Some(left) = runs.pause_of_push(&self.object)
+        if let Some((left, tried)) = runs.pause_of_push(&self.object)
+            && !self.is_secret_corrected(tried).await
         {
-            return Ok(FollowUp::Again(left));
+            return Ok(FollowUp::Again(left.min(LOOK_AGAIN)));
         }
         // Reads: the outputs of an ended run are not in memory.
         let Some(run) = whole(&self.context.client, &self.object).await?.filter(is_due) else {
@@ -136,17 +135,17 @@ impl RunPass<'_> {
         let registries = (&self.context.settings.registries, &self.context.registries);
         match push_artifact(self.context.client.clone(), registries, destination, artifact).await {
             Ok(digest) => self.pushed(wanted, &reference, &digest).await,
-            Err(error) => self.refused(destination, &error).await,
+            Err(error) => self.refused(&error).await,
         }
     }
 
     /// A registry that was asked from here did not take the outputs: it is left alone for the pause, whatever else happens to the run.
-    pub(super) async fn refused(&mut self, destination: Destination<'_>, error: &SandboxError) -> Followed {
+    pub(super) async fn refused(&mut self, error: &SandboxError) -> Followed {
         let delay = match error.category() {
             Category::Configuration => Delay::Person,
             Category::Infrastructure => Delay::Registry,
         };
-        let followed = self.delayed(destination, delay, &with_causes(error)).await?;
+        let followed = self.delayed(delay, &with_causes(error)).await?;
         if let FollowUp::Again(pause) = followed {
             self.context.runs.push_after(&self.object, pause);
         }
@@ -154,17 +153,8 @@ impl RunPass<'_> {
     }
 
     /// Says what is in the way, and when it is tried again.
-    pub(super) async fn delayed(
-        &mut self,
-        destination: Destination<'_>,
-        delay: Delay,
-        why: &str,
-    ) -> Followed {
+    pub(super) async fn delayed(&mut self, delay: Delay, why: &str) -> Followed {
         let message = format!("the outputs are not pushed yet: {why}");
-        // Before the write of the status, so that a Secret that comes meanwhile is not missed.
-        if let Some(secret) = destination.secret {
-            self.wake_at(destination.namespace, secret);
-        }
         let pause = match delay {
             Delay::Person => AGAIN_FOR_A_PERSON,
             Delay::PersonByPod | Delay::Room | Delay::Registry | Delay::Pod => {
@@ -222,18 +212,13 @@ impl RunPass<'_> {
         Ok(pause.map_or(FollowUp::Settled, FollowUp::Again))
     }
 
-    /// When the Secret is there or changes, it is tried at once.
-    fn wake_at(&self, namespace: &str, secret: &str) {
-        let (uid, run) = (
-            self.object.uid().unwrap_or_default(),
-            ObjectRef::from_obj(&self.object),
-        );
-        let waits = &self.context.runs.waits;
-        waits.wait(
-            &uid,
-            run,
-            BTreeSet::from([PolledObject::secret(namespace, secret)]),
-        );
+    /// Says whether the Secret of the push was made or changed since then.
+    async fn is_secret_corrected(&self, since: Timestamp) -> bool {
+        let outputs = self.object.spec.outputs.as_ref();
+        let secret = outputs.and_then(|outputs| outputs.artifact.as_ref()?.push_secret_ref.as_ref());
+        let secrets = secret.map(|secret| secret.name.as_str()).into_iter().collect();
+        let namespace = self.object.namespace().unwrap_or_default();
+        have_changed(&self.context.client, &namespace, &secrets, since).await
     }
 
     pub(super) fn say(&self, status: &mut CodeGenRunStatus, value: &str, reason: &str, message: &str) {

@@ -39,23 +39,23 @@ impl Controlled for CodeGenRun {
 
     fn forget(context: &Context, uid: &str) {
         Self::release(context, uid);
-        context.runs.waits.stop(uid);
-        context.runs.awaits_nothing(uid);
+        context.runs.push_is_over(uid);
     }
 
     fn observe(context: &Arc<Context>, _: Option<&str>, event: &watcher::Event<Self>, all: &Store<Self>) {
         match event {
             watcher::Event::Delete(run) => {
                 Self::forget(context, run.metadata.uid.as_deref().unwrap_or_default());
-                context.runs.is_gone(run);
+                context.runs.has_changed(run);
             }
-            watcher::Event::Apply(run) | watcher::Event::InitApply(run) => context.runs.is_there(run),
+            watcher::Event::Apply(run) => context.runs.is_there(run),
             // The first list, before any pass, or one after a break.
             watcher::Event::InitDone => {
                 Self::forget_deleted(context);
                 context.runs.resume(&all.state());
             }
-            watcher::Event::Init => {}
+            // Each of the list has a pass of its own.
+            watcher::Event::Init | watcher::Event::InitApply(_) => {}
         }
     }
 

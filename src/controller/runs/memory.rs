@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use kube::ResourceExt as _;
-use kube::runtime::reflector::ObjectRef;
 
 use super::frozen::FrozenRun;
 use super::program::Program;
@@ -33,24 +33,22 @@ pub struct RunMemory {
     silent: BTreeSet<i32>,
 }
 
+/// When outputs are pushed again.
+#[derive(Clone, Copy)]
+struct NextPush {
+    /// What was tried last, and when.
+    generation: Option<i64>,
+    tried: Timestamp,
+    at: Instant,
+}
+
 /// What is remembered beside the runs.
 #[derive(Default)]
 pub struct Beside {
-    /// Who waits for what, by the uid of who waits.
-    waiting: HashMap<Predecessor, HashMap<String, ObjectRef<CodeGenRun>>>,
-    /// When outputs are pushed again, by the uid of their run, and the generation that was tried last.
-    next_pushes: HashMap<String, (Option<i64>, Instant)>,
+    /// By the uid of the run whose outputs are pushed again.
+    next_pushes: HashMap<String, NextPush>,
     /// By the task's uid and the name of its result.
     programs: HashMap<(String, String), Arc<Program>>,
-}
-
-/// What a run waits for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Predecessor {
-    /// The task of this namespace and name.
-    Task(String, String),
-    /// The run of this namespace and name.
-    Run(String, String),
 }
 
 impl Kind for CodeGenRun {
@@ -89,8 +87,7 @@ impl Kind for CodeGenRun {
     }
 
     fn uids_beside(beside: &Beside) -> Vec<String> {
-        let waiting = beside.waiting.values().flat_map(HashMap::keys);
-        waiting.chain(beside.next_pushes.keys()).cloned().collect()
+        beside.next_pushes.keys().cloned().collect()
     }
 }
 
@@ -104,13 +101,6 @@ impl Shared<CodeGenRun> {
     /// Caches the frozen inputs of the run.
     pub fn cache_frozen(&self, uid: &str, frozen: Arc<FrozenRun>) {
         self.with(uid, |memory| memory.frozen = Some(frozen));
-    }
-
-    /// The run goes on: it waits for nobody, and the next pause is short again.
-    pub fn goes_on(&self, object: &CodeGenRun) {
-        self.waits
-            .stop(object.metadata.uid.as_deref().unwrap_or_default());
-        self.reset_backoff(object);
     }
 
     /// The sandbox of this execution is under way, or none is any more.
@@ -156,16 +146,9 @@ impl Shared<CodeGenRun> {
             .insert((uid.to_owned(), result.to_owned()), program);
     }
 
-    /// The run is to be reconciled when what it waits for has changed. To be said before that is read, so that no change is
-    /// missed.
-    pub fn await_change(&self, object: &CodeGenRun, of: Predecessor) {
-        let uid = object.uid().unwrap_or_default();
-        let mut state = self.beside();
-        state
-            .waiting
-            .entry(of)
-            .or_default()
-            .insert(uid, ObjectRef::from_obj(object));
+    /// The tasks were listed anew: any of them may have ended meanwhile.
+    pub fn tasks_are_there(&self) {
+        self.wake_those(has_not_begun);
     }
 
     /// A task is there, or has changed.
@@ -183,68 +166,61 @@ impl Shared<CodeGenRun> {
 
     /// A task has ended, begun, or is gone.
     pub fn task_has_changed(&self, task: &CodeGenTask) {
-        self.wake_who_awaits(&Predecessor::Task(
-            task.namespace().unwrap_or_default(),
-            task.name_any(),
-        ));
+        let (namespace, name) = (task.namespace(), task.name_any());
+        self.wake_those(|run| {
+            let is_of_it = run.spec.task_ref.as_ref().is_some_and(|task| task.name == name);
+            is_of_it && run.namespace() == namespace && has_not_begun(run)
+        });
     }
 
     /// A run is there, or has changed.
     pub fn is_there(&self, run: &CodeGenRun) {
         // As with tasks, only the creation and the end of a run matter to others.
         if run.status.is_none() || ended_in(run).is_some() {
-            self.wake_who_awaits(&Predecessor::Run(
-                run.namespace().unwrap_or_default(),
-                run.name_any(),
-            ));
+            self.has_changed(run);
         }
     }
 
-    /// The run waits for no task, no run and no registry any more.
-    pub fn awaits_nothing(&self, uid: &str) {
-        self.push_is_over(uid);
-        self.beside().waiting.retain(|_, waiting| {
-            waiting.remove(uid);
-            !waiting.is_empty()
+    /// A run has begun, ended or is gone: those that take its outputs go on, or say so.
+    pub fn has_changed(&self, other: &CodeGenRun) {
+        let (namespace, name) = (other.namespace(), other.name_any());
+        self.wake_those(|run| {
+            let sources = run.spec.inputs.iter().filter_map(|input| input.source.as_ref());
+            let mut outputs = sources.filter_map(|source| source.run_output.as_ref());
+            outputs.any(|output| output.run == name) && run.namespace() == namespace && has_not_begun(run)
         });
     }
 
     /// The registry that did not take the run's outputs is not asked again before `pause` is over, whatever leads to a pass.
     pub fn push_after(&self, run: &CodeGenRun, pause: Duration) {
-        let next = (run.metadata.generation, Instant::now() + pause);
+        let next = NextPush {
+            generation: run.metadata.generation,
+            tried: Timestamp::now(),
+            at: Instant::now() + pause,
+        };
         let uid = run.uid().unwrap_or_default();
         self.beside().next_pushes.insert(uid, next);
     }
 
-    /// What is left of that pause, as long as the spec stays as it is.
+    /// What is left of that pause and when it began, as long as the spec stays as it is.
     #[must_use]
-    pub fn pause_of_push(&self, run: &CodeGenRun) -> Option<Duration> {
+    pub fn pause_of_push(&self, run: &CodeGenRun) -> Option<(Duration, Timestamp)> {
         let uid = run.metadata.uid.as_deref().unwrap_or_default();
-        let (generation, next) = *self.beside().next_pushes.get(uid)?;
-        let left = next.saturating_duration_since(Instant::now());
-        (generation == run.metadata.generation && !left.is_zero()).then_some(left)
+        let next = *self.beside().next_pushes.get(uid)?;
+        let left = next.at.saturating_duration_since(Instant::now());
+        (next.generation == run.metadata.generation && !left.is_zero()).then_some((left, next.tried))
     }
 
     /// Nothing is left to push.
     pub fn push_is_over(&self, uid: &str) {
         self.beside().next_pushes.remove(uid);
     }
+}
 
-    /// A run is gone: others say so.
-    pub fn is_gone(&self, run: &CodeGenRun) {
-        self.wake_who_awaits(&Predecessor::Run(
-            run.namespace().unwrap_or_default(),
-            run.name_any(),
-        ));
-    }
-
-    fn wake_who_awaits(&self, awaited: &Predecessor) {
-        // Each run registers again in its next pass if it still waits.
-        let waiting = self.beside().waiting.remove(awaited);
-        for run in waiting.into_iter().flat_map(HashMap::into_values) {
-            self.wake(run);
-        }
-    }
+/// Says whether it may wait for its task, or for another run.
+#[must_use]
+pub fn has_not_begun(run: &CodeGenRun) -> bool {
+    !run.has_begun() && ended_in(run).is_none()
 }
 
 /// Drops what nobody asks a run in memory for.
@@ -304,8 +280,9 @@ pub fn counts(all: &[Arc<CodeGenRun>]) -> Vec<(&'static str, i64)> {
 #[cfg(test)]
 mod tests {
     use crate::api::run::{OutputClaim, RunOutputs};
-    use jiff::Timestamp;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use kube::runtime::reflector;
+    use kube::runtime::watcher::Event;
     use serde_json::json;
 
     use super::*;
@@ -352,14 +329,16 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_waits_is_woken_once_when_its_task_has_ended() {
+    fn a_run_that_waits_is_woken_when_its_task_has_ended() {
         let runs = Shared::<CodeGenRun>::new(ConcurrencyLimits::default(), Metrics::new());
         let mut woken = runs.woken();
-        let object = run("new", "k", 0);
-        runs.await_change(
-            &object,
-            Predecessor::Task("data".to_owned(), "penguins".to_owned()),
-        );
+        let (store, mut writer) = reflector::store();
+        let mut waits = (*run("new", "k", 0)).clone();
+        waits.status = None;
+        for object in [waits, (*run("ended", "k", 0)).clone()] {
+            writer.apply_watcher_event(&Event::Apply(object));
+        }
+        runs.knows(store);
         let mut task = CodeGenTask::new("penguins", crate::api::CodeGenTaskSpec::default());
         task.metadata.namespace = Some("data".to_owned());
         let stage = |stage: &str| crate::api::CodeGenTaskStatus {
@@ -372,7 +351,6 @@ mod tests {
         task.status = Some(stage("Succeeded"));
         runs.task_is_there(&task);
         assert_eq!(woken.try_recv().unwrap().name, "new");
-        runs.task_is_there(&task);
         assert!(woken.try_recv().is_err());
     }
 

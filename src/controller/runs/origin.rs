@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use kube::{Api, ResourceExt as _};
 
-use super::memory::Predecessor;
 use super::program::Program;
 use crate::api::conditions::run_reason;
 use crate::api::run_status::RunTaskStatus;
@@ -27,10 +26,6 @@ use crate::pipeline::task::Task;
 /// The task of a run once it has succeeded; until then, what it waits for.
 pub async fn task_of(context: &Context, object: &CodeGenRun, name: &str) -> Result<CodeGenTask, Blocked> {
     let namespace = object.namespace().unwrap_or_default();
-    // Before the read: a task that ends in between wakes the run.
-    context
-        .runs
-        .await_change(object, Predecessor::Task(namespace.clone(), name.to_owned()));
     let tasks: Api<CodeGenTask> = Api::namespaced(context.client.clone(), &namespace);
     let found = tasks.get_opt(name).await;
     let found =

@@ -89,14 +89,14 @@ impl RunPass<'_> {
         let sandbox = context.sandbox(&frozen.task, &owner, &none);
         let request = match PushAccess::of(&sandbox) {
             Ok(access) => request(&status, destination, folder, access, &name),
-            Err(error) => return self.delayed(destination, Delay::Person, &error.to_string()).await,
+            Err(error) => return self.delayed(Delay::Person, &error.to_string()).await,
         };
         // Creates the Pod, or reads how far it is.
         let (pod, found) = progress(&sandbox, &request, destination, inspection).await;
         match found {
-            Found::Delayed(delay, why) => self.delayed(destination, delay, &why).await,
-            Found::Refused(error) => self.refused(destination, &error).await,
-            Found::Progress(Progressing::Queued(why)) => self.delayed(destination, Delay::Room, &why).await,
+            Found::Delayed(delay, why) => self.delayed(delay, &why).await,
+            Found::Refused(error) => self.refused(&error).await,
+            Found::Progress(Progressing::Queued(why)) => self.delayed(Delay::Room, &why).await,
             Found::Progress(Progressing::Pending) => {
                 let message = format!(
                     "the Pod {pod} pushes the outputs on the claim {} to {reference}",
@@ -133,10 +133,10 @@ impl RunPass<'_> {
             }
             PushReport::Unauthorized(why) => {
                 let why = format!("{why}; see {}", destination.credentials());
-                self.delayed(destination, Delay::PersonByPod, &why).await
+                self.delayed(Delay::PersonByPod, &why).await
             }
-            PushReport::Refused(why) => self.delayed(destination, Delay::PersonByPod, &why).await,
-            PushReport::Failed(why) => self.delayed(destination, Delay::Registry, &why).await,
+            PushReport::Refused(why) => self.delayed(Delay::PersonByPod, &why).await,
+            PushReport::Failed(why) => self.delayed(Delay::Registry, &why).await,
         }
     }
 

@@ -1,6 +1,5 @@
 //! One reconcile pass over one run: one decision is made, done and recorded. Nothing here sleeps.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +28,6 @@ use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, is_said, queued, unavailable};
 use crate::controller::record::cleanup;
 use crate::controller::record::parts::Contents;
-use crate::controller::schedule::waits::{self, PolledObject};
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::data::source::Source;
 use crate::engine::run_data::{CheckedInputs, RunData};
@@ -45,8 +43,6 @@ pub struct RunPass<'a> {
     /// The run as it was written last.
     pub object: CodeGenRun,
     pub context: &'a Context,
-    /// What it reads and a person may have to mend.
-    refers_to: BTreeSet<PolledObject>,
 }
 
 /// The pause after which there is another pass although nothing has changed.
@@ -56,11 +52,7 @@ impl<'a> RunPass<'a> {
     /// A pass over the run as it is.
     #[must_use]
     pub const fn new(object: CodeGenRun, context: &'a Context) -> Self {
-        Self {
-            object,
-            context,
-            refers_to: BTreeSet::new(),
-        }
+        Self { object, context }
     }
 }
 
@@ -115,10 +107,6 @@ impl Pass for RunPass<'_> {
         ]
         .contains(&hold.reason)
     }
-
-    fn refers_to(&self) -> BTreeSet<PolledObject> {
-        self.refers_to.clone()
-    }
 }
 
 impl RunPass<'_> {
@@ -143,8 +131,6 @@ impl RunPass<'_> {
             self.context.runs.cache_frozen(self.uid(), Arc::clone(&frozen));
             frozen
         };
-        // Set before anything that may hold the run: `hold` registers the wait with these.
-        self.refers_to = waits::of_run(&frozen.task);
         if let Some(limit) = self.context.runs.admit(&self.object) {
             return Err(queued(limit).into());
         }
@@ -165,15 +151,9 @@ impl RunPass<'_> {
         if let Some(limit) = context.runs.admit(&self.object) {
             return Err(queued(limit).into());
         }
-        self.refers_to = waits::of_inputs(&self.object);
         let program = if let Some(task) = task {
-            self.refers_to.extend(waits::of_start(task));
             program_of(context, task).await?
         } else {
-            let namespace = self.object.namespace().unwrap_or_default();
-            let secret = self.object.spec.pull_secret_ref.iter();
-            self.refers_to
-                .extend(secret.map(|secret| PolledObject::secret(&namespace, &secret.name)));
             image::program_of_run(context, &self.object).await?
         };
         // The key, which names everything else, follows from the inputs that are read here.
@@ -235,7 +215,7 @@ impl RunPass<'_> {
         status.snapshot = Some(name);
         self.write(self.writer().running(status)).await?;
         context.runs.cache_frozen(self.uid(), Arc::clone(&frozen));
-        context.runs.goes_on(&self.object);
+        context.runs.reset_backoff(&self.object);
         // The downloads are part of the snapshot by now.
         context.downloads.forget(self.uid());
         // The end of the Pod brings the next pass.
@@ -348,7 +328,7 @@ impl RunPass<'_> {
         if before.reason.as_deref() == Some(run_reason::RUNNING) {
             return Ok(());
         }
-        self.context.runs.goes_on(&self.object);
+        self.context.runs.reset_backoff(&self.object);
         self.write(self.writer().running(before)).await
     }
 }

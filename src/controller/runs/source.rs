@@ -3,7 +3,6 @@
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt as _};
 
-use super::memory::Predecessor;
 use super::outputs;
 use super::status::ended_in;
 use crate::api::CodeGenRun;
@@ -201,9 +200,6 @@ impl Given<'_> {
     async fn output(&self, context: &Context, reference: &RunOutputRef) -> Result<RunOutputStatus, Blocked> {
         let namespace = self.object.namespace().unwrap_or_default();
         let (field, name) = (self.field("runOutput"), &reference.run);
-        let awaited = Predecessor::Run(namespace.clone(), name.clone());
-        // Before the read: a run that ends in between wakes this one.
-        context.runs.await_change(self.object, awaited);
         let runs: Api<CodeGenRun> = Api::namespaced(context.client.clone(), &namespace);
         let found = runs.get_opt(name).await;
         let found =

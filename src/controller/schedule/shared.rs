@@ -11,18 +11,16 @@ use k8s_openapi::NamespaceResourceScope;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::broadcast;
 
 use super::gate::{Admission, Claim, Gate, Places, Woken};
-use super::waits::{Found, PolledObject, Waiters, Waits};
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::telemetry::metrics::{Metrics, Reconciled};
+use crate::pipeline::progress::pause_after;
+use crate::pipeline::stage::Category;
 
 /// Woken objects that may wait for their pass; one that is lost is reconciled when its pause is over.
 const MOST_WOKEN: usize = 4096;
-/// First pause before something is tried again; each further one is twice as long.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// A kind of object that a controller brings to its end.
 pub trait Kind:
@@ -63,8 +61,6 @@ pub struct Shared<K: Kind> {
     beside: Mutex<K::Beside>,
     stores: Mutex<Vec<Store<K>>>,
     woken: broadcast::Sender<ObjectRef<K>>,
-    /// What they wait for that a person must fix.
-    pub waits: Waits<K>,
     gate: Mutex<Gate>,
     metrics: Metrics,
 }
@@ -88,7 +84,6 @@ impl<K: Kind> Shared<K> {
             beside: Mutex::default(),
             stores: Mutex::default(),
             woken: broadcast::Sender::new(MOST_WOKEN),
-            waits: Waits::default(),
             gate: Mutex::new(Gate::new(K::places(limits))),
             metrics,
         }
@@ -196,7 +191,6 @@ impl<K: Kind> Shared<K> {
     #[must_use]
     pub fn deleted(&self) -> BTreeSet<String> {
         let mut uids: BTreeSet<String> = self.remembered().keys().cloned().collect();
-        uids.extend(self.waits.uids());
         uids.extend(self.gate().uids());
         uids.extend(K::uids_beside(&self.beside()));
         // Empty most of the time, so that nothing else is asked.
@@ -213,10 +207,9 @@ impl<K: Kind> Shared<K> {
     pub fn pause(&self, object: &K) -> Duration {
         let mut remembered = self.remembered();
         let known = remembered.entry(uid_of(object).to_owned()).or_default();
-        // 2^10 seconds are far above the longest pause, and no shift overflows.
-        let pause = FIRST_PAUSE.saturating_mul(1 << known.pauses.min(10));
-        known.pauses += 1;
-        pause.min(LONGEST_PAUSE)
+        let pause = pause_after(known.pauses, Category::Infrastructure);
+        known.pauses = known.pauses.saturating_add(1);
+        pause.unsigned_abs()
     }
 
     /// The object goes on: the next pause is short again.
@@ -263,13 +256,6 @@ impl<K: Kind> Shared<K> {
         self.let_in(&gate, next);
     }
 
-    /// A person must change something that the object refers to: until then its place is for others.
-    pub fn wait_for_change(&self, object: &K, refers_to: BTreeSet<PolledObject>) {
-        self.leave(uid_of(object));
-        self.waits
-            .wait(uid_of(object), ObjectRef::from_obj(object), refers_to);
-    }
-
     /// Gives those that were under way before this process the places that they had. Called with every object that there is,
     /// before the first pass.
     pub fn resume(&self, objects: &[Arc<K>]) {
@@ -292,26 +278,25 @@ impl<K: Kind> Shared<K> {
         let _ = self.woken.send(object);
     }
 
+    /// Has those reconciled that wait for something like that.
+    pub fn wake_those(&self, wait: impl Fn(&K) -> bool) {
+        let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        for store in stores.iter() {
+            // Looked at in their place: a copy of the list at each change would cost memory.
+            let none = store.find(|object| {
+                if wait(object) {
+                    self.wake(ObjectRef::from_obj(object));
+                }
+                false
+            });
+            debug_assert!(none.is_none());
+        }
+    }
+
     /// The objects that must be reconciled because what they waited for is there, from now on.
     #[must_use]
     pub fn woken(&self) -> broadcast::Receiver<ObjectRef<K>> {
         self.woken.subscribe()
-    }
-}
-
-impl<K: Kind> Waiters for Shared<K> {
-    fn objects(&self) -> Vec<PolledObject> {
-        self.waits.objects()
-    }
-
-    fn notice(&self, object: &PolledObject, found: &Found) {
-        for who in self.waits.saw(object, found) {
-            self.wake(who);
-        }
-    }
-
-    fn added(&self) -> &Notify {
-        self.waits.added()
     }
 }
 

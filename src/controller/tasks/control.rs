@@ -41,7 +41,6 @@ impl Controlled for CodeGenTask {
     fn release(context: &Context, uid: &str) {
         context.tasks.release(uid);
         context.downloads.forget(uid);
-        context.held.forget(uid);
     }
 
     fn observe(
@@ -63,13 +62,16 @@ impl Controlled for CodeGenTask {
                 // Deletions during a break of the watch brought no event.
                 Self::forget_deleted(context);
                 context.tasks.resume(&all.state());
+                // Once for all of them: tasks may have ended during the break as well.
+                context.runs.tasks_are_there();
+                context.code_mode_agents.tasks_are_there();
                 builds::tasks_are(context, namespace.map(str::to_owned), &all.state());
             }
-            watcher::Event::Apply(task) | watcher::Event::InitApply(task) => {
+            watcher::Event::Apply(task) => {
                 context.runs.task_is_there(task);
                 context.code_mode_agents.task_is_there(task);
             }
-            watcher::Event::Init => {}
+            watcher::Event::Init | watcher::Event::InitApply(_) => {}
         }
     }
 
@@ -95,7 +97,6 @@ impl Controlled for CodeGenTask {
     fn count(context: &Context, came_to: Reconciled, took: Duration) {
         context.metrics.reconciled(came_to, took);
     }
-
     fn count_pause(&self, context: &Context, after: Reconciled) {
         context.metrics.pause_over(after);
         let (namespace, task) = (self.namespace().unwrap_or_default(), self.name_any());

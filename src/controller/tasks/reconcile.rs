@@ -6,8 +6,6 @@
 mod image;
 mod retry;
 
-use std::collections::BTreeSet;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -32,7 +30,9 @@ use crate::controller::record::revision::Revision;
 use crate::controller::record::size::truncated_status;
 use crate::controller::record::store::{KubernetesStore, replace_status};
 use crate::controller::record::{cleanup, result};
-use crate::controller::schedule::waits::{self, PolledObject};
+use crate::controller::schedule::corrections::{
+    pause, retry_if_corrected, secrets_of_task, waits_for_a_person,
+};
 use crate::controller::tasks::reuse::Adopted;
 use crate::controller::tasks::revision::Started;
 use crate::controller::telemetry::metrics::Reconciled;
@@ -42,7 +42,6 @@ use crate::pipeline::active::seconds_left;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::machine::{Decision, Outcome};
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
-use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, ImageShown, Until, held};
 use crate::sandbox::KubernetesSandbox;
 
@@ -61,8 +60,6 @@ pub struct TaskPass<'a> {
     object: CodeGenTask,
     context: &'a Context,
     uid: String,
-    /// What it reads and a person may have to mend.
-    refers_to: OnceLock<BTreeSet<PolledObject>>,
 }
 
 impl<'a> TaskPass<'a> {
@@ -73,7 +70,6 @@ impl<'a> TaskPass<'a> {
             uid: object.uid().unwrap_or_default(),
             object,
             context,
-            refers_to: OnceLock::new(),
         }
     }
 }
@@ -126,10 +122,6 @@ impl Pass for TaskPass<'_> {
     fn leaves_place(&self, hold: &Hold) -> bool {
         hold.until != Until::Room || self.has_succeeded() && hold.reason != reason::QUEUED
     }
-
-    fn refers_to(&self) -> BTreeSet<PolledObject> {
-        self.refers_to.get().cloned().unwrap_or_default()
-    }
 }
 
 impl TaskPass<'_> {
@@ -161,16 +153,11 @@ impl TaskPass<'_> {
             let came_to = control::record_hold(self, &queued(limit)).await?;
             return Ok((Some(SAFETY_NET), came_to));
         }
-        // True once: the pass that was woken retries at once, the next one waits for `retry_at` again.
-        let is_mended = self.context.tasks.waits.take_woken(&self.uid);
         // Reads the snapshot, where it is not in memory.
         let Some(run) = Revision::present(self.context, &self.object).await? else {
-            // Set before anything that may hold the task: `hold` registers the wait with these.
-            self.refers_to.get_or_init(|| waits::of_start(&self.object));
             return Box::pin(self.start()).await;
         };
-        self.refers_to.get_or_init(|| waits::of_run(&run.task));
-        Box::pin(self.step(run, is_mended)).await
+        Box::pin(self.step(run)).await
     }
 
     /// The status was written by an operator that knows more: hands off.
@@ -256,8 +243,8 @@ impl TaskPass<'_> {
         Ok((store, progress))
     }
 
-    /// Performs the next step of the run; at once where `is_mended` says that what it waited for has changed.
-    async fn step(&mut self, run: Revision, is_mended: bool) -> PassResult {
+    /// Performs the next step of the run.
+    async fn step(&mut self, run: Revision) -> PassResult {
         if self.context.tasks.has_missed(&self.object) {
             // Another process may have written what this one does not know.
             self.context
@@ -285,7 +272,7 @@ impl TaskPass<'_> {
             clock: Timestamp::now,
             in_call: &in_call,
         };
-        let done = Box::pin(self.take_step(&engine, &run, is_mended)).await;
+        let done = Box::pin(self.take_step(&engine, &run)).await;
         let object = self.remember_version(store);
         if done.is_err() {
             // What holds the task is said over the last state: the step may have recorded what it was about to do.
@@ -295,7 +282,7 @@ impl TaskPass<'_> {
     }
 
     /// Goes by what has changed, what is decided next, and what holds it; the store has the result.
-    async fn take_step(&self, engine: &TaskEngine<'_>, run: &Revision, is_mended: bool) -> PassResult {
+    async fn take_step(&self, engine: &TaskEngine<'_>, run: &Revision) -> PassResult {
         // Reads.
         let mut progress = engine.load(&run.owner.run).await?;
         // What a person changed goes before whatever would be next.
@@ -309,10 +296,8 @@ impl TaskPass<'_> {
             engine.save(&progress).await?;
             return Ok(advanced());
         }
+        self.retry_if_corrected(run, &mut progress).await;
         let now = Timestamp::now();
-        if is_mended && let Some(waiting) = &mut progress.waiting {
-            waiting.retry_at = waiting.retry_at.min(now);
-        }
         // Only decides.
         let mut decision = engine.decide(&progress);
         if let Decision::AwaitApproval(asked) = &decision {
@@ -320,7 +305,7 @@ impl TaskPass<'_> {
             return Ok(advanced());
         }
         // Before the intent of a call, so that a task that is held spends nothing.
-        if let Some(hold) = isolation::hold_of_task(self.context, &self.object, engine.task, &decision) {
+        if let Some(hold) = isolation::what_holds(self.context, engine.task, &decision) {
             return Err(hold.into());
         }
         let left = seconds_left(engine.task, &progress, now);
@@ -340,10 +325,10 @@ impl TaskPass<'_> {
     async fn after_step(&self, engine: &TaskEngine<'_>, progress: Progress, step: Step) -> PassResult {
         self.context.tasks.reset_backoff(&self.object);
         let goes_on = matches!(step, Step::Pending | Step::Unseen | Step::Queued(_));
-        self.wait_if(!goes_on && waits_for_a_person(&progress));
+        let is_for_a_person = !goes_on && self.leave_if_for_a_person(&progress);
         Ok(match step {
             Step::Advanced | Step::Gate(_) | Step::Finished => advanced(),
-            Step::Waiting(until) => (Some(pause(until)), Reconciled::Waiting),
+            Step::Waiting(until) => (Some(pause(until, is_for_a_person)), Reconciled::Waiting),
             Step::Unseen => (Some(MOMENT), Reconciled::Pending),
             // Nothing else brings a pass when the deadline of the task ends before its child.
             Step::Pending => {
@@ -364,7 +349,6 @@ impl TaskPass<'_> {
         if let Some(decision) = decided(self.context, &self.object, asked).await? {
             Box::pin(engine.apply(progress, Outcome::Decided(decision))).await?;
         } else {
-            self.context.tasks.waits.stop(&self.uid);
             engine.save(&progress).await?;
         }
         Ok(())
@@ -407,12 +391,20 @@ impl TaskPass<'_> {
         object
     }
 
-    /// While it waits for a person, its place is for others, until something changes that it refers to.
-    fn wait_if(&self, waits_for_a_person: bool) {
-        if !waits_for_a_person {
-            return self.context.tasks.waits.stop(&self.uid);
+    /// Tries again at once what a person has corrected.
+    async fn retry_if_corrected(&self, run: &Revision, progress: &mut Progress) {
+        let (client, task) = (&self.context.client, &run.task);
+        let waiting = progress.waiting.as_mut();
+        retry_if_corrected(client, &task.namespace, &secrets_of_task(task), waiting).await;
+    }
+
+    /// While it waits for a person, its place is for others.
+    fn leave_if_for_a_person(&self, progress: &Progress) -> bool {
+        let is_for_a_person = progress.waiting.as_ref().is_some_and(waits_for_a_person);
+        if is_for_a_person {
+            self.context.tasks.leave(&self.uid);
         }
-        self.context.tasks.wait_for_change(&self.object, self.refers_to());
+        is_for_a_person
     }
 }
 
@@ -438,17 +430,6 @@ fn is_undecided(context: &Context, task: &CodeGenTask) -> bool {
             .is_some_and(|asked| context.decisions.about(task, asked).is_none())
 }
 
-fn waits_for_a_person(progress: &Progress) -> bool {
-    progress
-        .waiting
-        .as_ref()
-        .is_some_and(|waiting| waiting.category == Category::Configuration)
-}
-
 const fn asks_the_model(decision: &Decision) -> bool {
     matches!(decision, Decision::Call(_) | Decision::CallBesideBuild(_))
-}
-
-fn pause(until: Timestamp) -> Duration {
-    Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default()
 }

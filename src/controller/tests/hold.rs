@@ -1,16 +1,13 @@
 //! Tasks that cannot go on for now: each says why once, costs nothing meanwhile, and goes on when that is over.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kube::Api;
 use kube::runtime::controller::Action;
-use kube::runtime::reflector::ObjectRef;
 use serde_json::json;
 
 use crate::api::{CodeGenApproval, CodeGenTask};
 use crate::controller::approvals;
-use crate::controller::schedule::waits::{PolledObject, Waiters, poll_dependencies};
 use crate::controller::tests::api_server::{Fault, NAMESPACE};
 use crate::controller::tests::world::{World, soon};
 use crate::sandbox::kubernetes::isolation::{API_SERVER, Verdict};
@@ -19,18 +16,6 @@ const ALL: [&str; 3] = ["plan", "code", "tests"];
 
 fn again_after(seconds: u64) -> Action {
     Action::requeue(Duration::from_secs(seconds))
-}
-
-/// The task that is woken next by what tasks wait for.
-async fn woken(world: &World) -> ObjectRef<CodeGenTask> {
-    let context = &world.context;
-    let mut woken = context.tasks.woken();
-    let kinds: [&dyn Waiters; 1] = [&context.tasks];
-    let looking = poll_dependencies(&context.client, &kinds);
-    tokio::select! {
-        () = looking => unreachable!("it does not end"),
-        task = soon(woken.recv()) => task.unwrap(),
-    }
 }
 
 #[tokio::test]
@@ -56,6 +41,9 @@ async fn a_task_whose_key_is_missing_says_so_once_calls_nobody_and_goes_on_when_
         "later each time"
     );
     world.server.assert_calls("get Secret openai (absent)");
+    for _ in 0..2 {
+        assert_eq!(world.reconcile::<CodeGenTask>("words").await, again_after(5));
+    }
     assert_eq!(world.provider.calls().await, [""; 0]);
 
     world.server.create(json!({
@@ -64,7 +52,6 @@ async fn a_task_whose_key_is_missing_says_so_once_calls_nobody_and_goes_on_when_
             "annotations": {"codegen-operator.dev/hosts": world.provider.host()},
         },
     }));
-    assert_eq!(woken(&world).await, ObjectRef::new("words").within(NAMESPACE));
     world.ends_well("words").await;
     assert_eq!(world.provider.calls().await, ALL);
 }
@@ -87,7 +74,6 @@ async fn a_task_whose_sample_is_missing_goes_on_when_it_is_there() {
 
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "texts"}, "data": {"lines.csv": "a,b\n1,2\n"}});
     world.server.create(map);
-    assert_eq!(woken(&world).await, ObjectRef::new("words").within(NAMESPACE));
     world
         .until::<CodeGenTask>("words", "GeneratingCode Progressing")
         .await;
@@ -202,28 +188,6 @@ async fn a_task_is_held_before_its_first_code_runs_until_it_is_shown_that_the_cl
     );
     world.ends_well("words").await;
     assert_eq!(world.provider.calls().await, ALL);
-}
-
-#[tokio::test]
-async fn what_a_task_and_a_run_both_wait_for_is_read_once() {
-    let world = World::new().await;
-    let token = || BTreeSet::from([PolledObject::secret(NAMESPACE, "token")]);
-    let (tasks, runs) = (&world.context.tasks, &world.context.runs);
-    tasks
-        .waits
-        .wait("1", ObjectRef::new("words").within(NAMESPACE), token());
-    runs.waits
-        .wait("2", ObjectRef::new("count").within(NAMESPACE), token());
-    world.poll().await;
-    world.server.assert_calls("get Secret token (absent)");
-    world
-        .server
-        .create(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token"}}));
-    let (mut task, mut run) = (tasks.woken(), runs.woken());
-    world.poll().await;
-    world.server.assert_calls("get Secret token");
-    assert_eq!(task.try_recv().unwrap().name, "words");
-    assert_eq!(run.try_recv().unwrap().name, "count");
 }
 
 #[tokio::test]

@@ -461,7 +461,6 @@ async fn a_secret_that_is_not_there_is_named_and_mounted_when_it_is() {
         "metadata": {"name": "registry", "labels": {"codegen-operator.dev/use": "registry"}},
         "data": {".dockerconfigjson": "e30="},
     }));
-    world.poll().await;
     world.reconcile::<CodeGenRun>("count").await;
     let pods = world.server.of_component("pods", "push");
     let volumes = pods[0]["spec"]["volumes"].as_array().unwrap();

@@ -21,7 +21,6 @@ use crate::controller::code_mode::memory;
 use crate::controller::config::OperatorConfig;
 use crate::controller::context::Context;
 use crate::controller::control::{self, Controlled};
-use crate::controller::schedule::waits::{Waiters, poll_dependencies};
 use crate::controller::telemetry::events::Events;
 use crate::controller::telemetry::metrics::Metrics;
 use crate::controller::tests::api_server::{ApiServer, NAMESPACE};
@@ -38,8 +37,6 @@ use crate::sandbox::kubernetes::isolation::{API_SERVER, Verdict};
 const LONG: SignedDuration = SignedDuration::from_hours(1);
 /// More passes than any object here needs.
 const MOST_PASSES: usize = 60;
-/// More often than any request to the API server in memory has to be waited for.
-const MANY: usize = 1000;
 
 /// A cluster and an operator in it.
 pub struct World {
@@ -98,7 +95,7 @@ impl Kind for CodeGenRun {
 
     fn is_gone(&self, context: &Context) {
         Self::forget(context, &self.uid().unwrap());
-        context.runs.is_gone(self);
+        context.runs.has_changed(self);
     }
 }
 
@@ -286,21 +283,6 @@ impl World {
             }
             object.is_there(&context);
             cache.apply_watcher_event(&Event::Apply(object));
-        }
-    }
-
-    /// What objects wait for is read once.
-    pub async fn poll(&self) {
-        let context = &self.context;
-        let kinds: [&dyn Waiters; 2] = [&context.tasks, &context.runs];
-        let enough = async {
-            for _ in 0..MANY {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::select! {
-            () = poll_dependencies(&context.client, &kinds) => unreachable!("it does not end"),
-            () = enough => {}
         }
     }
 

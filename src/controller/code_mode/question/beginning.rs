@@ -6,12 +6,10 @@ use futures::future::join;
 use jiff::Timestamp;
 
 use super::QuestionPass;
-use crate::controller::code_mode::resolve::refers_to;
 use crate::controller::code_mode::start::{agent_of, freeze};
 use crate::controller::control::PassResult;
 use crate::controller::hold::queued;
 use crate::controller::record::records::QUESTION;
-use crate::controller::schedule::waits;
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::ledger::{Created, Store as _};
 use crate::pipeline::code_mode::{Progress, Question};
@@ -21,7 +19,6 @@ impl QuestionPass<'_> {
     pub(super) async fn start(&mut self) -> PassResult {
         // Reads the agent with its tools, and the conversation before.
         let agent = agent_of(self.context, &self.object).await?;
-        self.refers_to = refers_to(&agent);
         if let Some(limit) = self.context.code_mode_runs.admit(&self.object) {
             return Err(queued(limit).into());
         }
@@ -30,7 +27,6 @@ impl QuestionPass<'_> {
         let memory = question.limits.memory_bytes;
         self.context.interpreters.check(&question.agent, memory)?;
         let question = Arc::new(question);
-        self.refers_to = waits::of_model(&question.namespace, &question.model);
         let progress = Progress::start(Timestamp::now());
         let store = self.store();
         // Plain data with string keys: writing it to memory cannot fail.

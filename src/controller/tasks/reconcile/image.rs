@@ -10,8 +10,6 @@ use tokio::sync::watch;
 use super::PassResult;
 use super::TaskPass;
 use super::advanced;
-use super::pause;
-use super::waits_for_a_person;
 use crate::api::CodeGenTask;
 use crate::api::retry::RETRY;
 use crate::controller::error::ReconcileError;
@@ -22,7 +20,7 @@ use crate::controller::record::progress::recorded;
 use crate::controller::record::revision::Revision;
 use crate::controller::record::size::truncated_status;
 use crate::controller::record::store::replace_status;
-use crate::controller::schedule::waits;
+use crate::controller::schedule::corrections::pause;
 use crate::controller::tasks::revision::{Files, asks_for_another};
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::engine::{Engine, Step, Surroundings};
@@ -60,10 +58,8 @@ impl TaskPass<'_> {
     }
 
     async fn publish(&self) -> PassResult {
-        let is_mended = self.context.tasks.waits.take_woken(&self.uid);
         // Reads: what an ended run had is in its result alone.
         let (run, documents) = Revision::of_result(self.context, &self.object).await?;
-        self.refers_to.get_or_init(|| waits::of_run(&run.task));
         let store = self.store(&run, self.object.clone());
         store.take_over(documents).await;
         let model = PooledModel::new(self.context, &run.task.namespace, &run.task.model);
@@ -91,17 +87,15 @@ impl TaskPass<'_> {
         if let Some(why) = unapproved(&run.task, &progress) {
             return Err(misconfigured(why).into());
         }
-        if is_mended && let Some(waiting) = &mut progress.waiting {
-            waiting.retry_at = waiting.retry_at.min(Timestamp::now());
-        }
+        self.retry_if_corrected(&run, &mut progress).await;
         let came_to;
         // Acts and writes.
         (progress, came_to) = Box::pin(engine.step(progress)).await?;
         self.context.tasks.reset_backoff(&self.object);
-        self.wait_if(waits_for_a_person(&progress));
+        let is_for_a_person = self.leave_if_for_a_person(&progress);
         self.remember_version(store);
         Ok(match came_to {
-            Step::Waiting(until) => (Some(pause(until)), Reconciled::Waiting),
+            Step::Waiting(until) => (Some(pause(until, is_for_a_person)), Reconciled::Waiting),
             _ => advanced(),
         })
     }
