@@ -13,9 +13,7 @@ mod verbs;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use ask::AskArgs;
-pub(crate) use cluster::{
-    ClusterArgs, DecideArgs, ExportArgs, FromArg, GateArg, RetryArgs, WaitingArg, WatchArgs,
-};
+pub(crate) use cluster::{ClusterArgs, DecideArgs, ExportArgs, GateArg, RetryArgs, WaitingArg, WatchArgs};
 pub(crate) use context::{ContextArgs, ContextFormat, ExposureArg};
 pub(crate) use local::{DataArgs, Format, LocalArgs, ManifestArgs, ModelArgs};
 pub(crate) use network::NetworkArgs;

@@ -16,7 +16,6 @@ use super::progress::Progress;
 use super::replace::replace;
 use super::summary::summary;
 use crate::api::CodeGenTask;
-use crate::api::retry::RetryFrom;
 use crate::local::approval::Approvals;
 use crate::local::commands::Commands;
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
@@ -167,7 +166,7 @@ fn options(args: &LocalArgs, tasks: &[&CodeGenTask]) -> Result<TaskOptions, Vec<
         // The folder of a single task may lie anywhere.
         has_neighbours: args.output.is_none() || tasks.len() > 1,
         retry: args.retry.then(|| Retry {
-            from: args.from.map(|from| RetryFrom::from(from).to_string()),
+            replan: args.replan,
             hint: args.hint.clone(),
         }),
         ..model_options(&args.model)

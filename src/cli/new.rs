@@ -350,7 +350,7 @@ fn local_args(args: &NewArgs, created: &Created) -> LocalArgs {
         trust: false,
         fresh: args.fresh,
         retry: false,
-        from: None,
+        replan: false,
         hint: None,
         approve: args.approve.clone(),
         format: args.format,

@@ -152,7 +152,7 @@ fn call_finished(kind: CallKind, usage: Usage, took: Option<f64>) -> Rendered {
 fn retried(retry: &RetryStatus) -> Rendered {
     let hint = retry.hint.as_ref();
     let hint = hint.map_or_else(String::new, |hint| format!("; the hint: {hint}"));
-    let text = format!("from {}, after {}{hint}", retry.from, retry.after);
+    let text = format!("after {}{}{hint}", retry.after, retry.with_a_plan());
     named_paragraph(Mark::Heading, "retry", &text, MAX_CAUSE_LINES)
 }
 

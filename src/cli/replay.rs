@@ -98,7 +98,7 @@ async fn replay(args: &ReplayArgs, progress: &Progress, stop: &Stop) -> Result<R
     let output = args.output.as_deref().unwrap_or(&place);
     let prepared = Box::pin(prepare(&recorded, task, args, output)).await?;
     let again = |retry: &RetryStatus| Retry {
-        from: Some(retry.from.to_string()),
+        replan: retry.replan,
         hint: retry.hint.clone(),
     };
     let options = TaskOptions {

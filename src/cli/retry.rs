@@ -16,7 +16,7 @@ use super::follow::{Change, changes};
 use super::paint::{Line, Mark};
 use super::progress::Progress;
 use crate::api::CodeGenTask;
-use crate::api::retry::{RETRY, RETRY_FROM, RETRY_HINT, RetryFrom};
+use crate::api::retry::{RETRY, RETRY_HINT, RETRY_REPLAN};
 
 /// How long the operator has to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -43,8 +43,7 @@ async fn ask(args: &RetryArgs) -> Result<String, Absent> {
     let cluster = Cluster::connect(&args.task.cluster).await.map_err(wrong)?;
     let refused = |error: kube::Error| wrong(refusal::<CodeGenTask>(&error, name, &cluster.namespace));
     let token = Timestamp::now().to_string();
-    let from = args.from.map(RetryFrom::from);
-    let patch = Patch::Merge(wish(&token, from, args.hint.as_deref()));
+    let patch = Patch::Merge(wish(&token, args.replan, args.hint.as_deref()));
     let tasks = cluster.tasks();
     // The only write. A task that is not there is refused.
     tasks
@@ -83,9 +82,9 @@ async fn ask(args: &RetryArgs) -> Result<String, Absent> {
 }
 
 /// The annotations that ask for another try; those of an earlier wish go.
-fn wish(token: &str, from: Option<RetryFrom>, hint: Option<&str>) -> Value {
-    let from = from.map(RetryFrom::as_str);
-    json!({"metadata": {"annotations": {RETRY: token, RETRY_FROM: from, RETRY_HINT: hint}}})
+fn wish(token: &str, replan: bool, hint: Option<&str>) -> Value {
+    let replan = replan.then_some("true");
+    json!({"metadata": {"annotations": {RETRY: token, RETRY_REPLAN: replan, RETRY_HINT: hint}}})
 }
 
 /// What the operator made of the wish; `None` as long as it has not acted on it.
@@ -127,20 +126,20 @@ mod tests {
             Some(Ok("sum goes on in stage GeneratingCode".to_owned()))
         );
         assert_eq!(
-            answer(&task("2", Some("there is no plan yet")), "2"),
-            Some(Err("sum is not tried again: there is no plan yet".to_owned()))
+            answer(&task("2", Some("the hint is empty")), "2"),
+            Some(Err("sum is not tried again: the hint is empty".to_owned()))
         );
     }
 
     #[test]
     fn a_wish_takes_an_earlier_one_back() {
-        let plain = wish("1", None, None);
+        let plain = wish("1", false, None);
         let annotations = plain["metadata"]["annotations"].as_object().unwrap();
         assert_eq!(annotations[RETRY], "1");
         // A merge patch removes what is null.
-        assert!(annotations[RETRY_FROM].is_null() && annotations[RETRY_HINT].is_null());
-        let whole = wish("1", Some(RetryFrom::Code), Some("day first"));
-        assert_eq!(whole["metadata"]["annotations"][RETRY_FROM], "Code");
+        assert!(annotations[RETRY_REPLAN].is_null() && annotations[RETRY_HINT].is_null());
+        let whole = wish("1", true, Some("day first"));
+        assert_eq!(whole["metadata"]["annotations"][RETRY_REPLAN], "true");
         assert_eq!(whole["metadata"]["annotations"][RETRY_HINT], "day first");
     }
 }

@@ -68,9 +68,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         };
         let mut begun = 0;
         for number in agent.first_step..agent.next_step {
-            if number == agent.try_step {
-                session.begin_try();
-            }
             let name = step_name(number);
             let bytes = self.store.read(&name).await?;
             let bytes = bytes.ok_or_else(|| damaged(&name, "it is missing"))?;
@@ -81,15 +78,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
             session.take(&step);
         }
-        if agent.try_step == agent.next_step {
-            session.begin_try();
-        }
         if agent.sequence != begun {
             let reply = self.turn_reply(agent.sequence).await?;
-            // Where another try was asked for, what it said last is not that it is done.
-            if agent.turns > 0 || !reply.calls.is_empty() {
-                session.begin(agent.sequence, reply);
-            }
+            session.begin(agent.sequence, reply);
         }
         Ok(session)
     }

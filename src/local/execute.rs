@@ -18,7 +18,7 @@ use super::options::TaskOptions;
 use super::prepare::Prepared;
 use crate::api::approval::AwaitedApproval;
 use crate::api::common::CacheMode;
-use crate::api::retry::{RetryFrom, RetryStatus};
+use crate::api::retry::RetryStatus;
 use crate::data::worker::Client;
 use crate::egress::AllowedHost;
 use crate::engine::event::{Event, Observer};
@@ -193,9 +193,8 @@ async fn retry(
 /// Whether the task is in this very try already, or a try is asked for that only goes on: the same command goes on after an interruption.
 fn is_under_way(retry: &Retry, progress: &Progress) -> bool {
     let is_this = |last: &RetryStatus| {
-        let from = retry.from.as_deref().and_then(RetryFrom::parse);
         let hint = retry.hint.as_deref().map(str::trim);
-        last.hint.as_deref() == hint && from.is_none_or(|from| from == last.from)
+        last.hint.as_deref() == hint && last.replan == retry.replan
     };
     retry.is_plain() || progress.retries.last().is_some_and(is_this)
 }

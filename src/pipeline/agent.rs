@@ -41,8 +41,6 @@ pub struct AgentProgress {
     pub turns: u32,
     /// Number of the present try's first step.
     pub first_step: u32,
-    /// Number of the first step of the present try that goes on with the session of the one before it.
-    pub try_step: u32,
     /// Number of the next step, counted from 0.
     pub next_step: u32,
     /// Number of the present turn's call in the ledger; 0 before the first.

@@ -265,18 +265,13 @@ pub const TRANSITIONS: &[Transition] = {
         Transition::new(Stage::LIVE, On::Stopped, &[At::Failed]),
         Transition::new(&[At::Failed], On::LimitRaised, Stage::LIVE),
         // What cannot be tried again says why, and stays where it is.
+        Transition::new(&[At::Failed], On::Retried, Stage::LIVE).or_stays(),
         Transition::new(
-            &[At::Failed],
+            &[At::Succeeded],
             On::Retried,
-            &[At::ReadingSamples, At::ReadingConstraints],
-        ),
-        Transition::new(
-            &[At::Failed, At::Succeeded],
-            On::Retried,
-            &[At::Planning, At::GeneratingCode, At::GeneratingTests, At::Working],
+            &[At::Planning, At::GeneratingCode, At::Working],
         )
         .or_stays(),
-        Transition::new(&[At::Failed], On::Retried, &[At::Diagnosing]),
         Transition::new(Stage::LIVE, On::Retried, &[]).or_stays(),
     ]
 };

@@ -1,4 +1,4 @@
-//! Another try of a task that has ended: where it goes on, and why it cannot.
+//! Another try of a task that has ended: where it begins, and why it cannot.
 
 use jiff::Timestamp;
 
@@ -7,17 +7,26 @@ use super::progress::Progress;
 use super::stage::{Stage, StopReason};
 use super::task::Task;
 use crate::api::approval::{ApprovalDecision, Gate};
-use crate::api::common::{Backend, TestingMode};
-use crate::api::retry::RetryFrom;
 
 /// Bytes of the longest hint: it is part of the state, and of every prompt.
 pub const LONGEST_HINT: usize = 400;
 
+/// Where another try begins: what comes before it stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// A plan and all that follows are asked for anew.
+    Plan,
+    /// The plan stays; program and suite are asked for anew.
+    Program,
+    /// In the stage in which the task ended, with everything as it was.
+    Stage(Stage),
+}
+
 /// What somebody asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Retry {
-    /// From where, by name; where that follows from the end without one.
-    pub from: Option<String>,
+    /// A new plan, and all that follows from it.
+    pub replan: bool,
     /// A sentence that is added to the task for this try.
     pub hint: Option<String>,
 }
@@ -26,42 +35,44 @@ impl Retry {
     /// Whether it asks for nothing in particular: what waits is tried again, and what a limit ended goes on.
     #[must_use]
     pub const fn is_plain(&self) -> bool {
-        self.from.is_none() && self.hint.is_none()
+        !self.replan && self.hint.is_none()
     }
 
-    /// From where another try goes on; why there is none, where it cannot.
-    pub fn start(&self, task: &Task, progress: &Progress, now: Timestamp) -> Result<RetryFrom, String> {
-        let asked = self.check(progress)?;
-        if let Some(stop) = spent(task, progress, now) {
-            return Err(stop);
-        }
-        let from = asked.unwrap_or_else(|| usual(task, progress));
-        missing(task, progress, from).map_or(Ok(from), Err)
+    /// Where another try begins; why there is none, where it cannot.
+    pub fn start(&self, task: &Task, progress: &Progress, now: Timestamp) -> Result<Start, String> {
+        self.check(progress)?;
+        spent(task, progress, now).map_or_else(|| Ok(self.begins(progress)), Err)
     }
 
-    /// The place that is asked for; why there is no other try, where that needs no look at the task itself.
-    pub fn check(&self, progress: &Progress) -> Result<Option<RetryFrom>, String> {
+    /// Says why there is no other try, where that needs no look at the task itself.
+    pub fn check(&self, progress: &Progress) -> Result<(), String> {
         let stage = progress.stage;
         if !stage.is_terminal() {
             return Err(format!(
                 "the task is under way in stage {stage}, and another try begins where one has ended: wait for that; what it waits \
-                 for is tried again by a retry without a place and a hint"
+                 for is tried again by a retry without a new plan and a hint"
             ));
         }
-        let asked = match &self.from {
-            Some(name) => Some(RetryFrom::parse(name).ok_or_else(|| {
-                format!("`{name}` is no place to go on from: name Plan, Code, Tests or Diagnosis")
-            })?),
-            None => None,
-        };
         self.check_hint()?;
         if stage == Stage::Succeeded && self.is_plain() {
             return Err(
-                "the task has succeeded, and another try takes the place of its program: say from where, or give a hint"
+                "the task has succeeded, and another try takes the place of its program: ask for a new plan, or give a hint"
                     .to_owned(),
             );
         }
-        Ok(asked)
+        Ok(())
+    }
+
+    fn begins(&self, progress: &Progress) -> Start {
+        let reason = progress.stop.as_ref().map(|stop| stop.reason);
+        if self.replan || progress.plan.is_none() || plan_was_rejected(progress) {
+            return Start::Plan;
+        }
+        match (reason, progress.ended_in) {
+            (Some(StopReason::InvalidReply | StopReason::BudgetExceeded), Some(stage)) => Start::Stage(stage),
+            // What led to the other ends would lead to them again.
+            _ => Start::Program,
+        }
     }
 
     fn check_hint(&self) -> Result<(), String> {
@@ -88,103 +99,12 @@ fn spent(task: &Task, progress: &Progress, now: Timestamp) -> Option<String> {
     Some(stop.message)
 }
 
-/// From where a task goes on that nobody names a place for: with what went wrong, and with a new program where that is not known.
-fn usual(task: &Task, progress: &Progress) -> RetryFrom {
-    let reason = progress.stop.as_ref().map(|stop| stop.reason);
-    let wanted = match reason {
-        Some(StopReason::InvalidReply | StopReason::BudgetExceeded) => progress.ended_in.map(of_stage),
-        Some(StopReason::Rejected) if rejected_at(progress) == Some(Gate::Plan) => Some(RetryFrom::Plan),
-        // What led to these ends would lead to them again.
-        Some(
-            StopReason::Rejected
-            | StopReason::IterationsExhausted
-            | StopReason::NoProgress
-            | StopReason::PolicyDenied,
-        )
-        | None => None,
-    };
-    let candidates = wanted.into_iter().chain([RetryFrom::Code]);
-    candidates
-        .into_iter()
-        .find(|from| missing(task, progress, *from).is_none())
-        .unwrap_or(RetryFrom::Plan)
-}
-
-const fn of_stage(stage: Stage) -> RetryFrom {
-    match stage {
-        Stage::ReadingSamples | Stage::ReadingConstraints | Stage::Planning => RetryFrom::Plan,
-        Stage::GeneratingTests => RetryFrom::Tests,
-        Stage::Working
-        | Stage::Diagnosing
-        | Stage::RecheckingCases
-        | Stage::RecheckingConstraints
-        | Stage::ExtendingCases
-        | Stage::FixingEnvironment
-        | Stage::FixingCode
-        | Stage::FixingTests => RetryFrom::Diagnosis,
-        Stage::GeneratingCode
-        | Stage::AwaitingImage
-        | Stage::RunningTests
-        | Stage::Passed
-        | Stage::Publishing
-        | Stage::Succeeded
-        | Stage::Failed => RetryFrom::Code,
-    }
-}
-
-/// The gate at which a person ended the task.
-fn rejected_at(progress: &Progress) -> Option<Gate> {
-    let is_end = progress.stop.as_ref()?.reason == StopReason::Rejected;
-    let last = progress.approvals.last().filter(|_| is_end)?;
-    (last.decision == ApprovalDecision::Reject).then_some(last.gate)
-}
-
-/// What a try from there lacks; `None` where it lacks nothing.
-fn missing(task: &Task, progress: &Progress, from: RetryFrom) -> Option<String> {
-    let documents = &progress.documents;
-    if from != RetryFrom::Plan && rejected_at(progress) == Some(Gate::Plan) {
-        return Some("its plan was rejected: go on from Plan".to_owned());
-    }
-    if task.backend == Backend::Agent {
-        return missing_of_agent(progress, from).map(str::to_owned);
-    }
-    let is_of_the_suite = progress.ended_in == Some(Stage::GeneratingTests);
-    let why = match from {
-        RetryFrom::Code if progress.plan.is_none() => "there is no plan yet: go on from Plan",
-        RetryFrom::Tests if task.testing == TestingMode::Skip => {
-            "the task has no suite (spec.testing.mode is Skip): go on from Code"
-        }
-        RetryFrom::Tests | RetryFrom::Diagnosis if documents.solution.is_none() => {
-            "there is no program yet: go on from Code or Plan"
-        }
-        RetryFrom::Diagnosis if documents.run.is_none() => "its tests have not run: go on from Tests or Code",
-        RetryFrom::Diagnosis if progress.memory.failing.is_empty() => {
-            "nothing failed in its last tests: go on from Code"
-        }
-        RetryFrom::Diagnosis if is_of_the_suite => "what failed is the suite itself: go on from Tests",
-        RetryFrom::Diagnosis if progress.fix_applied => {
-            "program or suite have changed since its last tests: go on from Code or Tests"
-        }
-        RetryFrom::Plan | RetryFrom::Code | RetryFrom::Tests | RetryFrom::Diagnosis => return None,
-    };
-    Some(why.to_owned())
-}
-
-/// The same where an agent writes the program.
-fn missing_of_agent(progress: &Progress, from: RetryFrom) -> Option<&'static str> {
-    let has_turns = progress
-        .agent
+/// Whether a person ended the task for its plan.
+fn plan_was_rejected(progress: &Progress) -> bool {
+    let was_rejected = progress
+        .stop
         .as_ref()
-        .is_some_and(|agent| agent.next_step > agent.first_step || agent.sequence > 0);
-    match from {
-        RetryFrom::Code if progress.plan.is_none() => Some("there is no plan yet: go on from Plan"),
-        RetryFrom::Tests => Some(
-            "its agent writes program and tests together: go on from Diagnosis (the same session) or Code (a new one)",
-        ),
-        RetryFrom::Diagnosis if progress.stage == Stage::Succeeded => {
-            Some("nothing failed in its last tests: go on from Code")
-        }
-        RetryFrom::Diagnosis if !has_turns => Some("its agent has done nothing yet: go on from Code or Plan"),
-        RetryFrom::Plan | RetryFrom::Code | RetryFrom::Diagnosis => None,
-    }
+        .is_some_and(|stop| stop.reason == StopReason::Rejected);
+    let last = progress.approvals.last().filter(|_| was_rejected);
+    last.is_some_and(|last| last.decision == ApprovalDecision::Reject && last.gate == Gate::Plan)
 }

@@ -33,7 +33,6 @@ async fn a_failed_task_that_is_annotated_goes_on_with_fresh_replies_and_keeps_th
 
         let annotations = [
             "codegen-operator.dev/retry=once".to_owned(),
-            "codegen-operator.dev/retry-from=Code".to_owned(),
             format!("codegen-operator.dev/retry-hint={HINT}"),
         ];
         let annotations = annotations.each_ref().map(String::as_str);
@@ -48,8 +47,8 @@ async fn a_failed_task_that_is_annotated_goes_on_with_fresh_replies_and_keeps_th
             panic!("one try: {:?}", status.retries)
         };
         assert_eq!(
-            (retry.from.as_str(), retry.after.as_str(), retry.hint.as_deref()),
-            ("Code", "IterationsExhausted", Some(HINT))
+            (retry.replan, retry.after.as_str(), retry.hint.as_deref()),
+            (false, "IterationsExhausted", Some(HINT))
         );
         assert_eq!((status.model_calls, status.attempts.len()), (5, 2));
         the_earlier_replies_are_recorded(space);

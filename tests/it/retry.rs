@@ -24,15 +24,22 @@ fn run(folder: &Path, replies: &str, more: &[&str]) -> Output {
         .unwrap()
 }
 
+/// The recorded replies that another try asks for again.
+fn program_and_suite(replies: &str) -> String {
+    let is_either = |line: &&str| line.contains(r#""kind": "code""#) || line.contains(r#""kind": "tests""#);
+    let lines: Vec<&str> = replies.lines().filter(is_either).collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    lines.join("\n")
+}
+
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
-fn a_task_that_has_succeeded_is_tried_again_from_where_somebody_says_with_a_hint() {
+fn a_task_that_has_succeeded_is_tried_again_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let replies = fs::read_to_string(examples().join("prompt-only/replies.jsonl")).unwrap();
-    let suite = replies.lines().find(|line| line.contains("\"tests\"")).unwrap();
     let first = run(folder.path(), &replies, &[]);
     expect_code(&first, 0);
     let calls = document(&first)["status"]["modelCalls"].as_u64().unwrap();
@@ -40,22 +47,22 @@ fn a_task_that_has_succeeded_is_tried_again_from_where_somebody_says_with_a_hint
     let bare = run(folder.path(), &replies, &["--retry"]);
     expect_code(&bare, 2);
     assert!(
-        said(&bare).contains("say from where, or give a hint"),
+        said(&bare).contains("ask for a new plan, or give a hint"),
         "{}",
         said(&bare)
     );
 
-    let more = format!("{}\n{suite}\n", replies.trim_end());
-    let asked = ["--retry", "--from", "tests", "--hint", HINT];
+    let more = format!("{}\n{}\n", replies.trim_end(), program_and_suite(&replies));
+    let asked = ["--retry", "--hint", HINT];
     let again = run(folder.path(), &more, &asked);
     expect_code(&again, 0);
     let status = document(&again)["status"].clone();
-    assert_eq!(status["modelCalls"], calls + 1, "{status:#}");
+    assert_eq!(status["modelCalls"], calls + 2, "{status:#}");
     assert_eq!(status["attempts"].as_array().unwrap().len(), 2);
     let retry = &status["retries"][0];
     assert_eq!(
-        (&retry["from"], &retry["hint"], &retry["after"]),
-        (&json!("Tests"), &json!(HINT), &json!("Succeeded"))
+        (&retry["hint"], &retry["after"]),
+        (&json!(HINT), &json!("Succeeded"))
     );
     let left = |name: &str| fs::read_to_string(folder.path().join("out").join(name)).unwrap();
     assert!(left("status.yaml").contains(HINT));
@@ -70,7 +77,7 @@ fn a_task_that_has_succeeded_is_tried_again_from_where_somebody_says_with_a_hint
         .unwrap();
     expect_code(&story, 0);
     let story = String::from_utf8_lossy(&story.stdout).into_owned();
-    let sentence = format!("Tried again from Tests after Succeeded and 1 attempt; the hint: {HINT}");
+    let sentence = format!("Tried again after Succeeded and 1 attempt; the hint: {HINT}");
     assert!(story.contains(&sentence), "{story}");
 
     // A replay makes the same tries, and needs nothing but the folder.
@@ -82,7 +89,7 @@ fn a_task_that_has_succeeded_is_tried_again_from_where_somebody_says_with_a_hint
         .unwrap();
     expect_code(&replayed, 0);
     let told = String::from_utf8_lossy(&replayed.stdout).into_owned();
-    let same = format!("came to the same end on {} recorded replies", calls + 1);
+    let same = format!("came to the same end on {} recorded replies", calls + 2);
     assert!(told.contains(&same), "{told}");
 }
 
@@ -90,17 +97,12 @@ fn a_task_that_has_succeeded_is_tried_again_from_where_somebody_says_with_a_hint
 fn more_tries_than_a_status_lists_are_shown_and_replayed_to_the_same_end() {
     let folder = tempfile::tempdir().unwrap();
     let replies = fs::read_to_string(examples().join("prompt-only/replies.jsonl")).unwrap();
-    let suite = replies.lines().find(|line| line.contains("\"tests\"")).unwrap();
     let mut all = replies.trim_end().to_owned();
     expect_code(&run(folder.path(), &all, &[]), 0);
     for number in 1..=7 {
-        all = format!("{all}\n{suite}");
+        all = format!("{all}\n{}", program_and_suite(&replies));
         let hint = format!("hint {number}");
-        let again = run(
-            folder.path(),
-            &all,
-            &["--retry", "--from", "tests", "--hint", &hint],
-        );
+        let again = run(folder.path(), &all, &["--retry", "--hint", &hint]);
         expect_code(&again, 0);
     }
     let out = folder.path().join("out");
@@ -123,9 +125,9 @@ fn more_tries_than_a_status_lists_are_shown_and_replayed_to_the_same_end() {
 
 #[test]
 fn what_is_said_of_a_retry_without_one_is_refused() {
-    for given in [["--from", "Code"], ["--hint", "x"]] {
+    for given in [["--replan"].as_slice(), &["--hint", "x"]] {
         let folder = tempfile::tempdir().unwrap();
-        let ended = run(folder.path(), "", &given);
+        let ended = run(folder.path(), "", given);
         expect_code(&ended, 2);
         assert!(said(&ended).contains("--retry"), "{}", said(&ended));
     }

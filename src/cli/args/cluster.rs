@@ -7,7 +7,6 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use super::values::{Color, duration, question_name};
 use crate::api::approval::Gate;
-use crate::api::retry::RetryFrom;
 
 /// Exit codes of `watch`.
 pub(super) const WATCH_EXIT_CODES: &str = "\
@@ -95,8 +94,8 @@ Examples:
   # Again, with new replies for what went wrong
   kubectl-codegen retry penguin-masses
 
-  # From a new program on, with something to go by
-  kubectl-codegen retry penguin-masses --from Code --hint 'the dates are day first'
+  # With a new plan, and something to go by
+  kubectl-codegen retry penguin-masses --replan --hint 'the dates are day first'
   kubectl-codegen watch penguin-masses";
 
 /// Which cluster and namespace, as kubectl takes them.
@@ -202,37 +201,12 @@ pub struct RetryArgs {
     /// The task.
     #[command(flatten)]
     pub task: TaskArgs,
-    /// From where: what comes before it stays as it is. Default: what went wrong, else a new program.
-    #[arg(long, value_name = "PLACE", ignore_case = true)]
-    pub from: Option<FromArg>,
+    /// With a new plan too. Default: what was of no use is asked for again, else a new program.
+    #[arg(long)]
+    pub replan: bool,
     /// A sentence that is added to the task for this try ("the dates are day first").
     #[arg(long, value_name = "TEXT")]
     pub hint: Option<String>,
-}
-
-/// Where another try goes on.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-#[value(rename_all = "PascalCase")]
-pub enum FromArg {
-    /// With a new plan.
-    Plan,
-    /// With a new program for the same plan.
-    Code,
-    /// With a new suite for the same program.
-    Tests,
-    /// With another diagnosis of the last failures.
-    Diagnosis,
-}
-
-impl From<FromArg> for RetryFrom {
-    fn from(from: FromArg) -> Self {
-        match from {
-            FromArg::Plan => Self::Plan,
-            FromArg::Code => Self::Code,
-            FromArg::Tests => Self::Tests,
-            FromArg::Diagnosis => Self::Diagnosis,
-        }
-    }
 }
 
 /// Gates, in the words of a manifest.

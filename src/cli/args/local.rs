@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::values::{Color, duration, http_address, name_and_path};
-use super::{FromArg, GateArg, LocalCommand, NetworkArgs};
+use super::{GateArg, LocalCommand, NetworkArgs};
 use crate::api::model::Provider;
 
 /// Exit codes of `local`.
@@ -33,8 +33,8 @@ Examples:
   # A server on this machine instead of the manifest's model
   kubectl-codegen local -f task.yaml --model-url http://127.0.0.1:11434/v1 --model qwen3-coder
 
-  # Again, from a new program on, with something to go by
-  kubectl-codegen local -f task.yaml --retry --from Code --hint 'the dates are day first'
+  # Again, with something to go by
+  kubectl-codegen local -f task.yaml --retry --hint 'the dates are day first'
 
   # Recorded replies: no key, no model
   kubectl-codegen local -k examples/penguins --replay examples/penguins/replies.jsonl
@@ -78,6 +78,7 @@ pub struct DataArgs {
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[group(id = "manifests", required = true, multiple = true, args = ["files", "kustomize"])]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub struct LocalArgs {
     /// What else to do.
     #[command(subcommand)]
@@ -100,15 +101,9 @@ pub struct LocalArgs {
     /// Try a task again that has ended, with new replies; what came before stays recorded. One that a limit ended goes on where that was raised.
     #[arg(long, conflicts_with = "fresh", help_heading = "Results")]
     pub retry: bool,
-    /// With --retry: from where. Default: what went wrong, else a new program.
-    #[arg(
-        long,
-        value_name = "PLACE",
-        requires = "retry",
-        ignore_case = true,
-        help_heading = "Results"
-    )]
-    pub from: Option<FromArg>,
+    /// With --retry: with a new plan too. Default: what was of no use is asked for again, else a new program.
+    #[arg(long, requires = "retry", help_heading = "Results")]
+    pub replan: bool,
     /// With --retry: a sentence that is added to the task for this try ("the dates are day first").
     #[arg(long, value_name = "TEXT", requires = "retry", help_heading = "Results")]
     pub hint: Option<String>,

@@ -318,7 +318,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::api::retry::{RetryFrom, RetryStatus};
+    use crate::api::retry::RetryStatus;
 
     fn event(kind: &str, name: &str, uid: &str, reason: &str, message: &str, at: &str) -> Event {
         serde_json::from_value(json!({
@@ -391,7 +391,7 @@ mod tests {
     #[test]
     fn each_retry_is_said_once_whether_its_event_is_still_there_or_not() {
         let retry = |attempts, hint: Option<&str>| RetryStatus {
-            from: RetryFrom::Code,
+            replan: hint.is_some(),
             hint: hint.map(str::to_owned),
             after: "IterationsExhausted".to_owned(),
             attempts,
@@ -411,8 +411,8 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "100 Tried again from Code after IterationsExhausted and 1 attempt; the hint: dates are day first",
-                "201 Tried again from Code after IterationsExhausted and 2 attempts",
+                "100 Tried again with a new plan after IterationsExhausted and 1 attempt; the hint: dates are day first",
+                "201 Tried again after IterationsExhausted and 2 attempts",
             ]
         );
     }

@@ -10,11 +10,11 @@ const ALL: [&str; 3] = ["plan", "code", "tests"];
 const HINT: &str = "words are separated by white space";
 
 /// Somebody asks for another try.
-fn ask(world: &World, token: &str, from: Option<&str>, hint: Option<&str>) {
+fn ask(world: &World, token: &str, replan: Option<&str>, hint: Option<&str>) {
     world.server.edit("codegentasks", "words", |task| {
         let annotations = &mut task["metadata"]["annotations"];
         *annotations = json!({"codegen-operator.dev/retry": token});
-        for (name, value) in [("retry-from", from), ("retry-hint", hint)] {
+        for (name, value) in [("retry-replan", replan), ("retry-hint", hint)] {
             if let Some(value) = value {
                 annotations[format!("codegen-operator.dev/{name}")] = value.into();
             }
@@ -55,8 +55,8 @@ async fn a_task_that_failed_goes_on_with_fresh_replies_and_a_hint() {
         panic!("one try: {:?}", status.retries)
     };
     assert_eq!(
-        (retry.from.as_str(), retry.hint.as_deref(), retry.after.as_str()),
-        ("Code", Some(HINT), "IterationsExhausted")
+        (retry.replan, retry.hint.as_deref(), retry.after.as_str()),
+        (false, Some(HINT), "IterationsExhausted")
     );
     assert_eq!(status.attempts.len(), 2);
     // The same annotation asks for nothing more.
@@ -70,29 +70,27 @@ async fn a_task_that_failed_goes_on_with_fresh_replies_and_a_hint() {
 #[tokio::test]
 async fn an_operator_that_begins_after_the_wish_goes_on_with_it() {
     let mut world = failed().await;
-    ask(&world, "1", Some("Tests"), None);
-    world
-        .until::<CodeGenTask>("words", "GeneratingTests Progressing")
-        .await;
+    ask(&world, "1", Some("true"), None);
+    world.until::<CodeGenTask>("words", "Planning Progressing").await;
     world.restart().await;
     world.ends_well("words").await;
-    assert_eq!(world.provider.calls().await, [ALL.as_slice(), &ALL[2..]].concat());
+    assert_eq!(world.provider.calls().await, [ALL, ALL].concat());
 }
 
 #[tokio::test]
 async fn what_cannot_be_tried_again_says_why_and_stays_failed() {
     let mut world = failed().await;
-    ask(&world, "1", Some("Image"), None);
+    ask(&world, "1", None, Some(" "));
     world.settle::<CodeGenTask>("words").await;
     let status = world.status_of("words");
     assert_eq!(status.retry_handled.as_deref(), Some("1"));
-    assert!(status.retry_refused.unwrap().contains("`Image` is no place"));
+    assert!(status.retry_refused.unwrap().contains("the hint is empty"));
     assert_eq!(status.stage.as_deref(), Some("Failed"));
     assert!(status.message.unwrap().contains("It is not tried again"));
     assert_eq!(world.provider.calls().await, ALL);
-    ask(&world, "2", Some("Diagnosis"), None);
+    ask(&world, "2", None, None);
     world
-        .until::<CodeGenTask>("words", "Diagnosing Progressing")
+        .until::<CodeGenTask>("words", "GeneratingCode Progressing")
         .await;
     assert_eq!(world.status_of("words").retry_refused, None);
 }
@@ -103,9 +101,9 @@ async fn a_task_that_has_succeeded_is_tried_again_from_its_result() {
     world.apply_task("words", &json!({}));
     world.ends_well("words").await;
     let before = world.server.of_component("secrets", "result");
-    ask(&world, "1", Some("Tests"), Some(HINT));
+    ask(&world, "1", None, Some(HINT));
     world
-        .until::<CodeGenTask>("words", "GeneratingTests Progressing")
+        .until::<CodeGenTask>("words", "GeneratingCode Progressing")
         .await;
     assert_eq!(
         world.server.of_component("secrets", "result"),
@@ -114,9 +112,9 @@ async fn a_task_that_has_succeeded_is_tried_again_from_its_result() {
     );
     world.restart().await;
     world.ends_well("words").await;
-    assert_eq!(world.provider.calls().await, [ALL.as_slice(), &ALL[2..]].concat());
+    assert_eq!(world.provider.calls().await, [ALL.as_slice(), &ALL[1..]].concat());
     let status = world.status_of("words");
-    assert_eq!((status.model_calls, status.attempts.len()), (4, 2));
+    assert_eq!((status.model_calls, status.attempts.len()), (5, 2));
     assert_eq!(world.server.of_component("secrets", "result").len(), 1);
     assert_eq!(world.server.of_component("secrets", "snapshot").len(), 0);
 }
@@ -141,17 +139,17 @@ async fn a_task_that_has_succeeded_is_not_tried_again_by_a_bare_wish_or_with_oth
     };
     ask(&world, "1", None, None);
     let why = refused(&mut world).await;
-    assert!(why.contains("say from where, or give a hint"), "{why}");
+    assert!(why.contains("ask for a new plan, or give a hint"), "{why}");
     world.server.edit("configmaps", "text", |map: &mut Value| {
         map["data"]["a.txt"] = "a b c".into();
     });
-    ask(&world, "2", Some("Code"), None);
+    ask(&world, "2", Some("true"), None);
     let why = refused(&mut world).await;
     assert!(why.contains("are not what they were"), "{why}");
     world.server.edit("configmaps", "text", |map: &mut Value| {
         map["data"]["a.txt"] = "a b".into();
     });
-    ask(&world, "3", Some("Diagnosis"), None);
+    ask(&world, "3", None, Some(" "));
     let why = refused(&mut world).await;
     assert!(!why.is_empty());
     assert_eq!(world.provider.calls().await, ALL);

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::Timestamp;
 
-use super::world::{Script, World, code, diagnosis, fixed_count, plan, splits, tests};
+use super::world::{Script, World, code, plan, splits, tests};
 use crate::api::retry::RetryStatus;
 use crate::engine::event::Event;
 use crate::engine::results;
 use crate::ledger::{Fault, FaultMoment, Ledger, MemoryStore, Store as _};
-use crate::pipeline::call::{CallKind, FinishReason};
+use crate::pipeline::call::CallKind;
 use crate::pipeline::machine::Outcome;
 use crate::pipeline::progress::{Progress, retry_document};
 use crate::pipeline::retry::Retry;
@@ -26,9 +26,9 @@ fn clock() -> Timestamp {
 }
 
 /// Somebody asks for another try.
-async fn retry(world: &World, store: &MemoryStore, from: &str, hint: Option<&str>) -> Progress {
+async fn retry(world: &World, store: &MemoryStore, hint: Option<&str>) -> Progress {
     let wish = Retry {
-        from: Some(from.to_owned()),
+        replan: false,
         hint: hint.map(str::to_owned),
     };
     world.apply(store, Outcome::Retried(wish)).await
@@ -58,7 +58,7 @@ fn wrong_then_right() -> Script {
 #[tokio::test]
 async fn a_kill_at_any_write_of_another_try_gives_the_same_end_and_asks_for_no_recorded_reply_again() {
     let (world, store) = failed(wrong_then_right()).await;
-    retry(&world, &store, "Code", Some(HINT)).await;
+    retry(&world, &store, Some(HINT)).await;
     let second = store.restarted(None);
     let expected = world.live(&second).await.unwrap();
     assert_eq!((expected.stage, world.script.calls()), (Stage::Succeeded, 5));
@@ -66,7 +66,7 @@ async fn a_kill_at_any_write_of_another_try_gives_the_same_end_and_asks_for_no_r
         for moment in [FaultMoment::Before, FaultMoment::After] {
             let at = format!("killed at write {write}, {moment:?}");
             let (world, store) = failed(wrong_then_right()).await;
-            retry(&world, &store, "Code", Some(HINT)).await;
+            retry(&world, &store, Some(HINT)).await;
             let fault = Some(Fault { write, moment });
             world.live(&store.restarted(fault)).await.unwrap_err();
             let end = world.live(&store.restarted(None)).await.unwrap();
@@ -89,7 +89,7 @@ async fn a_kill_at_any_write_of_another_try_gives_the_same_end_and_asks_for_no_r
 async fn a_new_program_is_asked_for_with_the_hint_and_the_first_one_stays_as_evidence() {
     let (world, store) = failed(wrong_then_right()).await;
     let calls = world.script.calls();
-    let begun = retry(&world, &store, "Code", Some(HINT)).await;
+    let begun = retry(&world, &store, Some(HINT)).await;
     assert_eq!(begun.stage, Stage::GeneratingCode);
     let end = world.live(&store).await.unwrap();
     assert_eq!((end.stage, end.attempt), (Stage::Succeeded, 2), "{end:#?}");
@@ -130,14 +130,14 @@ async fn a_new_program_is_asked_for_with_the_hint_and_the_first_one_stays_as_evi
 async fn of_many_tries_the_state_has_the_last_and_the_record_those_before() {
     let mut script = Script::new()
         .with(CallKind::Plan, &plan())
-        .with(CallKind::Code, &code("return len(text)"));
+        .with(CallKind::Tests, &tests(2));
     for _ in 0..9 {
-        script = script.with(CallKind::Tests, &tests(2));
+        script = script.with(CallKind::Code, &code("return len(text)"));
     }
     let (world, store) = failed(script).await;
     let mut end = None;
     for number in 1..=8 {
-        retry(&world, &store, "Tests", Some(&format!("hint {number}"))).await;
+        retry(&world, &store, Some(&format!("hint {number}"))).await;
         end = Some(world.live(&store).await.unwrap());
     }
     let end = end.unwrap();
@@ -163,43 +163,4 @@ async fn of_many_tries_the_state_has_the_last_and_the_record_those_before() {
     let mut without = end.clone();
     without.earlier_retries.hints.clear();
     assert_ne!(key_of(&world.task, &end), key_of(&world.task, &without));
-}
-
-#[tokio::test]
-async fn a_second_diagnosis_of_an_attempt_is_gone_by_and_the_first_one_stays_readable() {
-    let cause = |text: &str| {
-        let mut all = diagnosis("logic", &["count"], &[]);
-        all["failures"][0]["rootCause"] = text.into();
-        all
-    };
-    let mut script = Script::new()
-        .with(CallKind::Plan, &plan())
-        .with(CallKind::Code, &code("return len(text)"))
-        .with(CallKind::Tests, &tests(2))
-        .with(CallKind::Diagnosis, &cause("The first cause."))
-        .with(CallKind::Diagnosis, &cause("The second cause."));
-    for _ in 0..3 {
-        script = script.with_text(CallKind::FixCode, "no JSON", FinishReason::Complete);
-    }
-    let script = script.with(CallKind::FixCode, &fixed_count("return len(text.split())"));
-    let world = World::new(task(), script, splits);
-    let store = MemoryStore::new();
-    let first = world.live(&store).await.unwrap();
-    assert_eq!((first.stage, first.attempt), (Stage::Failed, 1), "{first:#?}");
-    let begun = retry(&world, &store, "Diagnosis", None).await;
-    assert_eq!(begun.stage, Stage::Diagnosing);
-    let end = world.live(&store).await.unwrap();
-    assert_eq!((end.stage, end.attempt), (Stage::Succeeded, 2), "{end:#?}");
-    let text = async |name: &str| {
-        let bytes = store.read(name).await.unwrap().unwrap();
-        String::from_utf8(bytes).unwrap()
-    };
-    assert!(
-        text("documents/diagnosis-0001.json")
-            .await
-            .contains("The first cause.")
-    );
-    let second = end.documents.diagnosis.unwrap().name;
-    assert_eq!(second, "documents/diagnosis-0001-0008.json");
-    assert!(text(&second).await.contains("The second cause."));
 }

@@ -115,12 +115,6 @@ impl Session {
         self.reported_cases.extend(cases.iter().cloned());
     }
 
-    /// Number of the present turn's call in the ledger.
-    #[must_use]
-    pub fn open_sequence(&self) -> Option<u32> {
-        self.open.as_ref().map(|turn| turn.sequence)
-    }
-
     /// Begins a turn with what the model says.
     pub fn begin(&mut self, sequence: u32, mut reply: Reply) {
         let number = u32::try_from(self.exchanges.len() + 1).unwrap_or(u32::MAX);
@@ -138,12 +132,6 @@ impl Session {
             earlier: None,
             note: String::new(),
         });
-    }
-
-    /// Another try goes on with the session: what was repeated before is not held against it.
-    pub fn begin_try(&mut self) {
-        self.recent.clear();
-        self.denials = 0;
     }
 
     /// An empty step of the present turn.

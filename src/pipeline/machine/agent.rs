@@ -147,7 +147,7 @@ impl Progress {
 }
 
 impl Progress {
-    /// The end of a task whose agent gets nowhere: another try may go on with what it has.
+    /// The end of a task whose agent gets nowhere.
     fn agent_without_progress(&self, why: &str) -> Stop {
         let turns = self.agent.as_ref().map_or(0, |agent| agent.turns);
         let last = self.last_error.as_deref();
@@ -157,9 +157,9 @@ impl Progress {
         Stop {
             reason: StopReason::NoProgress,
             message: format!(
-                "Stopped in turn {turns}: {why}.{last} Read the agent's trace. Another try goes on with its session (kubectl-codegen \
-                 retry TASK --from Diagnosis; of a task on this machine local --retry --from Diagnosis) or begins a new one (--from Code), \
-                 with --hint TEXT where the task leaves something open, or with another model."
+                "Stopped in turn {turns}: {why}.{last} Read the agent's trace. Another try begins a new session (kubectl-codegen \
+                 retry TASK; of a task on this machine local --retry), with --hint TEXT where the task leaves something open, with \
+                 --replan for a new plan, or with another model."
             ),
         }
     }

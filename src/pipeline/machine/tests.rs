@@ -6,7 +6,7 @@ use crate::api::common::TestingMode;
 use crate::api::publish::Publish;
 use crate::api::status::{CaseEvidence, ErrorType, PlanStatus};
 use crate::pipeline::diagnosis::{DiagnosedFailure, Diagnosis, diagnose};
-use crate::pipeline::progress::{BuildFault, BuiltImage, PublishedImage, WaitReason};
+use crate::pipeline::progress::{BuildFault, BuiltImage, Memory, PublishedImage, WaitReason};
 use crate::pipeline::reply::DiagnosisRow;
 use crate::pipeline::stage::{Category, StopReason};
 use crate::pipeline::status::{StatusContext, status};

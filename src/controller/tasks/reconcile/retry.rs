@@ -6,7 +6,7 @@ use kube::ResourceExt as _;
 use super::image::recorded_in;
 use super::{PassResult, READING, SAFETY_NET, TaskPass, advanced};
 use crate::api::CodeGenTask;
-use crate::api::retry::{RETRY, RETRY_FROM, RETRY_HINT};
+use crate::api::retry::{RETRY, RETRY_HINT, RETRY_REPLAN};
 use crate::api::status::CodeGenTaskStatus;
 use crate::controller::error::ReconcileError;
 use crate::controller::record::cache::{is_publishing, retry_asked};
@@ -145,7 +145,7 @@ fn asked_retry(object: &CodeGenTask) -> Option<Retry> {
     retry_asked(object)?;
     let said = |name: &str| object.annotations().get(name).cloned();
     Some(Retry {
-        from: said(RETRY_FROM),
+        replan: said(RETRY_REPLAN).is_some_and(|replan| replan == "true"),
         hint: said(RETRY_HINT),
     })
 }

@@ -96,7 +96,7 @@ fn detail(event: &Event) -> String {
             ..
         } => particulars(error_types, packages_added),
         Event::ApprovalAwaited(asked) => format!("gate {}", asked.gate),
-        Event::Retried { retry } => format!("from {}, after {}", retry.from, retry.after),
+        Event::Retried { retry } => format!("after {}{}", retry.after, retry.with_a_plan()),
         Event::RetryRefused { why } => why.clone(),
         Event::Published {
             image,

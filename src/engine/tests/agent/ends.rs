@@ -73,8 +73,8 @@ async fn an_agent_that_is_stopped_leaves_the_reason_why_its_tests_never_ran_and_
     let parts = [
         "Stopped in turn 4: the agent said 3 times that it is done",
         "Last failure: test_solution.py does not exist.",
-        "retry TASK --from Diagnosis",
-        "--retry --from Diagnosis",
+        "retry TASK; of a task on this machine local --retry",
+        "--replan for a new plan",
     ];
     for part in parts {
         assert!(stop.message.contains(part), "{part}: {stop}");
@@ -101,22 +101,19 @@ async fn a_sandbox_without_a_report_is_no_command_that_was_not_run() {
     }
 }
 
-/// Somebody asks for another try of the same session.
+/// Somebody asks for another try.
 async fn try_again(world: &World, store: &MemoryStore) -> Progress {
-    let wish = Retry {
-        from: Some("Diagnosis".to_owned()),
-        hint: None,
-    };
-    world.apply(&store.restarted(None), Outcome::Retried(wish)).await;
+    let again = Outcome::Retried(Retry::default());
+    world.apply(&store.restarted(None), again).await;
     world.live(&store.restarted(None)).await.unwrap()
 }
 
 #[tokio::test]
-async fn another_try_of_a_session_is_not_ended_for_what_was_denied_before_it() {
+async fn another_try_of_an_agent_without_progress_is_a_new_session() {
     let denied = |script: Script, number: u32| {
         script.with_turn("", &[bash(&format!("curl https://example.org/{number}"))])
     };
-    let script = (0..7).fold(Script::new().with(CallKind::Plan, &plan()), denied);
+    let script = (0..5).fold(Script::new().with(CallKind::Plan, &plan()), denied);
     let script = script
         .with_turn(
             "",

@@ -8,9 +8,9 @@ use crate::pipeline::reuse::key_of;
 
 const HINT: &str = "the dates are day first";
 
-fn retry(from: Option<&str>, hint: Option<&str>) -> Outcome {
+fn retry(replan: bool, hint: Option<&str>) -> Outcome {
     Outcome::Retried(Retry {
-        from: from.map(str::to_owned),
+        replan,
         hint: hint.map(str::to_owned),
     })
 }
@@ -33,15 +33,12 @@ fn stopped(reason: StopReason) -> Outcome {
 }
 
 #[rstest]
-#[case::plainly(None, Stage::GeneratingCode)]
-#[case::from_the_plan(Some("Plan"), Stage::Planning)]
-#[case::from_the_program(Some("code"), Stage::GeneratingCode)]
-#[case::from_the_suite(Some("Tests"), Stage::GeneratingTests)]
-#[case::from_the_diagnosis(Some("Diagnosis"), Stage::Diagnosing)]
-fn a_failed_task_goes_on_from_where_it_is_asked_to(#[case] from: Option<&str>, #[case] stage: Stage) {
+#[case::plainly(false, Stage::GeneratingCode)]
+#[case::with_a_new_plan(true, Stage::Planning)]
+fn a_failed_task_goes_on_with_a_new_program_or_a_new_plan(#[case] replan: bool, #[case] stage: Stage) {
     let mut walk = exhausted();
     let before = walk.progress.clone();
-    walk.take(retry(from, Some(HINT)));
+    walk.take(retry(replan, Some(HINT)));
     assert_eq!(walk.stage(), stage);
     let progress = &walk.progress;
     assert_eq!((&progress.stop, progress.completed_at), (&None, None));
@@ -56,19 +53,20 @@ fn a_failed_task_goes_on_from_where_it_is_asked_to(#[case] from: Option<&str>, #
     let documents = &progress.documents;
     assert_eq!(documents.context, before.documents.context);
     assert_eq!(progress.plan.is_some(), stage != Stage::Planning);
-    let keeps_program = matches!(stage, Stage::GeneratingTests | Stage::Diagnosing);
-    assert_eq!(documents.solution.is_some(), keeps_program);
-    assert_eq!(documents.run.is_some(), stage == Stage::Diagnosing);
+    assert_eq!((&documents.solution, &documents.run), (&None, &None));
     let [tried] = progress.retries.as_slice() else {
         panic!("one try: {:?}", progress.retries)
     };
-    assert_eq!((tried.after.as_str(), tried.attempts), ("IterationsExhausted", 1));
+    assert_eq!(
+        (tried.replan, tried.after.as_str(), tried.attempts),
+        (replan, "IterationsExhausted", 1)
+    );
 }
 
 #[test]
 fn each_try_has_the_iterations_of_a_task_of_its_own() {
     let mut walk = exhausted();
-    walk.take(retry(None, None));
+    walk.take(retry(false, None));
     let code = walk.new_source(&[]);
     walk.take(Outcome::CodeWritten(code));
     let tests = walk.new_source(&[]);
@@ -83,17 +81,8 @@ fn each_try_has_the_iterations_of_a_task_of_its_own() {
 #[test]
 fn what_failed_before_is_not_held_against_another_try() {
     let mut walk = exhausted();
-    walk.take(retry(Some("Diagnosis"), None));
-    assert!(walk.progress.memory.seen.is_empty() && walk.progress.memory.tried.is_empty());
-    walk.diagnosed(&[(logic("m"), ErrorType::Logic)]);
-    assert_eq!(walk.stage(), Stage::FixingCode);
-    // The same program again: a task without another try would end here for making no progress.
-    let same = NewSource {
-        tree: walk.progress.memory.solution_tree.clone(),
-        ..walk.new_source(&[])
-    };
-    walk.take(Outcome::CodeFixed(same)).ran(vec![logic("m")]);
-    assert_eq!(walk.stop().reason, StopReason::IterationsExhausted);
+    walk.take(retry(false, None));
+    assert_eq!(walk.progress.memory, Memory::default());
 }
 
 #[rstest]
@@ -102,23 +91,18 @@ fn what_failed_before_is_not_held_against_another_try() {
 #[case::a_rule_on_packages(StopReason::PolicyDenied, Stage::Planning)]
 fn an_end_before_there_is_anything_begins_with_the_plan(#[case] reason: StopReason, #[case] stage: Stage) {
     let mut walk = Walk::new(task());
-    walk.take(samples()).take(stopped(reason)).take(retry(None, None));
+    walk.take(samples())
+        .take(stopped(reason))
+        .take(retry(false, None));
     assert_eq!(walk.stage(), stage);
 }
 
 #[test]
 fn replies_that_were_of_no_use_are_asked_for_where_they_were() {
     for (stage, mut walk) in calling_stages() {
-        if walk.task.limits.max_iterations < 2 || stage == Stage::FixingEnvironment {
-            continue;
-        }
         walk.take(stopped(StopReason::InvalidReply))
-            .take(retry(None, None));
-        let expected = match stage {
-            Stage::RecheckingCases | Stage::FixingCode | Stage::FixingTests => Stage::Diagnosing,
-            other => other,
-        };
-        assert_eq!(walk.stage(), expected, "ended in {stage}");
+            .take(retry(false, None));
+        assert_eq!(walk.stage(), stage);
     }
 }
 
@@ -128,10 +112,13 @@ fn a_task_that_has_succeeded_is_tried_again_where_somebody_says_how() {
     walk.until_tests().ran(Vec::new());
     assert_eq!(walk.stage(), Stage::Succeeded);
     let before = walk.progress.clone();
-    walk.take(retry(None, None));
+    walk.take(retry(false, None));
     assert_eq!(walk.stage(), Stage::Succeeded);
     let refused = walk.progress.retry_refused.clone().unwrap();
-    assert!(refused.contains("say from where, or give a hint"), "{refused}");
+    assert!(
+        refused.contains("ask for a new plan, or give a hint"),
+        "{refused}"
+    );
     assert_eq!(
         walk.progress,
         Progress {
@@ -139,16 +126,16 @@ fn a_task_that_has_succeeded_is_tried_again_where_somebody_says_how() {
             ..before
         }
     );
-    walk.take(retry(None, Some(HINT)));
+    walk.take(retry(false, Some(HINT)));
     assert_eq!(walk.stage(), Stage::GeneratingCode);
     assert_eq!(walk.progress.retry_refused, None);
     assert_eq!(walk.progress.retries[0].after, "Succeeded");
 }
 
 /// What keeps a task that ended so from another try.
-fn refusal(walk: &mut Walk, from: Option<&str>, hint: Option<&str>) -> String {
+fn refusal(walk: &mut Walk, hint: Option<&str>) -> String {
     let before = walk.progress.clone();
-    walk.take(retry(from, hint));
+    walk.take(retry(false, hint));
     let refused = walk.progress.retry_refused.clone().unwrap_or_default();
     assert_eq!(
         walk.progress,
@@ -165,30 +152,20 @@ fn refusal(walk: &mut Walk, from: Option<&str>, hint: Option<&str>) -> String {
 fn what_cannot_be_tried_again_says_why_and_stays_as_it_was() {
     let mut planning = Walk::new(task());
     planning.take(samples());
-    assert!(refusal(&mut planning, Some("Code"), None).contains("under way in stage Planning"));
+    assert!(refusal(&mut planning, Some(HINT)).contains("under way in stage Planning"));
     planning.take(stopped(StopReason::NoProgress));
-    assert!(refusal(&mut planning, Some("Code"), None).contains("there is no plan yet"));
-    assert!(refusal(&mut planning, Some("Image"), None).contains("`Image` is no place"));
-    assert!(refusal(&mut planning, None, Some(" ")).contains("the hint is empty"));
-    assert!(refusal(&mut planning, None, Some(&"x".repeat(401))).contains("at most 400"));
+    assert!(refusal(&mut planning, Some(" ")).contains("the hint is empty"));
+    assert!(refusal(&mut planning, Some(&"x".repeat(401))).contains("at most 400"));
     planning.progress.spent.model_calls = 100;
-    assert!(refusal(&mut planning, None, None).contains("Raise limits.maxModelCalls"));
-
-    let mut walk = Walk::new(task());
-    walk.task.testing = TestingMode::Skip;
-    walk.take(samples()).take(planned());
-    let code = walk.new_source(&[]);
-    walk.take(Outcome::CodeWritten(code)).take(ready(&[]));
-    walk.take(stopped(StopReason::NoProgress));
-    assert!(refusal(&mut walk, Some("Tests"), None).contains("spec.testing.mode is Skip"));
-    assert!(refusal(&mut walk, Some("Diagnosis"), None).contains("its tests have not run"));
-    let shown = status(&walk.task, &walk.progress, StatusContext::default(), at(2));
-    assert!(
-        shown
-            .message
-            .unwrap()
-            .contains("It is not tried again: its tests have not run")
+    assert!(refusal(&mut planning, None).contains("Raise limits.maxModelCalls"));
+    let shown = status(
+        &planning.task,
+        &planning.progress,
+        StatusContext::default(),
+        at(2),
     );
+    let message = shown.message.unwrap();
+    assert!(message.contains("It is not tried again: "), "{message}");
 }
 
 #[test]
@@ -204,22 +181,27 @@ fn a_plan_that_was_rejected_is_not_gone_on_with() {
         ..decision()
     }));
     assert_eq!(walk.stop().reason, StopReason::Rejected);
-    assert!(refusal(&mut walk, Some("Code"), None).contains("its plan was rejected"));
-    walk.take(retry(None, Some("count lines, not words")));
+    walk.take(retry(false, Some("count lines, not words")));
     assert_eq!(walk.stage(), Stage::Planning);
 }
 
 #[test]
-fn a_diagnosis_is_of_the_program_that_was_tested() {
+fn what_a_limit_ended_goes_on_there_with_everything_as_it_was() {
     let mut walk = Walk::new(task());
     walk.until_tests().ran(vec![logic("m")]);
     walk.diagnosed(&[(logic("m"), ErrorType::Logic), (logic("n"), ErrorType::TestError)]);
-    walk.code_fixed();
-    assert_eq!(walk.stage(), Stage::FixingTests);
-    walk.take(stopped(StopReason::InvalidReply));
-    assert!(refusal(&mut walk, Some("Diagnosis"), None).contains("have changed since its last tests"));
-    walk.take(retry(None, None));
-    assert_eq!(walk.stage(), Stage::GeneratingCode);
+    let before = walk.progress.clone();
+    walk.take(stopped(StopReason::BudgetExceeded))
+        .take(retry(false, Some(HINT)));
+    assert_eq!(walk.stage(), Stage::FixingCode);
+    let after = &walk.progress;
+    assert_eq!(
+        (&after.documents, &after.pending_fixes, &after.memory),
+        (&before.documents, &before.pending_fixes, &before.memory)
+    );
+    walk.take(stopped(StopReason::BudgetExceeded))
+        .take(retry(true, None));
+    assert_eq!(walk.stage(), Stage::Planning);
 }
 
 #[test]
@@ -227,18 +209,18 @@ fn a_hint_is_part_of_the_key_of_what_it_led_to() {
     let mut walk = exhausted();
     let key = key_of(&walk.task, &walk.progress);
     assert_eq!(key, walk.task.reuse_key());
-    walk.take(retry(None, None));
+    walk.take(retry(false, None));
     assert_eq!(
         key_of(&walk.task, &walk.progress),
         key,
         "fresh replies alone are no other task"
     );
     walk.take(stopped(StopReason::NoProgress))
-        .take(retry(None, Some(HINT)));
+        .take(retry(false, Some(HINT)));
     let hinted = key_of(&walk.task, &walk.progress);
     assert_ne!(hinted, key);
     walk.take(stopped(StopReason::NoProgress))
-        .take(retry(Some("Code"), None));
+        .take(retry(false, None));
     assert_eq!(
         key_of(&walk.task, &walk.progress),
         hinted,

@@ -294,9 +294,8 @@ impl Random {
     }
 
     fn retried(&mut self) -> Outcome {
-        let all = [None, Some("Plan"), Some("Code"), Some("Tests"), Some("Diagnosis")];
         Outcome::Retried(Retry {
-            from: self.one_of(&all).map(str::to_owned),
+            replan: self.numbers.bool(),
             hint: self.numbers.bool().then(|| "the dates are day first".to_owned()),
         })
     }
