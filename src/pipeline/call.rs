@@ -1,16 +1,18 @@
 //! What a model call is: its kind, the request as it goes out, the reply as it comes back.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr};
 
 use super::conversation::{Conversation, ToolCall};
 use super::digest::sha256_hex_of_parts;
 use crate::data::context::estimate_tokens;
 
 /// The kinds of call. The name in each request's JSON Schema is the kind, so that any server can distinguish them.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Serialize, Deserialize, Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, Hash, PartialOrd, Ord,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum CallKind {
     /// What the program does and how, before any code.
     Plan,
@@ -69,29 +71,8 @@ impl CallKind {
 
     /// The name on the wire (`fix_code`).
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Plan => "plan",
-            Self::Code => "code",
-            Self::Tests => "tests",
-            Self::Constraints => "constraints",
-            Self::Diagnosis => "diagnosis",
-            Self::FixCode => "fix_code",
-            Self::FixTests => "fix_tests",
-            Self::FixEnvironment => "fix_environment",
-            Self::Cases => "cases",
-            Self::MoreCases => "more_cases",
-            Self::Scope => "scope",
-            Self::Outputs => "outputs",
-            Self::Turn => "turn",
-            Self::Program => "program",
-        }
-    }
-}
-
-impl fmt::Display for CallKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 

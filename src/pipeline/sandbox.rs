@@ -367,7 +367,7 @@ pub enum PhaseEnd {
 }
 
 /// A limit of the process tree.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[serde(rename_all = "camelCase")]
 pub enum LimitKind {
     /// Memory of the tree.

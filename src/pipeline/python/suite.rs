@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ruff_python_ast::{self as ast, Stmt};
 
 use super::functions::definitions;
-use super::merge::{self, Part, changed_names};
+use super::merge::{self, Part, Splices, changed_names};
 use super::syntax::{docstring, dotted, is_import, is_main_guard};
 use super::{Module, SyntaxFault};
 
@@ -91,7 +91,7 @@ pub fn patch(suite: &Module, patch: &str, named: &[String]) -> Result<String, Pa
     if !missing.is_empty() {
         return Err(PatchFault::Missing(missing));
     }
-    let source = merge::apply(suite, &new, &parts);
+    let source = merge::apply(Splices::new(suite, &new).keeping_decorators(), &parts);
     let patched = Module::parse(&source).map_err(PatchFault::Result)?;
     let changed = changed_names(suite, &patched);
     let unchanged: Vec<String> = wanted.difference(&changed).cloned().collect();
@@ -120,11 +120,7 @@ fn choose<'a>(
             };
             if let Some(target) = target {
                 let class = target.rsplit_once('.').map(|(class, _)| class.to_owned());
-                parts.push(Part {
-                    class,
-                    stmt,
-                    keeps_decorators: true,
-                });
+                parts.push(Part { class, stmt });
                 given.insert(target);
             }
         }
@@ -132,17 +128,8 @@ fn choose<'a>(
             choose_members(class, wanted, parts, given);
         }
         Stmt::ClassDef(class) if class.name.starts_with("Test") => {}
-        Stmt::ClassDef(_) => parts.push(Part {
-            class: None,
-            stmt,
-            keeps_decorators: false,
-        }),
         _ if is_import(stmt) || !stmt.is_expr_stmt() => {
-            parts.push(Part {
-                class: None,
-                stmt,
-                keeps_decorators: true,
-            });
+            parts.push(Part { class: None, stmt });
         }
         _ => {}
     }
@@ -174,7 +161,6 @@ fn choose_members<'a>(
             parts.push(Part {
                 class: Some(class.name.to_string()),
                 stmt: member,
-                keeps_decorators: true,
             });
         }
         if is_wanted {

@@ -1,5 +1,7 @@
 //! What a run came to: computed from the report and what was found in the data, never from a word in the output.
 
+use strum::{IntoStaticStr, VariantArray};
+
 use super::outputs::{OutputsRead, Room, TypedOutput};
 use crate::api::run_status::{Finding, Severity};
 use crate::pipeline::failed_check::{end_in_words, last_exception, tail};
@@ -66,7 +68,7 @@ impl RunFailure {
 }
 
 /// Why a run failed, in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
 pub enum FailureReason {
     /// The program ended with another exit code than 0, or by a signal.
     ProgramFailed,
@@ -84,26 +86,12 @@ pub enum FailureReason {
 
 impl FailureReason {
     /// All of them.
-    pub const ALL: &[Self] = &[
-        Self::ProgramFailed,
-        Self::LimitExceeded,
-        Self::OutputInvalid,
-        Self::OutputTooLarge,
-        Self::CheckFailed,
-        Self::ClaimNotWritable,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The word.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ProgramFailed => "ProgramFailed",
-            Self::LimitExceeded => "LimitExceeded",
-            Self::OutputInvalid => "OutputInvalid",
-            Self::OutputTooLarge => "OutputTooLarge",
-            Self::CheckFailed => "CheckFailed",
-            Self::ClaimNotWritable => "ClaimNotWritable",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -151,7 +139,7 @@ fn failure_of(phase: &PhaseReport) -> RunFailure {
         // 128 and the signal, as shells report it.
         PhaseEnd::Signaled(signal) => (FailureReason::ProgramFailed, Some(128 + signal), None),
         PhaseEnd::TimedOut => (FailureReason::LimitExceeded, None, Some("Time")),
-        PhaseEnd::LimitHit(kind) => (FailureReason::LimitExceeded, None, Some(limit_word(*kind))),
+        PhaseEnd::LimitHit(kind) => (FailureReason::LimitExceeded, None, Some(kind.into())),
     };
     let advice = match &phase.end {
         PhaseEnd::TimedOut => {
@@ -287,14 +275,4 @@ fn last_lines(phase: &PhaseReport) -> String {
     let lines: Vec<&str> = said.trim_end().lines().collect();
     let kept = &lines[lines.len().saturating_sub(LAST_LINES)..];
     tail(&kept.join("\n"), LAST_BYTES)
-}
-
-const fn limit_word(kind: LimitKind) -> &'static str {
-    match kind {
-        LimitKind::Memory => "Memory",
-        LimitKind::Cpu => "Cpu",
-        LimitKind::Processes => "Processes",
-        LimitKind::FileSize => "FileSize",
-        LimitKind::Disk => "Disk",
-    }
 }

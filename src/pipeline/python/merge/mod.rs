@@ -10,7 +10,7 @@ use super::syntax::{Mentions, assigned, docstring, is_import, is_main_guard, sha
 use super::{Module, SyntaxFault};
 
 pub use compare::{changed_names, tree_hash};
-use place::Splices;
+pub(super) use place::Splices;
 
 /// A file after a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub fn merge(module: &Module, patch: &str) -> Result<Merged, MergeFault> {
     let source = if is_whole_file(module, &patch) {
         patch.source().to_owned()
     } else {
-        apply(module, &patch, &parts(&patch))
+        apply(Splices::new(module, &patch), &parts(&patch))
     };
     let merged = Module::parse(&source).map_err(MergeFault::Result)?;
     let changed = changed_names(module, &merged).into_iter().collect();
@@ -59,23 +59,13 @@ pub(super) struct Part<'a> {
     pub(super) class: Option<String>,
     /// What it is.
     pub(super) stmt: &'a Stmt,
-    /// Whether decorators of the old function stay when this one has none.
-    pub(super) keeps_decorators: bool,
 }
 
 /// Statements of a patch, without its docstring.
-pub(super) fn parts(patch: &Module) -> Vec<Part<'_>> {
+fn parts(patch: &Module) -> Vec<Part<'_>> {
     let skip = usize::from(docstring(patch.body()).is_some());
-    patch
-        .body()
-        .iter()
-        .skip(skip)
-        .map(|stmt| Part {
-            class: None,
-            stmt,
-            keeps_decorators: false,
-        })
-        .collect()
+    let statements = patch.body().iter().skip(skip);
+    statements.map(|stmt| Part { class: None, stmt }).collect()
 }
 
 /// Whether the patch has the main guard, every function and class, and whatever else it uses itself.
@@ -142,15 +132,14 @@ fn counterpart<'a>(body: &'a [Stmt], stmt: &Stmt) -> Option<&'a Stmt> {
 }
 
 /// The file with parts of a patch in it.
-pub(super) fn apply(module: &Module, patch: &Module, parts: &[Part]) -> String {
-    let mut splices = Splices::new(module, patch);
+pub(super) fn apply(mut splices: Splices, parts: &[Part]) -> String {
     for part in parts {
         match &part.class {
-            Some(class) => match class_of(module, class) {
-                Some(class) => member(&mut splices, class, part),
+            Some(class) => match class_of(splices.module, class) {
+                Some(class) => member(&mut splices, class, part.stmt),
                 None => splices.append(part.stmt),
             },
-            None => top_level(&mut splices, part),
+            None => top_level(&mut splices, part.stmt),
         }
     }
     splices.finish()
@@ -161,16 +150,15 @@ fn class_of<'a>(module: &'a Module, name: &str) -> Option<&'a ast::StmtClassDef>
     classes.into_iter().find(|class| class.name.as_str() == name)
 }
 
-fn top_level(splices: &mut Splices, part: &Part) {
+fn top_level(splices: &mut Splices, stmt: &Stmt) {
     let module = splices.module;
-    let stmt = part.stmt;
     if is_import(stmt) {
         splices.import(stmt);
         return;
     }
     match (counterpart(module.body(), stmt), stmt) {
         (Some(Stmt::ClassDef(old)), Stmt::ClassDef(new)) => class(splices, old, new, stmt),
-        (Some(old), _) => splices.replace(old, stmt, part.keeps_decorators),
+        (Some(old), _) => splices.replace(old, stmt),
         // It must stay last, since what stands below it is not defined when the program runs.
         (None, _) if is_main_guard(stmt) => splices.append_at_end(stmt),
         (None, _) if definition(stmt).is_some() || !assigned(stmt).is_empty() => splices.insert(stmt),
@@ -199,7 +187,7 @@ fn class(splices: &mut Splices, old: &ast::StmtClassDef, new: &ast::StmtClassDef
     let is_whole =
         methods(old).iter().all(|name| given.contains(name)) && (has_fields(new) || !has_fields(old));
     if is_whole {
-        splices.replace_range(old.range, stmt, false);
+        splices.replace_range(old.range, stmt);
         return;
     }
     if new.arguments.is_some() || !new.decorator_list.is_empty() {
@@ -213,22 +201,14 @@ fn class(splices: &mut Splices, old: &ast::StmtClassDef, new: &ast::StmtClassDef
         // `...` and `pass` stand for what is left as it was.
         .filter(|stmt| !stmt.is_pass_stmt() && !is_ellipsis(stmt))
     {
-        member(
-            splices,
-            old,
-            &Part {
-                class: None,
-                stmt,
-                keeps_decorators: false,
-            },
-        );
+        member(splices, old, stmt);
     }
 }
 
-fn member(splices: &mut Splices, class: &ast::StmtClassDef, part: &Part) {
-    match counterpart(&class.body, part.stmt) {
-        Some(old) => splices.replace(old, part.stmt, part.keeps_decorators),
-        None => splices.add_member(class, part.stmt),
+fn member(splices: &mut Splices, class: &ast::StmtClassDef, stmt: &Stmt) {
+    match counterpart(&class.body, stmt) {
+        Some(old) => splices.replace(old, stmt),
+        None => splices.add_member(class, stmt),
     }
 }
 

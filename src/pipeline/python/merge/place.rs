@@ -12,28 +12,36 @@ use super::super::syntax::{Mentions, docstring, is_import, is_main_guard};
 use super::{bound_names, definition, imports};
 
 /// Edits of a file, applied at once.
-pub(super) struct Splices<'a> {
+pub(in crate::pipeline::python) struct Splices<'a> {
     pub(super) module: &'a Module,
     patch: &'a Module,
     /// Replaced ranges and their new text; empty ranges insert, in the order given.
     edits: Vec<(Range<usize>, String)>,
     imported: BTreeSet<(u32, String, String, String)>,
+    keeps_decorators: bool,
 }
 
 impl<'a> Splices<'a> {
-    pub(super) fn new(module: &'a Module, patch: &'a Module) -> Self {
+    pub(in crate::pipeline::python) fn new(module: &'a Module, patch: &'a Module) -> Self {
         Self {
             module,
             patch,
             edits: Vec::new(),
             imported: imports::imported(module.body()),
+            keeps_decorators: false,
         }
     }
 
+    /// Leaves the decorators of a function where the new one has none.
+    pub(in crate::pipeline::python) fn keeping_decorators(mut self) -> Self {
+        self.keeps_decorators = true;
+        self
+    }
+
     /// Puts a statement of the patch in place of one of the file.
-    pub(super) fn replace(&mut self, old: &Stmt, new: &Stmt, keeps_decorators: bool) {
+    pub(super) fn replace(&mut self, old: &Stmt, new: &Stmt) {
         let mut range = old.range();
-        if keeps_decorators
+        if self.keeps_decorators
             && let (Stmt::FunctionDef(old), Stmt::FunctionDef(new)) = (old, new)
             && may_keep_decorators(old, new)
         {
@@ -45,36 +53,27 @@ impl<'a> Splices<'a> {
             let start = usize::from(last) + rest.rfind(keyword).unwrap_or_default();
             range = TextRange::new(u32::try_from(start).unwrap_or_default().into(), old.end());
         }
-        self.replace_range(range, new, false);
+        self.replace_range(range, new);
     }
 
     /// Puts a statement of the patch in place of a range that starts a line (after its indentation).
-    pub(super) fn replace_range(&mut self, range: TextRange, new: &Stmt, at_line_start: bool) {
+    pub(super) fn replace_range(&mut self, range: TextRange, new: &Stmt) {
         let source = self.module.source();
         let range = with_comment(source, range);
         let indent = indentation(source, range.start);
         let text = self.text_of(new, indent);
-        let text = if at_line_start {
-            format!("{indent}{text}")
-        } else {
-            text
-        };
         self.edits.push((range, text));
     }
 
     /// Takes decorators, bases and keywords of a class from the patch.
     pub(super) fn replace_head(&mut self, old: &ast::StmtClassDef, new: &ast::StmtClassDef) {
-        let head = |module: &Module, class: &ast::StmtClassDef| {
+        let head = |class: &ast::StmtClassDef| {
             let named = class.type_params.as_deref().map_or(class.name.end(), Ranged::end);
             let end = class.arguments.as_deref().map_or(named, Ranged::end);
-            (
-                usize::from(class.start())..usize::from(end),
-                module.source()[usize::from(class.start())..usize::from(end)].to_owned(),
-            )
+            usize::from(class.start())..usize::from(end)
         };
-        let (range, _) = head(self.module, old);
-        let (_, text) = head(self.patch, new);
-        self.edits.push((range, text));
+        let text = &self.patch.source()[head(new)];
+        self.edits.push((head(old), text.to_owned()));
     }
 
     /// Adds a function, class or constant: before what needs it while the file is loaded, after what it needs.

@@ -12,6 +12,7 @@ use crate::api::{CodeGenAgent, CodeGenTaskSpec};
 use super::errors::{Faults, Problem};
 
 /// The settings that a task and an agent have in common, as one of them gives them.
+#[derive(Default)]
 pub(super) struct Layer<'a> {
     /// The agent's name; `None` for the task itself.
     agent: Option<&'a str>,
@@ -91,19 +92,8 @@ impl<'a> Layers<'a> {
     /// The sandbox of a run alone.
     pub(super) fn of_sandbox(sandbox: &'a Sandbox) -> Self {
         Self(vec![Layer {
-            agent: None,
-            model: None,
-            system_prompt: None,
-            image: None,
             sandbox: Some(sandbox),
-            limits: None,
-            testing: None,
-            packages: None,
-            backend: None,
-            cache: None,
-            approvals: &[],
-            max_sample_rows: None,
-            exposure: None,
+            ..Layer::default()
         }])
     }
 
