@@ -296,7 +296,9 @@ impl Random {
     fn retried(&mut self) -> Outcome {
         Outcome::Retried(Retry {
             replan: self.numbers.bool(),
-            hint: self.numbers.bool().then(|| "the dates are day first".to_owned()),
+            hint: self
+                .one_of(&[None, Some("the dates are day first"), Some(" ")])
+                .map(str::to_owned),
         })
     }
 }
