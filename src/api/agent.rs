@@ -40,30 +40,30 @@ pub struct CodeGenAgentSpec {
     /// The image that holds the packages, and the Python in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<Image>,
-    /// Which packages may be installed.
+    /// Rules for the packages that may be installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packages: Option<PackageRules>,
-    /// Where and within which limits tests and programs run.
+    /// Place and limits of test runs and of runs of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
-    /// What a task may spend before it is stopped.
+    /// Bounds on time, model calls and tokens after which a task is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
-    /// What is kept of images, test runs and runs: `Auto` uses what is there and keeps what is made, `Override` computes
-    /// again and replaces what is there, `Disable` neither reads nor writes. Default `Auto`.
+    /// Use of stored images, test runs and runs: `Auto` uses what is there and keeps what is made, `Override` computes again and replaces
+    /// what is there, `Disable` neither reads nor writes. Default `Auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheMode>,
-    /// Whether a test suite is generated.
+    /// Generation and use of a test suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub testing: Option<Testing>,
-    /// Where every task of the agent waits until a person has approved of what comes next, besides where the task itself says so:
-    /// `Plan`, `Packages`, `Image`, `Result`. Default: none.
+    /// Gates at which every task of the agent waits until a person has approved of what comes next, added to the task's own: `Plan`,
+    /// `Packages`, `Image`, `Result`. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 4))]
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub approvals: Vec<Gate>,
-    /// Who writes the program: `Pipeline`, the staged way of plan, code, tests, diagnosis and fixes, or `Agent`, a model with the
-    /// tools `Bash`, `Read`, `Write` and `Edit` that works until the tests pass. What passed means is the same. Default `Pipeline`.
+    /// Author of the program: `Pipeline`, the staged way of plan, code, tests, diagnosis and fixes, or `Agent`, a model with the tools
+    /// `Bash`, `Read`, `Write` and `Edit` that works until the tests pass. What passed means is the same. Default `Pipeline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<Backend>,
     /// Upper bound of the rows of each sample that the model sees; statistics are always of the whole file. Between 0
@@ -71,10 +71,9 @@ pub struct CodeGenAgentSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 10000))]
     pub max_sample_rows: Option<i32>,
-    /// What of the samples may reach the model: `SchemaOnly` (names and types), `Statistics` (also counts, ranges and
-    /// values that at least five rows share), `RedactedRows` (also rows with every letter and digit masked) or `Rows`.
-    /// Below `Rows` the tests run without the samples, and of a run on them the model learns only which exception rose
-    /// where and at which column. Default `Rows`.
+    /// Part of the samples that may reach the model: `SchemaOnly` (names and types), `Statistics` (also counts, ranges and values that at
+    /// least five rows share), `RedactedRows` (also rows with every letter and digit masked) or `Rows`. Below `Rows` the tests run without
+    /// the samples, and of a run on them the model learns only which exception rose where and at which column. Default `Rows`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposure: Option<Exposure>,
 }

@@ -11,7 +11,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a task may wait until somebody has approved of what comes next.
+/// Gate of a task: a point at which it may wait until somebody has approved of what comes next.
 #[derive(
     Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema,
 )]
@@ -50,7 +50,7 @@ impl fmt::Display for Gate {
     }
 }
 
-/// Where a question may wait until somebody has approved of what its program does next.
+/// Gate of a question: a point at which it may wait until somebody has approved of what its program does next.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(description = "")]
 pub enum QuestionGate {
@@ -65,7 +65,7 @@ impl fmt::Display for QuestionGate {
     }
 }
 
-/// What a decision is about: a gate of a task, or a call of a question's program.
+/// Subject of a decision: a gate of a task, or a call of a question's program.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(description = "")]
 pub enum AnyGate {
@@ -119,7 +119,7 @@ impl From<QuestionGate> for AnyGate {
     }
 }
 
-/// What a person says at a gate.
+/// Decision of a person at a gate.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(description = "")]
 pub enum ApprovalDecision {
@@ -173,8 +173,8 @@ pub enum Subject<'a> {
     },
 }
 
-/// What a person decided at a gate of a task, or of a call that the program of a question makes. It counts for exactly what was
-/// shown: another plan, package or program asks again, and so does another call.
+/// Decision of a person at a gate of a task, or about a call that the program of a question makes. It counts for exactly what was shown:
+/// another plan, package or program asks again, and so does another call.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[kube(
     group = "codegen-operator.dev",
@@ -217,14 +217,14 @@ pub struct CodeGenApprovalSpec {
     /// it takes no other name than that of the request.
     #[schemars(length(min = 1, max = 512))]
     pub decided_by: String,
-    /// Why, in a sentence; at most 1,024 characters.
+    /// Reason of the decision, in a sentence; at most 1,024 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub reason: Option<String>,
 }
 
 impl CodeGenApprovalSpec {
-    /// What it is about.
+    /// Returns the task and gate, or the question and call, that the decision is about; `None` where the spec names neither.
     #[must_use]
     pub fn subject(&self) -> Option<Subject<'_>> {
         match (&self.task_ref, &self.code_mode_run_ref) {
@@ -236,7 +236,7 @@ impl CodeGenApprovalSpec {
     }
 }
 
-/// What a task or a question waits for at a gate.
+/// Request for a person's decision, for which a task or a question waits at a gate.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AwaitedApproval<G = Gate> {
@@ -244,7 +244,7 @@ pub struct AwaitedApproval<G = Gate> {
     pub gate: G,
     /// Hash of exactly what is to be approved, hex. A decision counts for no other.
     pub hash: String,
-    /// What is to be approved, in lines; long ones are cut, the whole lies where the line says.
+    /// Matter to be approved, in lines; long ones are cut, the whole lies where the line says.
     #[serde(default)]
     pub what: Vec<String>,
 }
@@ -255,19 +255,19 @@ pub struct AwaitedApproval<G = Gate> {
 pub struct ApprovalStatus<G = Gate> {
     /// The gate.
     pub gate: G,
-    /// What was decided.
+    /// Decision that was taken.
     pub decision: ApprovalDecision,
-    /// Who decided.
+    /// Name of the person who decided, as it stands in the `CodeGenApproval`.
     pub decided_by: String,
-    /// Whether the API server held that name to the one of the request. Without the operator's admission policy it is only
+    /// True where the API server held that name to the user of the request. Without the operator's admission policy it is only
     /// what was written.
     #[serde(default)]
     pub verified: bool,
-    /// When.
+    /// Time of the decision.
     pub decided_at: Time,
     /// Hash of what was shown, hex.
     pub hash: String,
-    /// Why.
+    /// Reason that the person gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

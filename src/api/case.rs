@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Case {
-    /// What it separates a right program from a nearly right one by (`ties go to the first`).
+    /// Rule by which the case separates a right program from a nearly right one (`ties go to the first`).
     #[schemars(length(min = 1, max = 200))]
     pub about: String,
     /// Inputs that differ from their defaults, at most 48.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 48))]
     pub inputs: Vec<CaseInput>,
-    /// Whether the program must refuse these inputs: end with an exit code other than 0. Default `false`.
+    /// Set to true where the program must refuse these inputs, that is, end with an exit code other than 0. Default `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
-    /// What must hold afterwards, at most 32.
+    /// Conditions on the outputs of the run, at most 32.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
     pub expect: Vec<Expectation>,
@@ -36,22 +36,22 @@ pub struct CaseInput {
     pub value: String,
 }
 
-/// What must hold of one output of a case.
+/// Condition on one output of a case.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Expectation {
     /// Name of an output (of a file in a `Dir` output with a slash and the file's name), or `stdout` or `stderr`.
     #[schemars(length(min = 1, max = 255))]
     pub output: String,
-    /// What is compared. Default `Equals`.
+    /// Comparison that is made. Default `Equals`.
     #[serde(default)]
     pub check: Check,
-    /// Which part of the output: of a table a column, or row and column (`1/total`, `species=Adelie/total`), of JSON a pointer
+    /// Part of the output that is compared: of a table a column, or row and column (`1/total`, `species=Adelie/total`), of JSON a pointer
     /// (`/rows/0/total`). Default: all of it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = 255))]
     pub at: String,
-    /// What is expected there. `$NAME` stands for what the program wrote to the output NAME.
+    /// Expected value of that part. `$NAME` stands for what the program wrote to the output NAME.
     #[schemars(length(max = 16384))]
     pub value: String,
     /// By how much numbers may differ (`0.01`). Default: not at all.
@@ -60,7 +60,7 @@ pub struct Expectation {
     pub tolerance: String,
 }
 
-/// How an output is compared with what is expected.
+/// Comparison of an output with the expected value.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema)]
 #[schemars(description = "")]
 pub enum Check {
@@ -85,7 +85,7 @@ pub enum Check {
     Total,
 }
 
-/// What the cases decide.
+/// Weight of the cases in the verdict about a program.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema)]
 #[schemars(description = "")]
 pub enum CaseMode {

@@ -58,7 +58,7 @@ pub struct ClaimPath {
     pub path: String,
 }
 
-/// What is kept of images, test runs and runs between tasks.
+/// Use of stored images, test runs and runs.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(description = "")]
 pub enum CacheMode {
@@ -71,16 +71,16 @@ pub enum CacheMode {
     Disable,
 }
 
-/// What becomes of the result of a task that asked the same.
+/// Use of the result of an earlier task that asked the same.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Reuse {
-    /// Whether the tests of an adopted program are run again. Default `true`; with `false` the task succeeds at once.
+    /// Set to false to take over a program without running its tests again. Default `true`; with `false` the task succeeds at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rerun_tests: Option<bool>,
 }
 
-/// Who writes the program.
+/// Author of the program.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(description = "")]
 pub enum Backend {
@@ -100,7 +100,7 @@ pub enum Language {
     Python,
 }
 
-/// Whether a test suite is generated and run.
+/// Choice between a generated test suite and none.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(description = "")]
 pub enum TestingMode {
@@ -111,7 +111,7 @@ pub enum TestingMode {
     Skip,
 }
 
-/// How the program is tested.
+/// Tests of the program.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Testing {
@@ -119,9 +119,9 @@ pub struct Testing {
     /// is still rehearsed on the samples and must still pass `acceptanceTests`. Default `Generate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<TestingMode>,
-    /// What the cases of the plan decide. A case is a run of the program alone, on inputs and with results that were settled before
-    /// there was a program: `Require`, every one must hold; `Report`, they are run and reported, and decide nothing; `Off`, there
-    /// are none. Default `Require`.
+    /// Weight of the plan's cases in the verdict. A case is a run of the program alone, on inputs and with results that were settled before
+    /// there was a program: `Require`, every one must hold; `Report`, they are run and reported, and decide nothing; `Off`, there are none.
+    /// Default `Require`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cases: Option<CaseMode>,
 }

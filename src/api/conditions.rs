@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 pub const READY: &str = "Ready";
 /// `True`: every tool of an agent of code mode has a signature.
 pub const TOOLS_RESOLVED: &str = "ToolsResolved";
-/// How the task ended: `True` or `False` once it has, `Unknown` before.
+/// Condition that says how the task ended: `True` or `False` once it has, `Unknown` before.
 pub const SUCCEEDED: &str = "Succeeded";
 /// The task is being worked on; gone or `False` when it has ended or waits for a person.
 pub const RECONCILING: &str = "Reconciling";
@@ -28,7 +28,7 @@ pub const ISOLATION_VERIFIED: &str = "IsolationVerified";
 /// The outputs of a run are in the registry that its spec names; on a run that names one, once it has ended well.
 pub const OUTPUTS_PUSHED: &str = "OutputsPushed";
 
-/// Whether an object goes no further by itself.
+/// Reports whether an object goes no further by itself: its condition `Stalled` is `True`.
 #[must_use]
 pub fn is_stalled(conditions: &[Condition]) -> bool {
     conditions

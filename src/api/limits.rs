@@ -1,4 +1,4 @@
-//! What a task may spend.
+//! Bounds on what a task may spend.
 
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub const DEFAULT_RECLASSIFY_AFTER: u32 = 1;
 /// Sample rows of a task that names no `maxSampleRows`.
 pub const DEFAULT_MAX_SAMPLE_ROWS: usize = 100;
 
-/// What a task may spend before it is stopped. The defaults are wide enough that `maxIterations` ends a normal task.
+/// Bounds on what a task may spend before it is stopped. The defaults are wide enough that `maxIterations` ends a normal task.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {

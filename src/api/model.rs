@@ -1,4 +1,4 @@
-//! Which language model answers, and how it is reached.
+//! Language model of a task or an agent, and the way to reach it.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
-//! Which packages may be installed for a program.
+//! Rules for the packages that may be installed for a program.
 
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which packages may be installed for the program. The rules of whoever runs the operator hold besides and cannot be widened.
+/// Rules for the packages that may be installed for the program. The rules of whoever runs the operator hold besides and cannot be widened.
 /// In names `*` stands for any characters; `apt:` before a name means a system package.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
@@ -20,8 +20,8 @@ pub struct PackageRules {
         )
     )]
     pub allow: Vec<String>,
-    /// What is never installed (`["torch*", requests]`), at most 256, whether it is asked for or brought along by another
-    /// package; it ends the task as `PolicyDenied`. It goes before `allow`. Default: nothing.
+    /// Packages that are never installed (`["torch*", requests]`), at most 256, whether one is asked for or brought along by another
+    /// package; such a package ends the task as `PolicyDenied`. It goes before `allow`. Default: nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = 256),
@@ -36,8 +36,8 @@ pub struct PackageRules {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 3650))]
     pub min_release_age_days: Option<i32>,
-    /// Whether the index is asked, before an image is built, if it has each package for this Python, so that a name that does
-    /// not exist costs no build. Default `true`. Not used locally, where the installer tells at once.
+    /// Set to false to build an image without asking the index first if it has each package for this Python. The question
+    /// spares a build for a name that does not exist. Default `true`. Not used locally, where the installer tells at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify_on_index: Option<bool>,
 }

@@ -1,10 +1,10 @@
-//! What becomes of a program that has passed: an image of its own.
+//! Publication of a program that has passed, as an image of its own.
 
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
-/// When everything has passed, the program is pushed as an image: the task's environment with one layer more. `{}` is enough, also
-/// after the task has succeeded. Nothing of the samples and of Secrets is in it. Only in a cluster.
+/// Publication of a program that has passed as an image: the task's environment with one layer more. `{}` is enough, also after the task
+/// has succeeded. Nothing of the samples and of Secrets is in it. Only in a cluster.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Publish {

@@ -23,11 +23,11 @@ pub struct RetryStatus {
     /// The sentence that was added to the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// How the task had ended: `Succeeded`, or why it had failed.
+    /// Former end of the task: `Succeeded`, or the reason of the failure.
     pub after: String,
     /// Attempts that there were before; `maxIterations` counts those that follow.
     pub attempts: i32,
-    /// When it began.
+    /// Time at which the try began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
 }

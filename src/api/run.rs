@@ -94,22 +94,21 @@ pub struct CodeGenRunSpec {
         validation = Rule::new(UNIQUE_NAMES).message("two inputs have the same name: give each option of the program once"),
     )]
     pub inputs: Vec<RunInput>,
-    /// Where and within which limits the program runs. What is not given is as in the task; but a run is repeated only as
-    /// often as its own `retries` says, by default not at all.
+    /// Place and limits of the run. What is not given is as in the task; but a run is repeated only as often as its own `retries` says, by
+    /// default not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
-    /// What data means that breaks the task's constraints, or the types that its samples have: `Enforce` fails the run,
-    /// `Warn` says so in the status, `Off` does not look. Default: what is wrong with inputs is said, and outputs whose
-    /// declared columns break a constraint fail the run.
+    /// Treatment of data that breaks the task's constraints or differs in type from its samples: `Enforce` fails the run, `Warn` says so in
+    /// the status, `Off` does not look. Default: what is wrong with inputs is said, and outputs whose declared columns break a constraint
+    /// fail the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validation: Option<Validation>,
-    /// Whether a run with the same program, inputs and settings need not run again: `Auto` takes the outputs of one that
-    /// succeeded in this namespace, `Override` runs and lets later runs take its outputs, `Disable` runs and leaves nothing to
-    /// take. Default `Auto`.
+    /// Use of the outputs of a run with the same program, inputs and settings: `Auto` takes the outputs of one that succeeded in this
+    /// namespace, `Override` runs and lets later runs take its outputs, `Disable` runs and leaves nothing to take. Default `Auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheMode>,
-    /// Where outputs go that are too large to be kept in the cluster. Default: an output of more than 1 MiB, or more than 4 MiB
-    /// of all together, fail the run.
+    /// Destination of outputs that are too large for the cluster's own store. Default: an output of more than 1 MiB, or more than 4 MiB of
+    /// all together, fail the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<RunOutputs>,
     /// Seconds after which the run is deleted with its outputs, counted from its end; what lies on a claim stays. Default: the
@@ -127,7 +126,7 @@ impl CodeGenRunSpec {
     }
 }
 
-/// Where the outputs of a run go.
+/// Destination of the outputs of a run.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunOutputs {
@@ -142,7 +141,7 @@ pub struct RunOutputs {
     pub artifact: Option<OutputArtifact>,
 }
 
-/// Where outputs are pushed to.
+/// Registry and repository that outputs are pushed to.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputArtifact {
@@ -186,7 +185,7 @@ pub struct OutputClaim {
     pub fs_group: Option<i64>,
 }
 
-/// What is done about data that breaks a rule.
+/// Treatment of data that breaks a rule.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema)]
 #[schemars(description = "")]
 pub enum Validation {
@@ -211,13 +210,13 @@ pub struct RunInput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 4096))]
     pub value: Option<String>,
-    /// Where the content of a `File` or `Dir` comes from.
+    /// Source of the content of a `File` or `Dir`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<RunSource>,
 }
 
-/// Where the content of a `File` or `Dir` comes from: exactly one of `inline`, `configMapKeyRef`, `configMapRef`, `url`,
-/// `persistentVolumeClaim` and `runOutput`.
+/// Source of the content of a `File` or `Dir`: exactly one of `inline`, `configMapKeyRef`, `configMapRef`, `url`, `persistentVolumeClaim`
+/// and `runOutput`.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[x_kube(validation = Rule::new("[has(self.inline), has(self.configMapKeyRef), has(self.configMapRef), has(self.url), \
         has(self.persistentVolumeClaim), has(self.runOutput)].filter(given, given).size() == 1")
@@ -236,8 +235,8 @@ pub struct RunSource {
     /// All keys of a ConfigMap, one file each, for a `Dir` (`{name: templates}`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_map_ref: Option<LocalRef>,
-    /// Where to download a `File` from; needs `sha256`. At most 900 KiB, from a public host over https or one that the
-    /// operator's `egress.allow` lists.
+    /// Address to download a `File` from; needs `sha256`. At most 900 KiB, from a public host over https or one that the operator's
+    /// `egress.allow` lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2048), pattern(r"^https?://"))]
     pub url: Option<String>,

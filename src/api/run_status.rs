@@ -1,4 +1,4 @@
-//! What the status of a `CodeGenRun` says.
+//! Status of a `CodeGenRun`.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::KubeSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::values::ValueType;
 
-/// What happened so far.
+/// Observed state of a run: its stage, the inputs that it read, and the outputs that it wrote.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CodeGenRunStatus {
@@ -17,10 +17,10 @@ pub struct CodeGenRunStatus {
     /// `Pending`, `Running`, `Succeeded` or `Failed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
-    /// Why the stage is what it is, one word (`ProgramSucceeded`, `TaskNotSucceeded`).
+    /// Cause of the stage in one word (`ProgramSucceeded`, `TaskNotSucceeded`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What happened, and what to do next.
+    /// Sentence for a person about what happened and what to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// `Ready`, `Succeeded`, `Reconciling`, `Stalled`, which share their reason. The message is in `Ready`, in a `Succeeded` that is false,
@@ -52,7 +52,7 @@ pub struct CodeGenRunStatus {
     /// Executions that failed by the program's own fault.
     #[serde(default)]
     pub failures: i32,
-    /// What the program wrote, in declared order.
+    /// Outputs that the program wrote, in declared order.
     #[serde(default)]
     pub outputs: Vec<RunOutputStatus>,
     /// The outputs as an OCI artifact, by digest, once they are pushed.
@@ -73,10 +73,10 @@ pub struct CodeGenRunStatus {
     /// Wall time of the program (`41ms`, `1.3s`, `2m5s`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<String>,
-    /// When the run had all that it needs.
+    /// Time at which the run had all that it needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
-    /// When it ended.
+    /// Time at which the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Time>,
 }
@@ -117,12 +117,12 @@ pub struct RunInputStatus {
     /// Size of a file or folder in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<i64>,
-    /// Whether there are rules for its content that it was not held to, because it is a folder or lies on a claim.
+    /// True where rules for its content exist and were not checked, because it is a folder or lies on a claim.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unchecked: bool,
 }
 
-/// Who says what an option is.
+/// Origin of the value of an input.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(description = "")]
 pub enum InputOrigin {
@@ -132,7 +132,7 @@ pub enum InputOrigin {
     Default,
 }
 
-/// What the program wrote to one output.
+/// Output that the program wrote.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunOutputStatus {
@@ -151,9 +151,9 @@ pub struct RunOutputStatus {
     pub bytes: i64,
     /// File name with the ending of its declared format (`summary.csv`); of a folder its name.
     pub file_name: String,
-    /// Where its bytes lie, in the namespace of the run; none where they lie on a claim.
+    /// Stored bytes of the output, in the namespace of the run; none where they lie on a claim.
     pub files: Vec<StoredFile>,
-    /// Where its bytes lie, where they are too large to be kept in the cluster.
+    /// Place of its bytes on a claim, where they are too large to be kept in the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<OutputOnClaim>,
 }
@@ -166,7 +166,7 @@ pub struct OutputOnClaim {
     pub claim_name: String,
     /// File or folder on it (`2027/penguins-2027-0b6c…/cleaned`).
     pub path: String,
-    /// How many files a folder has; 1 for a file.
+    /// Number of files in a folder; 1 for a file.
     pub files: i64,
 }
 
@@ -195,16 +195,16 @@ pub struct Finding {
     pub name: String,
     /// The column; empty where the data as a whole is not what is expected.
     pub column: String,
-    /// What should hold, in words (`body_mass_g between 2000 and 8000`).
+    /// Rule that should hold, in words (`body_mass_g between 2000 and 8000`).
     pub check: String,
-    /// How many values break it.
+    /// Number of values that break the rule.
     pub count: i64,
     /// The first of them: line and value (`line 17: "12"`).
     #[serde(default)]
     pub first: Vec<String>,
 }
 
-/// How bad a finding is.
+/// Gravity of a finding.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(description = "")]
 pub enum Severity {
@@ -214,12 +214,12 @@ pub enum Severity {
     Violation,
 }
 
-/// Which data a finding is about.
+/// Side of the program that a finding is about.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(description = "")]
 pub enum DataSide {
-    /// What the program reads.
+    /// Data that the program reads.
     Input,
-    /// What it writes.
+    /// Data that the program writes.
     Output,
 }

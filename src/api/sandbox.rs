@@ -19,7 +19,7 @@ pub const DEFAULT_TIMEOUT: &str = "5m";
 /// Repeats of a failed execution of a sandbox that names none.
 pub const DEFAULT_RETRIES: u32 = 0;
 
-/// Where and within which limits tests and programs run.
+/// Place and limits of test runs and of runs of the program.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sandbox {
@@ -36,11 +36,11 @@ pub struct Sandbox {
     #[x_kube(validation = Rule::new("duration(self) > duration('0s')")
         .message("an execution needs some time: write a duration like 90s or 5m, or leave timeout out for 5m"))]
     pub timeout: Option<String>,
-    /// How often a failed execution is repeated; a failing test is never run again for it. Between 0 and 10, default 0.
+    /// Number of times that a failed execution is repeated; a failing test is never run again for it. Between 0 and 10, default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 10))]
     pub retries: Option<i32>,
-    /// What tests and programs may reach. Default: nothing.
+    /// Network access of tests and programs. Default: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
     /// Environment variables of tests, rehearsal and runs, in plain sight (`TZ: Europe/Berlin`); at most 64. Default:
@@ -103,7 +103,7 @@ pub struct Toleration {
     pub toleration_seconds: Option<i64>,
 }
 
-/// How a toleration compares.
+/// Comparison of a toleration with a taint.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(description = "")]
 pub enum TolerationOperator {
@@ -113,7 +113,7 @@ pub enum TolerationOperator {
     Exists,
 }
 
-/// What a taint does to Pods that do not tolerate it.
+/// Effect of a taint on Pods that do not tolerate it.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(description = "")]
 pub enum TaintEffect {
@@ -132,7 +132,7 @@ pub struct SecretVariable {
     /// Name of the variable (`DATABASE_PASSWORD`).
     #[schemars(length(min = 1, max = 128), pattern(r"^[A-Za-z_][A-Za-z0-9_]*$"))]
     pub name: String,
-    /// Where its value comes from (`{name: database, key: password}`).
+    /// Key of a Secret that holds its value (`{name: database, key: password}`).
     pub secret_key_ref: SecretKeyRef,
 }
 
@@ -181,7 +181,7 @@ pub struct ResourceLimits {
     pub ephemeral_storage: Option<String>,
 }
 
-/// What tests and programs may reach.
+/// Network access of tests and programs.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[x_kube(validation = Rule::new("!has(self.egress) || self.egress != 'List' || (has(self.allow) && self.allow.size() > 0)")
     .message("egress: List opens what allow lists: add allow, like [{cidr: 203.0.113.0/24, ports: [443]}], or write egress: Denied"))]
@@ -198,7 +198,7 @@ pub struct Network {
     pub allow: Vec<EgressTarget>,
 }
 
-/// What the sandbox may reach.
+/// Extent of the network access of a sandbox.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(description = "")]
 pub enum Egress {

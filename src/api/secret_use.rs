@@ -1,4 +1,4 @@
-//! What a Secret may be used for, as its owner says on it.
+//! Uses of a Secret, as its owner allows them by a label, its type and an annotation.
 //!
 //! The operator reads Secrets on behalf of whoever creates a task, who may not be allowed to read them. A Secret is therefore
 //! used only for what its label or its type names, and a model's key is sent only to hosts that its annotation names.
@@ -23,19 +23,19 @@ pub const USE_OF_CLAIMS: &str = "data";
 
 const HTTPS: u16 = 443;
 
-/// Why a Secret is not used.
+/// Reason for which a Secret is not used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the Secret {secret} {reason}: {remedy}")]
 pub struct SecretRefusal {
     /// Namespace and name.
     pub secret: String,
-    /// What its owner did not allow.
+    /// Use or address that its owner did not allow.
     pub reason: String,
-    /// What its owner, or that of the task, can do.
+    /// Step that the owner of the Secret, or of the task, can take.
     pub remedy: String,
 }
 
-/// What a Secret may be used for.
+/// Use that a Secret may be put to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretUse {
     /// Key or header of a model's endpoint.
@@ -60,7 +60,7 @@ impl SecretUse {
         }
     }
 
-    /// Whether the Secret may be used so: what its label says, or its type where it has no label.
+    /// Checks that the Secret may be put to this use, by its label, or by its type where it has no label.
     ///
     /// # Errors
     /// The label names another use, or neither names one.
@@ -95,7 +95,7 @@ impl SecretUse {
     }
 }
 
-/// Whether the values of a Secret of use `model` may be sent to `base_url`.
+/// Checks that the values of a Secret of use `model` may be sent to `base_url`.
 ///
 /// # Errors
 /// Its annotation, or the provider's own host where there is none, does not name the host and port.
@@ -108,7 +108,7 @@ pub fn check_host(secret: &ObjectMeta, provider: Provider, base_url: &str) -> Re
     )
 }
 
-/// Whether the values of a Secret of use `tool` may be sent to `url`, which is that of `field`.
+/// Checks that the values of a Secret of use `tool` may be sent to `url`, the address in `field`.
 ///
 /// # Errors
 /// Its annotation does not name the host and port, or there is none.
@@ -116,7 +116,7 @@ pub fn check_tool_host(secret: &ObjectMeta, field: &str, url: &str) -> Result<()
     check_address(secret, None, (field, url))
 }
 
-/// Whether the values of a Secret may be sent to an address. `own` are the hosts of one without an annotation.
+/// Checks that the values of a Secret may be sent to an address. `own` are the hosts of one without an annotation.
 fn check_address(
     secret: &ObjectMeta,
     own: Option<&str>,

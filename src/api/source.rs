@@ -1,11 +1,11 @@
-//! Where content comes from, whichever field says it.
+//! Sources of content, whichever field names them.
 
 use super::common::{ClaimPath, ConfigMapKeyRef, LocalRef};
 use super::run::RunSource;
 use super::values::{AcceptanceTests, InputSource, Sample};
 
-/// Where the content of a sample, of an input or of the acceptance tests comes from. The kinds that a field takes are in its
-/// schema; an output of another run is a source of its own ([`RunSource::run_output`]).
+/// Source of the content of a sample, of an input or of the acceptance tests. The kinds that a field takes are in its schema; an output of
+/// another run is a source of its own ([`RunSource::run_output`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentSource<'a> {
     /// The text stands in the manifest.
@@ -33,7 +33,7 @@ impl<'a> ContentSource<'a> {
 }
 
 impl Sample {
-    /// Where its file comes from; `None` where the manifest leaves it open.
+    /// Returns the source of its file; `None` where the manifest leaves it open.
     #[must_use]
     pub fn source(&self) -> Option<ContentSource<'_>> {
         first(
@@ -47,7 +47,7 @@ impl Sample {
 }
 
 impl InputSource {
-    /// Where the content comes from.
+    /// Returns the source of the content.
     #[must_use]
     pub fn content(&self) -> Option<ContentSource<'_>> {
         first(
@@ -61,7 +61,7 @@ impl InputSource {
 }
 
 impl RunSource {
-    /// Where the content comes from; `None` where it is the output of another run.
+    /// Returns the source of the content; `None` where it is the output of another run.
     #[must_use]
     pub fn content(&self) -> Option<ContentSource<'_>> {
         first(
@@ -75,7 +75,7 @@ impl RunSource {
 }
 
 impl AcceptanceTests {
-    /// Where the test file comes from.
+    /// Returns the source of the test file.
     #[must_use]
     pub fn source(&self) -> Option<ContentSource<'_>> {
         first(

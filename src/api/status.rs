@@ -1,4 +1,4 @@
-//! What the status of a `CodeGenTask` says.
+//! Status of a `CodeGenTask`.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::case::CaseMode;
 use super::common::Language;
 use super::retry::RetryStatus;
 
-/// What happened so far.
+/// Observed state of a task: its stage, its attempts and evidence, and where its results lie.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CodeGenTaskStatus {
@@ -22,10 +22,10 @@ pub struct CodeGenTaskStatus {
     /// Stage reached: `Pending`, `ReadingSamples`, `Planning`, ... `Succeeded` or `Failed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
-    /// Why the stage is what it is, one word (`TestsPassed`, `IterationsExhausted`).
+    /// Cause of the stage in one word (`TestsPassed`, `IterationsExhausted`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What happened, and what to do next.
+    /// Sentence for a person about what happened and what to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// `Ready`, `Succeeded`, `Reconciling`, `Stalled`, `ImageReady`, `IsolationVerified`, `Published`. The first four share their reason;
@@ -57,10 +57,10 @@ pub struct CodeGenTaskStatus {
     /// apt packages asked for, those of `image.baseSystemPackages` included.
     #[serde(default)]
     pub system_packages: Vec<String>,
-    /// What is doubtful about packages that are asked for, such as a name that is almost that of a popular one.
+    /// Doubts about packages that are asked for, such as a name that is almost that of a popular one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub package_warnings: Vec<String>,
-    /// What speaks for the program of the last attempt.
+    /// Evidence for the program of the last attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<EvidenceStatus>,
     /// The rehearsal on the sample data.
@@ -75,10 +75,10 @@ pub struct CodeGenTaskStatus {
     /// The samples as they were read.
     #[serde(default)]
     pub samples: Vec<SampleStatus>,
-    /// What became of each constraint.
+    /// Outcome of each constraint.
     #[serde(default)]
     pub constraints: Vec<ConstraintStatus>,
-    /// Where the results lie, by name, SHA-256 and size.
+    /// Stored results, by name, SHA-256 and size.
     #[serde(default)]
     pub artifacts: Vec<ArtifactRef>,
     /// Name of the model as it is sent: of `sonnet` what it stood for when the run started.
@@ -109,10 +109,10 @@ pub struct CodeGenTaskStatus {
     /// Name of the succeeded task whose program was adopted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted_from: Option<String>,
-    /// What a person must approve of before the task goes on.
+    /// Request for a person's approval, without which the task does not go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<AwaitedApproval>,
-    /// What was decided so far, the last eight decisions.
+    /// Decisions at gates so far, at most the last eight.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<ApprovalStatus>,
     /// Name of the `ConfigMap` with the program and its tests, and of the Secret with all else, once the task has ended or waits at
@@ -128,13 +128,13 @@ pub struct CodeGenTaskStatus {
     /// Value of the annotation `codegen-operator.dev/retry` that was acted on last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_handled: Option<String>,
-    /// What an agent did, where one writes the program.
+    /// Work of the agent, where one writes the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentStatus>,
     /// Further tries after an end, the last six: whether with a new plan, with which hint, after which end. `kubectl-codegen events` has all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retries: Vec<RetryStatus>,
-    /// Why nothing came of the try that was asked for last.
+    /// Reason for which the try that was asked for last was not made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_refused: Option<String>,
     /// Version of `progress`. A version newer than the operator's is left alone.
@@ -144,10 +144,10 @@ pub struct CodeGenTaskStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "opaque")]
     pub progress: Option<serde_json::Map<String, serde_json::Value>>,
-    /// When the task started.
+    /// Time at which the task started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
-    /// When the task ended.
+    /// Time at which the task ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Time>,
 }
@@ -165,7 +165,7 @@ pub struct SnapshotStatus {
     pub spec_sha256: String,
 }
 
-/// What an agent did, over all tries of a task.
+/// Work of an agent, over all tries of a task.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentStatus {
@@ -184,9 +184,9 @@ pub struct AgentStatus {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanStatus {
-    /// What the program does.
+    /// Purpose of the program, in the model's words.
     pub description: String,
-    /// How it does it.
+    /// Method of the program, in the model's words.
     pub approach: String,
     /// Libraries it means to use.
     #[serde(default)]
@@ -211,7 +211,7 @@ pub struct AttemptStatus {
     /// Test counts of the generated suite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
-    /// How the generated suite fares against the program with all bodies emptied.
+    /// Result of the generated suite on the program with all bodies emptied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suite_strength: Option<SuiteStrength>,
     /// Test counts of the acceptance tests.
@@ -229,10 +229,10 @@ pub struct AttemptStatus {
     /// Counts of the user's examples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub examples: Option<CaseCounts>,
-    /// When the attempt's tests started.
+    /// Time at which the attempt's tests started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
-    /// When its verdict stood.
+    /// Time at which the verdict stood.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Time>,
 }
@@ -261,7 +261,7 @@ pub struct CaseCounts {
     pub passed: i32,
 }
 
-/// What speaks for the program, and how strong it is.
+/// Evidence for the program, and its strength.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EvidenceStatus {
@@ -280,7 +280,7 @@ pub struct EvidenceStatus {
     /// The generated suite, as `passed/total`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suite: Option<String>,
-    /// How the generated suite fares against the program with all bodies emptied.
+    /// Result of the generated suite on the program with all bodies emptied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suite_strength: Option<SuiteStrength>,
     /// The rehearsal on the sample data.
@@ -289,7 +289,7 @@ pub struct EvidenceStatus {
     /// Near misses of the program (it with one mistake that is easily made), as those that cases or examples reject out of all that were run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near_misses: Option<String>,
-    /// What no case or example has, so that the other near misses pass as well.
+    /// Features that no case or example has, so that the other near misses pass as well.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cases_lack: Vec<String>,
     /// Constraints that outputs were not held to, since they speak of other data: the sentence and the outputs.
@@ -297,7 +297,7 @@ pub struct EvidenceStatus {
     pub constraints_not_applied: Vec<String>,
 }
 
-/// How strong the evidence is.
+/// Strength of the evidence.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(description = "")]
 pub enum EvidenceStrength {
@@ -335,8 +335,8 @@ pub struct CaseEvidence {
     /// Cases of the plan that cannot be run or compared.
     #[serde(skip_serializing_if = "is_zero")]
     pub unusable: i32,
-    /// Whether the cases and examples that decide, those left out that were corrected, also hold for a program that does the same whatever it is
-    /// given: then they make no evidence independent.
+    /// True where the deciding cases and examples, without the corrected ones, also hold for a program that ignores its inputs: then they
+    /// make no evidence independent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub vacuous: bool,
     /// Outputs of which no case states anything.
@@ -344,7 +344,7 @@ pub struct CaseEvidence {
     pub outputs_without_case: Vec<String>,
 }
 
-/// How the generated suite fares against the program with all bodies emptied, which does nothing.
+/// Result of the generated suite on the program with all bodies emptied, which does nothing.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(description = "")]
 pub enum SuiteStrength {
@@ -363,7 +363,7 @@ const fn is_zero(count: &i32) -> bool {
     *count == 0
 }
 
-/// What is to blame for a failing test.
+/// Part that is to blame for a failing test.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(description = "")]
@@ -384,13 +384,13 @@ pub struct FailureDiagnosis {
     pub test: String,
     /// The error as the test run reported it.
     pub error: String,
-    /// What the test expected.
+    /// Expectation of the test.
     pub expected: String,
-    /// What it saw.
+    /// Value that the test saw.
     pub actual: String,
-    /// Why.
+    /// Root cause of the failure, in the model's words.
     pub root_cause: String,
-    /// What to do about it.
+    /// Change that the model suggests.
     pub suggested_fix: String,
     /// `logic`, `environment` or `test_error`.
     pub error_type: ErrorType,
@@ -399,13 +399,13 @@ pub struct FailureDiagnosis {
     pub reclassified_from: Option<ErrorType>,
 }
 
-/// How the rehearsal on the sample data ended.
+/// Result of the rehearsal on the sample data.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RehearsalStatus {
     /// `Passed`, `Failed` or `Skipped`.
     pub result: RehearsalResult,
-    /// What was found, or which input has neither default nor example.
+    /// Finding of the rehearsal, or the input that has neither default nor example.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -434,7 +434,7 @@ pub struct SampleStatus {
     pub bytes: i64,
 }
 
-/// What became of one constraint.
+/// Outcome of one constraint.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConstraintStatus {
@@ -450,7 +450,7 @@ pub struct ConstraintStatus {
     pub not_applied_to: Vec<String>,
 }
 
-/// Where a result lies.
+/// Name, digest and size of a stored result.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ArtifactRef {

@@ -64,8 +64,8 @@ use super::{image::Image, limits::Limits, model::Model, packages::PackageRules, 
     .message("an agent works until its tests pass, so that they cannot be skipped: write Generate, or leave testing.mode out"))]
 #[serde(rename_all = "camelCase")]
 pub struct CodeGenTaskSpec {
-    /// What the program shall do, in plain words, at most 65,536 characters (`Drop rows without a body mass; per species
-    /// write count and mean body mass in grams, one decimal.`).
+    /// Task of the program, in plain words, at most 65,536 characters (`Drop rows without a body mass; per species write count
+    /// and mean body mass in grams, one decimal.`).
     #[schemars(length(min = 1, max = 65536))]
     #[x_kube(validation = Rule::new("self.matches('[^ \\t\\r\\n]')")
         .message("the prompt is blank: say what the program shall do"))]
@@ -101,10 +101,9 @@ pub struct CodeGenTaskSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 10000))]
     pub max_sample_rows: Option<i32>,
-    /// What of the samples may reach the model: `SchemaOnly` (names and types), `Statistics` (also counts, ranges and
-    /// values that at least five rows share), `RedactedRows` (also rows with every letter and digit masked) or `Rows`.
-    /// Below `Rows` the tests run without the samples, and of a run on them the model learns only which exception rose
-    /// where and at which column. Default `Rows`.
+    /// Part of the samples that may reach the model: `SchemaOnly` (names and types), `Statistics` (also counts, ranges and values that at
+    /// least five rows share), `RedactedRows` (also rows with every letter and digit masked) or `Rows`. Below `Rows` the tests run without
+    /// the samples, and of a run on them the model learns only which exception rose where and at which column. Default `Rows`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposure: Option<Exposure>,
     /// Rules that data must keep, one sentence each, at most 64 (`quantity is greater than 0`). The model sees them all;
@@ -139,23 +138,23 @@ pub struct CodeGenTaskSpec {
     /// Tests of yours that the program must pass and that no model ever sees; they run it by the fixture `program`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acceptance_tests: Option<AcceptanceTests>,
-    /// Whether a test suite is generated.
+    /// Generation and use of a test suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub testing: Option<Testing>,
     /// The image that holds the packages, and the Python in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<Image>,
-    /// Which packages may be installed.
+    /// Rules for the packages that may be installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packages: Option<PackageRules>,
-    /// Where and within which limits tests and programs run.
+    /// Place and limits of test runs and of runs of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
-    /// What the task may spend before it is stopped.
+    /// Bounds on time, model calls and tokens after which the task is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
-    /// What is kept of images, test runs and runs: `Auto` uses what is there and keeps what is made, `Override` computes
-    /// again and replaces what is there, `Disable` neither reads nor writes. Default `Auto`.
+    /// Use of stored images, test runs and runs: `Auto` uses what is there and keeps what is made, `Override` computes again and replaces
+    /// what is there, `Disable` neither reads nor writes. Default `Auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheMode>,
     /// In a cluster, how the result of a task that asked the same is adopted. Under `cache: Auto` a task without gates whose prompt, model,
@@ -163,27 +162,27 @@ pub struct CodeGenTaskSpec {
     /// is called and no image built, and `status.adoptedFrom` names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reuse: Option<Reuse>,
-    /// Where the task waits until a person has approved of what comes next: `Plan` (before any code), `Packages` (before an
-    /// image is built), `Image` (before anything runs in it), `Result` (before the task succeeds). The agent's are added to
-    /// them. What is to be approved stands in `status.approval`. Default: none.
+    /// Gates at which the task waits until a person has approved of what comes next: `Plan` (before any code), `Packages` (before an image
+    /// is built), `Image` (before anything runs in it), `Result` (before the task succeeds). The agent's are added to them. What is to be
+    /// approved stands in `status.approval`. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 4))]
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub approvals: Vec<Gate>,
-    /// What becomes of the program when it has passed, besides `status.result`: an image that runs it, as a Job or
-    /// anywhere else. It may be asked for after the task has succeeded as well. Default: none. What a task has published stays
-    /// where it is when this is taken away.
+    /// Publication of the program when it has passed, besides `status.result`: as an image that runs it, as a Job or anywhere else. It may
+    /// be asked for after the task has succeeded as well. Default: none. What a task has published stays where it is when this is taken
+    /// away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publish: Option<Publish>,
-    /// Who writes the program: `Pipeline`, the staged way of plan, code, tests, diagnosis and fixes, or `Agent`, a model with the
-    /// tools `Bash`, `Read`, `Write` and `Edit` that works until the tests pass. What passed means is the same. Default `Pipeline`.
+    /// Author of the program: `Pipeline`, the staged way of plan, code, tests, diagnosis and fixes, or `Agent`, a model with the tools
+    /// `Bash`, `Read`, `Write` and `Edit` that works until the tests pass. What passed means is the same. Default `Pipeline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<Backend>,
     /// Language of the program; `Python` is the only one. Default `Python`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<Language>,
-    /// Whether the task pauses before its next step. What runs goes on to its end, and its result is kept; time in which the
-    /// task is suspended does not count against `limits.deadline`. Default `false`.
+    /// Set to true to pause the task before its next step. What runs goes on to its end, and its result is kept; time in which the task is
+    /// suspended does not count against `limits.deadline`. Default `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<bool>,
     /// Seconds after which the task is deleted with everything that belongs to it, counted from its end. Default: it stays.

@@ -1,4 +1,4 @@
-//! What an API server with strict field validation would refuse, refused without one.
+//! Validation of a manifest without an API server, as one with strict field validation does it.
 //!
 //! The definitions of [`super::crd`] are the only source: unknown fields, schema and CEL rules are read from them, so a
 //! manifest that passes here is one that `kubectl apply` takes.
@@ -48,9 +48,9 @@ pub enum Manifest {
 /// One thing that is wrong with a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where (`spec.samples[0].url`); empty for the document as a whole.
+    /// Path of the field (`spec.samples[0].url`); empty for the document as a whole.
     pub path: String,
-    /// What is wrong and what to write instead.
+    /// Sentence that says what is wrong and what to write instead.
     pub message: String,
 }
 
@@ -108,7 +108,7 @@ pub fn manifest(value: &Value) -> Result<Manifest, Vec<Fault>> {
     .map_err(|fault| vec![fault])
 }
 
-/// What an API server says against the fields of a ConfigMap, or of a Secret; not against names, keys and base64.
+/// Lists what an API server says against the fields of a ConfigMap, or of a Secret; not against names, keys and base64.
 pub(crate) fn data_object(value: &Value) -> Vec<Fault> {
     let schema: &Value = if value["kind"] == "Secret" {
         &SECRET_SCHEMA
@@ -146,7 +146,7 @@ fn kind_of(value: &Value) -> Result<&'static str, Fault> {
     }
 }
 
-/// What is said of a kind that is none of ours.
+/// Returns the message for a kind that is none of the operator's.
 pub(crate) fn unknown_kind(kind: &str) -> String {
     match fields::nearest(&KINDS, kind) {
         Some(near) => format!("unknown kind {kind:?}: did you mean {near:?}?"),
@@ -210,7 +210,7 @@ fn metadata(object: &Value) -> Option<Fault> {
     }
 }
 
-/// What is wrong with the name of an object of most kinds, and what to write.
+/// Returns what is wrong with the name of an object of most kinds, and what to write; `None` for a valid name.
 pub(crate) fn name_fault(name: &str) -> Option<String> {
     (!is_subdomain(name)).then(|| {
         format!(
@@ -220,7 +220,7 @@ pub(crate) fn name_fault(name: &str) -> Option<String> {
     })
 }
 
-/// Whether a text is an RFC 1123 subdomain, as names of objects are.
+/// Reports whether a text is an RFC 1123 subdomain, as names of objects are.
 fn is_subdomain(name: &str) -> bool {
     let alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     name.len() <= 253
@@ -258,7 +258,7 @@ fn broken_rules(schema: &Value, object: &Value, known: &[Fault]) -> Vec<Fault> {
         .collect()
 }
 
-/// Which name the list at `path` has twice, and where: a rule's message is the same for every list.
+/// Finds a name that the list at `path` has twice, with its places: a rule's message is the same for every list.
 fn named_twice(object: &Value, path: &str) -> Option<String> {
     let list = path
         .split('.')

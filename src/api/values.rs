@@ -53,8 +53,8 @@ pub struct Sample {
     /// A key of a ConfigMap in the same namespace (`{name: penguins, key: penguins.csv}`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_map_key_ref: Option<ConfigMapKeyRef>,
-    /// Where to download the file from (`https://example.com/penguins.csv`); needs `sha256`. In a cluster at most 900 KiB, from a
-    /// public host over https or one that the operator's `egress.allow` lists.
+    /// Address to download the file from (`https://example.com/penguins.csv`); needs `sha256`. In a cluster at most 900 KiB, from a public
+    /// host over https or one that the operator's `egress.allow` lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2048), pattern(r"^https?://"))]
     pub url: Option<String>,
@@ -115,17 +115,17 @@ pub struct Input {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 4096))]
     pub example: Option<String>,
-    /// What the input means, with its unit (`decimals of every mean, 0 to 6`); the model reads it.
+    /// Meaning of the input, with its unit (`decimals of every mean, 0 to 6`); the model reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub description: Option<String>,
-    /// Where a `File` or `Dir` input's default content comes from; unlike a sample it is not shown to the model.
-    /// Default: none; a run must give the file.
+    /// Source of the default content of a `File` or `Dir` input; unlike a sample it is not shown to the model. Default: none; a run must
+    /// give the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<InputSource>,
 }
 
-/// Where the default content of a `File` or `Dir` input comes from: exactly one.
+/// Source of the default content of a `File` or `Dir` input: exactly one.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[x_kube(validation = Rule::new("[has(self.configMapKeyRef), has(self.configMapRef), has(self.persistentVolumeClaim)]\
         .filter(given, given).size() == 1")
@@ -161,7 +161,7 @@ pub struct Output {
     /// line), `Parquet`, `Excel`, `Arrow` (Feather), `Text` (UTF-8) or `Binary`. Default: any bytes are accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<FileFormat>,
-    /// What the output means, with its columns and units; the model reads it.
+    /// Meaning of the output, with its columns and units; the model reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub description: Option<String>,

@@ -54,11 +54,11 @@ pub struct CodeModeAgentSpec {
     /// A `CodeGenAgent` of the same namespace whose model is used (`{name: shared}`). A field of `model` that is given here holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_ref: Option<LocalRef>,
-    /// What the system text begins with, at most 16,384 characters (`You answer for the shop team.`). Default: nothing.
+    /// Beginning of the system text, at most 16,384 characters (`You answer for the shop team.`). Default: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16384))]
     pub system_prompt_prefix: Option<String>,
-    /// What the model reads besides, at most 16 texts (`{text: Prices are in cents.}`).
+    /// Texts that the model reads besides, at most 16 (`{text: Prices are in cents.}`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
     pub skills: Vec<Skill>,
@@ -66,7 +66,7 @@ pub struct CodeModeAgentSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 10))]
     pub max_retries: Option<i32>,
-    /// What its programs can call, at most 64 entries.
+    /// Tools that the agent's programs can call, at most 64 entries.
     #[schemars(length(min = 1, max = 64))]
     #[x_kube(
         merge_strategy = ListMerge::Map(vec!["name".into()]),
@@ -82,7 +82,7 @@ pub struct CodeModeAgentSpec {
     )]
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub require_approval: Vec<String>,
-    /// What one question may spend.
+    /// Bounds on what one question may spend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<CodeModeLimits>,
 }
@@ -105,7 +105,7 @@ pub struct Skill {
     pub config_map_key_ref: Option<ConfigMapKeyRef>,
 }
 
-/// What one question may spend.
+/// Bounds on what one question may spend.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CodeModeLimits {
@@ -155,7 +155,7 @@ pub struct CodeModeLimits {
     pub deadline: Option<String>,
 }
 
-/// What an agent can do.
+/// Observed state of an agent: its stage, and the tools that its programs can call.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CodeModeAgentStatus {
@@ -166,13 +166,13 @@ pub struct CodeModeAgentStatus {
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     #[serde(default)]
     pub conditions: Vec<Condition>,
-    /// How many tools programs can call.
+    /// Number of tools that programs can call.
     #[serde(default)]
     pub tool_count: i32,
     /// The tools, in the order of the spec.
     #[serde(default)]
     pub tools: Vec<ToolStatus>,
-    /// Whether a call of one of them is recorded as a run of its own.
+    /// True where a call of at least one of them is recorded as a run of its own.
     #[serde(default)]
     pub uses_durable_tools: bool,
 }
@@ -181,18 +181,18 @@ pub struct CodeModeAgentStatus {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolStatus {
-    /// What programs call it.
+    /// Name by which programs call the tool.
     pub name: String,
-    /// What it does, as its source says; cut to 160 characters.
+    /// Description of the tool, as its source gives it; cut to 160 characters.
     #[serde(default)]
     pub description: String,
     /// Its signature (`exchange_rate(base: str, on: date | str | None = None) -> float`), cut to 300 characters.
     pub signature: String,
-    /// Where it comes from: `Task`, `Program`, `HTTP`, `MCP` or `Builtin`.
+    /// Kind of source that the tool comes from: `Task`, `Program`, `HTTP`, `MCP` or `Builtin`.
     pub source: String,
-    /// Whether each call is recorded as a run of its own.
+    /// True where each call is recorded as a run of its own.
     pub durable: bool,
-    /// Whether each call waits until a person has decided about it.
+    /// True where each call waits until a person has decided about it.
     #[serde(default)]
     pub requires_approval: bool,
 }

@@ -73,7 +73,7 @@ pub struct CodeModeRunSpec {
     /// ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<RunRef>,
-    /// Whether the run stands still before its next step.
+    /// Set to true to pause the run before its next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<bool>,
     /// Seconds after which the run is deleted with everything that belongs to it, counted from its end. Default: the run stays.
@@ -89,17 +89,17 @@ pub type RunRef = LocalRef;
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryMessage {
-    /// Who says it: `user` or `assistant`.
+    /// Speaker: `user` or `assistant`.
     #[x_kube(validation = Rule::new("self == 'user' || self == 'assistant'")
         .message("a message is said by user or assistant"))]
     #[schemars(length(max = 16))]
     pub role: String,
-    /// What is said, at most 65,536 characters.
+    /// Text of the message, at most 65,536 characters.
     #[schemars(length(min = 1, max = 65536))]
     pub content: String,
 }
 
-/// What happened so far.
+/// Observed state of a question: its stage, its answer, and what it has spent.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CodeModeRunStatus {
@@ -109,10 +109,10 @@ pub struct CodeModeRunStatus {
     /// `Pending`, `Writing`, `Running`, `Succeeded` or `Failed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
-    /// Why the stage is what it is, one word (`Answered`, `RetriesExhausted`).
+    /// Cause of the stage in one word (`Answered`, `RetriesExhausted`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What happened, and what to do next.
+    /// Sentence for a person about what happened and what to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// `Ready`, `Succeeded`, `Reconciling`, `Stalled`, which share their reason.
@@ -128,7 +128,7 @@ pub struct CodeModeRunStatus {
     /// The present program, cut to 4 KiB; the whole is the artifact `program`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What was wrong with the last program that failed.
+    /// Error of the last program that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Number of the present program, counted from 1.
@@ -137,10 +137,10 @@ pub struct CodeModeRunStatus {
     /// The programs that failed, at most the last ten.
     #[serde(default)]
     pub attempts: Vec<CodeModeAttempt>,
-    /// How often each tool was called, by all programs.
+    /// Number of calls of each tool, by all programs.
     #[serde(default)]
     pub tool_calls: BTreeMap<String, i32>,
-    /// How often tools were called in all.
+    /// Number of calls of all tools.
     #[serde(default)]
     pub tool_call_count: i32,
     /// The calls that the program waits for, at most the first eight.
@@ -149,7 +149,7 @@ pub struct CodeModeRunStatus {
     /// The call that a person must decide about before it is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<AwaitedApproval<QuestionGate>>,
-    /// What persons decided about calls, at most the last eight decisions.
+    /// Decisions of persons about calls, at most the last eight decisions.
     #[serde(default)]
     pub approvals: Vec<ApprovalStatus<QuestionGate>>,
     /// Tokens of all model calls.
@@ -161,20 +161,20 @@ pub struct CodeModeRunStatus {
     /// Model calls whose reply was lost, and which a bill may show.
     #[serde(default)]
     pub lost_calls: i32,
-    /// What can be read of the run: `program`, `answer`, and `conversation`, which the next question takes as its history.
+    /// Stored results of the run: `program`, `answer`, and `conversation`, which the next question takes as its history.
     #[serde(default)]
     pub artifacts: Vec<ArtifactRef>,
     /// Name of the Secret with everything that the run left, once it has ended; further parts of it end in a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// Where the run stands, for the operator.
+    /// State of the run between two steps, for the operator alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "free_form")]
     pub progress: Option<Map<String, Value>>,
-    /// When it began.
+    /// Time at which the run began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
-    /// When it ended.
+    /// Time at which the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Time>,
 }
@@ -196,9 +196,9 @@ pub struct AnswerStatus {
 pub struct CodeModeAttempt {
     /// Its number, counted from 1.
     pub attempt: i32,
-    /// What rose, or what was wrong before it ran; cut to 300 characters.
+    /// Exception of the program, or the reason for which it was not run; cut to 300 characters.
     pub error: String,
-    /// How often it called tools.
+    /// Number of its calls of tools.
     pub calls: i32,
 }
 
@@ -210,7 +210,7 @@ pub struct PendingCall {
     pub number: i32,
     /// The tool.
     pub tool: String,
-    /// What is waited for: the name of a `CodeGenRun`.
+    /// Name of the `CodeGenRun` that is waited for.
     pub run: String,
 }
 

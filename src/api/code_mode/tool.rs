@@ -1,4 +1,4 @@
-//! What a tool of an agent is.
+//! Tools of an agent: their sources, and what becomes of calls whose outcome is unknown.
 
 use kube::KubeSchema;
 use schemars::JsonSchema;
@@ -13,11 +13,11 @@ use crate::api::common::{LocalRef, SecretKeyRef, UNIQUE_NAMES};
     .message("give exactly one of taskRef, programImage, http and mcp"))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolSource {
-    /// What programs call it (`exchange_rate`). The tools of an MCP server have its name and `_` before their own, where it is given
-    /// with `mcp.prefix: true`; otherwise this only names the entry.
+    /// Name by which programs call the tool (`exchange_rate`). The tools of an MCP server have its name and `_` before their own, where it
+    /// is given with `mcp.prefix: true`; otherwise this only names the entry.
     #[schemars(length(min = 1, max = 63), pattern(r"^[A-Za-z][A-Za-z0-9_]*$"))]
     pub name: String,
-    /// What it does, for the model; at most 1,024 characters. Default: what its source says.
+    /// Description for the model, at most 1,024 characters. Default: that of its source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub description: Option<String>,
@@ -33,13 +33,13 @@ pub struct ToolSource {
     /// The tools of an MCP server (Streamable HTTP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp: Option<McpTool>,
-    /// What becomes of a call that was in flight when the operator ended, where the tool is not known to bear a second one: `Fail` ends the
+    /// Treatment of a call that was in flight when the operator ended, where the tool is not known to bear a second one: `Fail` ends the
     /// run with `UnknownOutcome`, `Retry` makes the call again. Default `Fail`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_unknown_outcome: Option<UnknownOutcome>,
 }
 
-/// What becomes of a call whose outcome nobody knows.
+/// Treatment of a call whose outcome nobody knows.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(description = "")]
 pub enum UnknownOutcome {
@@ -157,12 +157,12 @@ pub struct McpTool {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 64), inner(length(max = 1024)))]
     pub command: Vec<String>,
-    /// Which of its tools programs may call, by the server's names; at most 128. Default: all.
+    /// Tools of the server that programs may call, by the server's names; at most 128. Default: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 128), inner(length(min = 1, max = 128)))]
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub tool_names: Vec<String>,
-    /// Whether programs call them by the name of this entry, `_`, and their own (`docs_search`). Default `false`.
+    /// Set to true to have programs call them by the name of this entry, `_`, and their own (`docs_search`). Default `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<bool>,
     /// Headers from Secrets with the label `codegen-operator.dev/use: tool`, whose annotation `codegen-operator.dev/hosts` names the host; at

@@ -1,4 +1,4 @@
-//! What holds for every definition: bounds, documentation, and files that say the same.
+//! Properties of every definition: bounds, documentation, and files that say the same.
 
 use serde_json::Value;
 

@@ -83,7 +83,7 @@ fn is_free_form(schema: &Value) -> bool {
 /// Fields in which most people try to name a file of their machine first.
 const FILE_FIELDS: [&str; 4] = ["path", "file", "filepath", "csv"];
 
-/// What is said to whoever gives a sample or an input by its path.
+/// Returns the advice for a sample or an input that is given by a path of this machine.
 fn file_of_this_machine(path: &str, entry: &Map<String, Value>, name: &str) -> Option<String> {
     let option = match path.strip_prefix("spec.")?.split_once('[')?.0 {
         "samples" => "--sample",
@@ -99,7 +99,7 @@ fn file_of_this_machine(path: &str, entry: &Map<String, Value>, name: &str) -> O
     })
 }
 
-/// Whether a fault is such a field of the entry at `path`, whose source is missing for that reason alone.
+/// Reports whether a fault is such a field of the entry at `path`, whose source is missing for that reason alone.
 pub(super) fn is_file_of(fault: &Fault, path: &str) -> bool {
     let field = fault
         .path
@@ -108,7 +108,7 @@ pub(super) fn is_file_of(fault: &Fault, path: &str) -> bool {
     field.is_some_and(|field| FILE_FIELDS.contains(&field.to_lowercase().as_str()))
 }
 
-/// What is said of a field that belongs to the object around this one.
+/// Returns the advice for a field that belongs to the object around this one.
 fn one_level_higher(above: &Value, path: &str, name: &str) -> Option<String> {
     above["properties"].get(name)?;
     let place = path

@@ -1,9 +1,9 @@
-//! What a text of each pattern of the definitions is, in words and by an example: nobody reads a regular expression gladly.
+//! Explanations of the definitions' patterns, in words and by an example: nobody reads a regular expression gladly.
 
 /// A pattern of the definitions.
 struct Meaning {
     pattern: &'static str,
-    /// What it asks for.
+    /// Requirement of the pattern in words.
     words: &'static str,
     /// A text that keeps it, as it stands in a manifest.
     example: &'static str,
@@ -106,7 +106,7 @@ const MEANINGS: [Meaning; 18] = [
     ),
 ];
 
-/// What to write where this pattern holds: words and an example. `None` for a pattern that is not in a definition.
+/// Returns words and an example for a pattern. `None` for a pattern that is not in a definition.
 pub(super) fn advice(pattern: &str) -> Option<String> {
     let found = MEANINGS.iter().find(|meaning| meaning.pattern == pattern)?;
     Some(format!("write {}, like {}", found.words, found.example))

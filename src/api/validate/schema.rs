@@ -85,7 +85,7 @@ fn words(schema: &Value, error: &ValidationError<'_>) -> String {
     }
 }
 
-/// What to write by the pattern that stands beside the broken type.
+/// Returns the advice of the pattern that stands beside the broken type.
 fn advice_beside(schema: &Value, error: &ValidationError<'_>) -> Option<String> {
     let (field, _) = error.schema_path().as_str().rsplit_once('/')?;
     let pattern = schema.pointer(field)?.get("pattern")?.as_str()?;

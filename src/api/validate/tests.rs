@@ -39,7 +39,7 @@ fn faults(value: &Value) -> Vec<String> {
         .collect()
 }
 
-/// What may not change of a run.
+/// Message about a change of a run's spec.
 const STAYS: &str = "a run stays as it was made, but for ttlSecondsAfterFinished: make another CodeGenRun with what is to be different";
 
 /// A run with these inputs, or with these fields of its spec.
