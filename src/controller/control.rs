@@ -20,7 +20,6 @@ use super::error::{ReconcileError, hold_for, is_conflict, is_forbidden};
 use super::hold::Blocked;
 use super::process::health::Unread;
 use super::process::stop;
-use super::schedule::corrections::LOOK_AGAIN;
 use super::schedule::shared::{Kind, Shared};
 use super::selector::TaskSelector;
 use super::telemetry::metrics::Reconciled;
@@ -204,13 +203,10 @@ pub async fn hold<P: Pass>(pass: &mut P, hold: &Hold) -> PassResult {
     if pass.is_watched(hold) {
         return Ok((None, came_to));
     }
-    let pause = shared.pause(pass.object());
-    // What a person corrects elsewhere is not watched.
-    let is_for_a_person = hold.until == Until::Corrected;
-    let pause = if is_for_a_person {
-        pause.min(LOOK_AGAIN)
-    } else {
-        pause
+    let pause = match hold.until {
+        // What a person corrects elsewhere is not watched.
+        Until::Corrected => shared.pause_for_correction(pass.object()),
+        Until::Room | Until::Resumed => shared.pause(pass.object()),
     };
     Ok((Some(pause), came_to))
 }

@@ -96,3 +96,21 @@ fn no_more_objects_are_asked_about_than_decide() {
     assert!(shared.are_at_least(3, any));
     assert!(!shared.are_at_least(4, any));
 }
+
+#[test]
+fn held_objects_look_for_corrections_within_5_s_and_at_most_20_times_a_second_together() {
+    let shared = one_place();
+    let first = task("first", None, "");
+    let pauses: Vec<Duration> = (0..6).map(|_| shared.pause_for_correction(&first)).collect();
+    assert!(pauses.is_sorted());
+    assert_eq!(pauses.last(), Some(&LOOK_AGAIN));
+    for number in 1..400 {
+        let _ = shared.pause(&task(&number.to_string(), None, ""));
+    }
+    assert_eq!(shared.pause_for_correction(&first), Duration::from_secs(20));
+    shared.reset_backoff(&first);
+    assert_eq!(
+        shared.pause_for_correction(&task("1", None, "")),
+        Duration::from_millis(399 * 50)
+    );
+}
