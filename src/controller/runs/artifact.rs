@@ -18,7 +18,7 @@ use crate::api::conditions::{OUTPUTS_PUSHED, run_reason};
 use crate::api::run::OutputArtifact;
 use crate::api::run_status::RunOutputStatus;
 use crate::controller::api::whole;
-use crate::controller::schedule::corrections::{LOOK_AGAIN, have_changed};
+use crate::controller::schedule::corrections::{POLL_INTERVAL, have_changed};
 use crate::ledger::StoreError;
 use crate::pipeline::bounds::message_shown;
 use crate::pipeline::causes::with_causes;
@@ -58,7 +58,7 @@ impl RunPass<'_> {
         if let Some((left, tried)) = runs.pause_of_push(&self.object)
             && !self.is_secret_corrected(tried).await
         {
-            return Ok(FollowUp::Again(left.min(LOOK_AGAIN)));
+            return Ok(FollowUp::Again(left.min(POLL_INTERVAL)));
         }
         // Reads: the outputs of an ended run are not in memory.
         let Some(run) = whole(&self.context.client, &self.object).await?.filter(is_due) else {

@@ -17,7 +17,7 @@ use crate::pipeline::stage::Category;
 use crate::pipeline::task::{ModelSettings, Task};
 
 /// Longest pause of whoever waits for a person, so that a correction is noticed.
-pub const LOOK_AGAIN: Duration = Duration::from_secs(5);
+pub const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// A change shortly before a pause counts too: the try before it may have read what was there until then, and the clocks of the API
 /// server and of this process may differ. A try too many does no harm.
 const MARGIN: SignedDuration = SignedDuration::from_secs(10);
@@ -73,7 +73,7 @@ pub fn waits_for_a_person(waiting: &Waiting) -> bool {
 pub fn pause(until: Timestamp, waits_for_a_person: bool) -> Duration {
     let pause = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
     if waits_for_a_person {
-        pause.min(LOOK_AGAIN)
+        pause.min(POLL_INTERVAL)
     } else {
         pause
     }
@@ -146,9 +146,9 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_for_a_person_looks_soon_and_nobody_else_does() {
+    fn whoever_waits_for_a_person_has_a_pass_soon_and_nobody_else_has() {
         let until = Timestamp::now() + SignedDuration::from_mins(10);
-        assert_eq!(pause(until, true), LOOK_AGAIN);
+        assert_eq!(pause(until, true), POLL_INTERVAL);
         assert!(pause(until, false) > Duration::from_mins(9));
         assert_eq!(pause(Timestamp::UNIX_EPOCH, true), Duration::ZERO);
     }

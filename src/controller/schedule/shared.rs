@@ -13,7 +13,7 @@ use kube::{Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use tokio::sync::broadcast;
 
-use super::corrections::LOOK_AGAIN;
+use super::corrections::POLL_INTERVAL;
 use super::gate::{Admission, Claim, Gate, Places, Woken};
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::telemetry::metrics::{Metrics, Reconciled};
@@ -23,7 +23,7 @@ use crate::pipeline::stage::Category;
 /// Woken objects that may wait for their pass; one that is lost is reconciled when its pause is over.
 const MOST_WOKEN: usize = 4096;
 /// Share of each held object in the pause between two looks of one of them: all together look 20 times a second at most.
-const SHARE_OF_LOOKS: Duration = Duration::from_millis(50);
+const SHARE_OF_POLLS: Duration = Duration::from_millis(50);
 
 /// A kind of object that a controller brings to its end.
 pub trait Kind:
@@ -219,13 +219,13 @@ impl<K: Kind> Shared<K> {
     /// there would be more than 20 looks a second.
     #[must_use]
     pub fn pause_for_correction(&self, object: &K) -> Duration {
-        let pause = self.pause(object).min(LOOK_AGAIN);
+        let pause = self.pause(object).min(POLL_INTERVAL);
         let held = self
             .remembered()
             .values()
             .filter(|known| known.pauses > 0)
             .count();
-        pause.max(SHARE_OF_LOOKS.saturating_mul(u32::try_from(held).unwrap_or(u32::MAX)))
+        pause.max(SHARE_OF_POLLS.saturating_mul(u32::try_from(held).unwrap_or(u32::MAX)))
     }
 
     /// The object goes on: the next pause is short again.

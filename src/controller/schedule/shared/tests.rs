@@ -98,12 +98,12 @@ fn no_more_objects_are_asked_about_than_decide() {
 }
 
 #[test]
-fn held_objects_look_for_corrections_within_5_s_and_at_most_20_times_a_second_together() {
+fn held_objects_search_for_corrections_within_5_s_and_at_most_20_times_a_second_together() {
     let shared = one_place();
     let first = task("first", None, "");
     let pauses: Vec<Duration> = (0..6).map(|_| shared.pause_for_correction(&first)).collect();
     assert!(pauses.is_sorted());
-    assert_eq!(pauses.last(), Some(&LOOK_AGAIN));
+    assert_eq!(pauses.last(), Some(&POLL_INTERVAL));
     for number in 1..400 {
         let _ = shared.pause(&task(&number.to_string(), None, ""));
     }
