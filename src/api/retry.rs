@@ -17,7 +17,7 @@ pub const RETRY_HINT: &str = "codegen-operator.dev/retry-hint";
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RetryStatus {
-    /// Whether a new plan was asked for.
+    /// True where a new plan was asked for.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub replan: bool,
     /// The sentence that was added to the task.
@@ -33,7 +33,7 @@ pub struct RetryStatus {
 }
 
 impl RetryStatus {
-    /// What a sentence on it says of a new plan; empty where there was none.
+    /// Returns the words of a sentence that name its new plan; none where there was none.
     #[must_use]
     pub const fn with_a_plan(&self) -> &'static str {
         if self.replan { " with a new plan" } else { "" }

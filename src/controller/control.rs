@@ -203,10 +203,11 @@ pub async fn hold<P: Pass>(pass: &mut P, hold: &Hold) -> PassResult {
     if pass.is_watched(hold) {
         return Ok((None, came_to));
     }
+    let pause = shared.pause(pass.object());
     let pause = match hold.until {
         // What a person corrects elsewhere is not watched.
-        Until::Corrected => shared.pause_for_correction(pass.object()),
-        Until::Room | Until::Resumed => shared.pause(pass.object()),
+        Until::Corrected => shared.pause_for_correction(pass.object(), pause),
+        Until::Room | Until::Resumed => pause,
     };
     Ok((Some(pause), came_to))
 }

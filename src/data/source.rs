@@ -240,7 +240,7 @@ fn open_file(path: &Path) -> io::Result<File> {
 #[derive(Debug)]
 struct Opened {
     bytes: Bytes,
-    /// When somebody wrote to it last, as of its opening.
+    /// Last change, as of its opening.
     modified: Modified,
     packing: OnceLock<Packing>,
     fault: NotedFault,

@@ -26,7 +26,7 @@ pub(crate) struct Asker<'a, M, S> {
     pub observe: &'a (dyn Fn(&Event) + Send + Sync),
 }
 
-/// What asking came to; the state counts the call.
+/// Result of asking; the state has counted the call.
 pub(crate) enum Asked<T> {
     /// A reply, which is recorded.
     Reply(Reply),

@@ -35,9 +35,7 @@ use crate::controller::hold::{Blocked, is_said, misconfigured, queued};
 
 use crate::controller::pooled_model::PooledModel;
 use crate::controller::record::records::QUESTION;
-use crate::controller::schedule::corrections::{
-    pause, retry_if_corrected, secrets_of_model, waits_for_a_person,
-};
+use crate::controller::schedule::corrections::{retry_if_corrected, secrets_of_model, waits_for_a_person};
 use crate::controller::schedule::interpreters::Room;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::telemetry::metrics::Reconciled;
@@ -354,7 +352,10 @@ impl QuestionPass<'_> {
             // The next pass leaves the place, unless somebody has decided meanwhile.
             // What stopped it has brought another pass on.
             Step::Gate(_) | Step::Stopped => (Some(SAFETY_NET), Reconciled::Waiting),
-            Step::Waiting(until) => (Some(pause(*until, needs_person)), Reconciled::Waiting),
+            Step::Waiting(until) => {
+                let pause = runs.pause_until(&self.object, *until, needs_person);
+                (Some(pause), Reconciled::Waiting)
+            }
         }
     }
 

@@ -68,17 +68,6 @@ pub fn waits_for_a_person(waiting: &Waiting) -> bool {
     waiting.category == Category::Configuration
 }
 
-/// The pause of what is tried again then; shorter where a person may correct something before.
-#[must_use]
-pub fn pause(until: Timestamp, waits_for_a_person: bool) -> Duration {
-    let pause = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
-    if waits_for_a_person {
-        pause.min(POLL_INTERVAL)
-    } else {
-        pause
-    }
-}
-
 /// Says whether one of the Secrets was made or changed since then. What cannot be read now is looked at again; the next try says what is wrong.
 pub async fn have_changed(
     client: &Client,
@@ -143,13 +132,5 @@ mod tests {
             key: "api-key".to_owned(),
         });
         assert_eq!(secrets_of_task(&task), BTreeSet::from(["openai", "registry"]));
-    }
-
-    #[test]
-    fn whoever_waits_for_a_person_has_a_pass_soon_and_nobody_else_has() {
-        let until = Timestamp::now() + SignedDuration::from_mins(10);
-        assert_eq!(pause(until, true), POLL_INTERVAL);
-        assert!(pause(until, false) > Duration::from_mins(9));
-        assert_eq!(pause(Timestamp::UNIX_EPOCH, true), Duration::ZERO);
     }
 }

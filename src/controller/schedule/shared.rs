@@ -22,7 +22,7 @@ use crate::pipeline::stage::Category;
 
 /// Woken objects that may wait for their pass; one that is lost is reconciled when its pause is over.
 const MOST_WOKEN: usize = 4096;
-/// Share of each held object in the pause between two looks of one of them: all together look 20 times a second at most.
+/// Share of each object that waits for a person in the pause between two polls of one of them: all together poll 20 times a second.
 const SHARE_OF_POLLS: Duration = Duration::from_millis(50);
 
 /// A kind of object that a controller brings to its end.
@@ -73,6 +73,8 @@ struct Remembered<M> {
     /// Version that was written last.
     version: u64,
     pauses: u32,
+    /// True while it waits for a person.
+    is_for_a_person: bool,
     /// When its next pass is due if nothing changes before, and what the last one came to.
     due: Option<(Instant, Reconciled)>,
     memory: M,
@@ -215,23 +217,34 @@ impl<K: Kind> Shared<K> {
         pause.unsigned_abs()
     }
 
-    /// The pause before the next look at what a person may have corrected: at most 5 s, longer only where so many objects are held that
-    /// there would be more than 20 looks a second.
+    /// Shortens the pause of one that waits for a person, so that a correction is noticed within 5 s. Where more than a hundred wait, it is
+    /// later: all together poll 20 times a second.
     #[must_use]
-    pub fn pause_for_correction(&self, object: &K) -> Duration {
-        let pause = self.pause(object).min(POLL_INTERVAL);
-        let held = self
-            .remembered()
-            .values()
-            .filter(|known| known.pauses > 0)
-            .count();
-        pause.max(SHARE_OF_POLLS.saturating_mul(u32::try_from(held).unwrap_or(u32::MAX)))
+    pub fn pause_for_correction(&self, object: &K, pause: Duration) -> Duration {
+        let mut remembered = self.remembered();
+        let known = remembered.entry(uid_of(object).to_owned()).or_default();
+        known.is_for_a_person = true;
+        let waiting = remembered.values().filter(|known| known.is_for_a_person).count();
+        let share = SHARE_OF_POLLS.saturating_mul(u32::try_from(waiting).unwrap_or(u32::MAX));
+        pause.min(POLL_INTERVAL.max(share))
+    }
+
+    /// The pause of a step that is tried again then.
+    #[must_use]
+    pub fn pause_until(&self, object: &K, until: Timestamp, is_for_a_person: bool) -> Duration {
+        let pause = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
+        if is_for_a_person {
+            self.pause_for_correction(object, pause)
+        } else {
+            pause
+        }
     }
 
     /// The object goes on: the next pause is short again.
     pub fn reset_backoff(&self, object: &K) {
         if let Some(known) = self.remembered().get_mut(uid_of(object)) {
             known.pauses = 0;
+            known.is_for_a_person = false;
         }
     }
 

@@ -97,6 +97,7 @@ impl Controlled for CodeGenTask {
     fn count(context: &Context, came_to: Reconciled, took: Duration) {
         context.metrics.reconciled(came_to, took);
     }
+
     fn count_pause(&self, context: &Context, after: Reconciled) {
         context.metrics.pause_over(after);
         let (namespace, task) = (self.namespace().unwrap_or_default(), self.name_any());

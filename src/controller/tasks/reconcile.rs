@@ -30,9 +30,7 @@ use crate::controller::record::revision::Revision;
 use crate::controller::record::size::truncated_status;
 use crate::controller::record::store::{KubernetesStore, replace_status};
 use crate::controller::record::{cleanup, result};
-use crate::controller::schedule::corrections::{
-    pause, retry_if_corrected, secrets_of_task, waits_for_a_person,
-};
+use crate::controller::schedule::corrections::{retry_if_corrected, secrets_of_task, waits_for_a_person};
 use crate::controller::tasks::reuse::Adopted;
 use crate::controller::tasks::revision::Started;
 use crate::controller::telemetry::metrics::Reconciled;
@@ -328,7 +326,13 @@ impl TaskPass<'_> {
         let is_for_a_person = !goes_on && self.leave_if_for_a_person(&progress);
         Ok(match step {
             Step::Advanced | Step::Gate(_) | Step::Finished => advanced(),
-            Step::Waiting(until) => (Some(pause(until, is_for_a_person)), Reconciled::Waiting),
+            Step::Waiting(until) => {
+                let pause = self
+                    .context
+                    .tasks
+                    .pause_until(&self.object, until, is_for_a_person);
+                (Some(pause), Reconciled::Waiting)
+            }
             Step::Unseen => (Some(MOMENT), Reconciled::Pending),
             // Nothing else brings a pass when the deadline of the task ends before its child.
             Step::Pending => {

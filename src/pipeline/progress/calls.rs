@@ -3,20 +3,20 @@
 use super::{Intent, Spent};
 use crate::pipeline::call::Usage;
 
-/// What a state records of its calls.
+/// Record that a state holds of its calls.
 #[derive(Debug)]
 pub struct CallCount<'a> {
     /// The call in flight.
     pub intent: &'a mut Option<Intent>,
     /// Number of the next call, counted from 1.
     pub sequence: &'a mut u32,
-    /// What all of them cost.
+    /// Cost of all of them.
     pub spent: &'a mut Spent,
 }
 
 /// A state that asks a model.
 pub trait CountsCalls: Sized {
-    /// What it records of its calls.
+    /// Returns its record of calls.
     fn calls(&mut self) -> CallCount<'_>;
 
     /// The call is about to start.

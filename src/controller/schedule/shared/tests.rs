@@ -1,3 +1,4 @@
+use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::runtime::{reflector, watcher};
 
@@ -98,19 +99,34 @@ fn no_more_objects_are_asked_about_than_decide() {
 }
 
 #[test]
-fn held_objects_search_for_corrections_within_5_s_and_at_most_20_times_a_second_together() {
+fn whoever_waits_for_a_person_polls_within_5_s_and_all_together_20_times_a_second() {
     let shared = one_place();
     let first = task("first", None, "");
-    let pauses: Vec<Duration> = (0..6).map(|_| shared.pause_for_correction(&first)).collect();
-    assert!(pauses.is_sorted());
-    assert_eq!(pauses.last(), Some(&POLL_INTERVAL));
+    let (short, hour) = (Duration::from_secs(2), Duration::from_hours(1));
+    assert_eq!(shared.pause_for_correction(&first, short), short);
+    assert_eq!(shared.pause_for_correction(&first, hour), POLL_INTERVAL);
     for number in 1..400 {
-        let _ = shared.pause(&task(&number.to_string(), None, ""));
+        let _ = shared.pause_for_correction(&task(&number.to_string(), None, ""), hour);
     }
-    assert_eq!(shared.pause_for_correction(&first), Duration::from_secs(20));
-    shared.reset_backoff(&first);
+    assert_eq!(shared.pause_for_correction(&first, hour), Duration::from_secs(20));
+    // What goes on, and what is held by something else, takes no share.
+    shared.reset_backoff(&task("1", None, ""));
+    let _ = shared.pause(&task("queued", None, ""));
     assert_eq!(
-        shared.pause_for_correction(&task("1", None, "")),
+        shared.pause_for_correction(&first, hour),
         Duration::from_millis(399 * 50)
+    );
+}
+
+#[test]
+fn a_step_that_is_tried_again_later_polls_only_where_it_waits_for_a_person() {
+    let shared = one_place();
+    let first = task("first", None, "");
+    let until = Timestamp::now() + SignedDuration::from_mins(10);
+    assert_eq!(shared.pause_until(&first, until, true), POLL_INTERVAL);
+    assert!(shared.pause_until(&first, until, false) > Duration::from_mins(9));
+    assert_eq!(
+        shared.pause_until(&first, Timestamp::UNIX_EPOCH, true),
+        Duration::ZERO
     );
 }

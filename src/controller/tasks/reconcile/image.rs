@@ -20,7 +20,6 @@ use crate::controller::record::progress::recorded;
 use crate::controller::record::revision::Revision;
 use crate::controller::record::size::truncated_status;
 use crate::controller::record::store::replace_status;
-use crate::controller::schedule::corrections::pause;
 use crate::controller::tasks::revision::{Files, asks_for_another};
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::engine::{Engine, Step, Surroundings};
@@ -95,7 +94,13 @@ impl TaskPass<'_> {
         let is_for_a_person = self.leave_if_for_a_person(&progress);
         self.remember_version(store);
         Ok(match came_to {
-            Step::Waiting(until) => (Some(pause(until, is_for_a_person)), Reconciled::Waiting),
+            Step::Waiting(until) => {
+                let pause = self
+                    .context
+                    .tasks
+                    .pause_until(&self.object, until, is_for_a_person);
+                (Some(pause), Reconciled::Waiting)
+            }
             _ => advanced(),
         })
     }
