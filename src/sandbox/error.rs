@@ -1,4 +1,4 @@
-//! What can go wrong with a sandbox, and whose matter it is.
+//! Errors of a sandbox, each with the party that must act.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub enum SandboxError {
     /// This machine cannot isolate.
     #[error("this machine cannot isolate untrusted code: {cause}; {remedy}")]
     IsolationUnavailable {
-        /// What is missing or forbidden.
+        /// Name of the thing that is missing or forbidden.
         cause: String,
         /// The one thing to do.
         remedy: String,
@@ -36,7 +36,7 @@ pub enum SandboxError {
     Input {
         /// Its name.
         name: String,
-        /// Why not.
+        /// Reason of the refusal.
         reason: String,
     },
     /// The environment that a job names is not there.
@@ -56,7 +56,7 @@ pub enum SandboxError {
     Cache {
         /// The folder.
         folder: PathBuf,
-        /// Why not.
+        /// Reason of the failure.
         source: std::io::Error,
     },
     /// The disk is full.
@@ -65,21 +65,21 @@ pub enum SandboxError {
     /// The operating system refused something.
     #[error("failed to {action}")]
     Io {
-        /// What was tried, on which object.
+        /// Action that was tried, and its object.
         action: String,
-        /// What it said.
+        /// Error of the operating system.
         #[source]
         source: std::io::Error,
     },
     /// The sandbox ended without a report.
     #[error("the sandbox ended without a report: {0}")]
     NoReport(String),
-    /// What ran or built is gone, through no fault of what it ran: its node, an eviction, somebody's deletion.
+    /// Loss of a run or a build, through no fault of what it ran: its node, an eviction, somebody's deletion.
     #[error("{child} is lost: {reason}; it is tried again")]
     Lost {
         /// The object (`Pod team-a/penguins-7d0c1`).
         child: String,
-        /// What happened.
+        /// Description of the event.
         reason: String,
     },
     /// The cluster refuses, and goes on refusing until somebody changes something.
@@ -87,9 +87,9 @@ pub enum SandboxError {
     Refused {
         /// The object (`Pod team-a/penguins-7d0c1`).
         object: String,
-        /// What the cluster says.
+        /// Message of the cluster.
         reason: String,
-        /// What to change.
+        /// Setting to change.
         remedy: String,
     },
     /// The cluster does not enforce its network policies.
@@ -103,16 +103,16 @@ pub enum SandboxError {
     /// The API server or the registry does not answer as it should.
     #[error("failed to {action}")]
     Cluster {
-        /// What was tried, on which object.
+        /// Action that was tried, and its object.
         action: String,
-        /// What came of it.
+        /// Error that it ended with.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
 impl SandboxError {
-    /// Whose matter this is, where no other packages help ([`Packages`](Self::Packages)).
+    /// Returns the party that must act, where no other packages help ([`Packages`](Self::Packages)).
     #[must_use]
     pub const fn category(&self) -> Category {
         // What somebody has to change is `Configuration`: a task then waits for that change and does not repeat a step that cannot succeed.
@@ -176,15 +176,15 @@ pub struct PackageProblem {
     pub manager: &'static str,
     /// The packages at fault, as far as the installer named them.
     pub names: Vec<String>,
-    /// What is wrong with them.
+    /// Description of the problem.
     pub kind: PackageProblemKind,
     /// The end of what the installer said.
     pub detail: String,
-    /// Whether it was found before anything was installed.
+    /// True where it was found before anything was installed.
     pub is_foreseen: bool,
 }
 
-/// What is wrong with a package set.
+/// Kind of problem with a package set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PackageProblemKind {
     /// No package of that name, or none with a wheel for this interpreter.

@@ -2,10 +2,10 @@
 
 use super::image::sha256_hex;
 
-/// Where the harness lies inside a sandbox.
+/// Folder of the harness inside a sandbox.
 pub(crate) const FOLDER: &str = "/harness";
 
-/// What computes the order of a program's sets, for everything that starts one.
+/// Module that computes the order of a program's sets, for everything that starts one.
 pub(crate) const HASH_SEED: (&str, &str) = ("hash_seed.py", include_str!("harness/hash_seed.py"));
 
 /// Its files by name.
@@ -38,8 +38,8 @@ pub(crate) const INTERPRETER: &str = "/opt/codegen-python";
 /// The interpreter of that environment, for what the harness starts.
 pub(crate) const ENVIRONMENT_PYTHON: &str = "/opt/codegen/bin/python3";
 
-/// What starts the harness in a Pod of somebody's own image, for `sh -c`: that has no such link, and one interpreter for both. The program
-/// for `python3 -I -S -c` is the argument.
+/// Script that starts the harness in a Pod of somebody's own image, for `sh -c`: that has no such link, and one interpreter for both. The
+/// program for `python3 -I -S -c` is the argument.
 // `-I -S` loads no `site`, no `.pth` file and no `PYTHON*` variable.
 pub(crate) const OWN_INTERPRETER: &str =
     "python=$(command -v python3); exec python3 -I -S -c \"$0\" \"$python\"";

@@ -1,4 +1,4 @@
-//! What an environment holds, and the key under which it is found again.
+//! Contents of an environment, and the key under which it is found again.
 
 use std::fmt::Write as _;
 
@@ -31,15 +31,15 @@ pub struct ImageSpec {
     pub index_url: Option<String>,
     /// Certificate authorities of the index, PEM.
     pub index_ca_bundle: Option<String>,
-    /// What else decides where packages come from, sorted: variables of pip, and the namespace whose names are resolved.
+    /// Other settings that decide where packages come from, sorted: variables of pip, and the namespace whose names are resolved.
     pub sources: Vec<String>,
     /// Every package: the task's, those that are always installed, and pytest. Sorted, without duplicates.
     pub packages: Packages,
     /// Days that a release of what is asked for must have been on the index.
     pub min_release_age_days: u32,
-    /// Whether the index is asked for each package before the environment is made; no part of what it is.
+    /// True where the index is asked for each package before the environment is made; no part of what it is.
     pub verify_on_index: bool,
-    /// What the environment held when it was made before: exactly that is installed again. No part of what it is, either.
+    /// Packages that the environment held when it was made before: exactly that is installed again. No part of what it is, either.
     pub lock: Option<Lock>,
 }
 

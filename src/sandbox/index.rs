@@ -8,7 +8,7 @@ use crate::package_index::{Answer, IndexError, PackageIndex, Question, shown};
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::python::requirement::Requirement;
 
-/// Where to ask, and for which interpreter.
+/// Index to ask, and the interpreter to ask for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Where<'a> {
     /// The index; `None` where nobody here knows which one the installer takes.
@@ -50,7 +50,7 @@ pub(super) async fn verify(
     settle(index, days, asked.iter().zip(answers))
 }
 
-/// What is asked of a package for this image, whichever of its files it may be.
+/// Returns the question about a package for this image, whichever of its files it may be.
 fn question<'a>(
     spec: &'a ImageSpec,
     place: Where<'a>,
@@ -67,7 +67,7 @@ fn question<'a>(
     }
 }
 
-/// Whether the index answers at all, asked for what every environment has. What it answers is no matter, and neither is an index that
+/// Checks that the index answers at all, asked for what every environment has. What it answers is no matter, and neither is an index that
 /// nobody here knows.
 pub(super) async fn answers(
     packages: &PackageIndex,

@@ -1,4 +1,4 @@
-//! What installs packages, here and in a build: one uv, by its digest. Text only.
+//! Installer of packages, here and in a build: one uv, by its digest. Text only.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ pub(super) const SETTINGS: (&str, &str) = ("settings.py", include_str!("installa
 /// The uv that installs, wherever it comes from.
 pub(super) const UV_VERSION: &str = "0.13.9";
 
-/// What [`INSTALL`] is to do.
+/// Instructions for [`INSTALL`].
 #[derive(Serialize, Clone, Debug)]
 pub(super) struct Installation<'a> {
     /// The program.
@@ -26,9 +26,9 @@ pub(super) struct Installation<'a> {
     pub environment: &'a str,
     /// A folder for files of the installation, which no package writes to.
     pub work: &'a str,
-    /// Where uv stores archives.
+    /// Folder in which uv stores archives.
     pub cache: &'a str,
-    /// Where a link to the interpreter is left.
+    /// Path at which a link to the interpreter is left.
     pub link: Option<&'a str>,
     /// Names with versions, where nothing is recorded.
     pub requirements: &'a [String],
@@ -40,7 +40,7 @@ pub(super) struct Installation<'a> {
     pub settings: Option<&'a Settings>,
 }
 
-/// What pip is configured with, as [`SETTINGS`] prints it.
+/// Configuration of pip, as [`SETTINGS`] prints it.
 #[derive(Serialize, serde::Deserialize, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Settings {
@@ -123,7 +123,7 @@ mod tests {
         assert!(refused_wheel(said).is_none());
     }
 
-    /// What the script prints for somebody with this file of pip and these variables.
+    /// Returns the output of the script for somebody with this file of pip and these variables.
     fn settings(file: &str, variables: &[(&str, &str)], days: &str) -> Settings {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join(".config/pip");

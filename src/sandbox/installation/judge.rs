@@ -1,4 +1,4 @@
-//! What a package may leave in an environment: plain files below it, and no file in the place of what starts there.
+//! Rules for the files that a package may leave in an environment: plain files below it, and no file in the place of what starts there.
 //!
 //! The same rules for the folder that uv filled here and for the layer that a build made.
 
@@ -27,7 +27,7 @@ const OURS: [&str; 1] = ["environment.json"];
 /// Largest list of files that is read.
 const LARGEST_RECORD: u64 = 64 * 1024 * 1024;
 
-/// What lies at a path of an environment.
+/// Kind of entry at a path of an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A file.
@@ -40,7 +40,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// Why an entry cannot be what a package brought; `path` is relative to the environment.
+/// Returns the reason for which no package can have brought an entry; `path` is relative to the environment.
 pub(crate) fn fault(path: &str, kind: &Kind) -> Option<&'static str> {
     if path.chars().any(|c| c.is_control() || c == '\\') {
         return Some("has characters in its name that lead elsewhere");
@@ -70,7 +70,7 @@ fn is_own_link(path: &str, target: &Path) -> bool {
     is_beside || is_of_the_base(target)
 }
 
-/// Whether a link leads out of every environment, to where no package writes.
+/// Reports whether a link leads out of every environment, to where no package writes.
 fn is_of_the_base(target: &Path) -> bool {
     let is_inside = ["/env", "/opt/codegen"]
         .iter()
@@ -78,7 +78,7 @@ fn is_of_the_base(target: &Path) -> bool {
     target.is_absolute() && is_plain(target) && !is_inside
 }
 
-/// Whether a path has no step back.
+/// Reports whether a path has no step back.
 fn is_plain(path: &Path) -> bool {
     path.components()
         .all(|part| !matches!(part, Component::ParentDir))
@@ -92,7 +92,7 @@ pub(crate) fn distribution(path: &str) -> Option<&str> {
     folder.strip_suffix(".dist-info")
 }
 
-/// Whether this folder of metadata is of a distribution of the lock.
+/// Reports whether this folder of metadata is of a distribution of the lock.
 pub(crate) fn is_installed(distribution: &str, lock: &Lock) -> bool {
     // Older builders leave dashes in names, so any of them may be where the version begins.
     let before: Vec<String> = distribution
@@ -106,12 +106,12 @@ pub(crate) fn is_installed(distribution: &str, lock: &Lock) -> bool {
     names.any(|listed| before.contains(&normalized(listed)))
 }
 
-/// How messages call the layer that a build makes of pip packages.
+/// Name in messages of the layer that a build makes of pip packages.
 pub const PACKAGE_LAYER: &str = "the layer of its pip packages";
 /// Entries of a layer that are read: more than any set of packages has files.
 const MOST_ENTRIES: usize = 2_000_000;
 
-/// What is wrong with the layer that a build made of pip packages, a tar archive that may be compressed: nothing but `environment` may be
+/// Finds a fault of the layer that a build made of pip packages, a tar archive that may be compressed: nothing but `environment` may be
 /// written. What is there before any package, the link that Pods start by among it, lies in the layer below.
 pub fn layer(
     archive: impl io::Read,
@@ -174,7 +174,7 @@ fn entry_fault(path: &str, kind: &Kind, environment: &str, installed: Option<&Lo
     })
 }
 
-/// What is wrong with an environment: the package, and what it does.
+/// Finds a fault of an environment: the package, and what it does.
 pub(crate) fn environment(root: &Path, lock: &Lock) -> io::Result<Option<(String, String)>> {
     let mut files = Vec::new();
     walk(root, "", &mut files)?;

@@ -14,7 +14,7 @@ use super::Owner;
 use super::names::{COMPONENT, Component, MANAGED_BY, OPERATOR, TASK_NAMESPACE};
 use crate::api::CodeGenTask;
 
-/// How the names of these labels and annotations begin.
+/// Prefix of the names of these labels and annotations.
 const WAITS: &str = "waits.codegen-operator.dev/";
 
 /// A task that waits for a build.
@@ -53,13 +53,13 @@ pub(super) fn join(owner: &Owner) -> Patch<serde_json::Value> {
     Patch::Merge(json!({"metadata": {"labels": labels(owner), "annotations": annotations(owner)}}))
 }
 
-/// Whether `owner` waits for the Job.
+/// Reports whether `owner` waits for the Job.
 #[must_use]
 pub(super) fn is_waited_for_by(job: &ObjectMeta, owner: &Owner) -> bool {
     waiting(job).iter().any(|waiting| waiting.uid == owner.uid)
 }
 
-/// Who waits for a Job.
+/// Lists the tasks that wait for a Job.
 #[must_use]
 pub fn waiting(job: &ObjectMeta) -> Vec<Waiting> {
     let annotations = job.annotations.iter().flatten();
@@ -156,7 +156,7 @@ async fn retain_waiters(
     unless_changed(patched.map(drop))
 }
 
-/// Whether the task that waits is there: another operator may work on it.
+/// Reports whether the task that waits is there: another operator may work on it.
 async fn is_there(client: &Client, waiting: &Waiting) -> Result<bool, kube::Error> {
     let tasks: Api<CodeGenTask> = Api::namespaced(client.clone(), &waiting.namespace);
     let found = tasks.get_metadata_opt(&waiting.name).await?;

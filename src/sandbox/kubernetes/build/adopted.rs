@@ -1,4 +1,4 @@
-//! Whether what is there under the name of a build's object is the operator's. Pure.
+//! Check that an object under the name of a build's object is the operator's. Pure.
 //!
 //! Whoever may write objects of a namespace may put their own in the place of a build's: what they name would be pushed.
 
@@ -10,20 +10,20 @@ use super::job::{FILES_SHA256, PUSH};
 use crate::sandbox::kubernetes::folder_sha256;
 use crate::sandbox::kubernetes::names::{COMPONENT, Component, MANAGED_BY, OPERATOR};
 
-/// Whether an object carries the labels of a build, which an admission policy lets nobody else write.
+/// Reports whether an object carries the labels of a build, which an admission policy lets nobody else write.
 pub(super) fn is_ours(metadata: &ObjectMeta) -> bool {
     let label = |name: &str| metadata.labels.as_ref().and_then(|labels| labels.get(name));
     label(MANAGED_BY).is_some_and(|by| by == OPERATOR)
         && label(COMPONENT).is_some_and(|component| component == Component::Build.as_str())
 }
 
-/// Whether the Pod is one of this very Job, and not one that says so by a label alone.
+/// Reports whether the Pod is one of this very Job, and not one that says so by a label alone.
 pub(super) fn is_pod_of(pod: &Pod, job: &Job) -> bool {
     // A Pod can carry any `job-name` label. That the Job is its controller is what the admission policy reserves for Jobs of the operator.
     is_ours(&pod.metadata) && belongs_to(&pod.metadata, job, true)
 }
 
-/// Whether these are the files that the Job was made for, and nobody can have changed them.
+/// Reports whether these are the files that the Job was made for, and nobody can have changed them.
 pub(super) fn are_files_of(map: &ConfigMap, job: &Job) -> bool {
     let data = map.data.iter().flatten();
     let found = folder_sha256(data.map(|(name, content)| (name.as_str(), content.as_bytes())));
@@ -40,7 +40,7 @@ pub(super) fn are_files_of(map: &ConfigMap, job: &Job) -> bool {
         && files_of(job).is_none_or(|wanted| wanted == found)
 }
 
-/// Whether the copy of credentials that is there is this one.
+/// Reports whether the copy of credentials that is there is this one.
 pub(super) fn is_copy(wanted: &Secret, found: &Secret) -> bool {
     is_ours(&found.metadata)
         && found.immutable == Some(true)
@@ -48,7 +48,7 @@ pub(super) fn is_copy(wanted: &Secret, found: &Secret) -> bool {
         && found.data == wanted.data
 }
 
-/// What the Job says that it is made from; one of an operator before this one says nothing.
+/// Returns the digest of the files that the Job says it is made from; one of an operator before this one says nothing.
 fn files_of(job: &Job) -> Option<&str> {
     let spec = job.spec.as_ref()?.template.spec.as_ref()?;
     let push = spec.containers.iter().find(|container| container.name == PUSH)?;

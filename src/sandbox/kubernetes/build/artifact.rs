@@ -10,7 +10,7 @@ use crate::registry::{Artifact, Registry, RegistryError};
 use crate::sandbox::SandboxError;
 use crate::sandbox::kubernetes::settings::Registries;
 
-/// Where an artifact goes.
+/// Destination of an artifact.
 #[derive(Clone, Copy, Debug)]
 pub struct Destination<'a> {
     /// The namespace of the Secret.
@@ -39,7 +39,7 @@ pub async fn push_artifact(
         .map_err(|error| destination.failed(error))
 }
 
-/// Whether the registry lets an artifact of `owner` be pushed there: before a Pod is made that does it.
+/// Checks that the registry lets an artifact of `owner` be pushed there: before a Pod is made that does it.
 pub async fn check_destination(
     client: Client,
     registries: (&Registries, &RegistryCache),
@@ -69,7 +69,7 @@ impl Destination<'_> {
         registry.map_err(|error| self.failed(error))
     }
 
-    /// What its credentials are.
+    /// Describes its credentials.
     #[must_use]
     pub fn credentials(&self) -> String {
         match self.secret {

@@ -10,44 +10,45 @@ use crate::sandbox::harness::INTERPRETER;
 use crate::sandbox::installation::{INSTALL, Installation};
 use crate::sandbox::{PackageProblem, PackageProblemKind, SandboxError};
 
-/// Where the environment lies in the image; its `bin` comes first on `PATH`.
+/// Folder of the environment in the image; its `bin` comes first on `PATH`.
 pub(super) const ENVIRONMENT: &str = "/opt/codegen";
-/// Where the files of a build lie while it runs: this Dockerfile, certificate authorities.
+/// Folder of a build's files while it runs: this Dockerfile, certificate authorities.
 pub(super) const FILES: &str = "/build";
-/// Where the program that installs lies while a build runs.
+/// Folder of the program that installs, while a build runs.
 pub(super) const TOOLS: &str = "/installer";
 /// The authorities of package indexes, below [`FILES`].
 pub(super) const INDEX_AUTHORITIES: &str = "index-authorities.pem";
 /// Those, and the task's own: for pip packages alone, since apt asks other servers.
 pub(super) const PIP_AUTHORITIES: &str = "pip-authorities.pem";
-/// Where the build leaves its results: a volume, so no part of the image.
+/// Folder in which the build leaves its results: a volume, so no part of the image.
 pub(super) const RESULTS: &str = "/out";
-/// What was installed, for `push-layout`: a requirements file, below [`WORK`]. Below [`FILES`] it is what must be installed.
+/// File that names what was installed, for `push-layout`: a requirements file, below [`WORK`]. Below [`FILES`] it is what must be
+/// installed.
 pub(super) const REQUIREMENTS: &str = "requirements.txt";
-/// What is to be installed, and how, below [`FILES`].
+/// File that says what is to be installed, and how, below [`FILES`].
 pub(super) const INSTALLATION: &str = "installation.json";
-/// Where the installation works.
+/// Folder in which the installation works.
 pub(super) const WORK: &str = "/out/work";
-/// Where it stores archives.
+/// Folder in which it stores archives.
 const ARCHIVES: &str = "/out/archives";
 
 /// `PATH` of a base image that sets none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What an image is made of.
+/// Ingredients of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Recipe<'a> {
     /// The image that it stands on, by digest.
     pub base: &'a str,
-    /// What is installed.
+    /// Packages to install.
     pub packages: &'a Packages,
     /// Days that every release must have been there.
     pub days: u32,
-    /// Whether exactly what the requirements file among the files of the build names is installed.
+    /// True where exactly what the requirements file among the files of the build names is installed.
     pub is_locked: bool,
-    /// Whether the index's authorities lie among the files of the build.
+    /// True where the index's authorities lie among the files of the build.
     pub has_index_authorities: bool,
-    /// Whether the task has authorities of its own for the index.
+    /// True where the task has authorities of its own for the index.
     pub has_pip_authorities: bool,
     /// Names of the build's arguments: variables of what it runs, which do not become part of the image.
     pub arguments: Vec<&'a str>,
@@ -108,7 +109,7 @@ impl Recipe<'_> {
         text
     }
 
-    /// What is to be installed, as a file of the build.
+    /// Returns the instructions for the installation, as a file of the build.
     pub fn installation(&self) -> String {
         let (uv, locked) = (format!("{TOOLS}/uv"), format!("{FILES}/{REQUIREMENTS}"));
         let installation = Installation {

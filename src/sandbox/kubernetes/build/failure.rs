@@ -1,4 +1,4 @@
-//! What a failed build means: a package that cannot be had, something to change, or bad luck. No request is made here.
+//! Meaning of a failed build: a package that cannot be had, something to change, or bad luck. No request is made here.
 
 use std::sync::LazyLock;
 
@@ -11,10 +11,10 @@ use crate::sandbox::installation::judge::PACKAGE_LAYER;
 use crate::sandbox::packages::{classify, classify_locked, without_credentials};
 use crate::sandbox::{PackageProblem, PackageProblemKind, SandboxError};
 
-/// How much of the builder's log a message carries, characters.
+/// Length of the part of the builder's log that a message carries, characters.
 // Of one line: longer ones are mostly tracebacks and command lines, and a status has 32 KiB.
 const DETAIL: usize = 400;
-/// How much of the log a package problem carries, bytes.
+/// Length of the part of the log that a package problem carries, bytes.
 const PACKAGE_DETAIL: usize = 2048;
 
 /// The build that failed.
@@ -24,11 +24,11 @@ pub(super) struct Failed<'a> {
     pub child: String,
     /// The base image.
     pub base: &'a str,
-    /// Where the image goes.
+    /// Reference that the image is pushed to.
     pub reference: &'a str,
     /// Builds of this image that were lost before.
     pub repeat: u32,
-    /// Whether a recorded lock was to be installed.
+    /// True where a recorded lock was to be installed.
     pub is_locked: bool,
     /// Field and Secret that hold the credentials of the push.
     pub push_credentials: &'a str,
@@ -157,7 +157,7 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a valid pattern")
 }
 
-/// What apt says of a package, and what that means.
+/// Messages of apt about a package, and the problem that each means.
 static APT: LazyLock<[(Regex, PackageProblemKind); 4]> = LazyLock::new(|| {
     use PackageProblemKind::{Conflict, NoSuchVersion, NotFound};
     [
@@ -186,7 +186,7 @@ fn apt_problem(log: &str) -> Option<PackageProblem> {
     })
 }
 
-/// What only a person can fix: the line that says so, and what to change.
+/// Faults that only a person can fix: the line that tells of one, and what to change.
 static MISCONFIGURED: LazyLock<[(Regex, &str); 8]> = LazyLock::new(|| {
     [
         (

@@ -1,4 +1,4 @@
-//! Which package index a build takes, and what that has of what is to be installed.
+//! Choice of the package index for a build, and a look at what that has of what is to be installed.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::package_index::PYPI;
 use crate::sandbox::index::{self, Where};
 use crate::sandbox::{ImageSpec, SandboxError};
 
-/// Where packages come from.
+/// Variable that names the package index.
 pub(super) const INDEX_URL: &str = "PIP_INDEX_URL";
 /// Variables by which packages come from other indexes too.
 const OTHER_SOURCES: [&str; 4] = [
@@ -21,7 +21,7 @@ const OTHER_SOURCES: [&str; 4] = [
 ];
 
 impl Build<'_> {
-    /// What the index has of all that is to be installed: what it lacks costs no build.
+    /// Asks the index for all that is to be installed: what it lacks costs no build.
     pub(super) async fn verify(&self) -> Result<(), SandboxError> {
         // What was installed before was judged then.
         if self.spec.lock.is_some() {
@@ -53,8 +53,8 @@ pub(super) fn content(sandbox: &KubernetesSandbox<'_>, spec: &ImageSpec, base: &
     spec.content_hash()
 }
 
-/// What decides where packages come from besides the index: the operator's variables, short of proxies, and, where the Pod's search list
-/// may have a word in what a host's name stands for, the namespace that this list begins with.
+/// Returns what decides where packages come from besides the index: the operator's variables, short of proxies, and, where the Pod's search
+/// list may have a word in what a host's name stands for, the namespace that this list begins with.
 fn sources(env: &BTreeMap<String, String>, index: Option<&str>, namespace: &str) -> Vec<String> {
     // By which way an index is reached does not change what it serves.
     let is_proxy = |name: &str| name.to_ascii_lowercase().ends_with("_proxy");
@@ -74,7 +74,7 @@ fn sources(env: &BTreeMap<String, String>, index: Option<&str>, namespace: &str)
     sources
 }
 
-/// Whether a host is known by a name that is completed by the namespace of whoever asks: one without a dot, or with one, where no
+/// Reports whether a host is known by a name that is completed by the namespace of whoever asks: one without a dot, or with one, where no
 /// certificate says whose it is.
 fn is_short(url: &str) -> bool {
     let Some(url) = Url::parse(url).ok() else {

@@ -33,7 +33,7 @@ pub(super) const BUILD: &str = "build";
 /// The container that pushes.
 pub(super) const PUSH: &str = "push";
 
-/// How the argument of the push begins that says what the build was to be made from.
+/// Beginning of the argument of the push that says what the build was to be made from.
 pub(super) const FILES_SHA256: &str = "--built-from-sha256=";
 /// Annotation with what a Job is made for that its name does not say.
 pub(super) const MADE_FOR: &str = "codegen-operator.dev/made-for";
@@ -53,22 +53,22 @@ const TTL_SECONDS: i32 = 3600;
 const FAREWELL_SECONDS: i64 = 5;
 const UNPRIVILEGED: i64 = 65532;
 
-/// What a build's objects follow from.
+/// Input from which a build's objects follow.
 #[derive(Clone, Debug)]
 pub(super) struct Plan<'a> {
     /// Name of the Job, and of its files.
     pub name: &'a str,
-    /// Where they are made.
+    /// Namespace in which they are made.
     pub namespace: &'a str,
     /// Their labels.
     pub labels: BTreeMap<String, String>,
     /// The Job's annotations.
     pub annotations: BTreeMap<String, String>,
-    /// Whose child the Job is, where that is of the same namespace.
+    /// Owner of the Job, where that is of the same namespace.
     pub owner: Option<OwnerReference>,
-    /// Where the image goes: `repository:tag`.
+    /// Reference that the image is pushed to: `repository:tag`.
     pub reference: String,
-    /// Whether it gets the tag at once, and is not to be signed before.
+    /// True where it gets the tag at once, and is not to be signed before.
     pub is_tagged: bool,
     /// Host of the base image's registry.
     pub base_registry: String,
@@ -84,20 +84,20 @@ pub(super) struct Plan<'a> {
     pub repeat: u32,
     /// The operator's image.
     pub operator_image: &'a str,
-    /// What the Job reads.
+    /// Files that the Job reads.
     pub files: Files,
-    /// How builds are made.
+    /// Settings of builds.
     pub build: &'a BuildSettings,
-    /// How registries are reached.
+    /// Settings of registries.
     pub registries: &'a Registries,
 }
 
-/// What a build reads, by content.
+/// Files that a build reads, by content.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     /// The Dockerfile.
     pub dockerfile: String,
-    /// What is to be installed, and how.
+    /// Instructions for the installation: packages and options.
     pub installation: String,
     /// The recorded lock, where there is one: a requirements file.
     pub requirements: String,
@@ -198,7 +198,7 @@ pub(super) fn job(plan: &Plan<'_>) -> Job {
     }
 }
 
-/// What the Job's Pod is made from.
+/// Returns the template of the Job's Pod.
 pub(super) fn template(plan: &Plan<'_>) -> PodTemplateSpec {
     let settings = plan.build;
     let mut node_selector = settings.node_selector.clone();

@@ -240,7 +240,7 @@ impl<'a> Build<'a> {
         self.objects.write_files(&job::config_map(plan, owner), job).await
     }
 
-    /// What a Job in another namespace than the task's has seen of Secrets, it has seen when it has ended.
+    /// Deletes the copies of Secrets that a Job in another namespace than the task's has seen, once it has ended.
     async fn drop_copies(&self) {
         if self.is_in_another_namespace()
             // A failure here must not take a finished build away; the owner reference collects them with the Job.
@@ -267,7 +267,7 @@ impl<'a> Build<'a> {
         name("credentials", &[&self.name, &config.name, &config.version])
     }
 
-    /// Whoever waits for a Job is one of its owners: it goes when the last of them does.
+    /// Makes the task one of the owners of the Job, as all are who wait for it: it goes when the last of them does.
     async fn join(&self, job: &Job) -> Result<(), SandboxError> {
         if self.owns(job) {
             return Ok(());
@@ -397,7 +397,7 @@ impl<'a> Build<'a> {
     }
 }
 
-/// Where the task's builds are made.
+/// Returns the namespace in which the task's builds are made.
 fn namespace<'a>(sandbox: &'a KubernetesSandbox<'_>) -> &'a str {
     let own = sandbox.settings.build.namespace.as_deref();
     own.unwrap_or(&sandbox.owner.namespace)

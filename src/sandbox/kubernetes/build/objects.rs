@@ -20,7 +20,7 @@ use crate::sandbox::kubernetes::policies;
 
 /// The key of a Secret of type `kubernetes.io/dockerconfigjson`.
 const DOCKER_CONFIG: &str = ".dockerconfigjson";
-/// How much of a log is read for what went wrong, lines.
+/// Length of the part of a log that is searched for a cause, lines.
 const LOG_LINES: i64 = 200;
 
 /// The content of a `.dockerconfigjson`.
@@ -193,7 +193,7 @@ impl Objects {
         }
     }
 
-    /// Whether the files of a Job's build are there: those that it was made for.
+    /// Reports whether the files of a Job's build are there: those that it was made for.
     pub async fn has_files(&self, job: &Job) -> Result<bool, SandboxError> {
         let name = name_of(&job.metadata);
         let found = self.config_maps().get_opt(name).await;
@@ -226,7 +226,7 @@ impl Objects {
         }
     }
 
-    /// What a Secret holds; `None` where it is not there.
+    /// Reads the data of a Secret; `None` where it is not there.
     pub async fn secret(&self, name: &str) -> Result<Option<BTreeMap<String, Vec<u8>>>, SandboxError> {
         let found = self.secrets().get_opt(name).await;
         let found = found.map_err(|error| self.failed("read", "Secret", name, error))?;
@@ -305,7 +305,7 @@ impl Objects {
     }
 }
 
-/// What to change where the API server refuses.
+/// Returns the setting to change where the API server refuses.
 fn remedy(message: &str) -> &'static str {
     if message.contains("exceeded quota") {
         "raise the namespace's quota, or lower build.resources of the operator"

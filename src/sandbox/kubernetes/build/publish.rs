@@ -80,7 +80,7 @@ pub(in crate::sandbox::kubernetes) async fn publish(
     })
 }
 
-/// Where the program goes.
+/// Returns the destination of the program.
 async fn target(sandbox: &KubernetesSandbox<'_>, home: &Objects) -> Result<Target, SandboxError> {
     let publish = sandbox.task.publish.clone().unwrap_or_default();
     let mut image = sandbox.task.image.clone();

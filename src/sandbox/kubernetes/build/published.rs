@@ -24,11 +24,11 @@ pub struct PublishedProgram {
     pub image: String,
     /// Source of the program.
     pub program: String,
-    /// What is said of it, as JSON.
+    /// Description of the program, as JSON.
     pub file: Vec<u8>,
 }
 
-/// What an image that is named as a program's is.
+/// Contents of an image that is named as a program's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InImage {
     /// The registry does not have it.
@@ -53,7 +53,7 @@ pub struct ProgramImage<'a> {
 }
 
 impl ProgramImage<'_> {
-    /// What is in the image.
+    /// Reads the contents of the image.
     pub async fn read(
         &self,
         client: &Client,

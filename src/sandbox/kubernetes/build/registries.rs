@@ -1,4 +1,4 @@
-//! What registries say: the digest behind the name of a base image, and which image a tag has.
+//! Answers of registries: the digest behind the name of a base image, and which image a tag has.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,12 +14,12 @@ use crate::registry::{Access, Credentials, Registry, RegistryError};
 use crate::sandbox::SandboxError;
 use crate::sandbox::kubernetes::settings::Registries;
 
-/// How long the digest of a base image is cached. Tags of bases move every few weeks.
+/// Time for which the digest of a base image is cached. Tags of bases move every few weeks.
 const BASE_CACHED_FOR: Duration = Duration::from_mins(5);
 /// More entries than any cluster has registries, users and bases: beyond it everything is forgotten.
 const MOST_ENTRIES: usize = 512;
 
-/// What registries said, and the connections to them; one for all tasks.
+/// Answers of registries, and the connections to them; one for all tasks.
 pub struct RegistryCache {
     clients: Mutex<HashMap<String, Arc<Registry>>>,
     bases: Mutex<HashMap<String, (Instant, String)>>,
@@ -124,7 +124,7 @@ impl RegistryCache {
     }
 }
 
-/// What a registry's refusal means for the task. `field` is what names its credentials.
+/// Translates a registry's refusal into an error of the task. `field` is what names its credentials.
 pub(super) fn failed(reference: &str, field: &str, error: RegistryError) -> SandboxError {
     match error.category() {
         Category::Configuration => SandboxError::Refused {

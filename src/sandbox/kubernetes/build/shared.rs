@@ -1,4 +1,4 @@
-//! What tasks share: the environment that a tag has, once the operator has signed it.
+//! Environments that tasks share: the one that a tag has, once the operator has signed it.
 
 use k8s_openapi::api::batch::v1::Job;
 
@@ -7,7 +7,7 @@ use crate::api::common::CacheMode;
 use crate::registry::{Adopted, Environment, Image, Place, RegistryError};
 use crate::sandbox::{Built, Progressing, SandboxError};
 
-/// What becomes of an image that has the tag of an environment and no signature.
+/// Message about an image that has the tag of an environment and no signature.
 const UNSIGNED: &str = "was not signed by this operator: somebody else pushed it, or its key was another one. It is not used; the environment is \
                         built anew and takes its tag";
 
@@ -30,7 +30,7 @@ impl Build<'_> {
         }
     }
 
-    /// Whether others may take what is built.
+    /// Reports whether others may take what is built.
     pub(super) fn is_shared(&self) -> bool {
         match self.sandbox.task.cache {
             CacheMode::Auto | CacheMode::Override => true,

@@ -18,7 +18,7 @@ use crate::sandbox::kubernetes::names::{COMPONENT, MANAGED_BY, OPERATOR};
 
 /// Type of the Secret.
 const TYPE: &str = "codegen-operator.dev/signing-keys";
-/// What the name of the Secret that an operator makes ends with.
+/// End of the name of the Secret that an operator makes.
 // The admission policy lets the operator write only what has a name that ends so, in ten hexadecimal digits.
 const OWN: &str = "0000000001";
 /// Name of the key in it: before all that people add.
@@ -29,7 +29,7 @@ const KEYS_CACHED_FOR: Duration = Duration::from_mins(1);
 /// PEM by name.
 type Entries = BTreeMap<String, Vec<u8>>;
 
-/// Where the keys are.
+/// Location of the keys.
 pub struct Signing {
     secret: Option<(Client, String, String)>,
     cached: Mutex<Option<(Instant, Arc<SigningKeys>)>>,

@@ -1,4 +1,4 @@
-//! Where an image comes from and where it goes: the base by digest, the repository, and the credentials for both.
+//! Source and destination of an image: the base by digest, the repository, and the credentials for both.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::registry::{Credentials, Registry};
 use crate::sandbox::SandboxError;
 use crate::sandbox::kubernetes::KubernetesSandbox;
 
-/// Where images go.
+/// Destination of images.
 pub(super) struct Target {
     /// `registry.example/team`.
     pub repository: String,
@@ -19,21 +19,21 @@ pub(super) struct Target {
     pub pull_repository: String,
     /// The Secret with the credentials.
     pub secret: Option<String>,
-    /// Who names it.
+    /// Setting that names it.
     field: &'static str,
-    /// What it holds.
+    /// Credentials that it holds.
     pub config: Option<DockerConfig>,
     /// Speaks to its registry.
     pub registry: Arc<Registry>,
 }
 
 impl Target {
-    /// Where the task's images go.
+    /// Finds the destination of the task's images.
     pub async fn of(sandbox: &KubernetesSandbox<'_>, objects: &Objects) -> Result<Self, SandboxError> {
         Self::with(sandbox, objects, &sandbox.task.image).await
     }
 
-    /// Where images with these settings go.
+    /// Finds the destination of images with these settings.
     pub async fn with(
         sandbox: &KubernetesSandbox<'_>,
         objects: &Objects,
@@ -77,7 +77,7 @@ impl Target {
         })
     }
 
-    /// What to change where the registry refuses.
+    /// Returns the setting to change where the registry refuses.
     pub fn credentials(&self) -> String {
         credentials(self.secret.as_deref(), self.field)
     }
@@ -101,7 +101,7 @@ pub(super) struct Base {
     pub registry: String,
     /// Secret that it is pulled with.
     pub secret: Option<String>,
-    /// What it holds.
+    /// Credentials that it holds.
     pub config: Option<DockerConfig>,
 }
 

@@ -1,4 +1,4 @@
-//! How far a build is, from its Job and its Pod. No request is made here.
+//! Progress of a build, from its Job and its Pod. No request is made here.
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
@@ -7,12 +7,12 @@ use serde::Deserialize;
 use super::job::{BUILD, INSTALLER, PUSH};
 use crate::pipeline::stage::Category;
 
-/// How far a build is.
+/// Progress of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// It goes on.
     Running {
-        /// Whether the builder's container has started.
+        /// True where the builder's container has started.
         started: bool,
     },
     /// No node has room for now: the scheduler's words.
@@ -23,7 +23,7 @@ pub(super) enum State {
     Failed(Failure),
 }
 
-/// How a build failed.
+/// Cause of a build's failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
     /// The builder says why in its log.
@@ -41,7 +41,7 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Whether the Job has ended, so that only another one can do better.
+    /// Reports whether the Job has ended, so that only another one can do better.
     pub fn has_ended(&self) -> bool {
         !matches!(self, Self::Refused(..))
     }
@@ -58,7 +58,7 @@ struct PushFailure {
     message: String,
 }
 
-/// How far the build is. `pod` is the Job's latest.
+/// Derives the progress of the build. `pod` is the Job's latest.
 pub(super) fn state(job: &Job, pod: Option<&Pod>) -> State {
     match (pod.and_then(ended), failed(job)) {
         // The push has the last word: what it wrote stands before the Job knows of it.
@@ -81,7 +81,7 @@ pub(super) fn seconds(job: &Job, pod: Option<&Pod>) -> Option<f64> {
     Some(ended.duration_since(started).as_secs_f64().max(0.0))
 }
 
-/// What the containers and the Pod say of their end.
+/// Derives the end of the build from what the containers and the Pod say of it.
 fn ended(pod: &Pod) -> Option<State> {
     let status = pod.status.as_ref()?;
     let reason = status.reason.as_deref().unwrap_or_default();
@@ -153,7 +153,7 @@ fn failed(job: &Job) -> Option<Failure> {
     })
 }
 
-/// Why the Pod does not run, where somebody can change that.
+/// Returns the reason for which the Pod does not run, where somebody can change that.
 fn waiting(pod: &Pod) -> Option<State> {
     let status = pod.status.as_ref()?;
     let scheduled = status
@@ -184,7 +184,7 @@ fn waiting(pod: &Pod) -> Option<State> {
     })
 }
 
-/// What a node lacks now it may have later; what no node is, none becomes.
+/// Judges a Pod without a node: what a node lacks now it may have later; what no node is, none becomes.
 fn unschedulable(message: &str) -> State {
     if message.contains("Insufficient") || message.contains("Too many pods") {
         State::Queued(message.to_owned())

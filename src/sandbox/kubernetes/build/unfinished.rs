@@ -78,7 +78,7 @@ impl Build<'_> {
         Ok(Progressing::Queued(why))
     }
 
-    /// Whether this task made the Job, and has changed since, or a Secret that it names.
+    /// Reports whether this task made the Job, and has changed since, or a Secret that it names.
     fn is_made_for_another_wish(&self, job: &Job) -> bool {
         let metadata = &job.metadata;
         let made_by = metadata.labels.as_ref().and_then(|labels| labels.get(TASK_UID));
@@ -90,8 +90,8 @@ impl Build<'_> {
         made_by == Some(&self.sandbox.owner.uid) && made_for != Some(&self.wish())
     }
 
-    /// Whether somebody has changed how builds are made since, for any task, or the Job was made by one that trusts others: its name says
-    /// what the image holds, and not whom it is fetched from.
+    /// Reports whether somebody has changed how builds are made since, for any task, or the Job was made by one that trusts others: its
+    /// name says what the image holds, and not whom it is fetched from.
     fn is_made_with_other_settings(&self, job: &Job) -> Result<bool, SandboxError> {
         let annotations = job.metadata.annotations.as_ref();
         let made_with = annotations.and_then(|all| all.get(job::MADE_WITH));
@@ -112,7 +112,7 @@ impl Build<'_> {
         Ok(sha256_hex_of_parts(&parts.each_ref().map(String::as_str))[..16].to_owned())
     }
 
-    /// What the Job is made for that its name does not say.
+    /// Returns the parts of the Job's purpose that its name does not say.
     pub(super) fn wish(&self) -> String {
         let parts = [
             self.sandbox.owner.wish.as_str(),
@@ -129,7 +129,7 @@ fn version(config: Option<&DockerConfig>) -> &str {
     config.map_or("", |config| config.version.as_str())
 }
 
-/// Whether a Job failed so long ago that what it lacked may be there by now.
+/// Reports whether a Job failed so long ago that what it lacked may be there by now.
 fn is_old(job: &Job) -> bool {
     let conditions = job.status.as_ref().and_then(|status| status.conditions.as_ref());
     let failed = conditions

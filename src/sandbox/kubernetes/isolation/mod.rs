@@ -1,4 +1,4 @@
-//! Whether the cluster blocks sandboxes and builds from what they must not reach: shown by Pods that try, not assumed.
+//! Proof that the cluster blocks sandboxes and builds from what they must not reach: shown by Pods that try, not assumed.
 //!
 //! A *control* without any policy and *canaries* under the policies of sandboxes and builds knock at the same targets at the
 //! same time. Silence counts only where the control was answered: a dead target proves nothing.
@@ -21,14 +21,14 @@ pub const API_SERVER: &str = "API server";
 /// Name of the Pod beside the canaries.
 pub const SIBLING: &str = "sibling Pod";
 
-/// What one of the Pods found: names of targets that answered.
+/// Findings of one of the Pods: names of targets that answered.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Probed {
     /// Those that answered.
     pub reached: BTreeSet<String>,
 }
 
-/// What all Pods of one pool of nodes found.
+/// Findings of all Pods of one pool of nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// Without a policy.
@@ -39,33 +39,33 @@ pub struct Findings {
     pub build: Option<Probed>,
 }
 
-/// What follows from them.
+/// Conclusion from the findings.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
     /// The policies hold.
     Enforced {
-        /// What was shown to be out of reach.
+        /// Targets that were shown to be out of reach.
         #[serde(rename = "kept_from")]
         blocked: Vec<String>,
-        /// What did not answer the control either.
+        /// Targets that did not answer the control either.
         unproved: Vec<String>,
     },
     /// They do not.
     Open {
         /// Under whose policy: `sandbox` or `build`.
         policy: String,
-        /// What could be reached.
+        /// Targets that could be reached.
         reached: Vec<String>,
     },
     /// Nothing can be said.
     Unknown {
-        /// Why.
+        /// Reason.
         why: String,
     },
 }
 
-/// What follows from the findings about these targets.
+/// Concludes from the findings about these targets.
 #[must_use]
 pub fn conclude(targets: &[Target], findings: &Findings) -> Verdict {
     let among = |reached: &BTreeSet<String>, asked: &dyn Fn(&Target) -> bool| -> Vec<String> {
@@ -110,7 +110,7 @@ pub struct Isolation {
     pools: Mutex<BTreeMap<String, (NodePool, Verdict)>>,
 }
 
-/// What a sandbox may rely on.
+/// Isolation that a sandbox may rely on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// The policies hold wherever it may run; what was shown to be out of reach.
@@ -147,7 +147,7 @@ impl Isolation {
             .map(|(_, before)| before)
     }
 
-    /// What a sandbox whose Pod selects nodes so may rely on.
+    /// Returns the isolation that a sandbox may rely on whose Pod selects nodes so.
     #[must_use]
     pub fn standing(&self, selector: &BTreeMap<String, String>) -> Standing {
         let pools = self.pools();
@@ -191,7 +191,7 @@ fn refuted(pool: &NodePool, policy: &str, reached: &[String]) -> String {
     )
 }
 
-/// Whether a Pod with this selector can come to a node of the pool: no label says otherwise.
+/// Reports whether a Pod with this selector can come to a node of the pool: no label says otherwise.
 fn may_land(selector: &BTreeMap<String, String>, pool: &NodePool) -> bool {
     pool.node_selector
         .iter()

@@ -16,12 +16,12 @@ use super::Target;
 /// Longest life of such a Pod, seconds.
 // Longer than a round waits for a Pod (90 s): the kubelet ends what an interrupted operator left.
 const DEADLINE: i64 = 120;
-/// Where the sibling listens.
+/// Port on which the sibling listens.
 pub(super) const PORT: u16 = 8443;
 /// Name of the container.
 pub(super) const CONTAINER: &str = "probe";
 
-/// What a Pod does.
+/// Role of a Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Listens, as any other Pod of the cluster might.
@@ -57,15 +57,15 @@ impl Role {
     }
 }
 
-/// What the Pods of one round share.
+/// Settings that the Pods of one round share.
 pub(super) struct Round<'a> {
-    /// Where they run.
+    /// Namespace in which they run.
     pub namespace: &'a str,
     /// The operator's own image.
     pub image: &'a str,
     /// With which nodes pull it.
     pub pull_secrets: &'a [LocalObjectReference],
-    /// Which nodes.
+    /// Nodes on which they run.
     pub pool: &'a NodePool,
     /// Ends every name, so that rounds never meet.
     pub suffix: &'a str,

@@ -1,4 +1,4 @@
-//! What runs inside of a control or a canary: knocks at targets, says which answered, and may listen for the others.
+//! Program inside of a control or a canary: it knocks at targets, says which answered, and may listen for the others.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::Probed;
 
-/// Where the kubelet takes a container's last words from.
+/// Path from which the kubelet takes a container's last words.
 pub const LAST_WORDS: &str = "/dev/termination-log";
 /// Time that one knock has: enough for one lost packet. Whoever is blocked stays silent that long.
 const KNOCK: Duration = Duration::from_millis(1500);
@@ -17,7 +17,7 @@ const KNOCK: Duration = Duration::from_millis(1500);
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Which answer ends the knocking at a target before the patience does.
+/// Answer that ends the knocking at a target before the patience does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hoped {
     /// That of the target: this is a control.

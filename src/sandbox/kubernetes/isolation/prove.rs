@@ -33,22 +33,22 @@ pub struct Prover<'a> {
     pub namespace: &'a str,
     /// The operator's settings.
     pub settings: &'a Settings,
-    /// What must be out of reach.
+    /// Targets that must be out of reach.
     pub targets: &'a [Target],
 }
 
-/// What was found of a pool, and when.
+/// Finding about a pool, and its time.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Name of the pool.
     pub pool: String,
-    /// When it was found.
+    /// Time of the finding.
     pub at: Timestamp,
-    /// What was found.
+    /// Verdict about the pool.
     pub verdict: Verdict,
 }
 
-/// What was found before, by this operator or by one before it.
+/// Reads the findings that were recorded before, by this operator or by one before it.
 pub async fn recorded(client: &Client, namespace: &str, settings: &Settings) -> Vec<Record> {
     let policies: Api<NetworkPolicy> = Api::namespaced(client.clone(), namespace);
     let Ok(wanted) = pod::denied(settings) else {
@@ -63,7 +63,7 @@ pub async fn recorded(client: &Client, namespace: &str, settings: &Settings) -> 
 }
 
 impl Prover<'_> {
-    /// What the Pods of one pool find.
+    /// Runs the Pods of one pool and concludes from what they find.
     pub async fn check(&self, pool: &NodePool) -> Verdict {
         // Two operators in one namespace would otherwise make Pods of the same name.
         let suffix: String = std::iter::repeat_with(fastrand::lowercase).take(5).collect();
@@ -157,7 +157,7 @@ impl Prover<'_> {
             .map_err(|error| format!("failed to create Pod {}/{name}: {error}", self.namespace))
     }
 
-    /// Where the sibling listens, once it does.
+    /// Returns the address on which the sibling listens, once it does.
     async fn address(&self, name: &str) -> Result<String, String> {
         let runs = |pod: Option<&Pod>| {
             let status = pod.and_then(|pod| pod.status.as_ref());
@@ -172,7 +172,7 @@ impl Prover<'_> {
         })
     }
 
-    /// What one Pod found.
+    /// Runs one Pod and returns its findings.
     async fn probe(&self, pod: Pod) -> Result<Probed, String> {
         let name = self.create(&pod).await?;
         let ended = self.wait(&name, |pod| pod.and_then(terminated).is_some()).await?;
@@ -198,7 +198,7 @@ impl Prover<'_> {
         Err(format!("Pod {}/{name}: {failed}", self.namespace))
     }
 
-    /// Why a Pod does not get on, in the cluster's words.
+    /// Returns the reason for which a Pod does not get on, in the cluster's words.
     async fn why_not(&self, name: &str) -> String {
         let pod = self.pods().get_opt(name).await.ok().flatten();
         let status = pod.and_then(|pod| pod.status).unwrap_or_default();

@@ -46,7 +46,7 @@ fn the_job_of_default_settings() {
     insta::assert_json_snapshot!(job(&plan(&build, &registries)));
 }
 
-/// What a name stands for in a Pod of the namespace `lab`, in a cluster where somebody has a Service of that name.
+/// Resolves a name in a Pod of the namespace `lab`, in a cluster where somebody has a Service of that name.
 fn stands_for(name: &str, ndots: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let resolver = format!(

@@ -18,7 +18,7 @@ use crate::sandbox::{Built, ImageSpec, Progressing, Sandbox as _};
 
 const BASE: &str =
     "registry.example/python@sha256:1111111111111111111111111111111111111111111111111111111111111111";
-/// What anybody pushes.
+/// Manifest that anybody could push.
 const MANIFEST: &[u8] = br#"{"schemaVersion":2,"layers":[],"annotations":{}}"#;
 
 /// A cluster without anything in it, a registry, and the operator.
@@ -140,7 +140,7 @@ impl Scene {
         sandbox.build(spec, 0).await.unwrap()
     }
 
-    /// What was made in the cluster last, of a kind.
+    /// Returns the object of a kind that was made in the cluster last.
     async fn made(&self, resource: &str) -> Option<Value> {
         let requests = self.cluster.received_requests().await.unwrap();
         let mut made = requests
