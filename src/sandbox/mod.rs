@@ -39,7 +39,7 @@ pub enum Progressing<T> {
 }
 
 impl<T> Progressing<T> {
-    /// What it came to; what is to be said of anything that needs it, where it is not done.
+    /// Returns the result; where it is not done, the state of anything that needs it.
     pub fn done<U>(self) -> Result<T, Progressing<U>> {
         match self {
             Self::Done(done) => Ok(done),
@@ -53,7 +53,7 @@ impl<T> Progressing<T> {
 /// An environment that is ready to run jobs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Built {
-    /// What `Sandbox::run` wants: an image reference in a cluster, the id of an environment locally.
+    /// Name of the environment as `Sandbox::run` takes it: an image reference in a cluster, the id of an environment locally.
     pub image: String,
     /// Installed distributions, sorted (`pandas==2.3.1`).
     pub resolved: Vec<String>,
@@ -61,15 +61,15 @@ pub struct Built {
     pub lock: Option<Lock>,
     /// The interpreter's version; says so when it is not the one that was asked for (`3.11.2 (3.12 was asked for)`).
     pub python: String,
-    /// Whether it was made for this call; false when it was there.
+    /// True where it was made for this call; false when it was there.
     pub fresh: bool,
     /// Seconds that making it took, where that is longer than the call that found it done.
     pub seconds: Option<f64>,
-    /// What people should know of how it came about.
+    /// Remark for people on how it came about.
     pub remark: Option<String>,
 }
 
-/// Where untrusted code runs.
+/// Sandbox: a place in which untrusted code runs.
 pub trait Sandbox: Send + Sync {
     /// Build an environment, or find the one that is there. Asking twice builds once. `repeat` counts the builds of this
     /// environment that were lost, so that another one is not taken for them.

@@ -1,4 +1,4 @@
-//! What uv said, as a failure with a name: the package that cannot be had, or an index that does not answer.
+//! Failures of uv by name, read from its output: the package that cannot be had, or an index that does not answer.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use regex::Regex;
 use super::error::{PackageProblem, PackageProblemKind, SandboxError};
 use super::installation::refused_wheel;
 
-/// How much of an installer's output an error carries, bytes.
+/// Size of the part of an installer's output that an error carries, bytes.
 // Enough for uv's whole explanation; the whole becomes part of a prompt and of a status, which has 32 KiB.
 const DETAIL_BYTES: usize = 2048;
 
@@ -54,7 +54,7 @@ pub(crate) fn reject_locations(requirements: &[String]) -> Result<(), SandboxErr
     }))
 }
 
-/// What an installer's output means.
+/// Classifies an installer's output.
 pub(crate) fn classify(output: &str) -> SandboxError {
     // A full disk comes out as a failure of the package that was just unpacked, so it must be found before any rule on packages.
     let lower = output.to_lowercase();

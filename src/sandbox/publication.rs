@@ -12,7 +12,7 @@ use crate::sandbox::harness::HASH_SEED;
 pub const FOLDER: &str = "program";
 /// Names of its files.
 pub const PROGRAM: &str = "solution.py";
-/// What is said of the program, as JSON.
+/// Name of the file that describes the program, as JSON.
 pub const FILE: &str = "program.json";
 const LAUNCHER: (&str, &str) = ("run.py", include_str!("launcher/run.py"));
 /// Annotation of the layer with the program, and the version of its form.
@@ -25,7 +25,7 @@ pub const USER: u64 = 65_532;
 pub struct Publication {
     /// Source of the program.
     pub program: String,
-    /// What is said of it, as JSON.
+    /// Description of the program, as JSON.
     pub file: Vec<u8>,
     /// Labels of the image.
     pub labels: BTreeMap<String, String>,
@@ -76,13 +76,13 @@ impl Publication {
         ]
     }
 
-    /// What runs in the image.
+    /// Returns the command that runs in the image.
     #[must_use]
     pub fn entrypoint() -> Vec<String> {
         vec!["python3".to_owned(), format!("/{FOLDER}/{}", LAUNCHER.0)]
     }
 
-    /// What the image `digest` of `repository` is made of, as `CycloneDX`. Equal images have equal lists.
+    /// Lists the parts of the image `digest` of `repository`, as `CycloneDX`. Equal images have equal lists.
     #[must_use]
     pub fn bill_of_materials(&self, repository: &str, digest: &str, base_digest: &str) -> Vec<u8> {
         let name = self.labels.get("org.opencontainers.image.title");

@@ -39,7 +39,7 @@ use crate::pipeline::sandbox::{Job, Report};
 use crate::pipeline::stored_outputs::{OutputsAsked, RunOnDisk};
 use crate::pipeline::task::Task;
 
-/// Where the code of one task runs in a cluster.
+/// Sandbox of one task in a cluster.
 #[derive(Clone)]
 pub struct KubernetesSandbox<'a> {
     /// Speaks to the API server.
@@ -48,18 +48,18 @@ pub struct KubernetesSandbox<'a> {
     pub settings: &'a Settings,
     /// The task.
     pub task: &'a Task,
-    /// Whose children these are.
+    /// Owner of all that is made.
     pub owner: &'a Owner,
-    /// Where each sample and input lies, by name.
+    /// Location of each sample and input, by name.
     pub inputs: &'a BTreeMap<String, MountedInput>,
-    /// Where outputs go, where that is a claim and not the memory of the sandbox.
+    /// Folder for outputs, where that is on a claim and not the memory of the sandbox.
     pub outputs: Option<&'a OutputFolder>,
-    /// Whether the Pod of the job was seen to be under way: where there is none, it is lost. It may still run behind a cut cable, so another
-    /// one is not to write where it does.
+    /// True where the Pod of the job was seen to be under way: where there is none, it is lost. It may still run behind a cut cable, so
+    /// another one is not to write where it does.
     pub is_under_way: bool,
-    /// What registries said; one for all tasks.
+    /// Answers of registries; one for all tasks.
     pub registries: &'a RegistryCache,
-    /// What package indexes said; one for all tasks.
+    /// Answers of package indexes; one for all tasks.
     pub index: &'a PackageIndex,
 }
 
@@ -74,7 +74,7 @@ pub struct Owner {
     pub uid: String,
     /// The run: the task's decisive hash.
     pub run: String,
-    /// What the user asked for last, in one word: it changes with the spec and with a wish for another try.
+    /// Wish that the user expressed last, in one word: it changes with the spec and with a wish for another try.
     pub wish: String,
     /// Generation of its spec.
     pub generation: i64,
@@ -97,7 +97,7 @@ impl Owner {
     }
 }
 
-/// Where a sample or an input lies.
+/// Location of a sample or an input.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum MountedInput {
@@ -149,7 +149,7 @@ impl KubernetesSandbox<'_> {
         Box::pin(pod::begin(self, image, job, 0, needs)).await
     }
 
-    /// What the Pod of this name has come to, whoever made it: [`Sandbox::run`] asks only of one that it would make.
+    /// Returns the progress of the Pod of this name, whoever made it: [`Sandbox::run`] asks only of one that it would make.
     pub async fn pod_progress(&self, image: &str, pod: &str) -> Result<Progressing<Report>, SandboxError> {
         Box::pin(pod::pod_progress(self, image, pod)).await
     }

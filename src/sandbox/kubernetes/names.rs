@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::pipeline::digest::sha256_hex_of_parts;
 
-/// Who made an object.
+/// Label that names the maker of an object.
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// The value of [`MANAGED_BY`], and the name that this program has in the API server.
 pub const OPERATOR: &str = "codegen-operator";
@@ -18,7 +18,7 @@ pub const TASK_UID: &str = "codegen-operator.dev/task-uid";
 pub const TASK_NAMESPACE: &str = "codegen-operator.dev/task-namespace";
 /// Name of the first of several objects that hold one thing together.
 pub const PART_OF: &str = "codegen-operator.dev/part-of";
-/// What an object is for: one of [`Component`].
+/// Label with the purpose of an object: one of [`Component`].
 pub const COMPONENT: &str = "codegen-operator.dev/component";
 
 /// Longest name that every kind may have.
@@ -28,7 +28,7 @@ const LONGEST_NAME: usize = 63;
 // 40 bits: names must differ among the children of one namespace, and the rest is left for a name that people read.
 const HASH: usize = 10;
 
-/// What an object is for.
+/// Purpose of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {
     /// Runs tests and programs.
@@ -45,7 +45,7 @@ pub enum Component {
     Record,
     /// The archive of a finished task.
     Result,
-    /// What a run of a program wrote.
+    /// Outputs of a run of a program.
     Outputs,
     /// The harness, shared by a namespace's sandboxes.
     Harness,
@@ -87,7 +87,7 @@ pub fn name_of_pod(prefix: &str, parts: &[&str]) -> String {
     format!("{}-cg{hash}", cut(prefix, LONGEST_NAME - HASH - 3))
 }
 
-/// Whether [`name_of_pod`] gives such a name for `prefix`.
+/// Reports whether [`name_of_pod`] gives such a name for `prefix`.
 #[must_use]
 pub fn is_name_of_pod(name: &str, prefix: &str) -> bool {
     let rest = name.strip_prefix(cut(prefix, LONGEST_NAME - HASH - 3));

@@ -6,7 +6,7 @@ use kube::{Api, ResourceExt as _};
 
 use super::names::OPERATOR;
 
-/// How often another one may come first.
+/// Number of tries to write a policy: another one may come first.
 // Several passes write the same policy; somebody who undoes it each time is an error to report, not a loop to win.
 const TRIES: u32 = 3;
 

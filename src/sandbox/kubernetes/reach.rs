@@ -1,5 +1,5 @@
-//! What no Pod of the operator's may reach, whether it runs a program, builds an image or pushes outputs; and the parts of policies. One place
-//! for all of them: a package that is being installed is as foreign as a program.
+//! Addresses that no Pod of the operator's may reach, whether it runs a program, builds an image or pushes outputs; and the parts of
+//! policies. One place for all of them: a package that is being installed is as foreign as a program.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

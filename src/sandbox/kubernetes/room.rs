@@ -1,4 +1,4 @@
-//! Whether any node is large enough for a Pod.
+//! Check that any node is large enough for a Pod.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use kube::{Api, Client};
 
 use crate::api::quantity;
 
-/// Whether no node could give what the Pod asks for, however empty it was. Without the right to list nodes there is no answer.
+/// Reports whether no node could give what the Pod asks for, however empty it was. Without the right to list nodes there is no answer.
 pub(super) async fn is_too_large(client: &Client, pod: &Pod) -> bool {
     let nodes: Api<Node> = Api::all(client.clone());
     let nodes = nodes.list(&ListParams::default()).await;
@@ -18,7 +18,7 @@ pub(super) async fn is_too_large(client: &Client, pod: &Pod) -> bool {
     nodes.is_ok_and(|nodes| !fits_somewhere(pod, &nodes.items))
 }
 
-/// Whether one of the nodes could give what the Pod asks for if nothing else ran there.
+/// Reports whether one of the nodes could give what the Pod asks for if nothing else ran there.
 fn fits_somewhere(pod: &Pod, nodes: &[Node]) -> bool {
     let containers = pod.spec.iter().flat_map(|spec| {
         // The scheduler counts init containers too.

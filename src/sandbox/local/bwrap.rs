@@ -28,9 +28,9 @@ const SETTINGS: [&str; 13] = [
     "/etc/pki/tls/openssl.cnf",
     "/etc/fonts",
 ];
-/// What a resolver reads, given only with the network: the sandbox's own, since the machine's name servers are out of its reach.
+/// Files that a resolver reads, given only with the network: the sandbox's own, since the machine's name servers are out of its reach.
 pub(super) const RESOLVER: [&str; 2] = ["resolv.conf", "nsswitch.conf"];
-/// What names are looked up by on this machine, for an installation alone: its indexes may have private names.
+/// Files that names are looked up by on this machine, for an installation alone: its indexes may have private names.
 const NAMES: [&str; 3] = ["/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/hosts"];
 /// Package stores outside `/usr`.
 const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
@@ -54,13 +54,13 @@ const OF_THE_MACHINE: [&str; 14] = [
 ];
 /// The descriptor by which bubblewrap reads its filter.
 pub(super) const FILTER: u8 = 9;
-/// What stands for a file of the machine: an empty one beside the sandbox's own `passwd`.
+/// Name of the file that stands for one of the machine: an empty one beside the sandbox's own `passwd`.
 pub(super) const NOTHING: &str = "nothing";
 
-/// Where programs write their outputs.
+/// Folder to which programs write their outputs.
 const OUTPUTS: &str = "/var/outputs";
 
-/// Who the sandbox starts as.
+/// User that the sandbox starts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Starter {
     /// A user: a user namespace gives bubblewrap its rights.
@@ -112,10 +112,10 @@ pub(super) fn machine_files() -> Vec<&'static str> {
         .collect()
 }
 
-/// What one sandbox is made of.
+/// Layout of one sandbox.
 #[derive(Clone, Debug)]
 pub(super) struct Layout<'a> {
-    /// Who starts it.
+    /// User that starts it.
     pub starter: Starter,
     /// Top folders of the system.
     pub system: &'a [SystemFolder],
@@ -133,13 +133,13 @@ pub(super) struct Layout<'a> {
     pub identity: &'a Path,
     /// Inputs and the counters of a control group.
     pub mounts: &'a [Mount],
-    /// Whether the harness writes inputs, beside those that are mounted.
+    /// True where the harness writes inputs, beside those that are mounted.
     pub own_inputs: bool,
     /// The folder that outputs go to, where they do not go to memory.
     pub outputs: Option<&'a Path>,
-    /// Whether it is started in a network namespace that leads to the internet.
+    /// True where it is started in a network namespace that leads to the internet.
     pub internet: bool,
-    /// What must be out of reach before anything runs.
+    /// Address that must be out of reach before anything runs.
     pub closed: Option<&'a str>,
 }
 
@@ -178,7 +178,7 @@ pub(super) fn arguments(layout: &Layout) -> Vec<OsString> {
     line.0
 }
 
-/// What is separate from the machine, and the rights inside.
+/// Adds the options that separate the sandbox from the machine, and those for the rights inside.
 fn namespaces(layout: &Layout, line: &mut Line) {
     line.add([
         "--unshare-ipc",
@@ -282,10 +282,10 @@ fn interpreter(folder: &Path, line: &mut Line) {
     line.bind(folder, folder);
 }
 
-/// What an installation sees: the system and the interpreter read-only, the network, and one folder to write to.
+/// View of an installation: the system and the interpreter read-only, the network, and one folder to write to.
 #[derive(Clone, Debug)]
 pub(super) struct Workshop<'a> {
-    /// Who starts it.
+    /// User that starts it.
     pub starter: Starter,
     /// Top folders of the system.
     pub system: &'a [SystemFolder],

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::pipeline::sandbox::JobLimits;
 
-/// What bubblewrap and the harness take for themselves, bytes.
+/// Memory that bubblewrap and the harness take for themselves, bytes.
 // A limit of the job's own size would end the harness in place of the program that took too much.
 const OWN_MEMORY: u64 = 24 * 1024 * 1024;
 /// Processes of ours in the group: bubblewrap and the harness.
@@ -119,7 +119,7 @@ impl ControlGroup {
         self.folders.iter().map(|folder| folder.join("cgroup.procs"))
     }
 
-    /// Whether a process of the group was ended for want of memory.
+    /// Reports whether a process of the group was ended for want of memory.
     pub(super) fn ran_out_of_memory(&self) -> bool {
         fs::read_to_string(&self.memory_events).is_ok_and(|events| {
             events.lines().any(|line| {

@@ -31,7 +31,7 @@ mod linux {
 
     /// Keyrings belong to a session and a user, whatever their namespaces.
     const KEYS: [i64; 3] = [libc::SYS_add_key, libc::SYS_keyctl, libc::SYS_request_key];
-    /// What the kernel's own faults are mostly found in, and nobody who transforms data asks for.
+    /// System calls in which the kernel's own faults are mostly found, and which nobody who transforms data asks for.
     const DEEP: [i64; 6] = [
         libc::SYS_bpf,
         libc::SYS_io_uring_enter,
@@ -40,8 +40,8 @@ mod linux {
         libc::SYS_perf_event_open,
         libc::SYS_userfaultfd,
     ];
-    /// What only an administrator may, with the rights that a namespace would give as well. `clone3` has its flags in memory, where a
-    /// filter cannot read; C libraries go back to `clone`.
+    /// System calls that only an administrator may make, with the rights that a namespace would give as well. `clone3` has its flags in
+    /// memory, where a filter cannot read; C libraries go back to `clone`.
     const MACHINE: [i64; 32] = [
         libc::SYS_acct,
         libc::SYS_chroot,

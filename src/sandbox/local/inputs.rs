@@ -11,7 +11,7 @@ use base64::prelude::BASE64_STANDARD;
 use crate::pipeline::sandbox::{InputMount, PhaseFile};
 use crate::sandbox::error::SandboxError;
 
-/// Where inputs lie in a sandbox.
+/// Folder of the inputs in a sandbox.
 const FOLDER: &str = "/var/inputs";
 /// Largest input that is copied although it could be mounted, bytes.
 const COPIED: u64 = 16 << 20;

@@ -1,4 +1,4 @@
-//! Which Python interpreter of this machine an environment is made with.
+//! Python interpreter of this machine that an environment is made with.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ const OLDEST_MINOR: u32 = 10;
 /// Newest Python that is searched for by its own name.
 const NEWEST_MINOR: u32 = 14;
 
-/// What an interpreter, or a shim in front of it, needs of the user's environment to answer.
+/// Variables of the user's environment that an interpreter, or a shim in front of it, needs to answer.
 const ANSWERS_BY: [&str; 9] = [
     "PATH",
     "HOME",
@@ -138,7 +138,7 @@ fn usable(interpreter: &Interpreter, needs_venv: bool) -> bool {
         && !shows_home(&interpreter.prefix, home.as_deref())
 }
 
-/// Whether a sandbox that sees this folder sees the user's own files: an interpreter in a folder of its own does not.
+/// Reports whether a sandbox that sees this folder sees the user's own files: an interpreter in a folder of its own does not.
 fn shows_home(prefix: &Path, home: Option<&Path>) -> bool {
     // A prefix of `/` or of the home folder would be mounted as a whole.
     prefix.parent().is_none()

@@ -1,10 +1,10 @@
-//! Whether this machine can isolate, and what to do when it cannot.
+//! Check that this machine can isolate, and what to do when it cannot.
 
 use std::path::{Path, PathBuf};
 
 use crate::sandbox::error::SandboxError;
 
-/// Where bubblewrap lies.
+/// Finds bubblewrap.
 pub(super) fn find_bubblewrap() -> Result<PathBuf, SandboxError> {
     if !cfg!(target_os = "linux") {
         return Err(unavailable(
@@ -31,7 +31,7 @@ pub(super) fn find_on_path(program: &str) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// What a line needs in front of it for this user.
+/// Returns the text that a line needs in front of it for this user.
 pub(super) fn sudo() -> &'static str {
     if rustix::process::geteuid().is_root() {
         ""
@@ -65,7 +65,7 @@ impl KernelSwitches {
     }
 }
 
-/// Why bubblewrap did not start a sandbox, from its words; `None` when these are not bubblewrap's.
+/// Finds in bubblewrap's words the error that it did not start a sandbox with; `None` when these are not bubblewrap's.
 pub(super) fn explain(stderr: &str, switches: KernelSwitches) -> Option<SandboxError> {
     let answers = stderr
         .lines()

@@ -28,9 +28,9 @@ pub const CACHE_VARIABLE: &str = "CODEGEN_CACHE_DIR";
 #[derive(Clone, Debug)]
 pub struct LocalSandbox {
     cache: PathBuf,
-    /// Whether an environment is made anew that is there.
+    /// True where an environment that is there is made anew.
     replaces: bool,
-    /// What programs reach besides public addresses, where they reach these.
+    /// Hosts that programs reach besides public addresses, where they reach these.
     opened: Vec<AllowedHost>,
 }
 

@@ -25,10 +25,10 @@ use crate::pipeline::sandbox::{Job, NetworkAccess, Report};
 use crate::sandbox::error::SandboxError;
 use crate::sandbox::harness;
 
-/// What the harness may take beyond the job's own wall time before it counts as hung.
+/// Time that the harness may take beyond the job's own wall time before it counts as hung.
 // Enough to write the report and to kill what is left, of a machine under load.
 const GRACE: Duration = Duration::from_secs(15);
-/// How much of the sandbox's own words an error repeats, bytes.
+/// Size of the part of the sandbox's own words that an error repeats, bytes.
 const WORDS_BYTES: usize = 2048;
 /// Users for sandboxes that root starts: a range that Debian reserves and nobody logs in from. Each job has its own, so
 /// that two at once share neither a process limit nor signals.
@@ -110,7 +110,7 @@ pub(super) async fn run(
     ended.report(group.as_ref())
 }
 
-/// Who starts sandboxes here.
+/// Returns the user that starts sandboxes here.
 pub(super) fn starter() -> Starter {
     if rustix::process::geteuid().is_root() {
         Starter::Root {
@@ -153,7 +153,7 @@ fn session(starter: Starter, internet: Option<&Internet>) -> Result<TempDir, San
     Ok(session)
 }
 
-/// Whatever the umask says, the sandbox's user must be able to read it.
+/// Writes a file that the sandbox's user can read, whatever the umask says.
 fn write_readable(path: &Path, text: &str) -> io::Result<()> {
     fs::write(path, text)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o644))
@@ -201,7 +201,7 @@ fn join(paths: &[PathBuf]) -> String {
         .join(":")
 }
 
-/// What came back from a sandbox.
+/// Result that came back from a sandbox.
 struct Ended {
     status: ExitStatus,
     stdout: Vec<u8>,

@@ -25,7 +25,7 @@ use crate::sandbox::image::ImageSpec;
 use crate::sandbox::index::{self, Where};
 use crate::sandbox::packages::reject_locations;
 
-/// Where an environment lies inside a sandbox.
+/// Folder of an environment inside a sandbox.
 pub(super) const FOLDER: &str = "/env";
 
 /// The folder of a new environment, in that of its installation.
@@ -34,7 +34,7 @@ pub(super) const ENVIRONMENT: &str = "env";
 /// Written last: an environment without it is not there.
 const MARKER: &str = "environment.json";
 
-/// What is recorded of an environment that is ready.
+/// Record of an environment that is ready.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Environment {
@@ -77,7 +77,7 @@ pub(super) fn find(cache: &Path, id: &str) -> Option<Environment> {
     is_ready.then_some(environment)
 }
 
-/// Whether anything can be built below `cache`: folders are made there, and one more that is removed again.
+/// Checks that anything can be built below `cache`: folders are made there, and one more that is removed again.
 pub(super) fn can_be_stored(cache: &Path) -> Result<(), SandboxError> {
     let parent = cache.join("environments");
     let made = fs::create_dir_all(&parent).and_then(|()| tempfile::tempdir_in(&parent).map(drop));
@@ -87,13 +87,13 @@ pub(super) fn can_be_stored(cache: &Path) -> Result<(), SandboxError> {
     })
 }
 
-/// Whether `cache` has an environment that is whole, of whichever packages.
+/// Reports whether `cache` has an environment that is whole, of whichever packages.
 pub(super) fn has_any(cache: &Path) -> bool {
     let entries = fs::read_dir(cache.join("environments")).into_iter().flatten();
     entries.flatten().any(|entry| entry.path().join(MARKER).exists())
 }
 
-/// Whether the index that an environment of `spec` would be installed from answers.
+/// Checks that the index that an environment of `spec` would be installed from answers.
 pub(super) async fn index_answers(spec: &ImageSpec) -> Result<(), SandboxError> {
     let index = PackageIndex::new(None, Vec::new());
     index::answers(&index, spec, place(spec, &spec.python_version)).await
@@ -226,7 +226,7 @@ async fn build(cache: &Path, folder: &Path, spec: &ImageSpec) -> Result<Environm
     })
 }
 
-/// Where the installer finds packages, where that can be said.
+/// Returns the place in which the installer finds packages, where that can be said.
 fn place<'a>(spec: &'a ImageSpec, python: &'a str) -> Where<'a> {
     Where {
         index: spec
@@ -238,7 +238,7 @@ fn place<'a>(spec: &'a ImageSpec, python: &'a str) -> Where<'a> {
     }
 }
 
-/// Whether the user has configured where an installer takes packages from.
+/// Reports whether the user has configured where an installer takes packages from.
 fn has_sources_of_its_own() -> bool {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let files = [

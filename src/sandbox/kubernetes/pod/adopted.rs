@@ -1,4 +1,4 @@
-//! Whether a Pod that stands under the name of a run is the one that would be made for it. Pure.
+//! Check that a Pod that stands under the name of a run is the one that would be made for it. Pure.
 //!
 //! Whoever may write Pods of a namespace may put another one there, with a key of their own: what it reports would be believed.
 
@@ -14,11 +14,11 @@ use crate::sandbox::kubernetes::names;
 // `LD_PRELOAD`, tunables of glibc, `PYTHONPATH` and the harness's own settings decide what runs, although image and command are the same.
 const LOADERS: [&str; 4] = ["LD_", "GLIBC_", "PYTHON", "CODEGEN_"];
 
-/// What differs where the Pod does not say that the operator made it.
+/// Name of the difference where the Pod does not say that the operator made it.
 pub(super) const LABELS: &str = "its labels";
 
-/// What differs between the Pod that would be made and the one that was found, in words; `None` where that is nothing that
-/// decides what runs. What clusters add by themselves is let be: defaults, tolerations, another name of the image's registry.
+/// Finds a difference between the Pod that would be made and the one that was found, in words; `None` where that is nothing that decides
+/// what runs. What clusters add by themselves is let be: defaults, tolerations, another name of the image's registry.
 pub(super) fn difference(wanted: &Pod, found: &Pod) -> Option<&'static str> {
     let marks = |pod: &Pod| {
         let labels = pod.metadata.labels.clone().unwrap_or_default();
@@ -114,7 +114,7 @@ fn mounts(container: &Container) -> BTreeMap<&str, (&str, Option<&str>)> {
         .collect()
 }
 
-/// What each volume is of: a kind and names.
+/// Lists the source of each volume: a kind and names.
 fn mounted(spec: &PodSpec) -> BTreeMap<&str, (&'static str, Vec<&str>)> {
     let volumes = spec.volumes.iter().flatten();
     volumes

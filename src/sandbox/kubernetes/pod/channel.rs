@@ -1,4 +1,4 @@
-//! How a report leaves a Pod: a signed message about it when the container ends, the report itself in the log.
+//! Way of a report out of a Pod: a signed message about it when the container ends, the report itself in the log.
 //!
 //! Code under test can write both. What counts is signed under a nonce that the harness alone holds, so a message that is cut,
 //! forged or missing never becomes a report.
@@ -17,18 +17,18 @@ use thiserror::Error;
 
 use crate::pipeline::digest::{hex, sha256_hex};
 
-/// What a node keeps of a message, bytes.
+/// Size of the part of a message that a node keeps, bytes.
 // The kubelet cuts longer ones, and a cut message has no valid signature.
 const MOST_MESSAGE_BYTES: usize = 4096;
 /// Longest report that is unpacked, bytes; the harness shortens what would be longer.
 const MOST_REPORT_BYTES: u64 = 32 << 20;
 /// Longest line of a log.
 const LINE_CHARACTERS: usize = 7 * 1024;
-/// What a report takes of a log, below what a node keeps before it starts a new file.
+/// Length of the part of a log that a report takes: below what a node keeps before it starts a new file.
 // A kubelet rotates logs at 10 MiB by default; what was rotated is not read.
 const MOST_LOG_CHARACTERS: usize = 7 << 20;
 
-/// Why there is no report.
+/// Reason for which there is no report.
 #[derive(Error, Clone, Debug, PartialEq, Eq)]
 pub(super) enum ChannelError {
     #[error("the container ended without a message")]
@@ -45,7 +45,7 @@ pub(super) enum ChannelError {
     NotAsAnnounced,
 }
 
-/// What a signed message says.
+/// Content of a signed message.
 #[derive(Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Message {
@@ -60,7 +60,7 @@ pub(super) enum Message {
 pub(super) struct Announcement {
     /// The word that its lines begin with.
     marker: String,
-    /// How many lines it has.
+    /// Number of its lines.
     lines: usize,
     /// Its length, bytes.
     length: u64,

@@ -1,4 +1,4 @@
-//! What one run of a Pod is made of: its objects follow from it.
+//! Settings of one run of a Pod: its objects follow from it.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ pub(super) const PUSH: &str = "push";
 pub(super) const READER_SECONDS: f64 = 900.0;
 /// Memory of a reader; the child that reads takes half of it.
 pub(super) const READER_MEMORY_BYTES: u64 = 512 << 20;
-/// What a program may write beyond its limit before the harness sees it, bytes.
+/// Size of what a program may write beyond its limit before the harness sees it, bytes.
 const SPARE_BYTES: u64 = 256 << 20;
 
-/// What a Pod runs.
+/// Program that a Pod runs.
 #[derive(Clone, Copy)]
 pub(super) enum Program<'a> {
     /// The harness, in the task's image.
@@ -32,7 +32,7 @@ pub(super) enum Program<'a> {
     Pusher(&'a PushMounts),
 }
 
-/// What a push needs besides its job.
+/// Mounts that a push needs besides its job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PushMounts {
     /// The folder with the outputs.
@@ -41,7 +41,7 @@ pub(super) struct PushMounts {
     pub secret: Option<String>,
 }
 
-/// What of a claim a reader mounts.
+/// Part of a claim that a reader mounts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ClaimMount {
     /// Name of the claim.
@@ -54,13 +54,13 @@ pub(super) struct ClaimMount {
 pub(super) struct Check {
     /// The operator's image.
     pub image: String,
-    /// What is asked, as text.
+    /// Request to the checker, as text.
     pub body: Vec<u8>,
 }
 
-/// What one execution of a sandbox is made of.
+/// Settings of one execution of a sandbox.
 pub(super) struct Execution<'a> {
-    /// What runs.
+    /// Program that runs.
     pub program: Program<'a>,
     /// Name of the Pod and of its Secret.
     pub name: &'a str,
@@ -70,19 +70,19 @@ pub(super) struct Execution<'a> {
     pub job: &'a Job,
     /// The job as text, which its Secret holds encrypted.
     pub body: &'a [u8],
-    /// Which policy holds.
+    /// Name of the network policy that holds.
     pub egress: &'a str,
     /// The operator's settings.
     pub settings: &'a PodSettings,
     /// The task.
     pub task: &'a Task,
-    /// Whose children these are.
+    /// Owner of the objects.
     pub owner: &'a Owner,
-    /// Where inputs lie.
+    /// Locations of the inputs.
     pub inputs: &'a BTreeMap<String, MountedInput>,
     /// The claim that outputs go to, or are read from; `None` where they are memory.
     pub outputs: Option<&'a OutputFolder>,
-    /// What checks the outputs once the program has ended; then they go to a disk.
+    /// Check of the outputs once the program has ended; then they go to a disk.
     pub check: Option<&'a Check>,
     /// Credentials that nodes pull the image with, besides those of the task and of sandboxes.
     pub pull_secrets: &'a [LocalObjectReference],
@@ -97,7 +97,7 @@ impl Execution<'_> {
 }
 
 impl Program<'_> {
-    /// What its objects are for.
+    /// Returns the purpose of its objects.
     pub(super) const fn component(self) -> Component {
         match self {
             Self::Harness => Component::Sandbox,

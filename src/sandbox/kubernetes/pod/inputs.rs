@@ -14,16 +14,16 @@ use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::sandbox::{InputMount, Job, PhaseFile};
 use crate::sandbox::SandboxError;
 
-/// Where outputs lie in a sandbox.
+/// Folder of the outputs in a sandbox.
 pub(super) const OUTPUTS: &str = "/var/outputs";
-/// Where inputs lie in a sandbox.
+/// Folder of the inputs in a sandbox.
 pub(super) const FOLDER: &str = "/var/inputs";
 /// Name of the volume of all Secrets.
 const VOLUME: &str = "inputs";
 /// Every user may read, nobody write.
 const READABLE: i32 = 0o444;
 
-/// Where inputs lie: those of the snapshot where it says, those of the job in its Secret.
+/// Returns the places of the inputs: those of the snapshot where it says, those of the job in its Secret.
 pub(super) fn places(
     job: &Job,
     snapshot: &BTreeMap<String, MountedInput>,

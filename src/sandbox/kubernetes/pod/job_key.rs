@@ -83,7 +83,7 @@ impl JobKey {
     }
 }
 
-/// What a Pod was given as its job, decrypted with the digits of `key`; `None` where it is not what has the digest `sha256`.
+/// Returns what a Pod was given as its job, decrypted with the digits of `key`; `None` where it is not what has the digest `sha256`.
 #[must_use]
 pub fn decrypt_job(encrypted: &[u8], key: &str, sha256: &str) -> Option<Vec<u8>> {
     let text = JobKey::from_hex(key)?.apply(encrypted);

@@ -50,11 +50,12 @@ use crate::sandbox::{Progressing, SandboxError};
 
 /// Largest log that is read, bytes: no report is longer.
 const MOST_LOG_BYTES: i64 = 9 << 20;
-/// How long after a container's end its log may still be on its way.
+/// Time for which a log may still be on its way after its container's end, seconds.
 const LOG_SECONDS: i64 = 10;
-/// How much of a log an error repeats, bytes.
+/// Size of the part of a log that an error repeats, bytes.
 const WORDS_BYTES: usize = 1024;
-/// How long a Pod that cannot start is left as it is. A new one is tried at once, where the old one is tried ever more seldom.
+/// Time for which a Pod that cannot start is left as it is, seconds. A new one is tried at once, where the old one is tried ever more
+/// seldom.
 const REFUSED_SECONDS: i64 = 120;
 
 /// Runs a job in a Pod, or sees how far the one that runs it is.
@@ -84,7 +85,7 @@ pub(super) async fn run(
     looked.map_err(|error| explained(sandbox, error))
 }
 
-/// What the Pod of this name has come to, whoever made it.
+/// Returns the progress of the Pod of this name, whoever made it.
 pub(super) async fn pod_progress(
     sandbox: &KubernetesSandbox<'_>,
     image: &str,
@@ -197,12 +198,12 @@ pub(super) fn denied(settings: &Settings) -> Result<NetworkPolicy, SandboxError>
     network::policy(&NetworkAccess::Denied, &settings.sandbox.network, &[])
 }
 
-/// What a Pod reports.
+/// Report of a Pod.
 trait Reported: DeserializeOwned {
-    /// Which container reports it.
+    /// Name of the container that reports it.
     const CONTAINER: &'static str = CONTAINER;
 
-    /// What can be said where the kernel killed the program for want of memory, and with it the reporter.
+    /// Returns the report that can be made where the kernel killed the program for want of memory, and with it the reporter.
     fn out_of_memory() -> Option<Self>;
 }
 
@@ -270,7 +271,7 @@ impl<'a> Pods<'a> {
         }
     }
 
-    /// Whether the Pod that was found is the one that would be made: one of ours that somebody has replaced or changed is deleted, and
+    /// Checks that the Pod that was found is the one that would be made: one of ours that somebody has replaced or changed is deleted, and
     /// the next try makes another. What does not carry our labels is not ours to delete.
     async fn adopt(&self, wanted: &Pod, found: &Pod) -> Result<(), SandboxError> {
         let Some(what) = adopted::difference(wanted, found) else {
@@ -285,7 +286,7 @@ impl<'a> Pods<'a> {
         )))
     }
 
-    /// How far the Pod is.
+    /// Returns the progress of the Pod.
     async fn progress_of<R: Reported>(&self, image: &str, pod: &Pod) -> Result<Progressing<R>, SandboxError> {
         let labels = pod.metadata.labels.as_ref();
         if labels.and_then(|labels| labels.get(names::TASK_UID)) != Some(&self.sandbox.owner.uid) {
@@ -321,7 +322,7 @@ impl<'a> Pods<'a> {
         }
     }
 
-    /// What an ended container leaves.
+    /// Reads what an ended container leaves.
     async fn judge<R: Reported>(
         &self,
         pod: &Pod,

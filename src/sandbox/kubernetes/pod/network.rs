@@ -1,4 +1,4 @@
-//! What a sandbox may reach, as `NetworkPolicy` objects. Pure.
+//! Network access of a sandbox, as `NetworkPolicy` objects. Pure.
 
 use std::collections::BTreeMap;
 
@@ -98,7 +98,7 @@ pub(super) fn opener<'a>(
     policies.iter().filter(opens).map(name).find(|name| *name != own)
 }
 
-/// What a task lists, short of what is closed, and what of that an administrator has opened.
+/// Returns the peers that a task lists, short of what is closed, and what of that an administrator has opened.
 fn target(cidr: &str, closed: &[IpNet], opened: &[IpNet]) -> Result<Vec<NetworkPolicyPeer>, SandboxError> {
     let refused = |reason: &str, remedy: &str| SandboxError::Refused {
         object: format!("sandbox.network.allow {cidr}"),

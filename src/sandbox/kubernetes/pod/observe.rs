@@ -1,14 +1,14 @@
-//! What a Pod's status says about the job that it runs. Pure.
+//! Reading of a Pod's status: what it says about the job that the Pod runs. Pure.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{
     ContainerStateTerminated, ContainerStatus, Event, Pod, PodCondition, PodStatus,
 };
 
-/// How long a Pod may lie with nothing said of it before it is asked why.
+/// Time for which a Pod may lie with nothing said of it before it is asked for the reason.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(15);
 
-/// How far a Pod is.
+/// Progress of a Pod.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PodState {
     /// It gets under way.
@@ -29,24 +29,24 @@ pub(super) enum PodState {
     Lost(String),
 }
 
-/// How a container ended.
+/// End of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ended {
     /// The termination message.
     pub message: String,
     /// The exit code.
     pub exit_code: i32,
-    /// Whether the kernel ended it for want of memory.
+    /// True where the kernel ended it for want of memory.
     pub out_of_memory: bool,
     /// The node's words, where the container could not be started.
     pub not_started: bool,
-    /// When.
+    /// Time of the end.
     pub finished_at: Option<Timestamp>,
-    /// What took the Pod away while or after it ran.
+    /// Event that took the Pod away while or after it ran.
     pub disrupted: Option<String>,
 }
 
-/// How far a container of a Pod is, `now`.
+/// Returns the progress of a container of a Pod, `now`.
 pub(super) fn observe(pod: &Pod, container: &str, now: Timestamp) -> PodState {
     let status = pod.status.clone().unwrap_or_default();
     let disrupted = disruption(pod, &status);
@@ -115,7 +115,7 @@ fn terminated<'a>(status: &'a PodStatus, container: &str) -> Option<&'a Containe
     status_of(status, container)?.state.as_ref()?.terminated.as_ref()
 }
 
-/// What is said of a container, which may be one that others wait for.
+/// Finds the status of a container, which may be one that others wait for.
 fn status_of<'a>(status: &'a PodStatus, container: &str) -> Option<&'a ContainerStatus> {
     let lists = [&status.init_container_statuses, &status.container_statuses];
     let mut containers = lists.into_iter().flatten().flatten();
@@ -138,7 +138,7 @@ fn ended_as(ended: &ContainerStateTerminated, disrupted: Option<String>) -> PodS
     })
 }
 
-/// What takes a Pod away: an eviction, a shutdown of its node, its deadline, somebody's deletion.
+/// Finds the event that takes a Pod away: an eviction, a shutdown of its node, its deadline, somebody's deletion.
 fn disruption(pod: &Pod, status: &PodStatus) -> Option<String> {
     // The API server sets this condition for evictions, preemption and taints, before the Pod goes.
     let target = condition(status, "DisruptionTarget").filter(|condition| condition.status == "True");
@@ -168,7 +168,7 @@ fn unscheduled_as(condition: &PodCondition) -> PodState {
     }
 }
 
-/// Whether at least one node refuses for a reason that passes.
+/// Reports whether at least one node refuses for a reason that passes.
 fn comes_by_itself(message: &str) -> bool {
     // Words of the scheduler. Those of other refusals (a selector, a taint of an administrator) do not pass by themselves.
     const PASSING: [&str; 6] = [
@@ -210,7 +210,7 @@ fn waiting_as(reason: &str, message: &str) -> Option<PodState> {
     }
 }
 
-/// Whether a registry says that an image is not there. Some say so of images that one may not see, in other words.
+/// Reports whether a registry says that an image is not there. Some say so of images that one may not see, in other words.
 fn is_missing(message: &str) -> bool {
     // Registries write these words in either case.
     let message = message.to_lowercase();

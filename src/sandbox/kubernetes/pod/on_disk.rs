@@ -18,7 +18,7 @@ use crate::sandbox::kubernetes::{
 };
 use crate::sandbox::{Progressing, SandboxError};
 
-/// What the checker reports.
+/// Report of the checker.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Checked(ReadReport);
@@ -84,7 +84,7 @@ pub(in crate::sandbox::kubernetes) async fn run(
     }
 }
 
-/// What the checker is asked, as it finds it.
+/// Returns the request to the checker, as it finds it.
 fn request(asked: &OutputsAsked) -> Vec<u8> {
     let no_claim = OutputFolder {
         claim: String::new(),

@@ -26,25 +26,25 @@ pub(in crate::sandbox::kubernetes) fn operator_image(settings: &Settings) -> Res
         })
 }
 
-/// What is mounted, which follows from what the Pod does.
+/// Mounts of the Pod, which follow from what the Pod does.
 pub(super) enum Mounts {
     Read(Vec<ClaimMount>),
     Push(PushMounts),
 }
 
-/// What the Pod has and may take.
+/// Resources of the Pod, and their limits.
 pub(super) struct Work<'a> {
     /// In its name: what distinguishes it from Pods that do something else with the same request.
     pub part: &'a str,
-    /// What it is to do, as text.
+    /// Request to the Pod, as text.
     pub request: Vec<u8>,
     pub mounts: Mounts,
     /// The claim with outputs of a program.
     pub outputs: Option<&'a OutputFolder>,
-    /// What is mounted as in a sandbox.
+    /// Inputs that are mounted as in a sandbox.
     pub inputs: Vec<InputMount>,
     pub network: NetworkAccess,
-    /// Which policy holds.
+    /// Name of the network policy that holds.
     pub egress: String,
     pub seconds: f64,
     pub memory_bytes: u64,
@@ -106,7 +106,7 @@ impl<'a> OperatorPod<'a> {
         self.execution().labels()
     }
 
-    /// How far it is; `None` when it is not there. A report that is in vain is followed by another Pod.
+    /// Returns the progress of the Pod; `None` when it is not there. A report that is in vain is followed by another Pod.
     pub(super) async fn progress<R: Reported>(
         &self,
         is_vain: impl Fn(&R) -> bool,
@@ -173,7 +173,7 @@ pub(super) fn explained(error: SandboxError) -> SandboxError {
     }
 }
 
-/// Whether the scheduler or the node speaks of volumes.
+/// Reports whether the scheduler or the node speaks of volumes.
 pub(super) fn is_about_volumes(reason: &str) -> bool {
     let words = [
         "persistentvolume",
@@ -185,7 +185,7 @@ pub(super) fn is_about_volumes(reason: &str) -> bool {
     words.iter().any(|word| reason.contains(word))
 }
 
-/// What prevents a Pod from using a claim, and what lies there.
+/// Makes the error about a claim that a Pod cannot use, and names what lies there.
 pub(super) fn about_claim(claim: &str, what: &str, namespace: &str, reason: &str) -> SandboxError {
     // What it says of other Pods that might make room is no matter of claims; some schedulers end with a stray "not found".
     let reason = reason.split(" preemption:").next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a task may ask for of where it runs: only what the operator's settings list. Pure.
+//! Placement that a task may ask for: only what the operator's settings list. Pure.
 //!
 //! A priority class evicts others, a toleration leads to nodes that somebody keeps free, a label to one of them by name.
 
@@ -10,7 +10,7 @@ use crate::sandbox::kubernetes::settings::AllowedPlacement;
 /// Lists everything.
 const ALL: &str = "*";
 
-/// What the task asks for and the settings do not list.
+/// Refuses what the task asks for and the settings do not list.
 pub(super) fn refusal(allowed: &AllowedPlacement, wanted: &Placement) -> Option<SandboxError> {
     let class = wanted.priority_class_name.as_ref();
     if let Some(class) = class.filter(|class| !lists(&allowed.priority_classes, class)) {

@@ -26,7 +26,7 @@ const MEMORY_BYTES: u64 = 256 << 20;
 /// Value of the label by which the policies of sandboxes select: none of them selects this.
 const EGRESS: &str = "push";
 
-/// What a Pod is to push.
+/// Request to a Pod that pushes.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct PushRequest {
@@ -34,17 +34,17 @@ pub struct PushRequest {
     pub reference: String,
     /// The folder on the claim that the program wrote to.
     pub written_to: OutputFolder,
-    /// Where the Pod finds it.
+    /// Folder in which the Pod finds it.
     pub folder: String,
     /// The outputs, in declared order.
     pub outputs: Vec<OutputToPush>,
     /// Annotations of the manifest.
     pub annotations: BTreeMap<String, String>,
-    /// Whose the artifact is: namespace and name of the run.
+    /// Owner of the artifact: namespace and name of the run.
     pub owner: String,
-    /// Whether credentials are mounted.
+    /// True where credentials are mounted.
     pub has_credentials: bool,
-    /// How the registry is reached.
+    /// Access to the registry.
     pub access: PushAccess,
 }
 
@@ -57,7 +57,7 @@ pub struct OutputToPush {
     /// Its declared type.
     #[serde(rename = "type")]
     pub type_: ValueType,
-    /// What it is called in the artifact.
+    /// Name of the file in the artifact.
     pub file_name: String,
     /// SHA-256 of its bytes, of a folder of its paths and contents, hex.
     pub sha256: String,
@@ -65,7 +65,7 @@ pub struct OutputToPush {
     pub bytes: u64,
 }
 
-/// How a registry is reached from a Pod, which has none of the operator's files.
+/// Access to a registry from a Pod, which has none of the operator's files.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct PushAccess {
@@ -83,7 +83,7 @@ pub struct PushAccess {
     pub proxies: Proxies,
 }
 
-/// What came of a push.
+/// Outcome of a push.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum PushReport {
@@ -109,7 +109,7 @@ pub enum PushReport {
     Failed(String),
 }
 
-/// Which Pod compares the outputs with what their run wrote.
+/// Pod that compares the outputs with what their run wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inspection {
     /// The first.
@@ -119,7 +119,7 @@ pub enum Inspection {
 }
 
 impl Inspection {
-    /// What makes its Pod another one than that of the other.
+    /// Returns the part of its Pod's name that distinguishes it from that of the other.
     const fn part(self) -> &'static str {
         match self {
             Self::First => "push",
@@ -138,7 +138,7 @@ impl Reported for PushReport {
 }
 
 impl PushReport {
-    /// Whether another Pod may come to something else.
+    /// Reports whether another Pod may come to something else.
     const fn is_vain(&self, inspection: Inspection) -> bool {
         match self {
             Self::Unauthorized(_) | Self::Refused(_) | Self::Failed(_) => true,
@@ -149,7 +149,7 @@ impl PushReport {
 }
 
 impl PushRequest {
-    /// Where the outputs are found in the Pod.
+    /// Returns the folder in which the Pod finds the outputs.
     #[must_use]
     pub fn folder() -> String {
         claim_folder(0)
@@ -157,7 +157,7 @@ impl PushRequest {
 }
 
 impl PushAccess {
-    /// How the operator itself reaches registries.
+    /// Returns the operator's own access to registries.
     pub fn of(sandbox: &KubernetesSandbox<'_>) -> Result<Self, SandboxError> {
         let settings = &sandbox.settings.registries;
         let texts = |range: &ipnet::IpNet| range.to_string();
@@ -220,7 +220,7 @@ impl<'a> OutputPusher<'a> {
         self.pod.name()
     }
 
-    /// How far it is; `None` when it is not there.
+    /// Returns the progress of the push; `None` when it is not there.
     pub async fn progress(&self) -> Result<Option<Progressing<PushReport>>, SandboxError> {
         let is_vain = |report: &PushReport| report.is_vain(self.inspection);
         let found = self.pod.progress(is_vain).await;

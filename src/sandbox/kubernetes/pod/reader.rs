@@ -16,17 +16,17 @@ use crate::pipeline::sandbox::{InputMount, NetworkAccess};
 use crate::pipeline::stored_outputs::{FoundOutput, OutputsAsked};
 use crate::sandbox::{Progressing, SandboxError};
 
-/// What a reader is to read.
+/// Request to a reader.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadRequest {
-    /// What lies on claims.
+    /// Sources that lie on claims.
     pub sources: Vec<ClaimSource>,
     /// Samples to describe, in their order; none where no sample lies on a claim.
     pub samples: Vec<SampleSource>,
     /// Rows of each sample that are shown.
     pub max_sample_rows: usize,
-    /// What a program wrote to a claim.
+    /// Outputs that a program wrote to a claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<ClaimOutputs>,
 }
@@ -37,9 +37,9 @@ pub struct ReadRequest {
 pub struct ClaimOutputs {
     /// The folder on the claim that the program wrote to.
     pub written_to: OutputFolder,
-    /// Where the reader finds it.
+    /// Folder in which the reader finds it.
     pub folder: String,
-    /// What is checked there.
+    /// Outputs that are checked there.
     pub asked: OutputsAsked,
 }
 
@@ -63,11 +63,11 @@ pub struct ClaimSource {
     pub name: String,
     /// The claim.
     pub claim: String,
-    /// Where the reader finds the claim.
+    /// Folder in which the reader finds the claim.
     pub folder: String,
     /// File or folder on it, relative; empty for all of it.
     pub path: String,
-    /// Whether a folder must lie there.
+    /// True where a folder must lie there.
     pub is_dir: bool,
     /// The digest that it must have, hex.
     pub sha256: Option<String>,
@@ -85,7 +85,7 @@ pub struct SampleSource {
     pub sha256: Option<String>,
 }
 
-/// What a reader found.
+/// Findings of a reader.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub enum ReadReport {
@@ -96,7 +96,7 @@ pub enum ReadReport {
         /// The profiles of the samples, where they were to be described.
         profiles: Option<Profiles>,
     },
-    /// What was found at outputs: one each, in the order of the request.
+    /// Findings at outputs: one each, in the order of the request.
     Outputs(Vec<FoundOutput>),
     /// Something that somebody must change.
     Refused(String),
@@ -104,7 +104,7 @@ pub enum ReadReport {
     Failed(String),
 }
 
-/// What lies at a source.
+/// Content of a source.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadSource {
@@ -145,7 +145,7 @@ impl ReadRequest {
         }
     }
 
-    /// What is mounted, in the order of the folders: each claim with sources as a whole, of one with outputs their folder.
+    /// Lists the mounts, in the order of the folders: each claim with sources as a whole, of one with outputs their folder.
     fn mounts(&self) -> Vec<ClaimMount> {
         if let Some(outputs) = &self.outputs {
             return vec![ClaimMount {
@@ -225,7 +225,7 @@ impl<'a> SourceReader<'a> {
         })
     }
 
-    /// How far it is; `None` when it is not there.
+    /// Returns the progress of the reader; `None` when it is not there.
     pub async fn progress(&self) -> Result<Option<Progressing<ReadReport>>, SandboxError> {
         let is_vain = |report: &ReadReport| matches!(report, ReadReport::Refused(_) | ReadReport::Failed(_));
         let found = self.pod.progress(is_vain).await;
@@ -255,7 +255,7 @@ impl<'a> SourceReader<'a> {
     }
 }
 
-/// What prevents a Pod from using its claims, by claim and with the samples and inputs that lie there.
+/// Makes the error about claims that a Pod cannot use, by claim and with the samples and inputs that lie there.
 fn about_claims(request: &ReadRequest, namespace: &str, reason: &str) -> SandboxError {
     // The scheduler names claims in quotation marks. Where it names none, all of them are meant.
     let quoted = |source: &&ClaimSource| reason.contains(&format!("\"{}\"", source.claim));

@@ -1,4 +1,4 @@
-//! What must be there before a Pod: the namespace's harness, the policy that closes its network, its job.
+//! Objects that must be there before a Pod: the namespace's harness, the policy that closes its network, its job.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -88,7 +88,7 @@ pub(super) async fn ensure_harness(sandbox: &KubernetesSandbox<'_>) -> Result<()
     }
 }
 
-/// Whether nobody can have changed it, and it holds what it should.
+/// Reports whether nobody can have changed it, and it holds what it should.
 fn is_same_map(wanted: &ConfigMap, found: &ConfigMap) -> bool {
     let component = |map: &ConfigMap| map.labels().get(names::COMPONENT).cloned();
     found.immutable == Some(true)
@@ -195,7 +195,7 @@ pub(super) fn key_of(run: &Execution<'_>, found: &Secret) -> Option<JobKey> {
     is_same.then_some(key)
 }
 
-/// What came of creating an object.
+/// Outcome of creating an object.
 enum Created {
     New,
     Exists,

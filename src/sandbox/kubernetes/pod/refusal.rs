@@ -1,10 +1,10 @@
-//! What the API server's refusal of an object means. Pure.
+//! Meaning of the API server's refusal of an object. Pure.
 
 use kube::core::Status;
 
 use crate::sandbox::SandboxError;
 
-/// What a refusal means.
+/// Meaning of a refusal.
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// It waits for room that others take: the words of the quota.
@@ -15,7 +15,7 @@ pub(super) enum Refusal {
     Error(SandboxError),
 }
 
-/// What it means that `object` (`Pod team-a/penguins-7d0c1`) could not be created.
+/// Classifies the error by which `object` (`Pod team-a/penguins-7d0c1`) could not be created.
 pub(super) fn classify(object: &str, error: kube::Error) -> Refusal {
     let kube::Error::Api(status) = &error else {
         return Refusal::Error(failed(object, error));

@@ -264,7 +264,7 @@ impl Execution<'_> {
         }
     }
 
-    /// What checks the outputs when the program has ended, for which its container comes first.
+    /// Makes the container that checks the outputs when the program has ended, for which its container comes first.
     fn checker(&self, check: &Check, keys: Option<&Keys>) -> Container {
         let nonce = keys.map_or("", |keys| &keys.nonce);
         let key = keys.map(|keys| keys.job.for_check().hex()).unwrap_or_default();

@@ -6,11 +6,11 @@ use k8s_openapi::api::core::v1::Pod;
 use super::{Pods, Reported};
 use crate::sandbox::{Progressing, SandboxError};
 
-/// How long an answer that nothing can be done with is valid. Asked later, the Pod is replaced: what it complained of may be fixed.
+/// Time for which an answer that nothing can be done with is valid. Asked later, the Pod is replaced: what it complained of may be fixed.
 const HOLDS: SignedDuration = SignedDuration::from_secs(10);
 
 impl Pods<'_> {
-    /// How far the Pod is; one that ended in vain is deleted when its answer holds no longer.
+    /// Returns the progress of the Pod; one that ended in vain is deleted when its answer holds no longer.
     pub(super) async fn progress_or_replace<R: Reported>(
         &self,
         image: &str,
@@ -32,7 +32,7 @@ impl Pods<'_> {
     }
 }
 
-/// Whether what a Pod said at its end is still to be believed.
+/// Reports whether what a Pod said at its end is still to be believed.
 fn holds(pod: &Pod, now: Timestamp) -> bool {
     let ended = pod
         .status

@@ -1,4 +1,4 @@
-//! What a Pod of a run mounts besides its inputs. Pure.
+//! Mounts of a Pod of a run besides its inputs. Pure.
 
 use k8s_openapi::api::core::v1::{
     ConfigMapVolumeSource, EmptyDirVolumeSource, KeyToPath, PersistentVolumeClaimVolumeSource,
@@ -11,7 +11,7 @@ use super::inputs::{FOLDER, OUTPUTS};
 use super::job_key::{CHECK_NAME, JOB_NAME};
 use crate::sandbox::harness;
 
-/// Where the checker finds the outputs.
+/// Folder in which the checker finds the outputs.
 pub(super) const OUTPUTS_CHECKED: &str = OUTPUTS;
 /// The volume with what it is to check.
 const CHECK_VOLUME: &str = "check";
@@ -20,7 +20,7 @@ const CREDENTIALS_VOLUME: &str = "push-credentials";
 const CREDENTIALS_FOLDER: &str = "/credentials";
 /// The credentials of a push, as it finds them.
 pub const CREDENTIALS_FILE: &str = "/credentials/config.json";
-/// Where the job lies.
+/// Folder of the job.
 const JOB_FOLDER: &str = "/job";
 /// Folders that a job writes to; in memory, so that what lies there counts as its memory. `/dev/shm` is the runtime's.
 const SCRATCH: [(&str, &str); 4] = [
@@ -110,7 +110,7 @@ impl Execution<'_> {
     }
 }
 
-/// What the checker mounts: what it is to check, and where. Nothing of it can be written.
+/// Returns the mounts of the checker: what it is to check, and where. Nothing of it can be written.
 pub(super) fn checker_mounts() -> Vec<VolumeMount> {
     vec![
         mount("outputs", OUTPUTS_CHECKED, true),
@@ -162,7 +162,7 @@ fn push_volumes(push: &PushMounts) -> (Vec<Volume>, Vec<VolumeMount>) {
     (volumes, mounts)
 }
 
-/// Where a reader finds its claim of this number.
+/// Returns the folder in which a reader finds its claim of this number.
 pub(super) fn claim_folder(number: usize) -> String {
     format!("/claims/{number}")
 }

@@ -16,23 +16,23 @@ use crate::sandbox::image::ImageSpec;
 use crate::sandbox::installation::{INSTALL, Installation, SETTINGS, Settings, denied, judge};
 use crate::sandbox::packages::{classify, classify_locked};
 
-/// What the installation leaves: names, versions, digests.
+/// File that the installation leaves: names, versions, digests.
 const REQUIREMENTS: &str = "requirements.txt";
-/// What was recorded, and is installed again.
+/// File with what was recorded, and is installed again.
 const LOCKED: &str = "locked.txt";
 /// Whom an installer trusts besides.
 const AUTHORITIES: &str = "authorities.pem";
 const JOB: &str = "installation.json";
-/// What uv has fetched and unpacked.
+/// Folder of what uv has fetched and unpacked.
 const ARCHIVES: &str = "archives";
 
-/// Where packages are installed, and by what.
+/// Place of an installation, and its installer.
 pub(super) struct Place<'a> {
     /// The interpreter behind the environment.
     pub interpreter: &'a Interpreter,
     /// The program that installs.
     pub uv: &'a Path,
-    /// Where its archives are stored between installations.
+    /// Folder in which its archives are stored between installations.
     pub archives: &'a Path,
     /// The folder of the installation, with the environment in it.
     pub folder: &'a Path,
@@ -120,7 +120,7 @@ impl Place<'_> {
         Ok(command)
     }
 
-    /// What this user has configured pip with, and what the task says of its index.
+    /// Reads this user's configuration of pip, and what the task says of its index.
     async fn settings(&self, spec: &ImageSpec) -> Result<Settings, SandboxError> {
         let script = self.write(SETTINGS.0, SETTINGS.1)?;
         let mut command = Command::new(&self.interpreter.executable);
@@ -151,8 +151,8 @@ impl Place<'_> {
     }
 }
 
-/// Whether an installer gets this variable of the user's environment: where packages come from, by which way, and whom to trust. The
-/// keys of a model's provider are none of its business, nor are those for publishing packages.
+/// Reports whether an installer gets this variable of the user's environment: where packages come from, by which way, and whom to trust.
+/// The keys of a model's provider are none of its business, nor are those for publishing packages.
 fn is_for_installers(name: &str) -> bool {
     const NAMES: [&str; 11] = [
         "PATH",
@@ -174,7 +174,7 @@ fn is_for_installers(name: &str) -> bool {
             || PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
 }
 
-/// What a program of an installation printed; where it fails, all that it said.
+/// Runs a program of an installation and returns what it printed; where it fails, all that it said.
 pub(super) async fn run(mut command: Command) -> Result<Vec<u8>, String> {
     let own: Vec<_> = command
         .as_std()

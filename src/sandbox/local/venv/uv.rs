@@ -35,12 +35,12 @@ const AARCH64: Wheel = Wheel {
     sha256: "5435c5ce14a56431208ca0996416d310f1598e8c2c8ba707688985a16bb82dbe",
 };
 
-/// Where the program lies below the folder for tools.
+/// Returns the path of the program below the folder for tools.
 fn place(tools: &Path) -> PathBuf {
     tools.join(format!("uv-{UV_VERSION}"))
 }
 
-/// Whether it is there.
+/// Reports whether it is there.
 pub(super) fn is_there(tools: &Path) -> bool {
     place(tools).is_file()
 }

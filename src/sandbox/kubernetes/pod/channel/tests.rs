@@ -180,7 +180,7 @@ fn no_more_is_unpacked_than_was_announced() {
     }
 }
 
-/// What the harness itself writes for a report: the message and the log.
+/// Returns the output of the harness for a report: the message and the log.
 fn of_the_harness(report: &serde_json::Value) -> (String, String) {
     sent_by_the_harness(report, false)
 }

@@ -83,7 +83,7 @@ fn job() -> Job {
     }
 }
 
-/// What lies in a container's folders, by name.
+/// Contents of a container's folders, by name.
 struct Mounted {
     harness: BTreeMap<String, Vec<u8>>,
     job: BTreeMap<String, Vec<u8>>,
@@ -158,7 +158,7 @@ fn made(job: &Job) -> (Pod, Mounted) {
     (pod, mounted)
 }
 
-/// What of the job's Secret a Pod mounts.
+/// Lists the items of the job's Secret that a Pod mounts.
 fn items(pod: &Pod) -> Vec<String> {
     let volumes = pod.spec.as_ref().unwrap().volumes.as_ref().unwrap();
     let job = volumes.iter().find(|volume| volume.name == "job").unwrap();
@@ -166,7 +166,7 @@ fn items(pod: &Pod) -> Vec<String> {
     items.iter().map(|item| item.key.clone()).collect()
 }
 
-/// What the programs of a job print in the container of its Pod, where `change` has had its way with what it mounts.
+/// Returns the output of the programs of a job in the container of its Pod, where `change` has had its way with what it mounts.
 fn printed(job: &Job, change: impl FnOnce(&mut Mounted)) -> Vec<String> {
     let (mut pod, mut mounted) = made(job);
     change(&mut mounted);
@@ -278,7 +278,7 @@ fn a_job_that_is_not_what_the_operator_wrote_starts_nothing() {
     );
 }
 
-/// Whoever edits the namespace reads the key in the Secret, and writes another one with another job.
+/// Acts as an editor of the namespace who reads the key in the Secret, and writes another one with another job.
 fn plant(mounted: &mut Mounted) {
     let digits = str::from_utf8(&mounted.secret[KEY_NAME]).unwrap();
     let another = Job {
