@@ -1,12 +1,12 @@
-//! What a worker process gives up of the kernel before it reads what others wrote: a seccomp filter that lists what stays. On systems
-//! other than Linux there is none.
+//! Filter of system calls that a worker process sets for itself before it reads what others wrote: seccomp, with a list of what stays. On
+//! systems other than Linux there is none.
 
 use std::io;
 
 #[cfg(target_os = "linux")]
 mod linux;
 
-/// What becomes of a system call that is not listed.
+/// Consequence of a system call that is not listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The process ends, by `SIGSYS`.
@@ -15,15 +15,15 @@ pub enum Refusal {
     Fail,
 }
 
-/// What a worker does beside computing: its memory (never executable), the clock, seeds of hash tables, signals to itself and its
-/// end are listed in any case.
+/// System calls that a worker makes beside computing: its memory (never executable), the clock, seeds of hash tables, signals to itself and
+/// its end are listed in any case.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowed<'a> {
     /// Descriptors that it reads.
     pub reads: &'a [u32],
     /// Descriptors that it writes.
     pub writes: &'a [u32],
-    /// Whether it opens files, to read them; then it reads any descriptor.
+    /// True where it opens files, to read them; then it reads any descriptor.
     pub opens_files: bool,
 }
 

@@ -32,7 +32,7 @@ const COMPUTING: [i64; 17] = [
     libc::SYS_sched_yield,
     libc::SYS_sigaltstack,
 ];
-/// What is asked of files that are open, or by their names.
+/// System calls on files that are open, or by their names.
 const FILES: [i64; 8] = [
     libc::SYS_close,
     libc::SYS_fstat,
