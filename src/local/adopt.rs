@@ -100,7 +100,7 @@ fn neighbours(own: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What the task of this folder left, if it asked the same, succeeded, is whole, and may be taken over.
+/// Returns what the task of this folder left, if it asked the same, succeeded, is whole, and may be taken over.
 async fn origin(folder: &Path, key: &str, task: &Task) -> Option<Origin> {
     let run = RevisionFolder::latest(folder).ok()??;
     // Not even with --trust: what this task goes on with would be sealed as this user's.

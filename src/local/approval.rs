@@ -12,7 +12,7 @@ use crate::engine::EngineError;
 use crate::ledger::{FolderStore, Store as _};
 use crate::pipeline::progress::Progress;
 
-/// What a person says at a gate.
+/// Answer of a person at a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Go on.
@@ -26,12 +26,12 @@ pub enum Answer {
 /// Shows the whole of what lines of the gate cut short, and waits for the answer. May block.
 pub type Ask = fn(AnyGate, &str) -> Answer;
 
-/// Who decides at gates.
+/// Decisions at gates, by a person or by the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Approvals {
     /// Gates that are approved of whatever they show.
     pub given: Vec<Gate>,
-    /// What was decided about calls of questions, by their hashes.
+    /// Decisions about calls of questions, by the calls' hashes.
     pub calls: BTreeMap<String, ApprovalDecision>,
     /// Asks a person; nobody is there without it.
     pub ask: Option<Ask>,
@@ -77,7 +77,7 @@ impl Approvals {
     }
 }
 
-/// What somebody at the terminal says.
+/// Asks somebody at the terminal for a decision at a gate.
 async fn answer(ask: Ask, gate: AnyGate, whole: String) -> Answer {
     on_a_thread(move || ask(gate, &whole))
         .await

@@ -1,4 +1,4 @@
-//! What answers the calls of a command: the endpoint of a task's model, or recorded replies.
+//! Client that answers the calls of a command: the endpoint of a task's model, or recorded replies.
 
 use tokio::time::Instant;
 
@@ -9,7 +9,7 @@ use super::options::TaskOptions;
 use crate::model::{AnyModel, ModelOptions, Recorded};
 use crate::pipeline::task::ModelSettings;
 
-/// What is sent to the model beside requests. A replay sends nothing, so it asks for nothing.
+/// Reads what is sent to the model beside requests. A replay sends nothing, so it asks for nothing.
 pub(super) async fn credentials(
     model: &ModelSettings,
     namespace: &str,

@@ -1,4 +1,4 @@
-//! Whether a server that is a program of this machine may be started: whoever runs this command has allowed exactly that one, here.
+//! Permission to start a server that is a program of this machine: whoever runs this command has allowed exactly that one, here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -78,10 +78,10 @@ impl fmt::Debug for OnStart {
     }
 }
 
-/// Who allows commands to be started.
+/// Permissions to start commands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Commands {
-    /// Whether the command line allows those that the manifests name.
+    /// True where the command line allows those that the manifests name.
     pub of_manifests: bool,
     /// Asks a person; nobody is there without it.
     pub ask: Option<AskForConsent>,
@@ -98,7 +98,7 @@ struct Candidate {
     was_allowed: bool,
 }
 
-/// What becomes of a command.
+/// Verdict on a command.
 #[derive(Clone, Copy, Debug)]
 enum Verdict {
     Start,
@@ -111,7 +111,7 @@ enum Verdict {
 pub(crate) struct Allowed(BTreeMap<Vec<String>, AllowedCommand>);
 
 impl Allowed {
-    /// What shows that the command of a tool may be started.
+    /// Returns the proof that the command of a tool may be started.
     pub fn command(&self, tool: &str, argv: &[String]) -> Result<&AllowedCommand, NotAllowed> {
         self.0.get(argv).ok_or_else(|| refused(tool, argv, true))
     }
@@ -250,7 +250,7 @@ impl Remembered {
     }
 }
 
-/// What distinguishes a command: its words, and the folder that paths in them are of.
+/// Returns the digest that distinguishes a command: its words, and the folder that paths in them are of.
 fn digest(argv: &[String], folder: &Path) -> String {
     sha256_hex(json!([argv, folder.to_string_lossy()]).to_string().as_bytes())
 }

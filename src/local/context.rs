@@ -20,14 +20,14 @@ use crate::engine::reader::WorkerReader;
 use crate::pipeline::task::{Task, resolve};
 use crate::sources::{Given, Plan, plan, sample_names};
 
-/// What a task would send of its samples.
+/// Context of a task: what it would send of its samples.
 #[derive(Debug)]
 pub struct TaskContext {
     /// The task, whose settings hold.
     pub task: Task,
     /// The text and its budget; empty without samples.
     pub context: Context,
-    /// What is known of each sample.
+    /// Profiles of the samples: what is known of each.
     pub profiles: Vec<SampleProfile>,
     /// Columns on which they may be joined, as far as may be shown.
     pub joins: Vec<JoinProfile>,
@@ -42,7 +42,7 @@ pub struct ContextOverrides {
     pub max_sample_rows: Option<i32>,
     /// Tokens of the context.
     pub max_context_tokens: Option<i32>,
-    /// What may be shown.
+    /// Parts that may be shown.
     pub exposure: Option<Exposure>,
 }
 

@@ -12,7 +12,7 @@ use crate::model::Secret;
 use crate::pipeline::task::ModelSettings;
 use crate::sources::{find, keys_text, renamed_text};
 
-/// What is sent to the model beside the request.
+/// Credentials that are sent to the model beside the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelCredentials {
     /// The API key; `None` for servers that need none.
@@ -39,7 +39,7 @@ pub enum CredentialError {
         field: String,
         /// The Secret.
         name: String,
-        /// What kustomize made of the name, in brackets, or nothing.
+        /// Name that kustomize made of it, in brackets, or nothing.
         renamed: String,
         /// The other way to give it.
         instead: String,
@@ -91,7 +91,7 @@ pub enum CredentialError {
         name: &'static str,
         /// The address.
         address: String,
-        /// Why not.
+        /// Reason of the refusal.
         why: &'static str,
     },
     /// The value is not text.
@@ -106,14 +106,14 @@ pub enum CredentialError {
     },
 }
 
-/// Where a model key may come from besides the manifest.
+/// Sources of a model key besides the manifest.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyOptions<'a> {
     /// `--model-key-env`.
     pub variable: Option<&'a str>,
-    /// Whether the user named the endpoint on the command line.
+    /// True where the user named the endpoint on the command line.
     pub endpoint_given: bool,
-    /// What somebody answered who was asked about the address; `None` where nobody was.
+    /// Answer of a person who was asked about the address; `None` where nobody was.
     pub may_send: Option<bool>,
 }
 
@@ -276,7 +276,7 @@ fn secret(
     String::from_utf8(bytes.clone()).map_err(|_| CredentialError::NotText { field, name, key })
 }
 
-/// What speaks against sending the key of the usual variable.
+/// Returns what speaks against sending the key of the usual variable.
 fn objection(model: &ModelSettings, options: KeyOptions<'_>) -> Option<&'static str> {
     let url = reqwest::Url::parse(&model.base_url);
     let is_secret = url.is_ok_and(|url| {
@@ -291,7 +291,7 @@ fn objection(model: &ModelSettings, options: KeyOptions<'_>) -> Option<&'static 
     }
 }
 
-/// Whether the endpoint is the provider's own, over HTTPS.
+/// Reports whether the endpoint is the provider's own, over HTTPS.
 fn is_own_host(model: &ModelSettings) -> bool {
     let own = model.provider.own_host();
     let is_own = |url: reqwest::Url| url.host_str() == Some(own) && url.scheme() == "https";

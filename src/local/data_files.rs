@@ -28,7 +28,7 @@ pub enum DataFilesError {
     TooMany {
         /// The folder.
         path: PathBuf,
-        /// How many files are in it.
+        /// Number of files in it.
         count: usize,
     },
     /// There is too much to read from a pipe.
@@ -39,7 +39,7 @@ pub enum DataFilesError {
     Read {
         /// The path.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: io::Error,
     },
     /// There is no room for a copy.
@@ -47,7 +47,7 @@ pub enum DataFilesError {
     Copy {
         /// The path.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: io::Error,
     },
 }
@@ -57,7 +57,7 @@ pub enum DataFilesError {
 pub struct DataFiles {
     /// In the order of the command line; a file that is not there is among them.
     pub paths: Vec<PathBuf>,
-    /// What stands for no file.
+    /// Errors about arguments that stand for no file.
     pub errors: Vec<DataFilesError>,
     copies: Vec<TempDir>,
 }

@@ -23,15 +23,15 @@ pub use write::WriteError;
 
 /// The manifest of the task.
 pub const TASK: &str = "task.yaml";
-/// What is applied with it.
+/// Kustomization that is applied with it.
 pub const KUSTOMIZATION: &str = "kustomization.yaml";
 /// Most bytes of a ConfigMap as JSON that `kubectl apply` can repeat in an annotation, with room for its name.
 const LARGEST_ANNOTATION: usize = 262_144 - 1024;
 
-/// What the command line says of a task.
+/// Options of a task on the command line.
 #[derive(Clone, Debug, Default)]
 pub struct DraftOptions {
-    /// What the program shall do.
+    /// Instruction: what the program shall do.
     pub prompt: String,
     /// Name of the task. Default: the first words of the prompt.
     pub name: Option<String>,
@@ -39,13 +39,13 @@ pub struct DraftOptions {
     pub samples: Vec<PathBuf>,
     /// Further options of the program.
     pub inputs: Vec<DraftInput>,
-    /// What it writes.
+    /// Outputs that it writes.
     pub outputs: Vec<Output>,
     /// Rules that data must keep.
     pub constraints: Vec<String>,
     /// Tests of the user's.
     pub acceptance_tests: Option<PathBuf>,
-    /// What of the samples the model may see.
+    /// Part of the samples that the model may see.
     pub exposure: Option<Exposure>,
     /// The model.
     pub model: ModelOverrides,
@@ -76,7 +76,7 @@ pub struct Draft {
 /// A file of the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataFile {
-    /// What it is (`sample penguins`).
+    /// Description of the file (`sample penguins`).
     pub what: String,
     /// Name in the folder, and key in the ConfigMap or path on the claim.
     pub file_name: String,
@@ -188,7 +188,7 @@ impl Draft {
         render::kustomization(&self.files)
     }
 
-    /// Whether `kubectl apply` needs `--server-side`: without it, all of an object is repeated in an annotation.
+    /// Reports whether `kubectl apply` needs `--server-side`: without it, all of an object is repeated in an annotation.
     #[must_use]
     pub fn needs_server_side_apply(&self) -> bool {
         self.files.iter().any(|file| {
@@ -203,7 +203,7 @@ impl Draft {
         })
     }
 
-    /// What a field is called on the command line (`--input decimals` for `spec.inputs[0]`), with what is left of its path.
+    /// Returns the name of a field on the command line (`--input decimals` for `spec.inputs[0]`), with what is left of its path.
     #[must_use]
     pub fn place(&self, path: &str) -> String {
         let spec = &self.task.spec;

@@ -1,4 +1,4 @@
-//! Why a task could not be run to its end, and the exit code that follows.
+//! Errors: why a task could not be run to its end, and the exit code that follows.
 
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ pub enum TaskError {
     NoAgent {
         /// The agent.
         name: String,
-        /// What kustomize made of the name, in brackets, or nothing.
+        /// Name that kustomize made of it, in brackets, or nothing.
         renamed: String,
     },
     /// The task and its agent leave something open.
@@ -52,7 +52,7 @@ pub enum TaskError {
     Sample {
         /// Its name.
         name: String,
-        /// Why not.
+        /// Reason of the refusal.
         source: DataError,
     },
     /// There is no room for a copy of the samples.
@@ -77,10 +77,10 @@ pub enum TaskError {
     Replay {
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// Reason of the refusal.
         why: String,
     },
-    /// What was asked for cannot be tried again.
+    /// Refused retry: what was asked for cannot be tried again.
     #[error("--retry: {0}")]
     Retry(String),
     /// The acceptance tests can never pass.
@@ -88,7 +88,7 @@ pub enum TaskError {
     AcceptanceTests {
         /// Its name.
         file: String,
-        /// Why not.
+        /// Reason of the refusal.
         why: String,
     },
     /// The model cannot be called with these settings.
@@ -99,9 +99,9 @@ pub enum TaskError {
         "{tries} replies that propose outputs could not be used, the last: {last} Name the outputs with --output"
     )]
     NoProposal {
-        /// How many replies.
+        /// Number of replies.
         tries: usize,
-        /// What is wrong with the last one.
+        /// Description of the fault in the last one.
         last: String,
     },
     /// The record or the output folder fails while the task runs.
@@ -110,7 +110,7 @@ pub enum TaskError {
 }
 
 impl TaskError {
-    /// What is wrong, a message for each fault.
+    /// Returns the messages, one for each fault.
     #[must_use]
     pub fn messages(&self) -> Vec<String> {
         match self {
@@ -146,7 +146,7 @@ impl TaskError {
     }
 }
 
-/// What ends a run whose record cannot be kept.
+/// Returns the error that ends a run whose record cannot be kept.
 pub(super) fn stopped(error: impl Into<EngineError>) -> TaskError {
     let error: EngineError = error.into();
     TaskError::Stopped(with_causes(&error))

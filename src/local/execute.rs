@@ -44,19 +44,19 @@ const MAX_WAITS: u32 = 3;
 /// The hidden sub-command that reads data files.
 pub const WORKER: &str = "worker";
 
-/// Where a task came to, with its record.
+/// Progress that a task came to, with its record.
 pub struct Executed {
     /// The end, or where it stopped.
     pub progress: Progress,
-    /// Why it stopped before its end; `None` when it ended, or waits for something.
+    /// Error that stopped it before its end; `None` when it ended, or waits for something.
     pub stopped: Option<TaskError>,
-    /// Whether it had ended in an earlier run, so that nothing was left to do.
+    /// True where it had ended in an earlier run, so that nothing was left to do.
     pub had_ended: bool,
     /// The record.
     pub store: FolderStore,
     /// Every call.
     pub entries: Vec<Entry>,
-    /// What a person should know: whose result was taken over, which recorded replies answered other requests.
+    /// Notices for a person: whose result was taken over, which recorded replies answered other requests.
     pub notices: Vec<String>,
 }
 
@@ -120,14 +120,14 @@ pub async fn execute(
     })
 }
 
-/// Whether the result of another task may be taken over: of one that begins, and is not to begin anew.
+/// Reports whether the result of another task may be taken over: of one that begins, and is not to begin anew.
 fn may_adopt(prepared: &Prepared, options: &TaskOptions) -> bool {
     options.has_neighbours && !options.fresh && options.replay.is_none() && !prepared.is_suspended
 }
 
 type LocalEngine<'a> = Engine<'a, AnyModel, FolderStore, Isolated<'a>, WorkerReader>;
 
-/// Where the task begins: where it stood, in another try, or with what it takes over, and whose that is.
+/// Begins the task where it stood, in another try, or with what it takes over; returns also whose that is.
 async fn begin(
     engine: &LocalEngine<'_>,
     prepared: &Prepared,
@@ -144,7 +144,7 @@ async fn begin(
     Ok((Box::pin(retry(engine, asked, progress)).await?, adopted))
 }
 
-/// Where the task stands: what blocked it before is tried again, a raised limit lets it go on.
+/// Resumes the task: what blocked it before is tried again, a raised limit lets it go on.
 async fn resume(
     engine: &LocalEngine<'_>,
     retry: Option<&Retry>,
@@ -190,7 +190,8 @@ async fn retry(
     retried.map_err(stopped)
 }
 
-/// Whether the task is in this very try already, or a try is asked for that only goes on: the same command goes on after an interruption.
+/// Reports whether the task is in this very try already, or a try is asked for that only goes on: the same command goes on after an
+/// interruption.
 fn is_under_way(retry: &Retry, progress: &Progress) -> bool {
     let is_this = |last: &RetryStatus| {
         let hint = retry.hint.as_deref().map(str::trim);
@@ -298,7 +299,7 @@ pub(super) fn ends_here(waiting: Option<&Waiting>) -> bool {
     waiting.is_none_or(|waiting| waiting.category == Category::Configuration || waiting.times >= MAX_WAITS)
 }
 
-/// How long it is until that moment.
+/// Returns the time until that moment.
 pub(super) fn pause(until: Timestamp) -> Duration {
     Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default()
 }
@@ -310,7 +311,7 @@ pub(super) async fn asked_to_stop(mut stop: Stop, mut calling: watch::Receiver<b
     let _ = calling.wait_for(|calling| !*calling).await;
 }
 
-/// What earlier commands did for the task.
+/// Results of earlier commands for the task.
 struct Earlier {
     /// Replies that are recorded.
     recorded: usize,
@@ -318,7 +319,7 @@ struct Earlier {
     active: f64,
 }
 
-/// What earlier commands did, by the progress that was saved last. A damaged one is the engine's to report.
+/// Reads what earlier commands did, by the progress that was saved last. A damaged one is the engine's to report.
 async fn earlier(store: &FolderStore) -> Result<Earlier, TaskError> {
     let bytes = store.load().await.map_err(stopped)?;
     let progress: Option<Progress> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -354,7 +355,7 @@ pub(super) fn worker() -> Result<Client, TaskError> {
     Ok(Client::new(&program, [WORKER]))
 }
 
-/// Where every frozen sample and input lies.
+/// Returns the paths of all frozen samples and inputs.
 fn sources(prepared: &Prepared) -> BTreeMap<String, PathBuf> {
     prepared
         .task
@@ -393,7 +394,7 @@ fn surroundings(prepared: &Prepared, sources: &BTreeMap<String, PathBuf>) -> Res
     })
 }
 
-/// Why acceptance tests can never pass: refused before anything is paid for.
+/// Checks that acceptance tests can pass: those that never can are refused before anything is paid for.
 pub(super) fn check_acceptance_tests(text: &str) -> Result<(), String> {
     match Module::parse(text) {
         Err(fault) => Err(format!("does not parse: {fault}")),
@@ -408,7 +409,7 @@ pub(super) fn check_acceptance_tests(text: &str) -> Result<(), String> {
 struct Isolated<'a> {
     observer: &'a dyn Observer,
     sandbox: LocalSandbox,
-    /// Where outputs go that are too large for a report.
+    /// Store for outputs that are too large for a report.
     stored: StoredFiles,
     /// Starts the child that reads them.
     worker: Client,

@@ -17,9 +17,9 @@ pub enum FilesError {
     /// The operating system refuses.
     #[error("cannot read {path}: {source}", path = path.display())]
     Io {
-        /// Which file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: io::Error,
     },
     /// More than [`MAX_MANIFEST_BYTES`].
@@ -27,19 +27,19 @@ pub enum FilesError {
         "{file} is larger than 64 MiB, too large for a manifest: give data files with --sample name=path"
     )]
     TooLarge {
-        /// Which file.
+        /// Name of the file.
         file: String,
     },
     /// Not UTF-8.
     #[error("{file} is not UTF-8 text, so it is no manifest: save it as UTF-8")]
     NotText {
-        /// Which file.
+        /// Name of the file.
         file: String,
     },
     /// A folder without manifests.
     #[error("{path} holds no manifest: put files that end in .yaml, .yml or .json in it, or name a file", path = path.display())]
     EmptyFolder {
-        /// Which folder.
+        /// Path of the folder.
         path: PathBuf,
     },
     /// The text is no manifest.

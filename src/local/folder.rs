@@ -25,7 +25,7 @@ use crate::ledger::{FolderStore, Key, KeyError, Seals, StoreError, digest_below,
 use crate::pipeline::digest::{sha256_hex, sha256_of};
 use crate::pipeline::task::{FrozenFile, Task};
 
-/// Where results go when `--output` says nothing, relative to the working folder.
+/// Folder for results when `--output` says nothing, relative to the working folder.
 pub const DEFAULT_OUTPUT: &str = "codegen-out";
 /// Name of the folder with the state of revisions.
 pub const REVISIONS: &str = ".runs";
@@ -64,9 +64,9 @@ pub enum FolderError {
     Io {
         /// `create`, `write`, `move`, ...
         action: &'static str,
-        /// What.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: io::Error,
     },
     /// A result's path would leave the folder.
@@ -75,7 +75,7 @@ pub enum FolderError {
         /// The path.
         path: PathBuf,
     },
-    /// What is written to is a link.
+    /// Link at a path that is written to.
     #[error("refused to write to {path}: it is a link, which may lead anywhere; remove it, or choose another folder with --output", path = path.display())]
     Link {
         /// The link.

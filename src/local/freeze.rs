@@ -36,7 +36,7 @@ pub enum FreezeError {
         name: String,
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: io::Error,
     },
     /// The copy cannot be written.
@@ -46,7 +46,7 @@ pub enum FreezeError {
         name: String,
         /// The copy.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: io::Error,
     },
     /// The copy would not lie in its folder.
@@ -62,7 +62,7 @@ pub enum FreezeError {
     WrongKind {
         /// Name of the sample or input.
         name: String,
-        /// What lies there.
+        /// Path of what lies there.
         path: PathBuf,
         /// `file` or `folder`.
         wanted: &'static str,
@@ -80,9 +80,9 @@ pub enum FreezeError {
     Digest {
         /// Name of the sample.
         name: String,
-        /// What it has.
+        /// Digest that it has.
         found: String,
-        /// What it must have.
+        /// Digest that it must have.
         wanted: String,
     },
     /// Its address is not asked.
@@ -90,7 +90,7 @@ pub enum FreezeError {
     Refused {
         /// Name of the sample.
         name: String,
-        /// Why not.
+        /// Reason of the refusal.
         refused: Box<Refused>,
     },
     /// It cannot be downloaded.
@@ -100,19 +100,19 @@ pub enum FreezeError {
     Download {
         /// Name of the sample.
         name: String,
-        /// Where from.
+        /// Address of the download.
         url: String,
-        /// Why.
+        /// Cause of the failure.
         message: String,
     },
 }
 
-/// How downloads are had.
+/// Access to downloads.
 #[derive(Clone, Debug)]
 pub struct Downloads {
     /// Keeps them by digest.
     cache: PathBuf,
-    /// What may be asked for them.
+    /// Gate for the addresses that may be asked for them.
     gate: EgressGate,
 }
 
@@ -344,7 +344,7 @@ impl Copier<'_> {
     }
 }
 
-/// What lies at a path, and of which kind it is. Without blocking, for a pipe would wait for a writer.
+/// Opens what lies at a path, and returns its kind too. Without blocking, for a pipe would wait for a writer.
 fn opened(folder: BorrowedFd<'_>, path: &Path, how: OFlags) -> io::Result<(OwnedFd, FileType)> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | how;
     let found = openat(folder, path, flags, Mode::empty())?;

@@ -10,7 +10,7 @@ use crate::tools::kill_servers;
 /// Exit code of a run that was interrupted.
 pub const INTERRUPTED: i32 = 130;
 
-/// Whether a run is asked to stop.
+/// Signal that a run is asked to stop.
 #[derive(Clone, Debug)]
 pub struct Stop(watch::Receiver<bool>);
 
@@ -81,11 +81,11 @@ async fn received(signal: Option<&mut Signal>) {
     }
 }
 
-/// What the kernel says of this process, on Linux.
+/// File with the kernel's description of this process, on Linux.
 const STATUS: &str = "/proc/self/status";
 
-/// Whether the end of the terminal ends this process, by its status: `nohup` has it ignored, and whoever listens would undo that. Where nothing
-/// says so, nobody listens.
+/// Reports whether the end of the terminal ends this process, by its status: `nohup` has it ignored, and whoever listens would undo that.
+/// Where nothing says so, nobody listens.
 fn heeds_hangup(status: &str) -> bool {
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

@@ -47,7 +47,7 @@ pub enum KustomizeError {
     Invalid {
         /// The file.
         file: PathBuf,
-        /// What is wrong.
+        /// Description of the fault.
         message: String,
     },
     /// A field that is not rendered here, and no tool that renders it.
@@ -65,7 +65,7 @@ pub enum KustomizeError {
         tool: String,
         /// The folder.
         folder: PathBuf,
-        /// What it says.
+        /// Message of the tool.
         message: String,
     },
     /// A file outside of the kustomization's folder.
@@ -81,21 +81,21 @@ pub enum KustomizeError {
     Unclear {
         /// The folder.
         folder: PathBuf,
-        /// Which one.
+        /// Reference that is unclear.
         unclear: Unclear,
     },
     /// The operating system refuses.
     #[error("cannot read {path}: {source}", path = path.display())]
     Io {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: io::Error,
     },
     /// A resource cannot be read.
     #[error(transparent)]
     Files(#[from] FilesError),
-    /// What a tool printed is no manifest.
+    /// Output of a tool that is no manifest.
     #[error(transparent)]
     Parse(#[from] ParseError),
 }
@@ -121,7 +121,7 @@ pub fn render(folder: &Path) -> Result<Vec<Document>, KustomizeError> {
     }
 }
 
-/// What a kustomization and those below it hold.
+/// Content of a kustomization and of those below it.
 #[derive(Default)]
 struct Accumulated {
     resources: Vec<Resource>,

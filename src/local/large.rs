@@ -17,11 +17,11 @@ type Published = BTreeMap<String, BTreeSet<String>>;
 /// A result that lies in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargeFile {
-    /// Where it lies now.
+    /// Path at which it lies now.
     pub path: PathBuf,
     /// Its digest, hex.
     pub sha256: String,
-    /// Whether it is needed where it lies, as it is.
+    /// True where it is needed where it lies, as it is.
     pub stays: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct LargeResults {
     pub files: BTreeMap<String, LargeFile>,
     /// Relative paths of files and folders that an earlier command has moved. What a person has done with them since is theirs.
     pub moved: Vec<String>,
-    /// Where the outputs as a whole lie until they have been moved.
+    /// Paths of the outputs as a whole until they have been moved.
     sources: Vec<PathBuf>,
 }
 
@@ -135,7 +135,7 @@ impl LargeResults {
         }
     }
 
-    /// What of `published` stays because an earlier command has moved it there.
+    /// Returns what of `published` stays because an earlier command has moved it there.
     pub fn published_before(&self, published: &Published) -> Published {
         let is_moved = |name: &String| {
             self.moved.iter().any(|moved| {

@@ -13,14 +13,14 @@ use crate::ledger::{Seals, read_below};
 /// The file that is locked, with who holds it.
 const LOCK: &str = "lock";
 
-/// Who holds a lock.
+/// Holder of a lock.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// Process id.
     pub pid: u32,
     /// Name of the machine.
     pub host: String,
-    /// What it does (`kubectl-codegen local`, task `penguin-masses`).
+    /// Command that it runs (`kubectl-codegen local`, task `penguin-masses`).
     pub command: String,
     /// Since when.
     pub since: Timestamp,
@@ -34,7 +34,7 @@ pub enum LockError {
     Held {
         /// The folder.
         folder: PathBuf,
-        /// Who holds it, when it has said so.
+        /// Holder of the lock, when it has said so.
         holder: Option<Box<Holder>>,
     },
     /// The operating system refuses.
@@ -42,7 +42,7 @@ pub enum LockError {
     Io {
         /// The lock file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: io::Error,
     },
 }

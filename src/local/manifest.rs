@@ -8,7 +8,7 @@ use thiserror::Error;
 pub use super::yaml::Dialect;
 use super::yaml::{self, Read};
 
-/// Where a document stands, for messages: `task.yaml (document 2)`.
+/// Place of a document, for messages: `task.yaml (document 2)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// File as the user named it; `standard input` for `-`.
@@ -26,11 +26,11 @@ impl fmt::Display for Origin {
 /// One object of a manifest, not yet understood. `Debug` shows its place only: it may be a Secret.
 #[derive(Clone, PartialEq)]
 pub struct Document {
-    /// Where it stands.
+    /// Place of the document.
     pub origin: Origin,
     /// The object.
     pub value: Value,
-    /// What a person should know of how it was read.
+    /// Notices for a person about how it was read.
     pub notices: Vec<String>,
 }
 
@@ -77,19 +77,19 @@ pub enum ParseError {
     /// The text is neither YAML nor JSON, or meets one of the limits that stop hostile documents.
     #[error("{origin}: cannot be read as {format}: {message}")]
     Syntax {
-        /// Where.
+        /// Place of the document.
         origin: Origin,
         /// `YAML` or `JSON`.
         format: &'static str,
-        /// What the parser says; never a piece of the text, which may be a Secret.
+        /// Message of the parser; never a piece of the text, which may be a Secret.
         message: String,
     },
     /// A document is a list, a number or a text.
     #[error("{origin}: is {found}, not an object: write apiVersion, kind and metadata")]
     NotAnObject {
-        /// Where.
+        /// Place of the document.
         origin: Origin,
-        /// What it is.
+        /// Kind of value that stands there.
         found: &'static str,
     },
 }

@@ -13,14 +13,14 @@ use crate::api::validate::{self, Manifest};
 use crate::api::{CodeGenAgent, CodeGenTask, CodeModeAgent, CodeModeRun, GROUP, VERSION};
 use crate::sources::{Keys, ObjectKey};
 
-/// What is wrong with one field.
+/// Fault of one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The document that it stands in.
     pub origin: Origin,
     /// The field (`spec.samples[0].url`), empty for the whole document.
     pub path: String,
-    /// What is wrong, and what to write instead.
+    /// Description of the fault, and of what to write instead.
     pub message: String,
 }
 
@@ -53,7 +53,7 @@ pub struct Objects {
     pub config_maps: BTreeMap<ObjectKey, Keys>,
     /// Secrets.
     pub secrets: BTreeMap<ObjectKey, Keys>,
-    /// What their owners say of them: metadata and type, without values.
+    /// Metadata and type of each, without values, as their owners wrote them.
     pub secret_labels: BTreeMap<ObjectKey, Secret>,
     /// One sentence for each document that no local run uses.
     pub notices: Vec<String>,
@@ -198,7 +198,7 @@ fn used_kind(document: &Document) -> Option<&'static str> {
     }
 }
 
-/// What is said of a document that a local run does not use: a sentence, or the fault for which no cluster takes it either.
+/// Returns what is said of a document that a local run does not use: a sentence, or the fault for which no cluster takes it either.
 fn unused(document: &Document) -> Result<String, Fault> {
     let origin = &document.origin;
     let fault = |path: &str, message: String| Fault {
@@ -359,7 +359,7 @@ fn labels(document: &Document) -> Secret {
     secret
 }
 
-/// Whether an API server takes a key.
+/// Reports whether an API server takes a key.
 fn is_key(key: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     (1..=253).contains(&key.len()) && key.bytes().all(plain) && key != "." && !key.starts_with("..")

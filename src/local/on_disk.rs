@@ -28,7 +28,7 @@ impl StoredFiles {
         Self { folder }
     }
 
-    /// Where the output of this name and digest lies, once it is there.
+    /// Returns the path of the output of this name and digest, once it is there.
     pub fn place(&self, name: &str, sha256: &str) -> PathBuf {
         self.folder.join(format!("{sha256}.{name}"))
     }
@@ -83,7 +83,7 @@ impl StoredFiles {
     }
 }
 
-/// What lies at the outputs that the program wrote to `folder`.
+/// Checks what lies at the outputs that the program wrote to `folder`.
 pub async fn check(
     folder: &Path,
     asked: &OutputsAsked,

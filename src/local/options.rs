@@ -1,4 +1,4 @@
-//! What the command line says about the tasks of a command.
+//! Options of the command line about the tasks of a command.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::egress::AllowedHost;
 use crate::pipeline::retry::Retry;
 use crate::sources::Given;
 
-/// What the command line says about every task of a command.
+/// Options of the command line about every task of a command.
 #[derive(Clone, Debug, Default)]
 pub struct TaskOptions {
     /// Files in the place of what the manifest refers to.
@@ -20,15 +20,15 @@ pub struct TaskOptions {
     pub model: ModelOverrides,
     /// Recorded replies in the place of the model.
     pub replay: Option<PathBuf>,
-    /// Whether a changed request is an error when replaying.
+    /// True where a changed request is an error when replaying.
     pub replay_strict: bool,
     /// Time that one model call has, all its tries together; `None` for the default.
     pub model_timeout: Option<Duration>,
-    /// Whether an earlier run is moved aside.
+    /// True where an earlier run is moved aside.
     pub fresh: bool,
-    /// Who decides at gates.
+    /// Decisions at gates, by a person or by the command line.
     pub approvals: Approvals,
-    /// Who allows servers that are programs of this machine to be started.
+    /// Permissions to start servers that are programs of this machine.
     pub commands: Commands,
     /// Hosts that tools, downloads and programs reach although they are not public.
     pub allowed_hosts: Vec<AllowedHost>,
@@ -38,7 +38,7 @@ pub struct TaskOptions {
     pub retry: Option<Retry>,
     /// Further tries at each end, in order: those of the task that is replayed.
     pub retries: Vec<Retry>,
-    /// Whether the folders beside that of the results are of tasks too, whose results may be taken over.
+    /// True where the folders beside that of the results are of tasks too, whose results may be taken over.
     pub has_neighbours: bool,
 }
 

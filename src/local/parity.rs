@@ -23,7 +23,7 @@ fn odd() -> PathBuf {
     root().join("tests/odd_manifests")
 }
 
-/// What a cluster says of one file.
+/// Verdict of a cluster on one file.
 enum Verdict {
     Unreadable,
     Rejected(Value),
@@ -66,7 +66,7 @@ fn table() -> Vec<Row> {
     .collect()
 }
 
-/// Whether what is read here, and what is made of it, is as in a cluster; else how it differs.
+/// Compares what is read here, and what is made of it, with a cluster; returns how it differs, if it does.
 fn difference<E: std::fmt::Display>(verdict: &Verdict, read: Result<Vec<Document>, E>) -> Option<String> {
     let documents = match (verdict, read) {
         (Verdict::Unreadable | Verdict::Rejected(_), Err(_)) => return None,
@@ -179,7 +179,7 @@ fn references(schema: &Value, path: &str, found: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// What the kubectl of this machine does with arguments: what it prints, or `None` where it refuses.
+/// Runs the kubectl of this machine with arguments: returns what it prints, or `None` where it refuses.
 fn kubectl(arguments: &[&OsStr]) -> Option<String> {
     let output = Command::new("kubectl").args(arguments).output().unwrap();
     let is_done = output.status.success();
@@ -202,7 +202,7 @@ fn read_by_kubectl(path: &Path) -> Option<Vec<Value>> {
     Some(objects.collect())
 }
 
-/// What `kubectl kustomize` makes of a folder, and kubectl of that.
+/// Returns what `kubectl kustomize` makes of a folder, and kubectl of that.
 fn rendered_by_kubectl(folder: &Path) -> Option<Vec<Value>> {
     let text = kubectl(&[OsStr::new("kustomize"), folder.as_os_str()])?;
     let rendered = tempfile::tempdir().unwrap();
@@ -288,7 +288,7 @@ fn write_all(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 type Files = &'static [(&'static str, &'static str)];
 
-/// What every one of [`KUSTOMIZATIONS`] finds beside its folder `top`.
+/// Files that every one of [`KUSTOMIZATIONS`] finds beside its folder `top`.
 const SHARED: Files = &[
     (
         "names/kustomization.yaml",

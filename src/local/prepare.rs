@@ -28,19 +28,19 @@ use crate::sources::{find, plan, renamed_text};
 pub struct Prepared {
     /// The task without open questions.
     pub task: Task,
-    /// Where results go.
+    /// Folder for the results.
     pub folder: TaskFolder,
-    /// Where the state of this run lies.
+    /// Folder with the state of this run.
     pub run: RevisionFolder,
-    /// What is sent to the model beside requests; nothing when replies are replayed.
+    /// Credentials that are sent to the model beside requests; nothing when replies are replayed.
     pub credentials: ModelCredentials,
     /// Variables of the sandbox from Secrets.
     pub secret_variables: BTreeMap<String, Secret>,
-    /// Where the earlier run lies now, with `fresh`.
+    /// Path to which the earlier run was moved, with `fresh`.
     pub set_aside: Option<PathBuf>,
     /// Another task whose results lie in the folder until these replace them.
     pub replaced: Option<String>,
-    /// Whether somebody paused the task.
+    /// True where somebody paused the task.
     pub is_suspended: bool,
 }
 
@@ -125,7 +125,7 @@ fn other_task(folder: &TaskFolder, task: &Task) -> Result<Option<String>, TaskEr
     Ok(recorded.map(|other| other.name).filter(|name| *name != task.name))
 }
 
-/// Whether an earlier command brought the revision to its end, so that no call is left. A record that cannot be read is the
+/// Reports whether an earlier command brought the revision to its end, so that no call is left. A record that cannot be read is the
 /// engine's to report.
 async fn has_succeeded(folder: &TaskFolder, hash: &str) -> Result<bool, TaskError> {
     let Some(run) = folder.existing(hash)? else {
@@ -156,7 +156,7 @@ pub(super) fn agent_of<'a>(
 }
 
 impl ModelOverrides {
-    /// Where address and name of the model are set.
+    /// Returns the places where address and name of the model are set.
     pub fn named_in(&self) -> NamedIn {
         let usual = NamedIn::default();
         let of_flag = |flag: Option<&'static str>, usual| flag.unwrap_or(usual);

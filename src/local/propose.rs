@@ -21,14 +21,14 @@ use crate::pipeline::progress::Progress;
 use crate::pipeline::prompts::{Material, request};
 use crate::pipeline::stage::Category;
 
-/// What a model proposes.
+/// Proposal of a model.
 #[derive(Debug)]
 pub struct Proposal {
     /// At least one.
     pub outputs: Vec<Output>,
     /// Every reply, as `--replay` reads them.
     pub recording: String,
-    /// What a person should know of recorded replies; `None` where nothing is.
+    /// Warning about recorded replies; `None` where nothing is.
     pub caution: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a task leaves where a person looks: the engine's results and the status.
+//! Results that a task leaves where a person looks: the engine's results and the status.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -14,7 +14,7 @@ use crate::api::CodeGenTask;
 use crate::engine::event::Observer;
 use crate::ledger::export_replies;
 
-/// What came of one task.
+/// Outcome of one task.
 #[derive(Debug)]
 pub struct Ended {
     /// The task with its status.
@@ -23,16 +23,16 @@ pub struct Ended {
     pub folder: PathBuf,
     /// Outputs on the samples in the order of the spec: name and value, or what is in it.
     pub outputs: Vec<(String, String)>,
-    /// What a person should know besides: where an earlier run or an edited file lies now.
+    /// Further notices for a person: where an earlier run or an edited file lies now.
     pub notices: Vec<String>,
     /// Every reply so far, as `--replay` reads them.
     pub recording: String,
-    /// Why it stopped before its end; `None` when it ended, or waits for something.
+    /// Error that stopped it before its end; `None` when it ended, or waits for something.
     pub stopped: Option<TaskError>,
 }
 
 impl Ended {
-    /// Whether the task succeeded.
+    /// Reports whether the task succeeded.
     #[must_use]
     pub fn succeeded(&self) -> bool {
         self.task
@@ -42,7 +42,7 @@ impl Ended {
             == Some("Succeeded")
     }
 
-    /// Whether it failed for good, or until a limit is raised: not when it waits or was stopped.
+    /// Reports whether it failed for good, or until a limit is raised: not when it waits or was stopped.
     #[must_use]
     pub fn failed(&self) -> bool {
         self.task
@@ -53,8 +53,8 @@ impl Ended {
     }
 }
 
-/// Where the results of a task go: `--output` itself for the only task, a folder in it for one of several. A
-/// name that several of the `selected` tasks have gets the namespace too.
+/// Returns the folder for the results of a task: `--output` itself for the only task, a folder in it for one of several. A name that
+/// several of the `selected` tasks have gets the namespace too.
 #[must_use]
 pub fn output_folder(output: Option<&Path>, task: &CodeGenTask, selected: &[&CodeGenTask]) -> PathBuf {
     let name = task.metadata.name.as_deref().unwrap_or_default();

@@ -1,11 +1,11 @@
-//! Whoever sits at the terminal.
+//! Questions to whoever sits at the terminal.
 
 use tokio::sync::oneshot;
 
 /// Shows what is asked about, and waits for a yes or anything else. May block.
 pub(crate) type AskYes = fn(&str) -> bool;
 
-/// What a question comes to that may wait for a key for ever; none where it ended without an answer.
+/// Runs a question, which may wait for a key for ever, on its own thread; `None` where it ended without an answer.
 pub(super) async fn on_a_thread<A: Send + 'static>(ask: impl FnOnce() -> A + Send + 'static) -> Option<A> {
     let (answered, answer) = oneshot::channel();
     // A thread of its own: a runtime waits for its blocking ones.

@@ -7,7 +7,7 @@ mod scalar;
 
 use serde_json::{Map, Number, Value};
 
-/// Whose reading counts where the two differ.
+/// Dialect whose reading counts where the two differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// `kubectl apply -f`: `yes` is true, and of a key that stands twice the last value counts.
@@ -19,20 +19,20 @@ pub enum Dialect {
 /// One document of a text.
 #[derive(Clone, PartialEq)]
 pub struct Read {
-    /// What it says.
+    /// Value of the document.
     pub value: Value,
-    /// What a person should know of how it was read; no value of the document stands in it.
+    /// Notices for a person about how it was read; no value of the document stands in it.
     pub notices: Vec<String>,
 }
 
 /// A text that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
-    /// Which document, counted from 1.
+    /// Number of the document, counted from 1.
     pub document: usize,
     /// `YAML` or `JSON`.
     pub format: &'static str,
-    /// What is wrong and where; never a piece of the text, which may be a Secret.
+    /// Description and place of the fault; never a piece of the text, which may be a Secret.
     pub message: String,
 }
 
@@ -62,7 +62,7 @@ pub fn read(text: &str, dialect: Dialect) -> Result<Vec<Read>, ReadError> {
     Ok(documents)
 }
 
-/// What stands between two separators.
+/// Text between two separators.
 struct Part<'a> {
     text: &'a str,
     /// Lines of the file above it.
@@ -105,7 +105,7 @@ fn yaml(part: &Part<'_>, dialect: Dialect) -> Result<Read, Failure> {
     compose::compose(part.text, part.lines_before, dialect).map_err(|message| ("YAML", message))
 }
 
-/// What begins with a brace is JSON, of any number of documents, or else YAML that begins with one. When it is neither, the error is
+/// Reads what begins with a brace as JSON, of any number of documents, or else YAML that begins with one. When it is neither, the error is
 /// that of the format of the whole text.
 fn json_first(part: &Part<'_>, is_only: bool) -> Result<Vec<Read>, Failure> {
     let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(part.text)

@@ -21,7 +21,7 @@ use crate::pipeline::code_mode::Question;
 /// Characters that distinguish the calls of one start from those of another.
 const KEY_CHARACTERS: usize = 8;
 
-/// What a command asks, and where its results go.
+/// Request of a command: its question, and the place of its results.
 #[derive(Clone, Copy)]
 pub(crate) struct Request<'a> {
     pub picked: &'a Picked<'a>,
@@ -50,7 +50,7 @@ impl Begun {
     }
 }
 
-/// What calls of a question's tools go through.
+/// Tools that the calls of a question go through.
 pub(super) struct Tools {
     pub clients: ToolClients,
     pub programs: Programs,
@@ -163,18 +163,18 @@ pub(super) async fn begin(request: &Request<'_>) -> Result<Begun, AskError> {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Frozen {
-    /// What its calls are known by to the servers of its tools.
+    /// Name by which its calls are known to the servers of its tools.
     pub name: String,
-    /// What the agent was, but for its model.
+    /// Fingerprint of the agent, without its model.
     pub agent: Option<String>,
-    /// What its programs were, by the name of their task.
+    /// Digests of its programs, by the name of their task.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub programs: BTreeMap<String, String>,
     /// The question.
     pub question: Question,
 }
 
-/// What an earlier command froze, with its folder.
+/// Reads what an earlier command froze, with its folder.
 fn earlier(folder: &TaskFolder, hash: &str) -> Result<Option<(RevisionFolder, Frozen)>, AskError> {
     let Some(run) = folder.existing(hash)? else {
         return Ok(None);

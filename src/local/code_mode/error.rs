@@ -1,4 +1,4 @@
-//! Why a question could not be asked, or not be followed to its end, and the exit code that follows.
+//! Errors: why a question could not be asked, or not be followed to its end, and the exit code that follows.
 
 use crate::api::validate::Fault;
 use crate::engine::EngineError;
@@ -14,7 +14,7 @@ use crate::tools::ToolError;
 /// A question that could not be asked, or not be followed to its end.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AskError {
-    /// What is asked, of whom, or what the manifests refer to has to be changed: the whole message.
+    /// Faulty request: what is asked, of whom, or what the manifests refer to has to be changed. Holds the whole message.
     #[error("{0}")]
     Request(String),
     /// The question is none that a cluster would take.
@@ -26,7 +26,7 @@ pub(crate) enum AskError {
     /// A tool's server is a program that nobody has allowed to be started.
     #[error(transparent)]
     Command(#[from] NotAllowed),
-    /// What a task left cannot be used.
+    /// Damage: what a task left cannot be used.
     #[error(transparent)]
     Program(Box<LocalRunError>),
     /// A tool cannot be used.
@@ -41,7 +41,7 @@ pub(crate) enum AskError {
     /// No program can be run here.
     #[error("{0}")]
     NoInterpreter(String),
-    /// What every local command may meet.
+    /// Error that every local command may meet.
     #[error(transparent)]
     Local(Box<TaskError>),
 }
@@ -83,7 +83,7 @@ impl From<EngineError> for AskError {
     }
 }
 
-/// What ends a command whose record cannot be read or written.
+/// Returns the error that ends a command whose record cannot be read or written.
 pub(super) fn stopped(error: &(dyn std::error::Error + 'static)) -> AskError {
     TaskError::Stopped(with_causes(error)).into()
 }

@@ -33,13 +33,13 @@ use crate::pipeline::code_mode::{Progress, Question};
 /// Receives what happens.
 pub(crate) type Observe<'a> = &'a (dyn Fn(&Happened) + Send + Sync);
 
-/// Where a question came to, with its record.
+/// Progress of a question, with its record.
 pub(super) struct Executed {
     pub store: FolderStore,
     pub progress: Progress,
-    /// Why it stopped before its end; `None` when it ended, or waits for a person.
+    /// Error that stopped it before its end; `None` when it ended, or waits for a person.
     pub stopped: Option<AskError>,
-    /// What a person should know.
+    /// Notices for a person.
     pub notices: Vec<String>,
 }
 
@@ -98,7 +98,7 @@ pub(super) async fn execute(
     })
 }
 
-/// Where the question stands: what blocked it before is tried again at once.
+/// Loads the progress of the question: what blocked it before is tried again at once.
 async fn load(store: &FolderStore) -> Result<Progress, AskError> {
     let bytes = store.load().await.map_err(|error| stopped(&error))?;
     let Some(bytes) = bytes else {

@@ -1,4 +1,4 @@
-//! What is asked, and of whom: from the command line and the manifests to one question.
+//! Choice of what is asked, and of whom: from the command line and the manifests to one question.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::sources::{ObjectKey, find};
 /// Hex digits of a question's hash in names.
 const HASH_DIGITS: usize = 12;
 
-/// What the command line says of a question.
+/// Parts of a question on the command line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
     /// The question; where none is given, that of the manifests.
@@ -50,7 +50,7 @@ impl Picked<'_> {
         self.run.metadata.namespace.as_deref().unwrap_or("default")
     }
 
-    /// What distinguishes this question from others: agent, conversation and message.
+    /// Returns the hash that distinguishes this question from others: agent, conversation and message.
     pub fn hash(&self) -> String {
         let spec = &self.run.spec;
         let decisive = json!([self.namespace(), spec.agent_ref.name, spec.history, spec.message]);

@@ -65,7 +65,7 @@ pub(super) async fn same_programs(
     Ok(programs)
 }
 
-/// What distinguishes programs from those of other revisions of their tasks, by the name of the task.
+/// Returns the digests that distinguish programs from those of other revisions of their tasks, by the name of the task.
 pub(super) fn digests(programs: &Programs) -> BTreeMap<String, String> {
     let digests = programs.iter();
     digests
@@ -78,7 +78,7 @@ fn digest(finished: &Finished) -> String {
     sha256_hex_of_parts(&[&finished.program, &finished.task.decisive_hash()])
 }
 
-/// What the task left in the folder of its results, if it is finished as it stands in the manifests.
+/// Reads what the task left in the folder of its results, if it is finished as it stands in the manifests.
 async fn finished(
     tool: &str,
     task: &str,
@@ -139,8 +139,8 @@ fn find<'a>(
     })
 }
 
-/// Whether the task is still what its program was written for. Its data and its model may be others: the command line of `local` may have
-/// given them.
+/// Reports whether the task is still what its program was written for. Its data and its model may be others: the command line of `local`
+/// may have given them.
 fn is_of(finished: &Finished, object: &CodeGenTask, objects: &Objects) -> Result<bool, AskError> {
     let before = &finished.task;
     let data = FrozenFiles {

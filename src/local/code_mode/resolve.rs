@@ -121,7 +121,8 @@ pub(super) fn model_of(
     Ok(model(&agent, shared.as_ref())?)
 }
 
-/// What an agent is, but for its model: another one may answer otherwise. None where something that it refers to is not there.
+/// Returns a fingerprint of the agent, without its model: another one may answer otherwise. None where something that it refers to is not
+/// there.
 pub(super) fn fingerprint(picked: &Picked<'_>, objects: &Objects) -> Option<String> {
     let mut spec = picked.agent.spec.clone();
     spec.model = None;

@@ -1,4 +1,4 @@
-//! What a question leaves where a person looks.
+//! Results that a question leaves where a person looks.
 
 use std::collections::BTreeMap;
 

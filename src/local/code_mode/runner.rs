@@ -28,10 +28,10 @@ use crate::pipeline::code_mode::{
 /// Folder of questions among the results.
 const QUESTIONS: &str = "ask";
 
-/// What came of a question.
+/// Outcome of a question.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// Where it stands.
+    /// Stage that it has reached.
     pub stage: Stage,
     /// As a cluster would show it.
     pub status: CodeModeRunStatus,
@@ -43,13 +43,13 @@ pub(crate) struct Ended {
     pub code: Option<String>,
     /// Folder of the results.
     pub folder: PathBuf,
-    /// What a person should know besides.
+    /// Further notices for a person.
     pub notices: Vec<String>,
     /// Every reply so far, as `--replay` reads them.
     pub recording: String,
-    /// How often each tool was called without that anybody knows what the calls came to.
+    /// Number of calls of each tool of which nobody knows what they came to.
     pub unknown: BTreeMap<String, i32>,
-    /// Why it stopped before its end; none where it ended, or waits for something.
+    /// Error that stopped it before its end; none where it ended, or waits for something.
     pub stopped: Option<AskError>,
 }
 
@@ -75,7 +75,7 @@ impl Ended {
     }
 }
 
-/// Where the results of a question go.
+/// Returns the folder for the results of a question.
 pub(crate) fn output_folder(output: Option<&Path>, picked: &Picked<'_>) -> PathBuf {
     let usual = || {
         Path::new(DEFAULT_OUTPUT)

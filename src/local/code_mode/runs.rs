@@ -23,9 +23,9 @@ use crate::pipeline::task::is_plain_name;
 const RUN: &str = "run.json";
 /// The files that it wrote, in its folder.
 pub(super) const OUTPUTS: &str = "outputs";
-/// Where the files lie among the results of the question.
+/// Folder of the files among the results of the question.
 const PUBLISHED: &str = "files";
-/// What folders of runs that have not ended begin with.
+/// Prefix of the folders of runs that have not ended.
 const UNFINISHED: &str = ".unfinished-";
 
 /// The runs of one question.
@@ -85,7 +85,7 @@ impl Runs {
         fs::rename(begun.path(), &place).map_err(failed("move", begun.path()))
     }
 
-    /// Where that lies what a handle stands for: `None` where no run of this question wrote it.
+    /// Returns the path of what a handle stands for: `None` where no run of this question wrote it.
     pub fn output(&self, handle: &FileHandle) -> Result<Option<PathBuf>, FolderError> {
         let outputs = self.find(&handle.run)?.and_then(|run| run.status);
         let outputs = outputs.map(|status| status.outputs).unwrap_or_default();
@@ -137,7 +137,7 @@ fn sealed_name(run: &str) -> String {
     format!("{run}/{RUN}")
 }
 
-/// Whether this may be the name of a run: a program may make one up.
+/// Reports whether this may be the name of a run: a program may make one up.
 fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
     name.bytes().all(is_plain) && name.starts_with(|first: char| first.is_ascii_alphanumeric())

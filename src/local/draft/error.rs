@@ -17,7 +17,7 @@ pub enum DraftError {
         option: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: io::Error,
     },
     /// It is a folder.
@@ -67,7 +67,7 @@ pub enum DraftError {
     AcceptanceTests {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// Reason of the refusal.
         why: String,
     },
     /// An address without the name of a model there.

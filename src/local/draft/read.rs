@@ -1,4 +1,4 @@
-//! What the command line names, read: files with their places in the folder, and the model.
+//! Reading of what the command line names: files with their places in the folder, and the model.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -23,15 +23,15 @@ const LARGEST_CONFIG_MAP: u64 = 1024 * 1024;
 
 /// Reads files, with names of their own for each.
 pub(super) struct Reader<'a> {
-    /// What names of `ConfigMap`s begin with.
+    /// Prefix of the names of `ConfigMap`s.
     prefix: &'a str,
     file_names: BTreeSet<String>,
     config_maps: BTreeSet<String>,
-    /// What was read.
+    /// Files that were read.
     pub files: Vec<DataFile>,
     /// Files of the claim as they lie now.
     pub given: Given,
-    /// What is wrong.
+    /// Errors that were found.
     pub errors: Vec<DraftError>,
 }
 

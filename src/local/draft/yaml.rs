@@ -89,7 +89,7 @@ fn folded(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Whether YAML may hold the character as it is, no parser takes it for the end of a line, and a reader sees it.
+/// Reports whether YAML may hold the character as it is, no parser takes it for the end of a line, and a reader sees it.
 const fn is_shown(character: char) -> bool {
     match character {
         '\u{200b}'..='\u{200f}'

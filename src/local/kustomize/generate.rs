@@ -28,7 +28,7 @@ pub(super) struct Generator {
     other: Map<String, Value>,
 }
 
-/// What generators give their objects besides content: `generatorOptions`, or the `options` of one.
+/// Options that generators give their objects besides content: `generatorOptions`, or the `options` of one.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Options {

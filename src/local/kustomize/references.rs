@@ -33,7 +33,7 @@ struct FieldSpec {
     path: String,
 }
 
-/// What is left out matches any.
+/// Selector of objects: a part that is left out matches any.
 #[derive(Deserialize, Clone, Debug, Default)]
 #[serde(default)]
 struct Selector {
@@ -54,11 +54,11 @@ impl Selector {
 /// A reference that may mean several objects.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unclear {
-    /// Where the reference stands, and which field it is.
+    /// Place of the reference, and of its field.
     place: String,
     /// The name that it says.
     name: String,
-    /// What it may mean.
+    /// Objects that it may mean.
     candidates: Vec<String>,
 }
 
@@ -98,7 +98,7 @@ pub(super) fn read(kustomization: &Path, path: &Path) -> Result<Option<Vec<NameR
     Ok(Some(references))
 }
 
-/// Where the Pods of workloads name `ConfigMaps` and Secrets, as kustomize has it without being told.
+/// Lists where the Pods of workloads name `ConfigMaps` and Secrets, as kustomize has it without being told.
 fn of_workloads() -> Vec<NameReference> {
     const KINDS: [&str; 4] = ["DaemonSet", "Deployment", "Job", "StatefulSet"];
     const OF_MAPS: [&str; 4] = [

@@ -12,7 +12,7 @@ pub(super) struct Resource {
     pub names: Vec<String>,
     /// Prefixes and suffixes that it has got, the innermost first.
     pub added: (Vec<String>, Vec<String>),
-    /// Whether its name ends in the hash of its content.
+    /// True where its name ends in the hash of its content.
     pub is_hashed: bool,
 }
 

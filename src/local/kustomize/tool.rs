@@ -33,7 +33,7 @@ pub(super) fn render(folder: &Path, file: PathBuf, field: String) -> Result<Vec<
     Err(KustomizeError::NeedsTool { file, field })
 }
 
-/// What a tool says without its warnings, and without the frame of a log record, which says where in its source it was written.
+/// Returns what a tool says without its warnings, and without the frame of a log record, which says where in its source it was written.
 fn complaint(stderr: &str) -> String {
     let lines: Vec<&str> = stderr
         .lines()

@@ -1,4 +1,4 @@
-//! Why the program of a finished task could not be run, and the exit code that follows.
+//! Errors: why the program of a finished task could not be run, and the exit code that follows.
 
 use std::path::PathBuf;
 
@@ -33,15 +33,15 @@ pub enum LocalRunError {
     NotSucceeded {
         /// The folder.
         folder: PathBuf,
-        /// Where it stands.
+        /// Stage that it has reached.
         stage: String,
     },
-    /// What the task left cannot be read.
+    /// Damage: what the task left cannot be read.
     #[error("what the task left in {folder} cannot be read: {why}; run the task again with kubectl-codegen local --fresh", folder = .folder.display())]
     Damaged {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong.
+        /// Description of the fault.
         why: String,
     },
     /// The inputs or settings are wrong.
@@ -63,7 +63,7 @@ pub enum LocalRunError {
     Stdin {
         /// The input.
         name: String,
-        /// Why.
+        /// Cause of the failure.
         source: std::io::Error,
     },
     /// A secret cannot be had.
@@ -109,7 +109,7 @@ fn fault_text(fault: &RunFault) -> String {
 }
 
 impl LocalRunError {
-    /// What is wrong, a message for each fault.
+    /// Returns the messages, one for each fault.
     #[must_use]
     pub fn messages(&self) -> Vec<String> {
         match self {
@@ -142,7 +142,7 @@ impl LocalRunError {
         }
     }
 
-    /// What the record of a task could not give.
+    /// Returns the error about what the record of a task could not give.
     pub(super) fn damaged(folder: &std::path::Path, why: impl std::fmt::Display) -> Self {
         Self::Damaged {
             folder: folder.to_owned(),
@@ -150,7 +150,7 @@ impl LocalRunError {
         }
     }
 
-    /// What its store could not give.
+    /// Returns a converter of errors about what the task's store could not give.
     pub(super) fn stored(folder: &std::path::Path) -> impl Fn(StoreError) -> Self + use<> {
         let folder = folder.to_owned();
         move |error| Self::damaged(&folder, with_causes(&error))

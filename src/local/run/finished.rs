@@ -1,4 +1,4 @@
-//! What a task that succeeded left in a folder, as far as running its program takes it.
+//! Remains of a task that succeeded, in a folder, as far as running its program takes it.
 
 use std::path::Path;
 
@@ -28,15 +28,15 @@ pub struct Finished {
     pub program: String,
     /// The environment that it passed in.
     pub built: BuiltImage,
-    /// What that holds archive by archive, and the hash of what it was asked to be.
+    /// Lock of its environment, archive by archive, and the hash of what it was asked to be.
     pub lock: Option<(String, Lock)>,
-    /// What the columns of the samples are like.
+    /// Properties of the samples' columns.
     pub columns: Columns,
     /// The constraints on columns.
     pub checks: Vec<ColumnCheck>,
-    /// Where its samples and inputs lie.
+    /// Folder with its samples and inputs.
     pub run: RevisionFolder,
-    /// What a person should know.
+    /// Notices for a person.
     pub notices: Vec<String>,
 }
 

@@ -24,7 +24,7 @@ pub struct GivenInputs {
 /// A file or folder of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GivenFile {
-    /// Where it lies.
+    /// Path of the file or folder.
     Path(PathBuf),
     /// Standard input.
     Stdin,
@@ -108,7 +108,7 @@ fn reads_stdin_once(sorted: GivenInputs) -> Result<GivenInputs, LocalRunError> {
     Ok(sorted)
 }
 
-/// What lies there, or why it cannot be read.
+/// Looks up what lies there, or why it cannot be read.
 fn shape(path: &Path) -> Result<Given<'static>, String> {
     let inspect = || {
         let metadata = fs::metadata(path)?;
@@ -159,7 +159,7 @@ pub(super) async fn freeze_given(
     Ok(files)
 }
 
-/// Where [`freeze_given`] put a file.
+/// Returns the path at which [`freeze_given`] put a file.
 pub(super) fn path(folder: &Path, file: &FrozenFile) -> PathBuf {
     folder.join(&file.name).join(INPUTS).join(&file.file_name)
 }
@@ -171,7 +171,7 @@ pub fn file_name(path: &Path, input: &str) -> String {
         .map_or_else(|| input.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// What comes without a name is of the format of the sample, as far as anyone knows.
+/// Returns the sample's file name, for data that comes without one: it is of the sample's format, as far as anyone knows.
 #[must_use]
 pub fn name_of_sample(task: &Task, input: &str) -> String {
     task.frozen_inputs()

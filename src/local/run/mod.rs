@@ -40,12 +40,12 @@ use crate::pipeline::task::FrozenFile;
 use crate::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _};
 use given::{GivenInputs, freeze_given};
 
-/// What the command line says about a run.
+/// Options of the command line about a run.
 #[derive(Clone, Debug, Default)]
 pub struct LocalRunOptions {
     /// Inputs by name, as they were written.
     pub inputs: Vec<(String, String)>,
-    /// What is done about data that breaks a rule.
+    /// Treatment of data that breaks a rule.
     pub validation: Option<Validation>,
     /// Wall time of the program, in the place of the task's.
     pub timeout: Option<String>,
@@ -55,16 +55,16 @@ pub struct LocalRunOptions {
     pub allowed_hosts: Vec<AllowedHost>,
 }
 
-/// What a run came to.
+/// Outcome of a run.
 #[derive(Debug)]
 pub struct Ran {
     /// The run as an object with its status.
     pub object: CodeGenRun,
     /// Its end.
     pub end: RunEnd,
-    /// What a person should know besides.
+    /// Further notices for a person.
     pub notices: Vec<String>,
-    /// Where large outputs lie, as long as this is there.
+    /// Folder with large outputs, which lie in it as long as this is there.
     pub disk: TempDir,
 }
 
@@ -129,7 +129,7 @@ pub async fn run(
     })
 }
 
-/// What the program came to.
+/// Outcome of the program.
 struct Ended {
     end: RunEnd,
     seconds: Option<f64>,
@@ -236,7 +236,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Where a file lies: what the run was given beside its other files, what is the task's in the record of the task.
+    /// Returns the path of a file: what the run was given beside its other files, what is the task's in the record of the task.
     fn path(&self, input: &ResolvedInput, file: &FrozenFile) -> PathBuf {
         match input.from {
             InputOrigin::Given => given::path(self.given.path(), file),

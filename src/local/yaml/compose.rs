@@ -13,9 +13,9 @@ use super::{Dialect, Read};
 const MOST_LEVELS: usize = 128;
 /// Bytes that all anchors of a document may name and its aliases unfold to: far above a manifest, far below memory.
 const MOST_UNFOLDED: usize = 16 * 1024 * 1024;
-/// What a value takes beside its text.
+/// Memory that a value takes beside its text.
 const NODE_BYTES: usize = 64;
-/// Where tags such as `!!int` come from.
+/// Prefix of tags such as `!!int`.
 const TAGS: &str = "tag:yaml.org,2002:";
 
 /// The one document of `text`, null where it says nothing. An error names the line, which is that of the file.

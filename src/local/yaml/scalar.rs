@@ -1,4 +1,4 @@
-//! What a scalar without quotes is.
+//! Meaning of a scalar without quotes.
 
 use serde_json::Value;
 
@@ -93,7 +93,7 @@ fn float(text: &str) -> Option<Value> {
     value.is_finite().then(|| number(value))
 }
 
-/// What kustomize makes of a date or of a time without a zone.
+/// Returns what kustomize makes of a date or of a time without a zone.
 fn timestamp(text: &str) -> Option<String> {
     let is_dated = text.len() >= 8 && text.as_bytes()[..4].iter().all(u8::is_ascii_digit);
     if !is_dated {

@@ -39,7 +39,7 @@ pub(in crate::local::code_mode) struct ProgramCaller<'a> {
     runs: &'a Runs,
     /// Secrets of sandboxes.
     objects: &'a Objects,
-    /// What they reach besides public addresses.
+    /// Hosts that they reach besides public addresses.
     allowed_hosts: &'a [AllowedHost],
     /// For programs that run at once.
     room: Semaphore,
@@ -65,7 +65,7 @@ impl<'a> ProgramCaller<'a> {
         }
     }
 
-    /// What a call gives, or what it came to instead.
+    /// Returns the result of the run for a call, which may be recorded already, or what the call came to instead.
     async fn result(
         &self,
         tool: &SourcedTool,
@@ -134,7 +134,7 @@ impl<'a> ProgramCaller<'a> {
             .collect()
     }
 
-    /// Where the content of an input lies.
+    /// Returns the path of an input's content.
     fn content(&self, input: &str, source: &RunSource, folder: &Path) -> Result<PathBuf, Made> {
         if let Some(output) = &source.run_output {
             let handle = FileHandle {
@@ -156,7 +156,7 @@ impl<'a> ProgramCaller<'a> {
         write_text(input, text, &folder.join(input)).map_err(failed)
     }
 
-    /// Where that lies what a handle stands for. Of another question's run nothing is passed on, whatever a program makes up.
+    /// Returns the path of what a handle stands for. Of another question's run nothing is passed on, whatever a program makes up.
     fn path_of(&self, handle: &FileHandle) -> Result<PathBuf, String> {
         match self.runs.output(handle) {
             Ok(Some(path)) => Ok(path),
