@@ -170,7 +170,7 @@ impl Registry {
     }
 }
 
-/// What is read of an image.
+/// Parts of an image that are read.
 struct Read {
     target: Target,
     digest: String,
@@ -180,7 +180,7 @@ struct Read {
 }
 
 impl Read {
-    /// Whether another repository than `target` holds its blobs.
+    /// Reports whether another repository than `target` holds its blobs.
     fn is_in_another_repository(&self, target: &Target) -> bool {
         let place = |target: &Target| {
             let reference = &target.reference;
@@ -297,7 +297,7 @@ impl Foundation<'_> {
     }
 }
 
-/// Whether a manifest says that it is of this owner.
+/// Reports whether a manifest says that it is of this owner.
 pub(super) fn is_owned(manifest: &[u8], (name, owner): (&str, &str)) -> bool {
     let manifest: Value = serde_json::from_slice(manifest).unwrap_or_default();
     manifest["annotations"][name] == owner

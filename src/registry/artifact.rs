@@ -24,7 +24,7 @@ const TITLE: &str = "org.opencontainers.image.title";
 /// Files that belong together.
 #[derive(Clone, Debug)]
 pub struct Artifact {
-    /// What kind of files they are (`application/vnd.codegen-operator.outputs.v1`).
+    /// Media type of the files (`application/vnd.codegen-operator.outputs.v1`).
     pub kind: &'static str,
     /// The files, in order.
     pub files: Vec<ArtifactFile>,
@@ -43,16 +43,16 @@ pub struct ArtifactFile {
     pub media_type: &'static str,
     /// Its content.
     pub content: FileContent,
-    /// What else there is to say of it.
+    /// Further annotations.
     pub annotations: BTreeMap<String, String>,
 }
 
-/// What a file of an artifact holds.
+/// Content of a file of an artifact.
 #[derive(Clone, Debug)]
 pub enum FileContent {
     /// These bytes.
     Bytes(Vec<u8>),
-    /// What lies on a disk: it is sent as it is read, and never held.
+    /// File on a disk: it is sent as it is read, and never held.
     OnDisk(FileOnDisk),
 }
 
@@ -139,7 +139,7 @@ impl Registry {
         })
     }
 
-    /// Whether an artifact of `owner` may be pushed as `reference`, as far as that can be known before.
+    /// Reports whether an artifact of `owner` may be pushed as `reference`, as far as that can be known before.
     pub async fn check_artifact(&self, reference: &str, owner: (&str, &str)) -> Result<(), RegistryError> {
         let target = self.target(reference)?;
         let present = self.manifest(&target, &MANIFEST_OR_INDEX).await?;

@@ -21,7 +21,7 @@ const UPLOADS_AT_ONCE: usize = 3;
 const TRIES: usize = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
-/// What to do with a tag that is there.
+/// Rule for a tag that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// Take its digest and push nothing.
@@ -33,13 +33,13 @@ pub enum Existing {
     Leave,
 }
 
-/// What a push came to.
+/// Outcome of a push.
 #[derive(serde::Serialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Pushed {
     /// Digest of the manifest that the tag has now, as the registry gives it.
     pub digest: String,
-    /// Whether it was there before.
+    /// True where it was there before.
     pub adopted: bool,
     /// Bytes of the blobs that were uploaded; the registry had the others.
     pub uploaded_bytes: u64,
@@ -50,7 +50,7 @@ pub struct Pushed {
 pub struct Image {
     /// Digest of its manifest.
     pub digest: String,
-    /// What its manifest says is installed in it.
+    /// Packages installed in it, as its manifest says.
     pub installed: Lock,
 }
 
@@ -71,7 +71,7 @@ impl Registry {
         })
     }
 
-    /// What `reference` stands for, where it may be asked for.
+    /// Returns the target that `reference` stands for, where it may be asked for.
     pub(super) fn target(&self, reference: &str) -> Result<Target, RegistryError> {
         let target = Target::of(reference, &self.credentials)?;
         let repository = format!(

@@ -8,15 +8,15 @@ use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 use serde::Deserialize;
 
-/// Why a file with credentials cannot be used. No message quotes the file.
+/// Reason for which a file with credentials cannot be used. No message quotes the file.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CredentialsError {
     /// It is no JSON of that shape.
     #[error("the registry credentials are no .dockerconfigjson: line {line}, column {column}")]
     Json {
-        /// Where.
+        /// Line of the fault.
         line: usize,
-        /// Where in the line.
+        /// Column of the fault.
         column: usize,
     },
     /// `auth` is not `user:password` in base64.
@@ -77,7 +77,7 @@ impl Credentials {
         Ok(Self { by_host })
     }
 
-    /// Whether there is anything to show to the registry of this host.
+    /// Reports whether there is anything to show to the registry of this host.
     #[must_use]
     pub fn knows(&self, host: &str) -> bool {
         self.by_host.contains_key(host_of(host))

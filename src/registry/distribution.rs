@@ -63,7 +63,7 @@ impl Wire {
         in_time(ANSWER_TIMEOUT, put).await.map(drop)
     }
 
-    /// Whether the repository has a blob.
+    /// Reports whether the repository has a blob.
     pub async fn has_blob(&self, target: &Target, digest: &str) -> Result<bool, Failure> {
         let url = self.url(target, &format!("blobs/{digest}"))?;
         in_time(ANSWER_TIMEOUT, self.has(target, &url)).await

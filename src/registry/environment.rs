@@ -8,7 +8,7 @@ use super::manifest::Small;
 use super::signature::SigningKeys;
 use super::target::Target;
 
-/// Where an environment is.
+/// Place of an environment.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// Its repository.
@@ -17,7 +17,7 @@ pub struct Place<'a> {
     pub tag: &'a str,
 }
 
-/// What the tag of an environment has.
+/// Finding at the tag of an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Environment {
     /// Nothing.
@@ -48,7 +48,7 @@ impl Place<'_> {
 }
 
 impl Registry {
-    /// What the tag has. One request, once the registry has been spoken to.
+    /// Reads what the tag has. One request, once the registry has been spoken to.
     pub async fn environment(
         &self,
         place: Place<'_>,

@@ -1,4 +1,4 @@
-//! Why a registry did not do what it was asked, and whether asking again may help.
+//! Errors: why a registry did not do what it was asked, and whether asking again may help.
 
 use crate::pipeline::stage::Category;
 
@@ -13,7 +13,7 @@ pub enum RegistryError {
     Reference {
         /// As it was given.
         reference: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         reason: String,
     },
     /// The settings of the client cannot be used.
@@ -43,9 +43,9 @@ pub enum RegistryError {
     Refused {
         /// Host of the registry.
         registry: String,
-        /// What was asked.
+        /// Description of what was asked.
         what: String,
-        /// What it said.
+        /// Answer of the registry.
         reason: String,
     },
     /// The registry cannot take the request as it is.
@@ -53,9 +53,9 @@ pub enum RegistryError {
     Rejected {
         /// Host of the registry.
         registry: String,
-        /// What was asked.
+        /// Description of what was asked.
         what: String,
-        /// What it said.
+        /// Answer of the registry.
         reason: String,
     },
     /// The registry did not answer, or failed.
@@ -63,9 +63,9 @@ pub enum RegistryError {
     Unavailable {
         /// Host of the registry.
         registry: String,
-        /// What was asked.
+        /// Description of what was asked.
         what: String,
-        /// What happened.
+        /// Account of what happened.
         reason: String,
     },
     /// An image that the registry has is not what it should be.
@@ -73,7 +73,7 @@ pub enum RegistryError {
     Image {
         /// The image.
         reference: String,
-        /// What is wrong with it, and what to do.
+        /// Description of the fault, and of what to do.
         reason: String,
     },
     /// An artifact has more files than the list of them has room for.
@@ -94,10 +94,10 @@ pub enum RegistryError {
     Taken {
         /// The reference.
         reference: String,
-        /// Who may replace what it has published itself.
+        /// Owner, who may replace what it has published itself.
         owner: String,
     },
-    /// What the registry holds afterwards is not what was pushed.
+    /// Mismatch: the registry holds afterwards something else than was pushed.
     #[error(
         "{reference} has the digest {found:?} after {pushed} was pushed: someone else changed the tag at the same time"
     )]
@@ -112,7 +112,7 @@ pub enum RegistryError {
 }
 
 impl RegistryError {
-    /// What kind of failure it is: trying again helps against `Infrastructure` alone.
+    /// Returns the kind of failure: trying again helps against `Infrastructure` alone.
     #[must_use]
     pub const fn category(&self) -> Category {
         match self {
@@ -130,7 +130,7 @@ impl RegistryError {
         }
     }
 
-    /// Whether the same request may succeed in a moment.
+    /// Reports whether the same request may succeed in a moment.
     pub(super) const fn is_transient(&self) -> bool {
         matches!(self, Self::Unavailable { .. })
     }

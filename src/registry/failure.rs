@@ -1,5 +1,5 @@
-//! What an answer of a registry came to besides what was asked for. Of its text the specification's form of an error is taken, and nothing
-//! else: whoever answers may be no registry.
+//! Answers of a registry that are not what was asked for. Of its text the specification's form of an error is taken, and nothing else:
+//! whoever answers may be no registry.
 
 use reqwest::StatusCode;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Most characters that are quoted of what a registry says.
 const MOST_QUOTED: usize = 500;
 
-/// Why a request did not come to what was asked for.
+/// Reason for which a request did not come to what was asked for.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
     /// An answer with another status than those of success.
@@ -18,7 +18,7 @@ pub(super) enum Failure {
         code: u16,
         /// Codes of the specification, in order.
         codes: Vec<String>,
-        /// What it says in the specification's form, ready to be quoted.
+        /// Text of the registry in the specification's form, ready to be quoted.
         said: String,
     },
     /// No whole answer.
@@ -63,7 +63,7 @@ struct Entry {
 }
 
 impl Failure {
-    /// What an answer with this status and body says.
+    /// Reads what an answer with this status and body says.
     pub fn of_answer(status: StatusCode, body: &[u8]) -> Self {
         let errors = serde_json::from_slice(body).map_or_else(|_| Vec::new(), |Envelope { errors }| errors);
         let said: Vec<String> = errors.iter().map(Entry::said).collect();
@@ -88,7 +88,7 @@ impl Failure {
         }
     }
 
-    /// Whether the registry says that there is no such thing.
+    /// Reports whether the registry says that there is no such thing.
     pub fn is_not_found(&self) -> bool {
         let Self::Status { code, codes, .. } = self else {
             return false;

@@ -1,4 +1,4 @@
-//! What is installed in an image, as its manifest's annotations say it. Who wrote it was untrusted: shapes and sizes are checked.
+//! List of what is installed in an image, as its manifest's annotations say it. Who wrote it was untrusted: shapes and sizes are checked.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -18,21 +18,21 @@ const REQUIREMENTS: &str = "dev.codegen-operator.requirements";
 
 const LARGEST_FILE: u64 = 256 * 1024;
 
-/// Why nobody knows what is installed in an image.
+/// Reason for which nobody knows what is installed in an image.
 #[derive(Debug, thiserror::Error)]
 pub enum Unlisted {
     /// The list cannot be opened or read.
     #[error("the list {path} cannot be read: {source}")]
     Unreadable {
-        /// Where it should be.
+        /// Path at which it should be.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: io::Error,
     },
     /// It is a link, a folder or a pipe, or too large.
     #[error("the list {path} is no plain file of at most {LARGEST_FILE} bytes")]
     NoList {
-        /// Where it is.
+        /// Path of the file.
         path: PathBuf,
     },
     /// It is of another form, as one that another version of the operator asks for.
@@ -40,7 +40,7 @@ pub enum Unlisted {
         "the list {path} is not of the form that this version knows: give builds the image of the operator that starts them (operatorImage)"
     )]
     OtherForm {
-        /// Where it is.
+        /// Path of the file.
         path: PathBuf,
     },
 }
@@ -70,7 +70,7 @@ pub fn read_installed(path: &Path) -> Result<Lock, Unlisted> {
     })
 }
 
-/// What the annotations of a manifest say; nothing where it has none.
+/// Reads the list from the annotations of a manifest; nothing where it has none.
 #[must_use]
 pub(super) fn of_manifest(manifest: &[u8]) -> Lock {
     let manifest: Value = serde_json::from_slice(manifest).unwrap_or_default();

@@ -34,7 +34,7 @@ pub(super) const MANIFEST_OR_INDEX: [&str; 4] = [
     "application/vnd.docker.distribution.manifest.list.v2+json",
 ];
 
-/// What a layout may be at most.
+/// Upper limits of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// All blobs together, bytes.
@@ -49,7 +49,7 @@ impl Default for Limits {
     }
 }
 
-/// Why a layout is not pushed.
+/// Reason for which a layout is not pushed.
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
     /// A part cannot be opened or read.
@@ -57,7 +57,7 @@ pub enum LayoutError {
     Read {
         /// Path inside the layout.
         part: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// A part is not what it should be.
@@ -65,7 +65,7 @@ pub enum LayoutError {
     Invalid {
         /// Path inside the layout.
         part: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         reason: String,
     },
 }
@@ -114,7 +114,7 @@ pub struct Layout {
 /// A verified blob.
 #[derive(Debug)]
 pub struct Blob {
-    /// What it is.
+    /// Descriptor of the blob.
     pub descriptor: Descriptor,
     /// Its content from the start. The file is the one that was verified, whatever its name points to by now.
     pub file: File,

@@ -11,20 +11,20 @@ use crate::pipeline::digest::sha256_hex;
 pub(super) const OCI_CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 pub(super) const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 
-/// What is appended.
+/// Addition to an image: what is appended.
 #[derive(Clone, Debug)]
 pub struct Addition {
     /// Content of the layer, in order.
     pub entries: Vec<LayerEntry>,
     /// By which the layer is found again.
     pub layer_annotations: BTreeMap<String, String>,
-    /// What the history says of the layer.
+    /// Text about the layer in the history.
     pub created_by: String,
-    /// What runs.
+    /// Command that runs.
     pub entrypoint: Vec<String>,
     /// As whom (`65532:65532`).
     pub user: String,
-    /// Where.
+    /// Folder in which it runs.
     pub working_folder: String,
     /// With which variables, besides those of the base.
     pub env: BTreeMap<String, String>,

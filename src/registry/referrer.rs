@@ -1,4 +1,4 @@
-//! What refers to an image: a small file beside it, found by the image's digest.
+//! Referrers of an image: a small file beside it, found by the image's digest.
 //!
 //! Where the registry has no API for that, the specification's tag (`sha256-<digits>`) names an index of all that refers to the image.
 
@@ -16,7 +16,7 @@ pub(super) const EMPTY: &str = "application/vnd.oci.empty.v1+json";
 /// A file that refers to an image.
 #[derive(Clone, Debug)]
 pub struct Referrer<'a> {
-    /// What kind of file it is (`application/vnd.cyclonedx+json`).
+    /// Media type of the file (`application/vnd.cyclonedx+json`).
     pub artifact_type: &'a str,
     /// Ending of its own tag, which protects it from garbage collection (`sbom`).
     pub ending: &'a str,
@@ -57,7 +57,7 @@ impl Registry {
         Ok(uploaded)
     }
 
-    /// Whether the registry says that this refers to the image: itself, or by the index of the fallback tag.
+    /// Reports whether the registry says that this refers to the image: itself, or by the index of the fallback tag.
     async fn is_listed(&self, subject: &Target, index: &Target, digest: &str) -> Result<bool, RegistryError> {
         let what = "the request for what refers to the image";
         let asked = retried(|| async {
@@ -73,7 +73,7 @@ impl Registry {
         Ok(entries.is_some_and(|entries| entries.iter().any(|entry| entry["digest"] == digest)))
     }
 
-    /// What the fallback tag has.
+    /// Reads the index at the fallback tag.
     async fn index(&self, index: &Target) -> Result<Option<Value>, RegistryError> {
         let present = self.manifest(index, &MANIFEST_OR_INDEX).await?;
         Ok(present.and_then(|(bytes, _)| serde_json::from_slice(&bytes).ok()))

@@ -17,13 +17,13 @@ use crate::pipeline::digest::sha256_hex;
 
 /// Annotation with the signature, in base64.
 const SIGNATURE: &str = "dev.codegen-operator.signature";
-/// What a signature is of, so that none is taken for one of something else.
+/// Purpose that a signature is for, so that none is taken for one of something else.
 const PURPOSE: &str = "codegen-operator environment 1";
-/// What stands before the 32 bytes of a public key in its DER form.
+/// Bytes before the 32 bytes of a public key in its DER form.
 const PUBLIC_KEY: [u8; 12] = [48, 42, 48, 5, 6, 3, 43, 101, 112, 3, 33, 0];
 const PEM_COLUMNS: usize = 64;
 
-/// Why keys cannot be used. No message quotes one.
+/// Reason for which keys cannot be used. No message quotes one.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum KeyError {
     /// An entry is no key.
@@ -115,7 +115,7 @@ impl SigningKeys {
         Some(manifest.to_string().into_bytes())
     }
 
-    /// Whether one of these keys signed the manifest for this place, and nobody changed a byte of it since.
+    /// Reports whether one of these keys signed the manifest for this place, and nobody changed a byte of it since.
     pub(super) fn verify(&self, manifest: &[u8], repository: &str, tag: &str) -> bool {
         let Ok(mut read) = serde_json::from_slice::<Value>(manifest) else {
             return false;

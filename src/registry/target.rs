@@ -1,4 +1,4 @@
-//! How registries are reached, and what of one is meant.
+//! Access to registries, and the part of one that is meant.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::egress::{Entry, Proxies};
 /// Digits of the digest in the tag of an image that was replaced.
 const TAG_DIGITS: usize = 16;
 
-/// How registries are reached.
+/// Access to registries.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     /// Hosts (`registry.example:5000`) that are spoken to without TLS.
@@ -22,7 +22,7 @@ pub struct Access {
     pub authorities: Vec<PathBuf>,
     /// Further certificate authorities, PEM.
     pub certificates: String,
-    /// What is shown to whom.
+    /// Credentials, and the hosts that they are shown to.
     pub credentials: Credentials,
     /// Repositories (`registry.example:5000/team/*`) that may be asked for; none named: all.
     pub allow: Vec<String>,
@@ -30,11 +30,11 @@ pub struct Access {
     pub trusted_origins: Vec<Entry>,
     /// Public ranges of the cluster's own, where registries may send nobody.
     pub closed: Vec<IpNet>,
-    /// What stands between.
+    /// Proxies between this process and the registries.
     pub proxies: Proxies,
 }
 
-/// Where to push, and as whom.
+/// Target of a push, and the identity that it is made as.
 pub(super) struct Target {
     pub reference: Reference,
     pub login: Option<Login>,

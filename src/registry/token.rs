@@ -1,4 +1,4 @@
-//! Who gives tokens for a registry: which address of a challenge is asked, and what it says. Pure.
+//! Source of the tokens for a registry: which address of a challenge is asked, and what it says. Pure.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ const SERVICES: [(&str, &str); 8] = [
     ("lscr.io", "https://ghcr.io"),
     ("registry.redhat.io", "https://sso.redhat.com"),
 ];
-/// How long a token serves that does not say so: what the specification gives it.
+/// Seconds for which a token serves that does not say so: what the specification gives it.
 const DEFAULT_SECONDS: u64 = 60;
 const LONGEST_SECONDS: u64 = 3_600;
 /// It is not used in its last seconds: a request takes some.
@@ -36,7 +36,7 @@ pub(super) fn well_known() -> impl Iterator<Item = Entry> {
         .filter_map(|(_, origin)| Entry::try_from(origin.to_owned()).ok())
 }
 
-/// What a registry asks for.
+/// Demand of a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Challenge {
     /// User and password with each request.
@@ -50,7 +50,7 @@ pub(super) enum Challenge {
     },
 }
 
-/// What header values of `WWW-Authenticate` ask for: a token where that is one way.
+/// Reads what header values of `WWW-Authenticate` ask for: a token where that is one way.
 pub(super) fn challenge<'a>(values: impl IntoIterator<Item = &'a str>) -> Option<Challenge> {
     let mut found = None;
     for value in values {

@@ -26,12 +26,12 @@ pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 const LARGEST_TOKEN: u64 = 64 * 1024;
 const LARGEST_ERROR: u64 = 16 * 1024;
 const MOST_REDIRECTS: usize = 5;
-/// How long a registry that asks for nothing is taken to.
+/// Time for which a registry that asks for nothing is taken to go on so.
 const OPEN: Duration = Duration::from_mins(1);
 /// More than any client has repositories: beyond it everything is forgotten.
 const MOST_GRANTED: usize = 512;
 
-/// What a request is to do.
+/// Operation that a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Operation {
     Pull,
@@ -153,7 +153,7 @@ impl Wire {
         self.succeeded(target, response).await
     }
 
-    /// Whether something is there, which is not to be fetched.
+    /// Reports whether something is there, which is not to be fetched.
     pub async fn has(&self, target: &Target, url: &Url) -> Result<bool, Failure> {
         let request = Box::pin(self.request(target, Operation::Pull, Method::HEAD, url)).await?;
         let response = send(request, url).await?;
@@ -361,7 +361,7 @@ pub(super) async fn body(mut response: Response, most: u64) -> Result<Vec<u8>, F
     Ok(bytes)
 }
 
-/// What an answer that is none of success says. Where its text does not end, or not in time, the status is all there is.
+/// Reads what an answer that is none of success says. Where its text does not end, or not in time, the status is all there is.
 async fn failure(response: Response) -> Failure {
     let status = response.status();
     // What it says is only quoted; a body that does not come must not hide the status.
