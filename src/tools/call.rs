@@ -1,8 +1,8 @@
-//! What a call of a tool came to.
+//! Outcome of a call of a tool.
 
 use serde_json::Value;
 
-/// How a call ended.
+/// End of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Called {
     /// The tool returned a value.
@@ -16,9 +16,9 @@ pub(crate) enum Called {
 pub(crate) struct Raised {
     /// Its class in Python.
     pub kind: RaisedKind,
-    /// What happened, to which tool, and what to do next.
+    /// Account of what happened, to which tool, and what to do next.
     pub message: String,
-    /// Whether the tool may have had the call.
+    /// Answer to whether the tool may have had the call.
     pub was_sent: Sent,
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum RaisedKind {
     PermissionError,
 }
 
-/// Whether a tool had a call.
+/// Knowledge of whether a tool had a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Sent {
     /// It had not: nothing of the call left this process.

@@ -1,4 +1,4 @@
-//! Why a tool cannot be used at all: what is wrong with its definition, or with what its server says of it.
+//! Errors: why a tool cannot be used at all: what is wrong with its definition, or with what its server says of it.
 
 use thiserror::Error;
 
@@ -12,15 +12,15 @@ pub(crate) enum ToolError {
     Url {
         /// Name of the tool or server.
         tool: String,
-        /// What is wrong and what to write instead.
+        /// Description of the fault and of what to write instead.
         why: String,
     },
-    /// Whoever runs the operator does not let it speak to this address.
+    /// Refusal: the operator does not speak to this address, as whoever runs it decided.
     #[error("tool `{tool}`: {refused}")]
     Refused {
         /// Name of the tool or server.
         tool: String,
-        /// Why, and how it is opened.
+        /// Reason, and how it is opened.
         refused: Refused,
     },
     /// A method that has no meaning for a tool.
@@ -38,7 +38,7 @@ pub(crate) enum ToolError {
         tool: String,
         /// Name of the header.
         header: String,
-        /// What is wrong.
+        /// Description of the fault.
         why: String,
     },
     /// A JSON Schema that is none.
@@ -48,7 +48,7 @@ pub(crate) enum ToolError {
         tool: String,
         /// `parameters` or `result`.
         part: &'static str,
-        /// What is wrong.
+        /// Description of the fault.
         why: String,
     },
     /// An MCP server that could not be asked, or lists what cannot be used.
@@ -56,9 +56,9 @@ pub(crate) enum ToolError {
     Server {
         /// Name of the server.
         server: String,
-        /// What happened and what to do next.
+        /// Account of what happened and of what to do next.
         why: String,
-        /// Whether another try may help.
+        /// True where another try may help.
         is_transient: bool,
     },
     /// A server that is a program, where none is started.
@@ -72,7 +72,7 @@ pub(crate) enum ToolError {
 }
 
 impl ToolError {
-    /// Whether another try may help although nobody changes anything.
+    /// Reports whether another try may help although nobody changes anything.
     pub const fn is_transient(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Whether values are what schemas say, found out beside the threads that serve everybody.
+//! Validation of values against schemas, beside the threads that serve everybody.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ fn choose(schema: Option<&HeldTo>, values: Vec<Value>) -> Result<Value, String> 
     Err(first.unwrap_or_default())
 }
 
-/// What is wrong with `value`: where in it, what, and by which part of the schema.
+/// Describes the fault in `value`: where in it, what, and by which part of the schema.
 fn fault(schema: &HeldTo, value: &Value) -> Option<String> {
     let error = match schema.faults(value, 1).into_iter().next()? {
         Fault::There(error) => error,

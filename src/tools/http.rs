@@ -24,7 +24,7 @@ use crate::model::{Connecting, RetryPolicy, Secret, retry_after};
 const LONGEST_ERROR: usize = 16 * 1024;
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
-/// What an HTTP tool is defined by.
+/// Definition of an HTTP tool.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpToolOptions {
     /// Name of the tool, for messages.
@@ -41,7 +41,7 @@ pub(crate) struct HttpToolOptions {
     pub headers: Vec<(String, Secret)>,
     /// Largest reply, bytes after decompression.
     pub max_bytes: usize,
-    /// Which addresses are spoken to; any where none is given, for whoever runs this process wrote the address.
+    /// Gate for the addresses that are spoken to; any where none is given, for whoever runs this process wrote the address.
     pub gate: Option<EgressGate>,
 }
 
@@ -89,7 +89,7 @@ impl HttpTool {
         self
     }
 
-    /// Whether a second call does what the first one did, as HTTP defines the method.
+    /// Reports whether a second call does what the first one did, as HTTP defines the method.
     pub fn is_idempotent(&self) -> bool {
         self.method.is_idempotent()
     }
@@ -261,7 +261,7 @@ impl HttpTool {
         self.raised(RaisedKind::TimeoutError, was_sent, &what)
     }
 
-    /// What an answer other than 2xx means.
+    /// Turns an answer other than 2xx into the failure that it means.
     fn rejection(&self, status: StatusCode, headers: &HeaderMap, url: &Url, body: &str) -> Failure {
         if let (true, Some(location)) = (status.is_redirection(), headers.get(LOCATION)) {
             return self.redirected(url, location.to_str().unwrap_or_default()).into();

@@ -36,16 +36,16 @@ const SESSIONS_OF_A_TRY: u32 = 2;
 /// Bytes of a server's text that a message may hold: an error is evidence for the next program.
 const LONGEST_TEXT: usize = 2_000;
 
-/// What a client of an MCP server is made of.
+/// Settings of a client of an MCP server.
 #[derive(Clone, Debug)]
 pub(crate) struct McpOptions {
     /// Name of the server, for messages.
     pub name: String,
-    /// How it is reached.
+    /// Way in which it is reached.
     pub server: McpServer,
     /// Largest message of the server, bytes after decompression.
     pub max_bytes: usize,
-    /// Which addresses are spoken to; any where none is given, for whoever runs this process wrote the address.
+    /// Gate for the addresses that are spoken to; any where none is given, for whoever runs this process wrote the address.
     pub gate: Option<EgressGate>,
 }
 
@@ -151,7 +151,7 @@ impl McpClient {
         Err(raised.into())
     }
 
-    /// What a call within a session came to. `None` where the server has refused it with the session, so that it did not make it.
+    /// Calls a tool within a session. `None` where the server has refused it with the session, so that it did not make it.
     async fn call_within(
         &self,
         session: &Session,
@@ -187,7 +187,7 @@ impl McpClient {
         Some(Err(failure))
     }
 
-    /// What an error of the protocol or of the connection means; the message has no name of a tool yet.
+    /// Turns an error of the protocol or of the connection into a failure; the message has no name of a tool yet.
     async fn failure(&self, session: &Session, error: ServiceError) -> Failure {
         if let Some(fault) = Fault::of(&error) {
             return fault.failure();

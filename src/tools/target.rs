@@ -1,4 +1,4 @@
-//! Where a tool is reached: its address, its client, the headers of its requests.
+//! Target of a tool's requests: its address, its client, the headers of its requests.
 
 use std::sync::OnceLock;
 

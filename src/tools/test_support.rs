@@ -16,7 +16,7 @@ pub(super) const QUICK: RetryPolicy = RetryPolicy {
     longest_pause: Duration::from_millis(1),
 };
 
-/// What a server does with a connection once it has read the request.
+/// Conduct of a server on a connection once it has read the request.
 #[derive(Clone)]
 pub(super) enum Conduct {
     /// Sends these bytes and closes.

@@ -11,22 +11,22 @@ use crate::model::RetryPolicy;
 /// A try that brought no answer to keep.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
-    /// What the program gets where it was the last one.
+    /// Exception that the program gets where it was the last one.
     pub raised: Raised,
-    /// Whether the call may be made again.
+    /// Condition under which the call may be made again.
     pub repeat: Repeat,
     /// The pause that the server asks for.
     pub retry_after: Option<Duration>,
 }
 
-/// When a call may be made again after a failure.
+/// Condition under which a call may be made again after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Repeat {
     /// Another try would end the same.
     Never,
-    /// Where the tool may have had this one and has no harm from a second.
+    /// Repeat only where the tool is idempotent: it may have had this one and has no harm from a second.
     IfIdempotent,
-    /// Whatever the tool is: it did not have this one, or turned it away.
+    /// Repeat for every tool: it did not have this one, or turned it away.
     Always,
 }
 
@@ -43,11 +43,11 @@ impl From<Raised> for Failure {
 
 /// The tries that one call has.
 pub(super) struct Tries {
-    /// When the call must have ended.
+    /// Time by which the call must have ended.
     pub deadline: Instant,
-    /// How often and how fast.
+    /// Number and pace of the tries.
     pub policy: RetryPolicy,
-    /// Whether the tool has no harm from a second call.
+    /// True where the tool has no harm from a second call.
     pub is_idempotent: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong with a request to a server.
+//! Faults of a request to a server.
 
 use std::error::Error as StdError;
 use std::time::{Duration, SystemTime};
@@ -13,7 +13,7 @@ use crate::model::retry_after;
 use crate::tools::tries::{Failure, Repeat, meaning};
 use crate::tools::{Raised, RaisedKind, Sent};
 
-/// What went wrong with a request. The texts continue the name of a tool or of a server.
+/// Fault of a request. The texts continue the name of a tool or of a server.
 #[derive(Error, Clone, Debug)]
 pub(super) enum Fault {
     /// No connection came about: the request stayed here.
@@ -66,7 +66,7 @@ fn hint(status: u16) -> &'static str {
 }
 
 impl Fault {
-    /// What it means for the call that met it: handed over and without a reply, it may have been made.
+    /// Returns the failure of the call that met it: handed over and without a reply, it may have been made.
     pub fn failure(&self) -> Failure {
         let (kind, was_sent, repeat) = match self {
             Self::NotSent(_) => (RaisedKind::ConnectionError, Sent::No, Repeat::Always),

@@ -61,11 +61,11 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Why there is no list.
+/// Reason for which there is no list.
 pub(super) enum Failed {
     /// The server did not answer.
     Service(ServiceError),
-    /// What it listed cannot be used: what continues its name.
+    /// Fault of a list that cannot be used; the text continues the name of the server.
     List(String),
 }
 
@@ -153,7 +153,7 @@ impl Found<'_> {
         }
     }
 
-    /// Whether every tool that is named was found, so that nothing further is to be read.
+    /// Reports whether every tool that is named was found, so that nothing further is to be read.
     fn is_complete(&self) -> bool {
         !self.only.is_empty() && self.only.iter().all(|name| self.names.contains(name))
     }

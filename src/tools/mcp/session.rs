@@ -22,7 +22,7 @@ use crate::tools::target::{Target, parse_url};
 use crate::tools::tries::{Failure, Repeat};
 use crate::tools::{Raised, RaisedKind, Sent, ToolError};
 
-/// How an MCP server is reached.
+/// Way in which an MCP server is reached.
 #[derive(Clone, Debug)]
 pub(crate) enum McpServer {
     /// By streamable HTTP.
@@ -126,7 +126,7 @@ where
     serve_client_with_lifecycle(Client, transport, lifecycle).await
 }
 
-/// Whether the handshake ended with its connection, and not by what the server answered.
+/// Reports whether the handshake ended with its connection, and not by what the server answered.
 fn is_of_the_connection(error: &ClientInitializeError) -> bool {
     match error {
         ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. } => true,
@@ -144,7 +144,7 @@ fn fault_of(error: &ClientInitializeError) -> Option<Fault> {
     }
 }
 
-/// What this client is for a server: it calls tools, and does nothing for servers. What they ask of it is refused.
+/// Client as a server sees it: it calls tools, and does nothing for servers. What they ask of it is refused.
 pub(super) struct Client;
 
 impl ClientHandler for Client {
@@ -182,7 +182,7 @@ impl Session {
         !self.service.is_closed() && !self.service.peer().is_transport_closed()
     }
 
-    /// What the process behind it did that explains its end.
+    /// Returns what the process behind it did that explains its end.
     pub async fn last_words(&self) -> Option<String> {
         match &self.behind {
             Behind::Process(process) => process.last_words().await,
@@ -191,7 +191,7 @@ impl Session {
     }
 }
 
-/// Why there is no session.
+/// Reason for which there is no session.
 #[derive(Clone, Debug)]
 pub(super) enum NoSession {
     /// No client could be built.
@@ -205,7 +205,7 @@ pub(super) enum NoSession {
 }
 
 impl NoSession {
-    /// What it means for a call that needs the session. Opening one twice does no harm. The message continues the name of the server.
+    /// Returns the failure of a call that needs the session. Opening one twice does no harm. The message continues the name of the server.
     pub fn failure(&self) -> Failure {
         let (kind, message) = match self {
             Self::Fault(fault) => {

@@ -17,7 +17,7 @@ pub(super) struct Had {
     pub message: Value,
 }
 
-/// What a request is answered with.
+/// Answer to a request.
 pub(super) enum Reply {
     Json(Value),
     Sse(Value),

@@ -1,4 +1,4 @@
-//! What servers list, and how much of it.
+//! Tests of the lists of servers, and of their sizes.
 
 use super::*;
 

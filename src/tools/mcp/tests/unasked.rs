@@ -24,7 +24,7 @@ fn ping(id: usize) -> Value {
     json!({"jsonrpc": "2.0", "id": format!("ping-{id}"), "method": "ping"})
 }
 
-/// What a server says of its work meanwhile.
+/// Returns what a server says of its work meanwhile.
 fn news(bytes: usize) -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x".repeat(bytes)}})
 }
