@@ -57,7 +57,7 @@ impl Anthropic {
         Value::Object(body)
     }
 
-    /// What the user's parameters may replace, these, and what they may not.
+    /// Builds the part of the body that every request has: what the user's parameters may replace, these, and what they may not.
     fn common_body(&self, request: &Request, tool_choice: Option<Value>) -> Map<String, Value> {
         let mut body = Map::new();
         body.insert("max_tokens".to_owned(), request.max_output_tokens.into());
@@ -99,7 +99,7 @@ impl Anthropic {
         Value::Object(body)
     }
 
-    /// Whether the answer refuses a tool call that was forced by us.
+    /// Reports whether the answer refuses a tool call that was forced by us.
     fn refuses_forced_tool(&self, answer: &Answer) -> bool {
         answer.status == 400
             // What the user has set is left as it is, and the refusal is shown.

@@ -1,4 +1,4 @@
-//! Whether a connection is being made: a request that ends meanwhile was not sent.
+//! Watch on whether a connection is being made: a request that ends meanwhile was not sent.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Connecting {
         TRY.scope(self.clone(), attempt).await
     }
 
-    /// Whether a connection was begun and is not there yet.
+    /// Reports whether a connection was begun and is not there yet.
     pub fn is_under_way(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

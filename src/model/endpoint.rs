@@ -21,11 +21,11 @@ pub(super) struct Endpoint {
     /// The address as messages show it: no query, no credentials.
     pub shown: String,
     model: String,
-    /// Where address and name are set, for messages.
+    /// Places where address and name are set, for messages.
     pub named: NamedIn,
     key_source: String,
     redactor: Redactor,
-    /// Which addresses are connected to.
+    /// Gate for the addresses that are connected to.
     pub gate: Option<EgressGate>,
     shared: SharedClient,
 }
@@ -99,7 +99,7 @@ impl Endpoint {
         self.excerpt(error_message(body).as_deref().unwrap_or(body))
     }
 
-    /// What an answer other than 2xx means, when no repeat would change it.
+    /// Returns the error that an answer other than 2xx means, when no repeat would change it.
     pub fn rejection(&self, status: u16, body: &[u8], location: Option<&str>) -> ModelError {
         let text = String::from_utf8_lossy(body);
         let endpoint = self.shown.clone();
@@ -180,7 +180,7 @@ impl Endpoint {
     }
 }
 
-/// Whether a 429 says that waiting will not help.
+/// Reports whether a 429 says that waiting will not help.
 pub(super) fn is_quota_exhausted(body: &str) -> bool {
     body.contains("insufficient_quota") || body.contains("billing_hard_limit")
 }

@@ -1,4 +1,4 @@
-//! Why a model call gave no reply, and who can change that.
+//! Errors: why a model call gave no reply, and who can change that.
 
 use std::time::Duration;
 
@@ -20,14 +20,14 @@ pub enum ModelError {
     Unreachable {
         /// Address without query.
         endpoint: String,
-        /// Where the address is set.
+        /// Place where the address is set.
         address_from: &'static str,
         /// Tries made.
         tries: u32,
-        /// What the last try met.
+        /// Description of what the last try met.
         detail: String,
     },
-    /// Whoever runs the operator does not let it speak to this address.
+    /// Refusal: the operator does not speak to this address, as whoever runs it decided.
     #[error("spec.model.baseURL: {0}")]
     Refused(#[from] Refused),
     /// The connection ended after the request was sent and before the reply was whole.
@@ -37,7 +37,7 @@ pub enum ModelError {
     CutReply {
         /// Address without query.
         endpoint: String,
-        /// What ended it.
+        /// Description of what ended it.
         detail: String,
     },
     /// The deadline of the call or of the task passed.
@@ -53,9 +53,9 @@ pub enum ModelError {
         tries: u32,
         /// Time that the call had.
         allowed: Duration,
-        /// Whether the server had the request of the last try.
+        /// True where the server had the request of the last try.
         was_sent: bool,
-        /// What the try before met, or that it hung.
+        /// Description of what the try before met, or that it hung.
         detail: String,
     },
     /// Overloaded or out of order, on every try.
@@ -69,7 +69,7 @@ pub enum ModelError {
         tries: u32,
         /// Pause that the server asks for.
         retry_after: Option<Duration>,
-        /// Whether a model may have worked behind it all the same.
+        /// True where a model may have worked behind it all the same.
         may_be_billed: bool,
         /// Beginning of the last answer.
         detail: String,
@@ -83,7 +83,7 @@ pub enum ModelError {
         endpoint: String,
         /// HTTP status.
         status: u16,
-        /// Where the key comes from, or should come from.
+        /// Source that the key comes from, or should come from.
         key_source: String,
         /// Beginning of the answer.
         detail: String,
@@ -96,9 +96,9 @@ pub enum ModelError {
     NotFound {
         /// Address without query.
         endpoint: String,
-        /// Where the address is set.
+        /// Place where the address is set.
         address_from: &'static str,
-        /// Where the model is named.
+        /// Place where the model is named.
         model_from: &'static str,
         /// Name of the model.
         model: String,
@@ -151,7 +151,7 @@ pub enum ModelError {
     Redirected {
         /// Address without query.
         endpoint: String,
-        /// Where the address is set.
+        /// Place where the address is set.
         address_from: &'static str,
         /// Target without query.
         location: String,
@@ -164,7 +164,7 @@ pub enum ModelError {
     WebPage {
         /// Address without query.
         endpoint: String,
-        /// Where the address is set.
+        /// Place where the address is set.
         address_from: &'static str,
         /// HTTP status.
         status: u16,
@@ -179,7 +179,7 @@ pub enum ModelError {
     Malformed {
         /// Address without query.
         endpoint: String,
-        /// What is wrong and the beginning of the answer.
+        /// Description of the fault and the beginning of the answer.
         detail: String,
     },
     /// An answer above the size limit.
@@ -197,7 +197,7 @@ pub enum ModelError {
     InvalidSettings {
         /// Field of the manifest.
         field: String,
-        /// What is wrong with it and what to write instead.
+        /// Description of the fault and of what to write instead.
         detail: String,
     },
     /// The client could not be built.
@@ -205,7 +205,7 @@ pub enum ModelError {
         "the HTTPS client could not be built: {detail}; check the system's CA certificates and the proxy variables"
     )]
     Client {
-        /// What went wrong.
+        /// Description of what went wrong.
         detail: String,
     },
     /// A line of a recording that cannot be read.
@@ -215,7 +215,7 @@ pub enum ModelError {
         recording: String,
         /// Line, counted from 1.
         line: usize,
-        /// What is wrong.
+        /// Description of the fault.
         detail: String,
     },
     /// The recording holds no further reply.
@@ -228,7 +228,7 @@ pub enum ModelError {
         recording: String,
         /// Replies in it.
         replies: usize,
-        /// What was asked for.
+        /// Kind of call that was asked for.
         asked: CallKind,
     },
     /// The next reply is of another kind.
@@ -241,9 +241,9 @@ pub enum ModelError {
         recording: String,
         /// Line, counted from 1.
         line: usize,
-        /// What was asked for.
+        /// Kind of call that was asked for.
         asked: CallKind,
-        /// What the line holds.
+        /// Kind of call that the line holds.
         found: CallKind,
     },
     /// The next reply was given to another request, and that is not allowed.
@@ -266,7 +266,7 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    /// Who can change what went wrong.
+    /// Returns the category, which says who can change what went wrong.
     #[must_use]
     pub const fn category(&self) -> Category {
         match self {
@@ -293,7 +293,7 @@ impl ModelError {
         }
     }
 
-    /// Whether the model may have worked for nothing: it had the request, and no usable reply came back. Where it had not for
+    /// Reports whether the model may have worked for nothing: it had the request, and no usable reply came back. Where it had not for
     /// certain, or turned it away, no bill can show the call.
     #[must_use]
     pub const fn may_be_billed(&self) -> bool {

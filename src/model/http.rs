@@ -46,11 +46,11 @@ pub(super) struct Http {
     pause: Pause,
     /// Built at the first request: a replayed run must not wait for the system's certificates to be read.
     client: OnceLock<Client>,
-    /// Whether the client makes a connection now.
+    /// Watch on whether the client makes a connection now.
     connecting: Connecting,
 }
 
-/// How one try failed, when another may succeed and costs nothing more: no model had the request.
+/// Failure of one try, when another may succeed and costs nothing more: no model had the request.
 enum Failure {
     Connection(String),
     Status {

@@ -72,7 +72,7 @@ impl AnyModel {
         })
     }
 
-    /// What a person should know of recorded replies that do not fit what was asked; `None` where all do.
+    /// Returns what a person should know of recorded replies that do not fit what was asked; `None` where all do.
     pub fn mismatch(&self) -> Option<String> {
         match self {
             Self::Recorded(model) => model.mismatch(),

@@ -23,14 +23,14 @@ pub struct OpenAi {
     dialect: Mutex<Dialect>,
 }
 
-/// What this server was found to accept.
+/// Parameters that this server was found to accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Dialect {
     format: Format,
     limit: Limit,
 }
 
-/// How a reply of the schema is asked for.
+/// Way in which a reply of the schema is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     /// The server enforces the schema.

@@ -1,4 +1,4 @@
-//! What a model client is made of: the task's settings with their secrets resolved.
+//! Options of a model client: the task's settings with their secrets resolved.
 
 use std::time::Duration;
 
@@ -18,23 +18,23 @@ pub struct ModelOptions {
     pub settings: ModelSettings,
     /// The API key; `None` for servers that need none.
     pub api_key: Option<Secret>,
-    /// Where the key comes from or should come from, for messages (``key `api-key` of the Secret `openai` ``).
+    /// Source that the key comes from or should come from, for messages (``key `api-key` of the Secret `openai` ``).
     pub key_source: String,
-    /// Where address and name of the model are set, for messages.
+    /// Places where address and name of the model are set, for messages.
     pub named: NamedIn,
     /// `settings.headers` with their values resolved.
     pub headers: Vec<(String, Secret)>,
     /// Time that one call has, all its tries together.
     pub call_deadline: Duration,
-    /// Which addresses are spoken to; any where none is given, for whoever runs this process wrote the address.
+    /// Gate for the addresses that are spoken to; any where none is given, for whoever runs this process wrote the address.
     pub gate: Option<EgressGate>,
-    /// When the task's time is over; no call outlives it.
+    /// Moment at which the task's time is over; no call outlives it.
     pub task_deadline: Option<Instant>,
     /// The client of calls over https; one of its own is made where none was made before.
     pub client: SharedClient,
 }
 
-/// Where address and name of a model are set.
+/// Places where address and name of a model are set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NamedIn {
     /// The address: `spec.model.baseURL`, or a flag.

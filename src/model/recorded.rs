@@ -156,7 +156,7 @@ impl Recorded {
         self
     }
 
-    /// What a person should know of replies that answered another request than they were recorded for; `None` without any.
+    /// Returns what a person should know of replies that answered another request than they were recorded for; `None` without any.
     #[must_use]
     pub fn mismatch(&self) -> Option<String> {
         let changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,11 +1,11 @@
-//! Whether a failed try is repeated, and after how long: decisions only, no waiting.
+//! Rules for whether a failed try is repeated, and after how long: decisions only, no waiting.
 
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-/// How often and how fast a request is repeated.
+/// Number and pace of the repeats of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// Tries in all, the first included.
@@ -45,13 +45,13 @@ impl RetryPolicy {
     }
 }
 
-/// Whether a later try may get another answer than this status.
+/// Reports whether a later try may get another answer than this status.
 #[must_use]
 pub fn is_transient(status: u16) -> bool {
     matches!(status, 408 | 429 | 500..=599)
 }
 
-/// Whether a model may have worked for an answer of such a status. A gateway that gave up waiting says nothing of the model behind
+/// Reports whether a model may have worked for an answer of such a status. A gateway that gave up waiting says nothing of the model behind
 /// it; every other fault is an answer in the place of the model's, unless it counts tokens.
 #[must_use]
 pub fn may_be_billed(status: u16, body: &[u8]) -> bool {

@@ -31,7 +31,7 @@ impl Secret {
         Ok((name, value))
     }
 
-    /// What a server may repeat of the value of a header: all of it, and of `Bearer abc` the token alone.
+    /// Yields what a server may repeat of the value of a header: all of it, and of `Bearer abc` the token alone.
     pub(crate) fn echoes(&self) -> impl Iterator<Item = &str> {
         let token = self.0.split_once(' ').map(|(_, token)| token);
         std::iter::once(self.0.as_str()).chain(token)

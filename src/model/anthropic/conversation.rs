@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::pipeline::call::Request;
 use crate::pipeline::conversation::{Conversation, Exchange, Tool, ToolCall};
 
-/// What stands for a reply without a word: a message must not be empty.
+/// Stand-in for a reply without a word: a message must not be empty.
 const SILENCE: &str = "(no answer)";
 
 pub(super) fn tools(conversation: &Conversation) -> Vec<Value> {

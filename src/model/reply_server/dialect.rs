@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::pipeline::call::{CallKind, FinishReason, Reply};
 use crate::pipeline::conversation::ToolCall;
 
-/// How a server is spoken to.
+/// Protocol that a server is spoken to in.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Dialect {
     /// Chat completions.
@@ -17,7 +17,7 @@ pub(super) enum Dialect {
 impl Dialect {
     pub const ALL: [Self; 2] = [Self::OpenAi, Self::Anthropic];
 
-    /// Where requests are posted, below the base address.
+    /// Returns the path that requests are posted to, below the base address.
     pub const fn path(self) -> &'static str {
         match self {
             Self::OpenAi => "chat/completions",
@@ -25,7 +25,7 @@ impl Dialect {
         }
     }
 
-    /// What a request asks for, as it names it: its schema or the tool that it forces; of a conversation, a turn.
+    /// Returns what a request asks for, as it names it: its schema or the tool that it forces; of a conversation, a turn.
     pub fn kind_name(self, body: &Value) -> Option<Value> {
         let turn = || Value::from(CallKind::Turn.as_str());
         match self {

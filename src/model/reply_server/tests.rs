@@ -188,7 +188,7 @@ fn turn(exchanges: Vec<Exchange>) -> Request {
     }
 }
 
-/// What was said and answered in the first turn.
+/// Returns what was said and answered in the first turn.
 fn first_turn(reply: &Reply) -> Exchange {
     let result = |call: &ToolCall| ToolResult {
         id: call.id.clone(),
