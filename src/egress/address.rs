@@ -1,4 +1,4 @@
-//! Which addresses belong to the public internet. Pure.
+//! Test for addresses that belong to the public internet. Pure.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -34,7 +34,7 @@ const SET_ASIDE_V6: [&str; 4] = ["2001::/23", "2001:db8::/32", "2002::/16", "3ff
 /// IPv4 through a translator: the last four bytes are the address.
 const TRANSLATED: &str = "64:ff9b::/96";
 
-/// Whether an address is one of the public internet, also in the forms that hide an IPv4 address in an IPv6 one.
+/// Reports whether an address is one of the public internet, also in the forms that hide an IPv4 address in an IPv6 one.
 pub(super) fn is_public(address: IpAddr) -> bool {
     // `::ffff:10.0.0.1` is 10.0.0.1 for whoever connects.
     match address.to_canonical() {

@@ -58,7 +58,7 @@ pub(crate) fn within_the_origin(method: &Method, most: usize) -> Policy {
     })
 }
 
-/// Whether an address is one of this machine, where no proxy can reach it.
+/// Reports whether an address is one of this machine, where no proxy can reach it.
 fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())

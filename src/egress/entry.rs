@@ -109,7 +109,7 @@ impl fmt::Display for Entry {
 }
 
 impl Entry {
-    /// Whether it opens `url`.
+    /// Reports whether it opens `url`.
     #[must_use]
     pub fn allows(&self, url: &Url) -> bool {
         // The port counts, too: other services of a listed host are not opened with it.
@@ -121,7 +121,7 @@ impl Entry {
         has_scheme && has_port && url.host_str().is_some_and(|host| self.names(&bare_host(host)))
     }
 
-    /// Whether it opens some port of `host`.
+    /// Reports whether it opens some port of `host`.
     pub(super) fn names(&self, host: &str) -> bool {
         match &self.host {
             Host::One(name) => name == host,
@@ -130,7 +130,7 @@ impl Entry {
         }
     }
 
-    /// Whether it opens a range that holds this address.
+    /// Reports whether it opens a range that holds this address.
     pub(super) fn holds(&self, address: IpAddr) -> bool {
         matches!(&self.host, Host::Range(range) if range.contains(&address.to_canonical()))
     }

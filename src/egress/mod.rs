@@ -1,4 +1,4 @@
-//! Where this process may send a request when somebody else wrote the address: public hosts over https, and what whoever runs
+//! Addresses to which this process may send a request when somebody else wrote the address: public hosts over https, and what whoever runs
 //! it has listed.
 //!
 //! A name is judged by the address that is connected to, so that one which resolves to another address a moment later gains nothing, and a
@@ -35,7 +35,7 @@ use self::resolver::Resolver;
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: usize = 5;
 
-/// What whoever runs this process opens.
+/// Entries that whoever runs this process opens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowed<'a> {
     /// Origins that may be reached although they are private or without TLS.
@@ -50,13 +50,13 @@ pub(crate) struct Allowed<'a> {
 pub struct Refused {
     /// Scheme, host and port, as an entry would name them.
     pub origin: String,
-    /// Why it is refused.
+    /// Reason of the refusal.
     pub why: Why,
     /// The setting that would open it.
     pub setting: &'static str,
 }
 
-/// Why an address is refused.
+/// Reason for which an address is refused.
 #[derive(Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// It is neither http nor https.
@@ -123,9 +123,9 @@ struct Rules {
     setting: &'static str,
     closed: Vec<IpNet>,
     proxies: Option<Matcher>,
-    /// Where the proxies are: their own addresses are no matter of whoever writes a URL.
+    /// Hosts of the proxies: their own addresses are no matter of whoever writes a URL.
     proxy_hosts: BTreeSet<String>,
-    /// Whether a proxy decides what is reached through it.
+    /// True where a proxy decides what is reached through it.
     trusts_proxies: bool,
 }
 
@@ -187,7 +187,7 @@ impl EgressGate {
         Self::behind(Matcher::builder().build(), allowed, closed.collect())
     }
 
-    /// Whether `url` may be requested, as far as its text shows; the address behind a name is checked when it is connected to.
+    /// Reports whether `url` may be requested, as far as its text shows; the address behind a name is checked when it is connected to.
     pub fn check_url(&self, url: &Url) -> Result<(), Refused> {
         self.0.check_url(url)
     }
@@ -222,7 +222,7 @@ impl Rules {
         }
     }
 
-    /// What speaks against an address that is not listed.
+    /// Returns the reason that speaks against an address that is not listed.
     fn objection(&self, url: &Url) -> Option<Why> {
         match url.scheme() {
             "https" => {}
@@ -251,12 +251,12 @@ impl Rules {
         uri.map_or(true, |uri| proxies.intercept(&uri).is_some())
     }
 
-    /// Whether an entry names this host. All that is requested of such a host is listed: names are resolved without a port.
+    /// Reports whether an entry names this host. All that is requested of such a host is listed: names are resolved without a port.
     fn is_named(&self, host: &str) -> bool {
         self.allow.iter().any(|entry| entry.names(host))
     }
 
-    /// Whether names that lead to `address` may be connected to by whoever has no entry for them.
+    /// Reports whether names that lead to `address` may be connected to by whoever has no entry for them.
     fn is_open(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         let forms = [Some(address), translated(address)];

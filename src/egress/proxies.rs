@@ -14,7 +14,7 @@ pub struct Proxies {
     http: String,
     https: String,
     all: String,
-    /// Where none is used.
+    /// Hosts for which no proxy is used.
     no: String,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Debug for Proxies {
 }
 
 impl Proxies {
-    /// What these variables name (`HTTPS_PROXY`, `no_proxy`). As for other programs, those in capitals count first.
+    /// Reads the proxies that these variables name (`HTTPS_PROXY`, `no_proxy`). As for other programs, those in capitals count first.
     #[must_use]
     pub fn of_variables(variables: &BTreeMap<String, String>) -> Self {
         let value = |name: &str| {

@@ -1,4 +1,4 @@
-//! What is let through, on a real server at a loopback address and without one.
+//! Tests of the addresses that are let through, on a real server at a loopback address and without one.
 
 use rstest::rstest;
 use wiremock::matchers::path;
