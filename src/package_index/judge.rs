@@ -1,4 +1,4 @@
-//! What the files of a project mean for whoever wants to install it. No request is made here.
+//! Meaning of a project's files for whoever wants to install it. No request is made here.
 
 use std::collections::BTreeMap;
 use std::str::FromStr as _;
@@ -13,7 +13,7 @@ use super::wheel::Wheel;
 /// A patch release as high as none: what `requires-python` says of patch releases is not known here.
 const HIGHEST_PATCH: u64 = 99;
 
-/// What an index has of a package.
+/// Finding about a package in an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// A wheel that can be installed.
@@ -30,13 +30,13 @@ pub enum Answer {
     NoDates,
 }
 
-/// What is known of one version.
+/// Wheels and facts of one version.
 struct Release {
-    /// When the last of its wheels was published; nothing where one of them has no date.
+    /// Time at which the last of its wheels was published; nothing where one of them has no date.
     uploaded: Option<Timestamp>,
 }
 
-/// What `files` mean at the time `now`.
+/// Judges what `files` mean at the time `now`.
 pub(super) fn judge(files: &[File], question: &Question<'_>, now: Timestamp) -> Answer {
     let minor = question
         .python
@@ -95,7 +95,7 @@ pub(super) fn judge(files: &[File], question: &Question<'_>, now: Timestamp) -> 
     }
 }
 
-/// Whether one of these Pythons is one that `requires-python` names. What cannot be read says nothing, as with uv.
+/// Reports whether one of these Pythons is one that `requires-python` names. What cannot be read says nothing, as with uv.
 fn takes(requires_python: Option<&str>, pythons: &[Version]) -> bool {
     let specifiers = requires_python.and_then(|text| VersionSpecifiers::from_str(text).ok());
     specifiers.is_none_or(|specifiers| pythons.iter().any(|python| specifiers.contains(python)))

@@ -26,9 +26,9 @@ use crate::pipeline::python::requirement::Requirement;
 /// The index of whoever names none.
 pub(crate) const PYPI: &str = "https://pypi.org/simple";
 
-/// What one question may take, from resolving the host to the last byte.
+/// Longest time of one question, from resolving the host to the last byte.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// How long an answer holds. What is published meanwhile is seen after that.
+/// Time for which an answer holds. What is published meanwhile is seen after that.
 const ANSWER_CACHED_FOR: Duration = Duration::from_mins(5);
 /// More answers than any cluster needs within that time: beyond it everything is forgotten.
 const MOST_ANSWERS: usize = 4_096;
@@ -42,7 +42,7 @@ const PAGES_AT_ONCE: usize = 4;
 const FORMS: &str =
     "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1";
 
-/// What is asked of an index.
+/// Question to an index.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
     /// Its address (`https://pypi.org/simple`), maybe with user and password.
@@ -81,7 +81,7 @@ pub enum IndexError {
     NoIndex {
         /// Its address.
         index: String,
-        /// What it does.
+        /// Description of its answer.
         why: String,
     },
     /// It does not answer, or says that it cannot for now.
@@ -89,13 +89,13 @@ pub enum IndexError {
     Unreachable {
         /// Its address.
         index: String,
-        /// What came of it.
+        /// Description of the failure.
         why: String,
     },
 }
 
 impl IndexError {
-    /// Whether it may answer the next time, without anything being changed.
+    /// Reports whether it may answer the next time, without anything being changed.
     #[must_use]
     pub const fn passes(&self) -> bool {
         matches!(self, Self::Unreachable { .. })
@@ -132,7 +132,7 @@ impl PackageIndex {
         }
     }
 
-    /// What the index has of a package.
+    /// Asks the index what it has of a package.
     pub async fn ask(&self, question: &Question<'_>) -> Result<Answer, IndexError> {
         let key = [
             question.index.to_owned(),
@@ -276,7 +276,7 @@ impl PackageIndex {
     }
 }
 
-/// What a question trusts, as part of the cache's key.
+/// Returns what a question trusts, as part of the cache's key.
 fn trusted(question: &Question<'_>) -> String {
     question
         .authorities

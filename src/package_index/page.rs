@@ -11,9 +11,9 @@ pub(super) struct File {
     pub name: String,
     /// Versions of Python that it runs on (`>=3.9`); nothing where the index does not say.
     pub requires_python: Option<String>,
-    /// Whether it was taken back.
+    /// True where it was taken back.
     pub is_yanked: bool,
-    /// When it was published, where the index says so.
+    /// Time of its publication, where the index says so.
     pub uploaded: Option<Timestamp>,
 }
 
@@ -71,7 +71,7 @@ fn html(text: &str) -> Result<Vec<File>, String> {
     Ok(links.filter_map(file).collect())
 }
 
-/// What a link leads to: the name is the end of its address, which is the same as its text.
+/// Returns the file that a link leads to: the name is the end of its address, which is the same as its text.
 fn file(link: &tl::HTMLTag<'_>) -> Option<File> {
     let attribute = |name: &str| {
         let value = link.attributes().get(name)?;

@@ -1,6 +1,6 @@
 //! Names of wheels (PEP 427): which version they are of, and where they run (PEP 425). What pip would take is never refused.
 
-/// What the name of a wheel says.
+/// Parts of the name of a wheel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wheel<'a> {
     /// Its version, as written.
@@ -25,8 +25,8 @@ impl<'a> Wheel<'a> {
         })
     }
 
-    /// Whether it runs on Linux with this minor version of Python 3 on this architecture. Which C library there is, and how old
-    /// it is, nobody knows here.
+    /// Reports whether it runs on Linux with this minor version of Python 3 on this architecture. Which C library there is, and how old it
+    /// is, nobody knows here.
     pub fn runs_on(&self, minor: u32, architecture: &str) -> bool {
         // `manylinux_2_17_x86_64.manylinux2014_x86_64` is one wheel for both.
         let mut platforms = self.platforms.split('.');
