@@ -1,4 +1,4 @@
-//! What the subcommands share that run in Pods of the operator: the job that they are given, and the report that they leave.
+//! Common parts of the subcommands that run in Pods of the operator: the job that they are given, and the report that they leave.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use codegen_operator::sandbox::kubernetes::{JOB_KEY, JOB_SHA256, NONCE, Sent, decrypt_job};
 use serde::de::DeserializeOwned;
 
-/// What the node passes on to the API server when the container ends.
+/// File that the node passes on to the API server when the container ends.
 pub const MESSAGE: &str = "/dev/termination-log";
 
 /// The request that lies encrypted in `file`, and the key that its report is signed with.

@@ -92,7 +92,7 @@ fn print_config_schema() -> anyhow::Result<()> {
     print(&format!("{:#}\n", OperatorConfig::schema().to_value()))
 }
 
-/// Whoever reads may stop reading.
+/// Prints `text`; its reader may stop reading.
 fn print(text: &str) -> anyhow::Result<()> {
     // `codegen-operator crds | head` is no failure.
     match io::stdout().lock().write_all(text.as_bytes()) {

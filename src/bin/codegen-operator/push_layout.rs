@@ -130,7 +130,7 @@ fn files_sha256(folder: &Path) -> io::Result<String> {
     ))
 }
 
-/// What a package wrote outside of its environment would start every Pod of the image, with the key of its report.
+/// Refuses what a package wrote outside of its environment: it would start every Pod of the image, with the key of its report.
 fn check_packages(
     command: &PushLayout,
     layout: &Layout,

@@ -55,7 +55,7 @@ async fn wait(command: &Ready) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Why it is not ready; `None` when it is.
+/// Asks why it is not ready; `None` when it is.
 async fn ask(client: &reqwest::Client, url: &str) -> anyhow::Result<Option<String>> {
     let answer = client.get(url).send().await.context("no answer")?;
     let is_ready = answer.status().is_success();

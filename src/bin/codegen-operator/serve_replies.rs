@@ -30,7 +30,7 @@ pub struct ServeReplies {
     latency: Duration,
 }
 
-/// Where a recording lies and under which name it is served.
+/// Path of a recording and the name under which it is served.
 #[derive(Clone)]
 struct Source {
     name: Option<String>,
