@@ -14,19 +14,19 @@ use crate::pipeline::digest::sha256_hex_of_parts;
 pub struct Entry {
     /// Place in the run, counted from 1.
     pub sequence: u32,
-    /// What was asked for.
+    /// Kind of the call.
     pub kind: CallKind,
     /// SHA-256 of the request, hex.
     pub request_hash: String,
     /// Id of the fixed prefix that the request began with.
     pub prefix: String,
-    /// What the request said after the prefix; empty for a later turn of an agent, which repeats what its first turn said.
+    /// Text of the request after the prefix; empty for a later turn of an agent, which repeats what its first turn said.
     pub instruction: String,
-    /// What came back.
+    /// Reply of the model.
     pub reply: Reply,
-    /// When the request went out.
+    /// Time at which the request went out.
     pub started_at: Timestamp,
-    /// When the reply was there.
+    /// Time at which the reply was complete.
     pub finished_at: Timestamp,
 }
 
@@ -37,7 +37,7 @@ impl Entry {
         format!("calls/{sequence:04}-{kind}.json")
     }
 
-    /// What is recorded of what `request` says after the prefix.
+    /// Returns the text of `request` after the prefix that is recorded.
     pub(super) fn instruction_of(request: &Request) -> String {
         let is_later_turn = request
             .conversation
@@ -115,16 +115,16 @@ pub struct Message {
     pub call: u32,
     /// Kind of the call.
     pub kind: CallKind,
-    /// Who speaks.
+    /// Role of the message.
     pub role: Role,
-    /// What is said.
+    /// Text of the message.
     pub content: String,
     /// Tools that are called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ToolCall>,
 }
 
-/// Who speaks.
+/// Role of a message in a conversation.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -134,7 +134,7 @@ pub enum Role {
     User,
     /// The reply.
     Assistant,
-    /// What a tool answers.
+    /// Answer of a tool.
     Tool,
 }
 

@@ -53,7 +53,7 @@ impl FolderStore {
         &self.root
     }
 
-    /// Where the object `name` lies, for people who want to open it.
+    /// Returns the path of the object `name`, for people who want to open it.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)

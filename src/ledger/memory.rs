@@ -9,7 +9,7 @@ use super::store::{Created, Store, StoreError, check_name};
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     contents: Arc<Mutex<Contents>>,
-    /// Where this store stops; not shared by [`MemoryStore::restarted`].
+    /// Fault at which this store stops; not shared by [`MemoryStore::restarted`].
     fault: Option<Fault>,
     life: Arc<Mutex<Life>>,
 }
@@ -20,7 +20,7 @@ struct Contents {
     objects: BTreeMap<String, Vec<u8>>,
 }
 
-/// What happened since the store was made or restarted.
+/// Events since the store was made or restarted.
 #[derive(Debug, Default)]
 struct Life {
     writes: usize,
@@ -36,7 +36,7 @@ pub struct Fault {
     pub moment: FaultMoment,
 }
 
-/// When a store stops.
+/// Moment of a write at which a store stops.
 #[cfg_attr(not(test), expect(dead_code, reason = "tests alone let a store stop"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultMoment {

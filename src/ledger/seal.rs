@@ -46,7 +46,7 @@ pub enum KeyError {
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
 }

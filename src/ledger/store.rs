@@ -1,4 +1,4 @@
-//! Where a run is kept: one progress that is replaced, and named objects that never are.
+//! Store of a run: one progress that is replaced, and named objects that never are.
 
 use std::future::Future;
 use std::io;
@@ -27,7 +27,7 @@ pub trait Store: Send + Sync {
     fn read(&self, name: &str) -> impl Future<Output = Result<Option<Vec<u8>>, StoreError>> + Send;
 }
 
-/// What `create` found.
+/// Outcome of `create`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Created {
     /// Nothing: the object is new.
@@ -36,7 +36,7 @@ pub enum Created {
     Existed(Vec<u8>),
 }
 
-/// What to do about a damaged object of which there is no backup. What an agent did is replayed from all of its records.
+/// Returns the remedy for a damaged object of which there is no backup. What an agent did is replayed from all of its records.
 fn without_backup(name: &str) -> &'static str {
     let records = ["documents/step-", "documents/solution-s", "documents/tests-s"];
     let is_of_agent = name.ends_with("-turn.json") || records.iter().any(|record| name.starts_with(record));
@@ -69,11 +69,11 @@ pub enum StoreError {
     /// Any other fault of the file system.
     #[error("failed to {action} {}", .path.display())]
     Io {
-        /// What was tried (`write`).
+        /// Operation that was tried (`write`).
         action: &'static str,
         /// File or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
@@ -85,22 +85,22 @@ pub enum StoreError {
     Damaged {
         /// Name of the object.
         name: String,
-        /// What is wrong.
+        /// Damage that was found.
         detail: String,
     },
     /// The API server did not do it.
     #[error("failed to {action}")]
     Remote {
-        /// What was tried, on which object.
+        /// Operation that was tried, and its object.
         action: String,
-        /// What came of it.
+        /// Error that it ended with.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Somebody else wrote the progress in the meantime.
     #[error("{object} changed while it was worked on; its new state is read and worked on instead")]
     Conflict {
-        /// Which object.
+        /// Object that changed.
         object: String,
     },
     /// A name that no object may have.
