@@ -1,3 +1,3 @@
-//! What identifies a source, wherever it is read.
+//! Identity of a source, the same wherever it is read.
 
 pub use crate::pipeline::digest::of_folder;

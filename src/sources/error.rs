@@ -1,4 +1,4 @@
-//! Why a source cannot be had.
+//! Reasons for which a source cannot be had.
 
 use std::io;
 
@@ -19,7 +19,7 @@ pub enum SourceError {
         field: String,
         /// The ConfigMap.
         name: String,
-        /// What kustomize made of the name, in brackets, or nothing.
+        /// Name that kustomize made of this one, in brackets, or nothing.
         renamed: String,
         /// The option that gives the file instead.
         option: String,
@@ -100,7 +100,7 @@ pub enum SourceError {
     },
 }
 
-/// What to do about a file or folder of this machine that cannot be read.
+/// Returns the remedy for a file or folder of this machine that cannot be read.
 pub(crate) fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {

@@ -1,4 +1,4 @@
-//! Where the bytes of samples, inputs and acceptance tests come from: decided here, read by whoever runs the task.
+//! Origins of the bytes of samples, inputs and acceptance tests: decided here, read by whoever runs the task.
 
 pub(crate) mod digest;
 mod error;
@@ -33,11 +33,11 @@ pub struct Given {
     pub samples: BTreeMap<String, PathBuf>,
     /// `File` and `Dir` inputs by name.
     pub inputs: BTreeMap<String, PathBuf>,
-    /// What stands for a `PersistentVolumeClaim`.
+    /// Replacement of each `PersistentVolumeClaim`.
     pub claims: Claims,
 }
 
-/// What stands for a `PersistentVolumeClaim`.
+/// Replacement of each `PersistentVolumeClaim`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claims {
     /// A folder on this machine each, by claim name.
@@ -52,7 +52,7 @@ impl Default for Claims {
     }
 }
 
-/// Where bytes come from.
+/// Origin of bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Source {
     /// They are here.
@@ -71,7 +71,7 @@ pub enum Source {
         claim: String,
         /// Path on it, relative and without `.` and `..`; empty for all of it.
         path: String,
-        /// Whether a folder must lie there.
+        /// True where a folder must lie there.
         is_dir: bool,
     },
 }
@@ -83,7 +83,7 @@ pub struct Wanted {
     pub name: String,
     /// File name with its ending; equal to `name` for folders.
     pub file_name: String,
-    /// Where its bytes come from.
+    /// Origin of its bytes.
     pub source: Source,
     /// Digest that they must have, hex.
     pub sha256: Option<String>,
@@ -319,7 +319,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// Where the bytes are: what lies on a claim, in the folder that stands for it.
+    /// Finds the bytes: those of a claim in the folder that stands for it.
     fn place(&self, source: ContentSource<'_>, at: &At<'_>) -> Result<(Source, String), SourceError> {
         let keys = |name: &str| find(self.config_maps, self.namespace, name);
         let (source, file_name) =
@@ -360,11 +360,11 @@ impl Resolver<'_> {
     }
 }
 
-/// What a source is of.
+/// Item of the task that a source belongs to.
 struct At<'a> {
     /// The field of the manifest.
     field: String,
-    /// What gives the file instead.
+    /// Command-line option that gives the file instead.
     option: String,
     name: &'a str,
     is_dir: bool,

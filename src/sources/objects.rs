@@ -22,7 +22,7 @@ pub fn find<'a, T>(objects: &'a BTreeMap<ObjectKey, T>, namespace: &str, name: &
     objects.get(&(namespace.to_owned(), name.to_owned()))
 }
 
-/// What to say of a reference that finds nothing where kustomize gave what it means another name: empty where it did not.
+/// Explains a reference that finds nothing because kustomize gave its object another name: empty where it did not.
 #[must_use]
 pub fn renamed_text<T>(objects: &BTreeMap<ObjectKey, T>, namespace: &str, name: &str) -> String {
     let mut of_the_name = objects
@@ -37,7 +37,7 @@ pub fn renamed_text<T>(objects: &BTreeMap<ObjectKey, T>, namespace: &str, name: 
     )
 }
 
-/// Whether kustomize may have made a name of another one: by a prefix, a suffix or the hash of a generator.
+/// Reports whether kustomize may have made a name of another one: by a prefix, a suffix or the hash of a generator.
 fn is_made_of(full: &str, name: &str) -> bool {
     let is_joint = |rest: &str, at: fn(&str) -> Option<char>| at(rest).is_none_or(|c| matches!(c, '-' | '.'));
     full.match_indices(name).any(|(start, _)| {

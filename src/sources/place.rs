@@ -1,4 +1,4 @@
-//! Where the bytes of a source are, and what its file is called there.
+//! Place of a source's bytes, and the name of its file there.
 
 use std::path::{Component, Path};
 
@@ -7,7 +7,7 @@ use super::{Keys, Source};
 use crate::api::source::ContentSource;
 use crate::pipeline::mounts::ending_of_text;
 
-/// Why the bytes of a source cannot be found.
+/// Reason for which the bytes of a source cannot be found.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NotFound {
     /// There is no such ConfigMap.
@@ -31,8 +31,8 @@ pub enum NotFound {
     },
 }
 
-/// Where the bytes of `source` are, and what the file is called there: empty for a ConfigMap as a folder. Text of a manifest is
-/// called `name`, with an ending found from the content.
+/// Finds the bytes of `source` and the name of the file there: empty for a ConfigMap as a folder. Text of a manifest is called `name`, with
+/// an ending found from the content.
 pub fn place<'a>(
     source: ContentSource<'_>,
     name: &str,

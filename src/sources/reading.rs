@@ -1,4 +1,4 @@
-//! What the reader Pod does: hashes what lies on claims as a local run hashes its copies, and describes samples.
+//! Work of the reader Pod: it hashes what lies on claims as a local run hashes its copies, and describes samples.
 //!
 //! A claim is somebody's disk, with links that may lead anywhere. A link on the way to a source may lead to another place of the
 //! same claim; inside of a folder there are none, as in a local run.
@@ -24,9 +24,9 @@ use crate::engine::reader::{SampleFile, profiles};
 use crate::pipeline::digest::hex;
 use crate::sandbox::kubernetes::{ClaimSource, ReadReport, ReadRequest, ReadSource};
 
-/// Where samples that lie on no claim are mounted.
+/// Folder at which samples that lie on no claim are mounted.
 const MOUNTED: &str = "/var/inputs";
-/// What the file system of a whole volume has at its top.
+/// Folder that the file system of a whole volume has at its top.
 const LOST_AND_FOUND: &str = "lost+found";
 
 /// A source that cannot be read. Somebody must change something, unless it is passing.
@@ -41,7 +41,7 @@ pub enum ReadError {
         claim: String,
         /// Path on it.
         path: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The way to it leaves the claim.
@@ -73,9 +73,9 @@ pub enum ReadError {
     Digest {
         /// Name of the sample or input.
         name: String,
-        /// What it has.
+        /// Digest that it has.
         found: String,
-        /// What it must have.
+        /// Digest that it must have.
         wanted: String,
     },
     /// A file or folder in it has a name that no digest and no list can hold as it is.
@@ -191,7 +191,7 @@ impl ReadFile {
     }
 }
 
-/// Which names the files and folders in a folder may have.
+/// Names that files and folders in a folder may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Names {
     /// Any: it is somebody's disk.
@@ -206,7 +206,7 @@ struct ClaimReader<'a> {
     names: Names,
 }
 
-/// What lies at a source.
+/// File or folder that was found at a source.
 struct Found {
     /// Digest and size.
     what: ReadSource,
@@ -229,13 +229,13 @@ impl<'a> ClaimReader<'a> {
         Self { source, names }
     }
 
-    /// What the source's path leads to.
+    /// Reads the file or folder that the source's path leads to.
     fn read(&self) -> Result<Found, ReadError> {
         let place = self.place()?;
         self.read_at(&place)
     }
 
-    /// What lies at a place without links.
+    /// Reads the file or folder at a place without links.
     fn read_at(&self, place: &Path) -> Result<Found, ReadError> {
         // Opened first, then judged by what is open: the path may lead to something else a moment later.
         let (top, kind) = self.open(place)?;
@@ -436,7 +436,7 @@ impl<'a> ClaimReader<'a> {
     }
 }
 
-/// What the system says of a link that is not followed, and of a socket.
+/// Recognizes the system's error about a link that is not followed, or about a socket.
 pub(crate) fn is_link_or_socket(error: &io::Error) -> bool {
     let codes = [Errno::LOOP, Errno::NXIO].map(|code| Some(code.raw_os_error()));
     codes.contains(&error.raw_os_error())

@@ -1,4 +1,4 @@
-//! What a program wrote to a disk: hashed, and held to its declared type and the constraints, like what a sandbox brings back. No link is
+//! Outputs of a program on a disk: hashed, and held to its declared type and the constraints, like what a sandbox brings back. No link is
 //! followed, and nothing is read into memory as a whole.
 
 use std::fs::File;
@@ -18,11 +18,11 @@ use crate::sandbox::kubernetes::{ClaimOutputs, ClaimSource, ReadReport, ReadSour
 /// Time to check one of the largest files.
 const SECONDS: u64 = 600;
 
-/// What is said of a folder with a name in it that no list can hold, as the harness and the check of a report say it.
+/// Message about a folder with a name in it that no list can hold, as the harness and the check of a report say it.
 pub(super) const NOT_TEXT: &str =
     "declared as a folder, but a folder with a name that is not UTF-8 in it is there";
 
-/// Why an output cannot be checked now.
+/// Reason for which an output cannot be checked now.
 enum Failed {
     /// The volume does not answer.
     Read(ReadError),
@@ -121,7 +121,7 @@ fn find(folder: &Path, declared: &Output) -> Result<Found, ReadError> {
     ClaimReader::of_output(&source).read_at(Path::new(&declared.name))
 }
 
-/// What is said of an output that cannot be read; the error is that it may be at another time.
+/// Returns the finding about an output that cannot be read; fails where it may be readable at another time.
 fn not_found(error: ReadError, declared: &Output) -> Result<FoundOutput, Failed> {
     if error.is_passing() && !matches!(&error, ReadError::Read { source, .. } if is_link_or_socket(source)) {
         return Err(Failed::Read(error));

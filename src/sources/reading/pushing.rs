@@ -1,4 +1,4 @@
-//! What the Pod does that pushes outputs from a claim: each is compared with what the status of its run says, and sent as it is read. No link
+//! Work of the Pod that pushes outputs from a claim: each is compared with what the status of its run says, and sent as it is read. No link
 //! is followed, and no file is held.
 
 use std::fs::File;
@@ -39,7 +39,7 @@ pub async fn push(request: &PushRequest, credentials: Credentials) -> PushReport
     }
 }
 
-/// What a registry's refusal is reported as: what mends it differs.
+/// Returns the report of a registry's refusal: the remedies differ.
 fn not_sent(error: &RegistryError) -> PushReport {
     match (error, error.category()) {
         (RegistryError::TooMany { .. }, _) => PushReport::TooMany(error.to_string()),

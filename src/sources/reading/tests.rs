@@ -1,4 +1,4 @@
-//! What is refused on a claim, and what each refusal names. Digests are compared with those of local runs in `tests/it/sources.rs`.
+//! Refusals on a claim, and the names in each. Digests are compared with those of local runs in `tests/it/sources.rs`.
 
 use std::os::unix::fs::symlink;
 

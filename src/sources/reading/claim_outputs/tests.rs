@@ -1,4 +1,4 @@
-//! What is said of outputs on a claim. Formats and constraints take a child process, and are tested in a cluster.
+//! Findings about outputs on a claim. Formats and constraints take a child process, and are tested in a cluster.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
