@@ -1,4 +1,4 @@
-//! What every kind asks of the API server.
+//! Requests to the API server that every kind needs.
 
 use std::fmt::Debug;
 

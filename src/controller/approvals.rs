@@ -1,4 +1,4 @@
-//! What persons decided at gates: watched, and matched with what a task or a question asks for.
+//! Decisions of persons at gates: watched, and matched with what a task or a question asks for.
 
 use futures::StreamExt as _;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -53,7 +53,7 @@ fn wake(context: &Context, decision: &CodeGenApproval) {
     }
 }
 
-/// What somebody decided about exactly what `waiting` asks.
+/// Returns the decision about exactly what `waiting` asks; `None` where nobody has decided.
 pub async fn decided<G: Copy + Into<AnyGate>>(
     context: &Context,
     waiting: &impl AwaitsDecision,
@@ -78,7 +78,7 @@ pub async fn decided<G: Copy + Into<AnyGate>>(
     }))
 }
 
-/// Whether the API server holds names in decisions to those of the requests.
+/// Reports whether the API server holds names in decisions to those of the requests.
 async fn is_held_to(client: &Client, name: &str) -> Result<bool, Blocked> {
     let policies: Api<ValidatingAdmissionPolicy> = Api::all(client.clone());
     let bindings: Api<ValidatingAdmissionPolicyBinding> = Api::all(client.clone());

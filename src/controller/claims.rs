@@ -69,8 +69,8 @@ pub async fn read(
     Ok(Progressing::Done(()))
 }
 
-/// What a reader reports, once its Pod has ended; one that refuses or fails is an error. `mount` writes what the Pod mounts besides
-/// claims, before it starts.
+/// Returns the report of a reader whose Pod has ended; a reader that refuses or fails is an error. `mount` writes what the Pod mounts
+/// besides claims, before it starts.
 pub async fn report_of(
     reader: &SourceReader<'_>,
     mount: impl Future<Output = Result<(), StoreError>>,
@@ -89,7 +89,7 @@ pub async fn report_of(
     }
 }
 
-/// What there is to read: everything on claims, and all samples to describe where one of them lies there.
+/// Lists the sources to read: everything on claims, and all samples to describe where one of them lies there.
 fn request(task: &Task, sources: &Sources) -> ReadRequest {
     let files = sources.files.samples.iter().chain(&sources.files.input_files);
     let on_claims = files.filter_map(|file| match sources.contents.get(&file.name)? {
@@ -147,7 +147,7 @@ fn complete(sources: &mut Sources, name: &str, found: ReadSource) {
     }
 }
 
-/// What a reader that cannot do its work means for whoever waits for it.
+/// Returns the hold of whoever waits for a reader that cannot do its work.
 pub fn blocked(error: &SandboxError) -> Blocked {
     match error.category() {
         Category::Configuration => misconfigured(error.to_string()),

@@ -37,27 +37,27 @@ pub struct OperatorConfig {
     /// Of the tasks there, those that are worked on. Empty: all.
     #[schemars(with = "String")]
     pub task_selector: TaskSelector,
-    /// How much is done at once.
+    /// Limits on work that is done at once.
     pub limits: ConcurrencyLimits,
-    /// Which of several replicas works.
+    /// Election of the one replica that works.
     pub leader_election: LeaderElection,
-    /// How long finished tasks are kept.
+    /// Retention of finished tasks.
     pub history: History,
-    /// Where tasks wait for a person.
+    /// Gates at which tasks wait for a person.
     pub approvals: ApprovalSettings,
     /// The operator's own image: pushes images. Default: the environment's `OPERATOR_IMAGE`.
     pub operator_image: Option<String>,
-    /// Where the operator itself may send requests that tasks ask for.
+    /// Addresses to which the operator itself may send requests that tasks ask for.
     pub egress: EgressSettings,
-    /// Which model servers tasks may name.
+    /// Model servers that tasks may name.
     pub model: ModelSettings,
-    /// Which packages may be installed, whatever a task says.
+    /// Packages that may be installed, whatever a task says.
     pub packages: Rules,
-    /// What agents may do, whatever a task says.
+    /// Bounds on agents, whatever a task says.
     pub agent: AgentSettings,
-    /// What code mode may do, whatever an agent says.
+    /// Bounds on code mode, whatever an agent says.
     pub code_mode: CodeModeSettings,
-    /// How registries are reached.
+    /// Access to registries.
     pub registries: Registries,
     /// Image builds.
     pub build: BuildSettings,
@@ -88,7 +88,7 @@ impl Default for OperatorConfig {
     }
 }
 
-/// How much is done at once.
+/// Limits on work that is done at once.
 #[derive(Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ConcurrencyLimits {
@@ -119,7 +119,7 @@ impl Default for ConcurrencyLimits {
     }
 }
 
-/// Which of several replicas works.
+/// Election of the one replica that works.
 #[derive(Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct LeaderElection {
@@ -145,20 +145,20 @@ impl Default for LeaderElection {
 }
 
 impl LeaderElection {
-    /// How long a lease holds after its last renewal.
+    /// Returns the time that a lease holds after its last renewal.
     #[must_use]
     pub fn duration(&self) -> Duration {
         Duration::from_secs(self.duration_seconds.into())
     }
 
-    /// How much earlier than that a leader gives up.
+    /// Returns the time by which a leader gives up before its lease ends.
     #[must_use]
     pub fn grace(&self) -> Duration {
         Duration::from_secs(self.grace_seconds.into())
     }
 }
 
-/// How long finished tasks are kept. What a task says itself (`spec.ttlSecondsAfterFinished`) goes first.
+/// Retention of finished tasks. What a task says itself (`spec.ttlSecondsAfterFinished`) goes first.
 #[derive(Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct History {
@@ -170,7 +170,7 @@ pub struct History {
     pub failed_limit: Option<u32>,
 }
 
-/// Where tasks wait for a person, and who vouches for who that was.
+/// Gates at which tasks wait for a person, and the policy that vouches for the person's name.
 #[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ApprovalSettings {
@@ -187,19 +187,19 @@ pub enum ConfigError {
     /// It cannot be read.
     #[error("cannot read the configuration {file}: {source}", file = file.display())]
     Read {
-        /// Which file.
+        /// Path of the file.
         file: PathBuf,
-        /// Why.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// It is not what it should be.
     #[error("{file}, {place}: {why}", file = file.display())]
     Invalid {
-        /// Which file.
+        /// Path of the file.
         file: PathBuf,
         /// The line with its text, or the field.
         place: String,
-        /// What is wrong, and what to write.
+        /// Mistake, and what to write instead.
         why: String,
     },
 }
@@ -305,7 +305,7 @@ impl OperatorConfig {
     }
 }
 
-/// What is wrong, where the library's words would be about itself.
+/// Names the mistake, where the library's words would be about itself.
 fn why(error: &serde_saphyr::Error) -> String {
     match error {
         serde_saphyr::Error::DuplicateMappingKey { .. } => "the key stands twice: keep one".to_owned(),
@@ -317,7 +317,7 @@ fn why(error: &serde_saphyr::Error) -> String {
     }
 }
 
-/// Where an error lies: the line and what stands in it.
+/// Locates an error: the line and what stands in it.
 fn place(error: &serde_saphyr::Error, text: &str) -> String {
     let Some(number) = error.location().map(|location| location.line()) else {
         return "as a whole".to_owned();

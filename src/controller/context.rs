@@ -1,4 +1,4 @@
-//! What all passes share. All of it can be lost: what must survive stands in the API server.
+//! State that all passes share. All of it can be lost: what must survive stands in the API server.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ use crate::sandbox::kubernetes::{MountedInput, Owner, RegistryCache};
 /// Tasks that are cleared up after at once when the operator begins: many may have ended just before.
 const CLEARED_AT_ONCE: usize = 4;
 
-/// What all passes share.
+/// State that all passes share.
 pub struct Context {
     /// Speaks to the API server.
     pub client: Client,
@@ -41,55 +41,55 @@ pub struct Context {
     pub settings: Settings,
     /// Reads data in a child process.
     pub worker: Worker,
-    /// What registries said.
+    /// Answers of registries.
     pub registries: RegistryCache,
-    /// What package indexes said.
+    /// Answers of package indexes.
     pub index: PackageIndex,
-    /// Which packages may be installed, whatever a task says.
+    /// Packages that may be installed, whatever a task says.
     pub packages: Rules,
     /// Programs that commands of agents are refused besides those that have no use there.
     pub denied_commands: Vec<String>,
     /// Results of the isolation checks.
     pub isolation: Isolation,
-    /// When this operator began to work.
+    /// Time at which this operator began to work.
     pub since: Timestamp,
     /// Places for tasks after which another operator may not have cleared up.
     pub clearing: Semaphore,
-    /// What is counted.
+    /// Counters and gauges.
     pub metrics: Metrics,
     /// No call starts after this.
     pub stopping: CancellationToken,
     /// Samples at URLs.
     pub downloads: Downloads,
-    /// Which model endpoints are spoken to.
+    /// Model endpoints that may be spoken to.
     pub models: EgressGate,
     /// The client of calls to models over https.
     pub model_client: SharedClient,
-    /// Which tools of code mode are spoken to.
+    /// Tools of code mode that may be spoken to.
     pub tools: EgressGate,
     /// Runs programs of code mode, each in a process of its own.
     pub interpreter: Interpreter,
     /// Room for them.
     pub interpreters: Interpreters,
-    /// Which objects this operator works on.
+    /// Objects that this operator works on.
     pub selector: TaskSelector,
     /// Places of model calls.
     pub calls: CallPool,
-    /// How long finished tasks are kept.
+    /// Retention of finished tasks.
     pub history: History,
     /// Events for users.
     pub events: Events,
-    /// Where every task waits for a person, and who vouches for names.
+    /// Gates at which every task waits for a person, and the policy that vouches for names.
     pub approvals: ApprovalSettings,
-    /// What persons decided.
+    /// Decisions of persons.
     pub decisions: Decisions,
-    /// What is remembered of tasks.
+    /// Memory of tasks.
     pub tasks: Shared<CodeGenTask>,
-    /// What is remembered of runs of finished programs.
+    /// Memory of runs of finished programs.
     pub runs: Shared<CodeGenRun>,
-    /// What is remembered of agents of code mode.
+    /// Memory of agents of code mode.
     pub code_mode_agents: Shared<CodeModeAgent>,
-    /// What is remembered of questions to them.
+    /// Memory of questions to them.
     pub code_mode_runs: Shared<CodeModeRun>,
 }
 
@@ -144,7 +144,7 @@ impl Context {
         }
     }
 
-    /// Where the code of a task runs.
+    /// Returns the sandbox in which the code of a task runs.
     #[must_use]
     pub fn sandbox<'a>(
         &'a self,

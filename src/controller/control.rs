@@ -30,9 +30,9 @@ use crate::pipeline::status::{Hold, Until};
 
 /// A pass without cause, should a watch have missed something.
 pub const SAFETY_NET: Duration = Duration::from_mins(5);
-/// How soon to ask again for what no watch reports: the end of a log that a node still writes.
+/// Pause before asking again for what no watch reports: the end of a log that a node still writes.
 pub const MOMENT: Duration = Duration::from_secs(1);
-/// How soon to ask again for a Pod that reads claims: one that cannot mount them says so in events alone, which are not watched.
+/// Pause before asking again for a Pod that reads claims: one that cannot mount them says so in events alone, which are not watched.
 pub const READING: Duration = Duration::from_secs(16);
 
 /// The pause after which there is another pass although nothing has changed, and what the pass came to.
@@ -43,7 +43,7 @@ pub trait Controlled: Kind {
     /// One reconcile pass over one object.
     type Pass<'a>: Pass<Of = Self>;
 
-    /// What all passes share.
+    /// Returns the memory that all passes over the kind share.
     fn shared(context: &Context) -> &Shared<Self>;
 
     /// A pass over the object as it is.
@@ -117,30 +117,30 @@ pub trait Pass: Send {
     /// The object as it was read, or written last.
     fn object(&self) -> &Self::Of;
 
-    /// What all passes share.
+    /// Returns the state that all passes share.
     fn context(&self) -> &Context;
 
     /// Makes one decision, does it and records it.
     fn act(&mut self) -> impl Future<Output = PassResult> + Send;
 
-    /// Whether the status says already what holds the object.
+    /// Reports whether the status says already what holds the object.
     fn says_hold(&self, hold: &Hold) -> bool;
 
     /// Says in the status and in an Event what holds the object.
     fn write_hold(&mut self, hold: &Hold) -> impl Future<Output = Result<(), ReconcileError>> + Send;
 
-    /// Whether a hold may stand in the status: not in the place of an end.
+    /// Reports whether a hold may stand in the status: it never takes the place of an end.
     fn may_hold(&self) -> bool {
         true
     }
 
-    /// Whether the place of the held object is for others meanwhile.
+    /// Reports whether the place of the held object is for others meanwhile.
     fn leaves_place(&self, hold: &Hold) -> bool {
         // An object that waits for room or for a retry goes on by itself, so it holds its place.
         hold.until != Until::Room
     }
 
-    /// Whether what ends the hold is watched, so that no pause is needed.
+    /// Reports whether what ends the hold is watched, so that no pause is needed.
     fn is_watched(&self, hold: &Hold) -> bool {
         // The change of `spec.suspend` comes by the watch of the object itself.
         hold.until == Until::Resumed
@@ -234,7 +234,7 @@ pub async fn record_hold<P: Pass>(pass: &mut P, hold: &Hold) -> Result<Reconcile
     })
 }
 
-/// What to do after a pass that failed: it is repeated, later each time.
+/// Repeats a pass that failed, later each time.
 #[expect(clippy::needless_pass_by_value, reason = "the controller calls it this way")]
 pub fn retry_later<K: Controlled>(object: Arc<K>, error: &ReconcileError, context: Arc<Context>) -> Action {
     let (kind, namespace, name) = (K::kind(&()), object.namespace(), object.name_any());

@@ -1,4 +1,4 @@
-//! Why a reconcile pass could not be finished, and what a status says of that.
+//! Reasons for which a reconcile pass could not be finished, and what a status says of them.
 
 use crate::api::conditions::reason;
 use crate::controller::hold::{Blocked, misconfigured};
@@ -27,7 +27,7 @@ impl From<Hold> for ReconcileError {
     }
 }
 
-/// What a pass that failed says in the status.
+/// Returns the hold that a failed pass writes to the status.
 pub fn hold_for(error: &ReconcileError) -> Hold {
     // The same would be read again: somebody has to delete, restore or permit something.
     let is_in_somebodys_hands = match error {
@@ -49,7 +49,7 @@ pub fn hold_for(error: &ReconcileError) -> Hold {
     }
 }
 
-/// Whether the API server refuses, as for a quota or a missing permission.
+/// Reports whether the API server refuses, as for a quota or a missing permission.
 pub fn is_forbidden(error: &(dyn std::error::Error + 'static)) -> bool {
     // The error of the API server is wrapped in those of the store and the engine.
     std::iter::successors(Some(error), |error| error.source())

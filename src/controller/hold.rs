@@ -1,4 +1,4 @@
-//! Why a task cannot go on although nothing of it has failed.
+//! Reasons for which a task cannot go on although nothing of it has failed.
 
 use kube::Resource;
 
@@ -11,7 +11,7 @@ use crate::pipeline::status::{Hold, Until};
 #[error("{}", .0.message)]
 pub struct Blocked(pub Hold);
 
-/// Whether a status with this reason and message, of this generation of its object, says what holds it.
+/// Reports whether a status with this reason and message, of this generation of its object, says what holds it.
 pub fn is_said(
     hold: &Hold,
     (reason, message): (Option<&str>, Option<&str>),

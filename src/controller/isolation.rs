@@ -21,14 +21,14 @@ use crate::sandbox::kubernetes::isolation::{
 };
 use crate::sandbox::kubernetes::settings::{NodePool, Settings};
 
-/// Where clouds serve credentials to their machines.
+/// Address at which clouds serve credentials to their machines.
 // The same link-local address at all large providers.
 const METADATA: &str = "169.254.169.254:80";
 /// Pause after a check that did not show isolation.
 const SOON: Duration = Duration::from_secs(30);
 /// Intervals for which the last result stays valid when a check fails.
 const LASTS: u32 = 3;
-/// How long the name of a registry may take to resolve.
+/// Longest time that the name of a registry may take to resolve.
 const RESOLVES_WITHIN: Duration = Duration::from_secs(5);
 const RESOLVER: &str = "/etc/resolv.conf";
 
@@ -81,7 +81,7 @@ pub async fn check_periodically(context: Arc<Context>, namespace: String) {
     }
 }
 
-/// What was shown a moment ago need not be shown again because the operator started anew.
+/// Takes over a verdict of a moment ago, which need not be shown again because the operator started anew.
 fn take_recorded(isolation: &Isolation, pool: &NodePool, records: &[Record], interval: Duration) {
     if age(records, pool, Timestamp::now()) >= interval {
         return;
@@ -91,7 +91,7 @@ fn take_recorded(isolation: &Isolation, pool: &NodePool, records: &[Record], int
     }
 }
 
-/// How long ago the pool was shown to isolate.
+/// Returns the time since the pool was shown to isolate.
 fn age(records: &[Record], pool: &NodePool, now: Timestamp) -> Duration {
     let shown = records
         .iter()
@@ -144,7 +144,7 @@ fn note(context: &Context, pool: &NodePool, verdict: Verdict, records: &mut Vec<
     context.tasks.wake_those(waits_for_a_check);
 }
 
-/// What a sandbox has no business with in any cluster.
+/// Lists the targets that a sandbox has no business with in any cluster.
 async fn default_targets(settings: &Settings) -> Vec<Target> {
     let target = |name: &str, address: String, open_to_builds| Target {
         name: name.to_owned(),
@@ -191,7 +191,7 @@ fn name_server(resolver: &str) -> Option<String> {
     })
 }
 
-/// Where a repository's registry listens, as an address: canaries cannot resolve names.
+/// Resolves the registry of a repository to an address: canaries cannot resolve names.
 async fn address_of_registry(repository: &str) -> Option<String> {
     let (host, _) = repository.split_once('/')?;
     let host = if host
@@ -213,7 +213,7 @@ fn waits_for_a_check(task: &CodeGenTask) -> bool {
     ended_in(task).is_none() && [Some(reason::QUEUED), Some(reason::ISOLATION_NOT_ENFORCED)].contains(&reason)
 }
 
-/// What holds a run of a program whose sandbox is that of `task`. It is requeued after a pause.
+/// Returns the hold of a run whose program has the sandbox of `task`. It is requeued after a pause.
 pub fn hold_of_run(context: &Context, task: &Task) -> Option<Hold> {
     // Every step of a run executes code: it is held like the tests of a task.
     what_holds(context, task, &Decision::Test)
@@ -234,7 +234,7 @@ pub fn what_holds(context: &Context, task: &Task, decision: &Decision) -> Option
     }
 }
 
-/// What the task's condition says.
+/// Returns the state of the isolation for the task's condition.
 pub fn shown(context: &Context, task: &Task) -> IsolationShown {
     match standing(context, task) {
         Standing::Verified(message) => IsolationShown::Verified(message),

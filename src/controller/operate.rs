@@ -40,7 +40,7 @@ const COUNT_AGAIN: Duration = Duration::from_secs(10);
 /// Time that events have to be sent when the operator ends.
 const LAST_EVENTS: Duration = Duration::from_secs(3);
 
-/// Who this process is.
+/// Identity of this process.
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// Name of its Pod, or of the machine.
@@ -152,7 +152,7 @@ fn campaign(
     )
 }
 
-/// What all passes share, and the task that sends Events until nobody has it any more.
+/// Makes the state that all passes share, and the task that sends Events until nobody has it any more.
 fn share(
     config: &OperatorConfig,
     identity: &Identity,

@@ -1,4 +1,4 @@
-//! Which tasks an operator works on: a label selector in the form that `kubectl --selector` takes.
+//! Choice of the tasks that an operator works on: a label selector in the form that `kubectl --selector` takes.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ static REQUIREMENT: LazyLock<Result<Regex, regex::Error>> = LazyLock::new(|| {
 #[serde(try_from = "String")]
 pub struct TaskSelector(String);
 
-/// What is no label selector.
+/// Text that is no label selector.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "`{0}` is no requirement of a label selector: write key, !key, key=value, key!=value, key in (a,b) or key notin (a,b), and a comma \
@@ -50,7 +50,7 @@ impl TaskSelector {
         &self.0
     }
 
-    /// Whether a label of this key decides whether an object is worked on.
+    /// Reports whether a label of this key decides whether an object is worked on.
     #[must_use]
     pub fn mentions(&self, key: &str) -> bool {
         let is_part = |character: char| character.is_ascii_alphanumeric() || "-_./".contains(character);
@@ -63,7 +63,7 @@ impl TaskSelector {
     }
 }
 
-/// What stands between the commas outside of parentheses.
+/// Splits a selector at the commas outside of parentheses.
 fn requirements(text: &str) -> Vec<&str> {
     let mut is_list = false;
     text.split(|character| {

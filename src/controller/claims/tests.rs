@@ -1,4 +1,4 @@
-//! What a reader is asked, and what becomes of its answer.
+//! Requests to a reader, and the use of its answer.
 
 use super::*;
 use crate::pipeline::test_support::task;

@@ -1,4 +1,4 @@
-//! What a question leaves when it has ended, packed into one Secret, or as many as it needs.
+//! Record of a question that has ended, packed into one Secret, or as many as it needs.
 
 use std::collections::BTreeMap;
 

@@ -24,9 +24,9 @@ use crate::sandbox::kubernetes::{Owner, names};
 
 /// The runs that a question has made for its calls.
 pub struct ChildRuns<'a> {
-    /// What all passes share.
+    /// State that all passes share.
     pub context: &'a Context,
-    /// Whose children they are.
+    /// Owner of the runs.
     pub owner: &'a Owner,
     /// Labels of the question's run that decide which operator works on it.
     pub labels: BTreeMap<String, String>,
@@ -152,7 +152,7 @@ impl<'a> ChildRuns<'a> {
         }
     }
 
-    /// What was written to an output, called `named` in messages.
+    /// Reads the text of an output, called `named` in messages.
     async fn text(&self, output: &RunOutputStatus, kind: &str, named: &str) -> Result<String, Made> {
         let secrets: Api<Secret> = Api::namespaced(self.context.client.clone(), &self.owner.namespace);
         let found = outputs::read(&secrets, output).await;
@@ -164,7 +164,7 @@ impl<'a> ChildRuns<'a> {
         Ok(String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned())
     }
 
-    /// What a handle stands for, if a tool of this question gave it.
+    /// Finds the output that a handle stands for, if a tool of this question gave it.
     async fn output(&self, file: &FileHandle) -> Result<RunOutputStatus, Made> {
         let unknown = || {
             raised(
@@ -248,7 +248,7 @@ fn spec(origin: &ToolOrigin, inputs: Vec<RunInput>) -> CodeGenRunSpec {
     spec
 }
 
-/// Whether a run asks for what the call does: anybody who makes runs can write whose it is.
+/// Reports whether a run asks for what the call does: anybody who makes runs can write whose it is.
 fn is_of(run: &CodeGenRun, tool: &SourcedTool, arguments: &Map<String, Value>) -> bool {
     let asked = run_inputs(&tool.tool, arguments).map(|inputs| spec(&tool.origin, inputs));
     // How long it stays afterwards decides nothing of what it does.

@@ -1,4 +1,4 @@
-//! What happens to a question, told in the log, as Events and in metrics.
+//! Happenings of a question, told in the log, as Events and in metrics.
 
 use kube::ResourceExt as _;
 

@@ -1,4 +1,4 @@
-//! Why an agent has to wait for its tools.
+//! Reasons for which an agent has to wait for its tools.
 
 use crate::api::conditions::code_mode_reason;
 use crate::controller::hold::{Blocked, unavailable};

@@ -1,4 +1,4 @@
-//! What is remembered of agents and questions while they are worked on, and who waits for whom.
+//! Memory of agents and questions while they are worked on, and of who waits for whom.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::controller::schedule::shared::{Kind, Shared};
 use crate::controller::telemetry::metrics::{Metrics, by_stage};
 use crate::pipeline::code_mode::Question;
 
-/// What is remembered of a question.
+/// Memory of one question.
 #[derive(Default)]
 pub struct QuestionMemory {
     documents: Arc<Documents>,
@@ -99,7 +99,7 @@ impl Shared<CodeModeRun> {
         self.with(uid, |memory| Arc::clone(&memory.documents))
     }
 
-    /// What the question goes by, where it is in memory.
+    /// Returns the frozen question, where it is in memory.
     #[must_use]
     pub fn question(&self, uid: &str) -> Option<Arc<Question>> {
         self.with(uid, |memory| memory.question.clone())
@@ -170,7 +170,7 @@ pub fn trim(run: &mut CodeModeRun) {
     run.metadata.labels = None;
 }
 
-/// How many questions there are of each stage.
+/// Counts the questions of each stage.
 #[must_use]
 pub fn counts(all: &[Arc<CodeModeRun>]) -> Vec<(&'static str, i64)> {
     let stages = all.iter().map(|run| run.status.as_ref()?.stage.as_deref());

@@ -24,7 +24,7 @@ use crate::api::code_mode::CodeModeRun;
 use crate::controller::record::records::CODE_MODE;
 use crate::sandbox::kubernetes::Owner;
 
-/// Whose children the objects of a question are.
+/// Returns the owner of the objects of a question.
 fn owner(object: &CodeModeRun) -> Owner {
     Owner {
         namespace: object.namespace().unwrap_or_default(),

@@ -94,7 +94,7 @@ impl Controlled for CodeModeRun {
     }
 }
 
-/// What a step needs besides the question.
+/// Model and tools that a step needs besides the question.
 struct Needs<'a> {
     model: PooledModel<'a>,
     tools: Caller<ChildRuns<'a>>,
@@ -168,7 +168,7 @@ impl Finish for QuestionPass<'_> {
         self.announce_end();
     }
 
-    /// What is packed by now. The runs of its calls stay as long as the question does.
+    /// Deletes the documents that are packed by now. The runs of its calls stay as long as the question does.
     async fn clear(&self) {
         let status = self.object.status.as_ref();
         if status.is_some_and(|status| status.result.is_some()) {
@@ -324,8 +324,8 @@ impl QuestionPass<'_> {
         Ok(interpreters.reserve(&namespace).await)
     }
 
-    /// Whether its program may make no further call: the operator ends, or somebody has suspended or deleted the question since this pass
-    /// began.
+    /// Reports whether the program may make no further call: the operator ends, or somebody has suspended or deleted the question since
+    /// this pass began.
     fn may_not_go_on(&self) -> bool {
         let runs = &self.context.code_mode_runs;
         let is_gone = runs.recall(self.uid(), |_| ()).is_none();
@@ -339,7 +339,7 @@ impl QuestionPass<'_> {
         })
     }
 
-    /// When the next pass is due.
+    /// Decides when the next pass is due, and what this one came to.
     fn after(&self, progress: &Progress, step: &Step) -> (Option<Duration>, Reconciled) {
         let runs = &self.context.code_mode_runs;
         let needs_person = progress.waiting.as_ref().is_some_and(waits_for_a_person);
@@ -369,7 +369,7 @@ impl QuestionPass<'_> {
         }
     }
 
-    /// Where the answer stands; none where nothing is recorded.
+    /// Reads the recorded progress of the answer; `None` where nothing is recorded.
     fn progress(&self) -> Result<Option<Progress>, ReconcileError> {
         let status = self.object.status.as_ref();
         let recorded = status.and_then(|status| status.progress.clone());
@@ -401,7 +401,7 @@ impl QuestionPass<'_> {
         )
     }
 
-    /// What the question goes by, as it was frozen.
+    /// Returns the question as it was frozen.
     async fn question(&self) -> Result<Arc<Question>, ReconcileError> {
         if let Some(question) = self.context.code_mode_runs.question(self.uid()) {
             return Ok(question);

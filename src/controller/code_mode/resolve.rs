@@ -1,4 +1,4 @@
-//! What an agent of a cluster refers to: its tools with their types, its texts, the agent whose model it shares.
+//! References of an agent of a cluster: its tools with their types, its texts, the agent whose model it shares.
 
 use kube::{Api, ResourceExt as _};
 
@@ -153,7 +153,7 @@ async fn of_an_image(
     Ok(program_tool(source, origin, &program.task, false))
 }
 
-/// What is wrong with an image, in the words of an agent.
+/// Rewrites a fault of an image in the words of an agent.
 fn of_program(Blocked(hold): Blocked) -> Blocked {
     let reason = match hold.reason {
         run_reason::NO_PROGRAM => code_mode_reason::TOOLS_REFUSED,

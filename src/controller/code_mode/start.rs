@@ -96,7 +96,7 @@ async fn earlier_conversation(
     said(context, earlier).await
 }
 
-/// What was said in a run that has an answer.
+/// Returns the messages of a run that has an answer.
 async fn said(context: &Context, earlier: CodeModeRun) -> Result<Vec<Message>, ReconcileError> {
     let owner = owner(&earlier);
     let store = CodeModeStore::new(context.client.clone(), &owner, std::sync::Arc::default(), earlier);

@@ -25,7 +25,7 @@ use crate::pipeline::progress::Document;
 use crate::sandbox::kubernetes::Owner;
 use crate::sandbox::kubernetes::names::{self, Component};
 
-/// What was packed when a question ended.
+/// Objects that were packed when a question ended.
 #[derive(Default)]
 struct Packed {
     /// Name of the Secret.

@@ -1,12 +1,12 @@
-//! What whoever installs the operator says of agents.
+//! Settings of agents for the whole operator, by whoever installs it.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What an agent cannot work without.
+/// Programs that an agent cannot work without.
 const NEEDED: [&str; 4] = ["python", "python3", "pytest", "py.test"];
 
-/// What agents may do, whatever a task says.
+/// Bounds on agents, whatever a task says.
 #[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct AgentSettings {

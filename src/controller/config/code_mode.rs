@@ -1,4 +1,4 @@
-//! What whoever installs the operator says of code mode.
+//! Settings of code mode for the whole operator, by whoever installs it.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::egress::Entry;
 /// The least memory that an agent may give its programs, as its definition says.
 const SMALLEST_PROGRAM: u64 = 8 * 1024 * 1024;
 
-/// What code mode may do, whatever an agent says.
+/// Bounds on code mode, whatever an agent says.
 #[derive(Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct CodeModeSettings {

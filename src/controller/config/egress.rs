@@ -1,4 +1,4 @@
-//! Where the operator itself may send requests.
+//! Addresses to which the operator itself may send requests.
 
 use ipnet::IpNet;
 use reqwest::Url;
@@ -12,7 +12,7 @@ use crate::package_index::PYPI;
 /// The providers' own endpoints.
 const PROVIDERS: [&str; 2] = ["https://api.openai.com", "https://api.anthropic.com"];
 
-/// Where samples at URLs may lie besides public hosts.
+/// Origins of samples at URLs besides public hosts.
 #[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct EgressSettings {
@@ -22,7 +22,7 @@ pub struct EgressSettings {
     pub allow: Vec<Entry>,
 }
 
-/// Which model servers tasks may name besides public hosts.
+/// Model servers that tasks may name besides public hosts.
 #[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ModelSettings {
@@ -31,7 +31,7 @@ pub struct ModelSettings {
     pub allowed_endpoints: Vec<Entry>,
 }
 
-/// Which addresses are requested for tasks.
+/// Addresses that are requested for tasks.
 #[derive(Clone, Debug)]
 pub struct Gates {
     /// Samples at URLs.

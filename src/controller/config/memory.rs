@@ -1,4 +1,4 @@
-//! Whether the memory of the operator's container holds what its configuration lets it take.
+//! Check that the memory of the operator's container holds what its configuration lets it take.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use crate::data::worker;
 
 /// The operator itself, without the processes that it starts.
 const OWN: u64 = 256 * 1024 * 1024;
-/// Where the kernel says what a container may take.
+/// File in which the kernel says what a container may take.
 const CONTROL_GROUP: &str = "/sys/fs/cgroup/memory.max";
 
-/// What the container of this process may take; `None` where nothing limits it.
+/// Returns the memory limit of this process's container in bytes; `None` where nothing limits it.
 #[must_use]
 pub fn limit_of_container() -> Option<u64> {
     std::fs::read_to_string(Path::new(CONTROL_GROUP))
@@ -21,7 +21,7 @@ pub fn limit_of_container() -> Option<u64> {
 }
 
 impl OperatorConfig {
-    /// What to change where a container with this limit does not hold what runs at once.
+    /// Returns what to change where a container with this limit does not hold what runs at once.
     #[must_use]
     pub fn shortage(&self, limit: u64) -> Option<String> {
         let readers = self.limits.max_readers as u64 * worker::Limits::default().memory_bytes;

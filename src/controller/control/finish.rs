@@ -1,4 +1,4 @@
-//! What becomes of an object that has ended, whatever its kind: it is cleared up after, and in time deleted.
+//! Steps for an object that has ended, whatever its kind: it is cleared up after, and in time deleted.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use crate::controller::record::cleanup::may_be_uncleared;
 
 /// A pass over an object that has an end.
 pub trait Finish: Pass {
-    /// When the object ended.
+    /// Returns the time at which the object ended.
     fn ended_at(&self) -> Option<Timestamp>;
 
     /// Seconds that it stays after its end; it stays for ever where there are none.
     fn time_to_live(&self) -> Option<i64>;
 
-    /// Whether more objects than are to stay have ended after it.
+    /// Reports whether more objects than are to stay have ended after it.
     fn is_surplus(&self) -> bool {
         false
     }
@@ -87,7 +87,7 @@ pub async fn finish<P: Finish>(pass: &mut P) -> Result<Option<Duration>, Reconci
     Ok(None)
 }
 
-/// How long the object stays; `None` where it stays for ever.
+/// Returns how long the object still stays; `None` where it stays for ever.
 fn time_left(ended: Timestamp, time_to_live: Option<i64>, now: Timestamp) -> Option<Duration> {
     let end = ended.checked_add(SignedDuration::from_secs(time_to_live?)).ok()?;
     // The difference is negative where the time is over, which becomes zero.

@@ -24,7 +24,7 @@ const MAX_NAMED: usize = 5;
 /// Content type of `/metrics`.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Whether the operator can work: not yet, and for want of what, or yes.
+/// Readiness of the operator: not yet, and for want of what, or yes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Readiness {
     /// It cannot work: why, and what to do.
@@ -59,7 +59,7 @@ impl<'a> Unread<'a> {
     }
 }
 
-/// What the server's answers are made from.
+/// State from which the server answers.
 #[derive(Clone)]
 struct ServerState {
     readiness: watch::Receiver<Readiness>,
@@ -106,7 +106,7 @@ pub struct MissingField {
     pub field: String,
 }
 
-/// What the API server lacks of this version's definitions. Asks for what it serves, which every account may read.
+/// Lists the fields of this version's definitions that the API server lacks. Asks for what it serves, which every account may read.
 pub async fn missing_fields(client: &Client) -> Result<Vec<MissingField>, kube::Error> {
     let request = Request::get(format!("/openapi/v3/apis/{GROUP}/{VERSION}"))
         .body(Vec::new())
@@ -120,7 +120,7 @@ pub async fn missing_fields(client: &Client) -> Result<Vec<MissingField>, kube::
     Ok(lacking(&crds(), &served))
 }
 
-/// What `served`, an `OpenAPI` document, lacks of `ours`. Fields that it has besides are no matter.
+/// Lists the fields of `ours` that `served`, an `OpenAPI` document, lacks. Fields that it has besides are no matter.
 #[must_use]
 pub fn lacking(ours: &[CustomResourceDefinition], served: &Value) -> Vec<MissingField> {
     let mut missing = Vec::new();
@@ -197,7 +197,7 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
         .flat_map(Map::iter)
 }
 
-/// What is missing in words, and what to do; `None` when nothing is.
+/// Describes the missing fields and what to do; `None` when none is missing.
 #[must_use]
 pub fn explain(missing: &[MissingField]) -> Option<String> {
     if missing.is_empty() {

@@ -1,4 +1,4 @@
-//! Which of several replicas works: the one that holds the Lease.
+//! Choice of the one replica that works: it holds the Lease.
 //!
 //! Every write names the version of the Lease that it was decided on, so that of two replicas that see the same one wins. A
 //! candidate measures by its own clock how long a Lease has not been renewed; clocks of nodes are never compared. A leader
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::controller::config::LeaderElection;
 
-/// How long the release of a Lease may take when the operator ends.
+/// Longest time that the release of a Lease may take when the operator ends.
 const RELEASE_DEADLINE: Duration = Duration::from_secs(3);
 /// Tries to renew in the time that a leader has.
 const TRIES: u32 = 5;
@@ -43,7 +43,7 @@ impl Lead {
         Self(until)
     }
 
-    /// Whether this replica leads now. A process that was stopped for a while learns here that its time is over, before
+    /// Reports whether this replica leads now. A process that was stopped for a while learns here that its time is over, before
     /// [`Leadership::lost`] is cancelled.
     #[must_use]
     pub fn is_held(&self) -> bool {
@@ -61,7 +61,7 @@ fn is_to_come(until: Option<Instant>) -> bool {
     until.is_some_and(|until| Instant::now() < until)
 }
 
-/// Whether this replica leads.
+/// Leadership of this replica.
 #[derive(Debug)]
 pub struct Leadership {
     lead: Lead,
@@ -147,9 +147,9 @@ impl Leadership {
 /// Times that follow from the configuration.
 #[derive(Clone, Copy, Debug)]
 struct Timing {
-    /// How long a Lease holds after its last renewal.
+    /// Time that a Lease holds after its last renewal.
     duration: Duration,
-    /// How long a leader leads without having renewed.
+    /// Time that a leader leads without having renewed.
     renew_deadline: Duration,
     /// Between two reads or renewals.
     pause: Duration,
@@ -224,7 +224,7 @@ impl Leases for KubeLeases {
     }
 }
 
-/// What may be done about a Lease.
+/// State of a Lease for this replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     /// It is this replica's, or nobody's: it can be written.
@@ -233,8 +233,8 @@ enum Standing {
     Held(Duration),
 }
 
-/// What may be done about a Lease that was last seen to change `unchanged` ago. A candidate reads it every `pause`, so it saw
-/// the change that late at most; the leader gave up longer before.
+/// Judges a Lease that was last seen to change `unchanged` ago. A candidate reads it every `pause`, so it saw the change that late at most;
+/// the leader gave up longer before.
 fn standing(spec: &LeaseSpec, identity: &str, unchanged: Duration, timing: Timing) -> Standing {
     let holder = spec.holder_identity.as_deref().unwrap_or_default();
     // A container that started again in its Pod has the identity of the one before.

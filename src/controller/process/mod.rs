@@ -1,4 +1,4 @@
-//! What the operator needs as a process: replicas, health, its end.
+//! Process of the operator: its replicas, its health, its end.
 
 pub mod health;
 pub mod leader;

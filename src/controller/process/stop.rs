@@ -43,7 +43,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(20);
 
-    /// What is shared with the passes of [`stopped`].
+    /// State that is shared with the passes of [`stopped`].
     struct Shared {
         stopping: CancellationToken,
         under_way: CancellationToken,

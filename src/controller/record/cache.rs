@@ -41,20 +41,20 @@ pub fn trim(task: &mut CodeGenTask) {
     task.metadata.labels = None;
 }
 
-/// Whether nothing is left to do for the task as it stands.
+/// Reports whether nothing is left to do for the task as it stands.
 #[must_use]
 pub fn is_at_rest(task: &CodeGenTask) -> bool {
     has_ended(task) && !is_publishing(task)
 }
 
-/// Whether the task waits until its program is an image. One that has succeeded does so where the image was asked for later.
+/// Reports whether the task waits until its program is an image. One that has succeeded does so where the image was asked for later.
 #[must_use]
 pub fn is_publishing(task: &CodeGenTask) -> bool {
     let mut conditions = task.status.iter().flat_map(|status| &status.conditions);
     conditions.any(|condition| condition.type_ == PUBLISHED && condition.status != "True")
 }
 
-/// Whether the task has ended for the spec that it has now.
+/// Reports whether the task has ended for the spec that it has now.
 #[must_use]
 pub fn has_ended(task: &CodeGenTask) -> bool {
     ended_in(task).is_some() && {
@@ -89,7 +89,7 @@ pub fn retry_asked(task: &CodeGenTask) -> Option<&String> {
     (handled != Some(token)).then_some(token)
 }
 
-/// Whether `other` is of the namespace and stage of `task`, and ended after it.
+/// Reports whether `other` is of the namespace and stage of `task`, and ended after it.
 #[must_use]
 pub fn ended_after(task: &CodeGenTask, other: &CodeGenTask) -> bool {
     is_alike(task, other) && end(other) > end(task)
@@ -115,14 +115,15 @@ fn is_alike(task: &CodeGenTask, other: &CodeGenTask) -> bool {
     other.metadata.namespace == task.metadata.namespace && ended_in(other) == ended_in(task)
 }
 
-/// When a task ended. Times have whole seconds: the uid decides between two ends of the same one.
+/// Returns the time and the uid by which ends of tasks are ordered. Times have whole seconds: the uid decides between two ends of the same
+/// one.
 fn end(task: &CodeGenTask) -> (Option<Timestamp>, Option<&str>) {
     let status = task.status.as_ref();
     let ended = status.and_then(|status| status.completed_at.as_ref());
     (ended.map(|time| time.0), task.metadata.uid.as_deref())
 }
 
-/// How many tasks there are of each stage and reason.
+/// Counts the tasks of each stage and reason.
 #[must_use]
 pub fn counts(all: &[Arc<CodeGenTask>]) -> Vec<(&'static str, &'static str, i64)> {
     let mut counts: BTreeMap<_, i64> = BTreeMap::new();

@@ -32,7 +32,8 @@ pub async fn clear(client: &Client, run: &Revision, progress: &Progress, but: Op
     }
 }
 
-/// What nobody needs of a task that came to this end. `has_sources`: whether it has samples, inputs with a source, or acceptance tests.
+/// Lists the components that nobody needs of a task that came to this end. `has_sources`: whether it has samples, inputs with a source, or
+/// acceptance tests.
 pub fn superfluous(end: Stage, has_sources: bool) -> &'static [Component] {
     let all = &[
         Component::Record,
@@ -49,7 +50,7 @@ pub fn superfluous(end: Stage, has_sources: bool) -> &'static [Component] {
     }
 }
 
-/// Whether a task ended shortly before the operator began to work.
+/// Reports whether a task ended shortly before the operator began to work.
 pub fn may_be_uncleared(ended: Timestamp, since: Timestamp) -> bool {
     let before = since.duration_since(ended);
     before >= SignedDuration::ZERO && before < BEFORE

@@ -25,7 +25,7 @@ pub struct Documents(Mutex<State>);
 struct State {
     recorded: BTreeMap<String, Vec<u8>>,
     unwritten: InOrder,
-    /// Whether all that is written is in memory: this process has written everything.
+    /// True where all that is written is in memory: this process has written everything.
     are_all: bool,
 }
 
@@ -34,13 +34,13 @@ impl Documents {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is remembered of `name`: it was written or read.
+    /// Returns the bytes of `name` that are in memory because they were written or read.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Vec<u8>> {
         self.state().recorded.get(name).cloned()
     }
 
-    /// Whether what is not remembered does not exist.
+    /// Reports whether a document that is not in memory does not exist.
     #[must_use]
     pub fn are_all(&self) -> bool {
         self.state().are_all
@@ -75,7 +75,7 @@ impl Documents {
         }
     }
 
-    /// What could not be written, where `name` is among it.
+    /// Returns the documents that could not be written, where `name` is among them.
     #[must_use]
     pub fn held(&self, name: &str) -> InOrder {
         let unwritten = &self.state().unwritten;

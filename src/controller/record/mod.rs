@@ -1,4 +1,4 @@
-//! What is stored of tasks and runs at the API server: statuses, snapshots, documents.
+//! Objects that are stored of tasks and runs at the API server: statuses, snapshots, documents.
 
 pub(super) mod cache;
 pub(super) mod cleanup;

@@ -1,4 +1,4 @@
-//! Whether an object that stands under a name of the operator's is the operator's. Pure.
+//! Ownership test: an object that stands under a name of the operator's may be another's. Pure.
 //!
 //! An admission policy reserves the types and labels that are required here for the operator.
 
@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use crate::ledger::StoreError;
 use crate::sandbox::kubernetes::names;
 
-/// What is said of an object that is another's.
+/// Message about an object that is another's.
 const REPLACED: &str = "it is not what the operator writes, somebody has replaced it: delete it, and see who may write such objects here";
 
 /// The error about an object that is another's: `Secret team-a/words-7d0c1`.
@@ -19,14 +19,14 @@ pub fn replaced(object: String) -> StoreError {
     }
 }
 
-/// Whether a Secret is of the type, carries the operator's label, and cannot have been changed.
+/// Reports whether a Secret is of the type, carries the operator's label, and cannot have been changed.
 #[must_use]
 pub fn is_own(secret: &Secret, type_: &str) -> bool {
     // A mutable Secret could be changed after this check.
     secret.type_.as_deref() == Some(type_) && secret.immutable == Some(true) && is_marked(secret)
 }
 
-/// Whether a Secret is as it would have been written.
+/// Reports whether a Secret is as it would have been written.
 #[must_use]
 pub fn is_as_wanted(wanted: &Secret, found: &Secret) -> bool {
     is_own(found, wanted.type_.as_deref().unwrap_or_default())
@@ -34,7 +34,7 @@ pub fn is_as_wanted(wanted: &Secret, found: &Secret) -> bool {
         && has_same_owner(wanted, found)
 }
 
-/// Whether both belong to the same task or run, and are for the same.
+/// Reports whether both belong to the same task or run, and are for the same.
 fn has_same_owner<K: ResourceExt>(wanted: &K, found: &K) -> bool {
     let of = |object: &K, label: &str| object.labels().get(label).cloned();
     // By labels, which the admission policies of the chart leave to the operator alone.

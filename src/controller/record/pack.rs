@@ -19,7 +19,7 @@ pub fn pack(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
-/// What was compressed; an error where that is more than `longest` bytes, of which no more are unfolded.
+/// Unfolds compressed bytes; fails where they come to more than `longest` bytes, of which no more are unfolded.
 pub fn unpacked(bytes: &[u8], longest: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     let mut decoder = GzDecoder::new(bytes).take(longest.saturating_add(1));

@@ -27,7 +27,7 @@ pub struct Content {
     pub bytes: Vec<u8>,
 }
 
-/// Where the content of a sample or an input is.
+/// Place of the content of a sample or an input.
 pub enum Contents {
     /// Here: one file, or those of a folder.
     Here(Vec<Content>),
@@ -149,7 +149,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Whether there is nothing to write.
+    /// Reports whether there is nothing to write.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.files == 0

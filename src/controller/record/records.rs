@@ -26,7 +26,7 @@ pub const PLAIN: &str = "content";
 /// Key of a packed content.
 pub const PACKED: &str = "content.gz";
 
-/// What distinguishes the documents of a question of code mode from other objects of its run: in the place of a task's revision.
+/// Mark that distinguishes the documents of a question of code mode from other objects of its run: in the place of a task's revision.
 pub const CODE_MODE: &str = "code-mode";
 
 /// Name of the document with everything that a question goes by.

@@ -25,11 +25,11 @@ use crate::sandbox::kubernetes::names::{self, Component};
 /// Name of the document with the task as it was resolved, which a change of the object leaves alone.
 pub const TASK: &str = "documents/task.json";
 
-/// What is archived of a task that has ended.
+/// Archive of a task that has ended.
 pub struct ArchivedResult {
     /// Name of the `ConfigMap` with program and suite, and of the Secret with the record.
     pub name: String,
-    /// What the status says of the results.
+    /// References to the results in the status.
     pub artifacts: Vec<ArtifactRef>,
 }
 
@@ -167,7 +167,7 @@ where
     }
 }
 
-/// What a record holds before it is packed.
+/// Returns the record as it is before it is packed.
 pub fn unfolded(documents: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     let record: BTreeMap<&String, ByteString> = documents
         .iter()

@@ -7,20 +7,20 @@ use crate::controller::record::snapshot::Snapshot;
 use crate::pipeline::task::Task;
 use crate::sandbox::kubernetes::Owner;
 
-/// What a task asks for in one version of its spec, with its inputs as they were.
+/// Request of a task in one version of its spec, with its inputs as they were.
 pub struct Revision {
     /// The task without open questions.
     pub task: Task,
-    /// Whose children its objects are.
+    /// Owner of its objects.
     pub owner: Owner,
     /// Its inputs.
     pub snapshot: Arc<Snapshot>,
-    /// Where these lie.
+    /// Place of the inputs in the cluster.
     pub snapshot_status: SnapshotStatus,
     /// Generation of the spec that is acted on.
     pub generation: Option<i64>,
-    /// Which wish for another try is acted on.
+    /// Wish for another try that is acted on.
     pub retry: Option<String>,
-    /// Where it stood when the pass began.
+    /// Stage of the task when the pass began.
     pub stage: Option<String>,
 }

@@ -28,7 +28,7 @@ const PACKED_FROM: usize = 64 * 1024;
 pub struct SecretDocuments<'a> {
     /// Speaks to the API server.
     pub client: Client,
-    /// Whose documents they are.
+    /// Owner of the documents.
     pub owner: &'a Owner,
     /// Labels of their Secrets.
     pub labels: BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! How large a status may become. What people read gives way, in steps; what the task goes by never does.
+//! Bounds on the size of a status. What people read gives way, in steps; what the task goes by never does.
 
 use kube::ResourceExt as _;
 
@@ -10,7 +10,7 @@ use crate::pipeline::bounds::{cut, first};
 /// Most bytes of a status as JSON.
 const MOST_BYTES: usize = 32 * 1024;
 
-/// How much of what people read stays.
+/// Step in which what people read gives way: the most that stays of each.
 #[derive(Clone, Copy)]
 struct Step {
     /// Bytes of each message.

@@ -33,11 +33,11 @@ pub struct Snapshot {
     pub agent: Option<CodeGenAgentSpec>,
     /// Every source.
     pub files: FrozenFiles,
-    /// Where the contents of samples and inputs lie, by name.
+    /// Places of the contents of samples and inputs, by name.
     pub inputs: BTreeMap<String, MountedInput>,
-    /// Where the acceptance tests lie.
+    /// Place of the acceptance tests.
     pub acceptance_tests: Option<MountedFile>,
-    /// Where the packed profiles of the samples lie, in pieces; none where the samples are yet to be described.
+    /// Places of the packed profiles of the samples, in pieces; none where the samples are yet to be described.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<MountedFile>,
 }
@@ -45,7 +45,7 @@ pub struct Snapshot {
 /// Every source as it was read.
 #[derive(Default)]
 pub struct Sources {
-    /// What they are.
+    /// Description of each of them.
     pub files: FrozenFiles,
     /// The contents of samples and inputs, by name.
     pub contents: BTreeMap<String, Contents>,

@@ -32,12 +32,12 @@ pub struct KubernetesStore<'a> {
     state: Mutex<State>,
 }
 
-/// What was written last.
+/// State that was written last.
 struct State {
     object: CodeGenTask,
     /// Names of all documents.
     index: BTreeSet<String>,
-    /// Whether all documents were read from the result of an earlier end of the run.
+    /// True where all documents were read from the result of an earlier end of the run.
     is_unpacked: bool,
 }
 
@@ -105,7 +105,7 @@ impl<'a> KubernetesStore<'a> {
         Ok(all)
     }
 
-    /// Whether a program or a suite stands as it is in the reply that gave it, which is recorded already.
+    /// Reports whether a program or a suite stands as it is in the reply that gave it, which is recorded already.
     fn is_in_reply(&self, document: &str, bytes: &[u8]) -> bool {
         call_of(document)
             .and_then(|call| self.secrets.cached.get(&call))
@@ -113,7 +113,7 @@ impl<'a> KubernetesStore<'a> {
             .is_some_and(|source| source == bytes)
     }
 
-    /// What an earlier end of this run packed together, where it goes on after that end.
+    /// Unpacks what an earlier end of this run packed together, where the run goes on after that end.
     async fn unpack(&self) -> Result<bool, StoreError> {
         let mut state = self.state.lock().await;
         let result = state
@@ -267,7 +267,7 @@ pub async fn replace_status(client: &Client, task: &CodeGenTask) -> Result<CodeG
     })
 }
 
-/// Whether definitions of another version made the API server drop what was written.
+/// Reports whether definitions of another version made the API server drop what was written.
 fn lost_progress(sent: &CodeGenTask, written: &CodeGenTask) -> bool {
     let has_progress = |task: &CodeGenTask| {
         let status = task.status.as_ref();

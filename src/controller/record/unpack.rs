@@ -69,7 +69,7 @@ async fn whole(
     Ok(record.into_iter().map(|(name, bytes)| (name, bytes.0)).collect())
 }
 
-/// How many Secrets the record is in; `None` where the operator writes no such number.
+/// Returns the number of Secrets that the record is in; `None` where the operator writes no such number.
 fn parts(first: &Secret) -> Option<usize> {
     let Some(count) = first.annotations().get(PARTS) else {
         return Some(1);

@@ -165,7 +165,7 @@ impl RunPass<'_> {
         self.not_pushed(delay.reason(), &message, Some(pause)).await
     }
 
-    /// What the status says of the push.
+    /// Returns the condition of the push in the status.
     pub(super) fn said(&self) -> Option<&Condition> {
         said(&self.object)
     }

@@ -65,7 +65,7 @@ fn is_left(content: &OutputContent, are_many: bool) -> bool {
     }
 }
 
-/// What lies at these outputs, once the Pod has ended that reads them.
+/// Returns the findings at these outputs, once the Pod has ended that reads them.
 pub async fn read(
     context: &Context,
     owner: &Owner,
@@ -94,7 +94,7 @@ pub async fn read(
     }
 }
 
-/// What a run says while its outputs are read.
+/// Returns the hold of a run while its outputs are read.
 pub fn reading() -> Hold {
     Hold {
         reason: run_reason::READING_OUTPUTS,

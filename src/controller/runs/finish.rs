@@ -1,4 +1,4 @@
-//! What is particular of a run that has ended.
+//! Particulars of a run that has ended.
 
 use std::time::Duration;
 

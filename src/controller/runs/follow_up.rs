@@ -1,4 +1,4 @@
-//! What is left to do for a run that has ended, and what of it goes when. Pure.
+//! Work that is left for a run that has ended, and the order in which its objects go. Pure.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::sandbox::kubernetes::names::Component;
 /// Outputs that a Pod does not find as they were written are checked once more after this time: a volume may be slow to show what it has.
 pub(super) const CHECK_AGAIN: Duration = Duration::from_mins(1);
 
-/// What came of a follow-up in one pass.
+/// Outcome of a follow-up in one pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FollowUp {
     /// There is nothing to do.
@@ -27,10 +27,10 @@ pub enum FollowUp {
     Settled,
 }
 
-/// What a pass gives that pushes.
+/// Result of a pass that pushes.
 pub type Followed = Result<FollowUp, ReconcileError>;
 
-/// What a push waits for.
+/// Cause that a push waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Delay {
     /// Somebody must change something.
@@ -57,7 +57,7 @@ impl Delay {
     }
 }
 
-/// What the status says of the push.
+/// Returns the condition of the push in the status.
 pub(super) fn said(run: &CodeGenRun) -> Option<&Condition> {
     let mut conditions = run.status.iter().flat_map(|status| &status.conditions);
     conditions.find(|condition| condition.type_ == OUTPUTS_PUSHED)
@@ -79,7 +79,7 @@ pub(super) fn value_beside(reason: &str) -> &'static str {
     }
 }
 
-/// Which Pod is to compare the outputs at `now`, by what the status says; the error is how long to wait for it.
+/// Chooses the Pod that compares the outputs at `now`, by what the status says; the error is how long to wait for it.
 pub(super) fn next_inspection(said: Option<&Condition>, now: Timestamp) -> Result<Inspection, Duration> {
     let Some(missed) = said.filter(|said| said.reason == run_reason::CHECKING_AGAIN) else {
         return Ok(Inspection::First);
@@ -94,7 +94,7 @@ pub(super) fn next_inspection(said: Option<&Condition>, now: Timestamp) -> Resul
     }
 }
 
-/// Whether there is something to push.
+/// Reports whether there is something to push.
 pub(super) fn is_due(run: &CodeGenRun) -> bool {
     let outputs = run.spec.outputs.as_ref();
     let is_final = |said: &Condition| FINAL.contains(&said.reason.as_str());
@@ -104,7 +104,7 @@ pub(super) fn is_due(run: &CodeGenRun) -> bool {
         && !said(run).is_some_and(is_final)
 }
 
-/// What the Pod of a run needed that has ended.
+/// Components that the Pod of an ended run needed.
 const OF_PROGRAM: [Component; 2] = [Component::Sandbox, Component::Reader];
 /// The same with what its start is known by.
 const OF_RUN: [Component; 3] = [Component::Sandbox, Component::Reader, Component::Snapshot];
@@ -116,8 +116,8 @@ pub(super) const OF_PUSHED_RUN: [Component; 4] = [
     Component::Push,
 ];
 
-/// What nobody needs any more of a run that has ended. The Pod that pushes its outputs from a claim runs where the program has, which the
-/// snapshot says.
+/// Lists the components that nobody needs any more of a run that has ended. The Pod that pushes its outputs from a claim runs where the
+/// program has, which the snapshot says.
 pub(super) fn superfluous(run: &CodeGenRun) -> &'static [Component] {
     match (pushes_from_claim(run), is_due(run)) {
         (false, _) => &OF_RUN,
@@ -126,7 +126,7 @@ pub(super) fn superfluous(run: &CodeGenRun) -> &'static [Component] {
     }
 }
 
-/// Whether outputs on a claim are to be pushed.
+/// Reports whether outputs on a claim are to be pushed.
 pub(super) fn pushes_from_claim(run: &CodeGenRun) -> bool {
     let outputs = run.spec.outputs.as_ref();
     outputs.is_some_and(|outputs| outputs.artifact.is_some() && outputs.persistent_volume_claim.is_some())

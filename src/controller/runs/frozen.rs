@@ -32,7 +32,7 @@ pub struct FrozenRun {
     pub checks: Vec<ColumnCheck>,
     /// The image, by digest.
     pub image: String,
-    /// Where the contents of inputs lie, by name.
+    /// Places of the contents of inputs, by name.
     pub inputs: BTreeMap<String, MountedInput>,
 }
 

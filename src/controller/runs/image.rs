@@ -25,14 +25,14 @@ const IMAGE: &str = "image";
 /// Name of the task that stands for what an image says.
 const NAME: &str = "program";
 
-/// What names an image, for messages.
+/// Fields that name an image, for messages.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageFields {
     /// The field with the image.
     pub image: &'static str,
     /// The field with the Secret to pull it with.
     pub pull_secret: &'static str,
-    /// How another image is named.
+    /// Remedy that names another image.
     pub another: &'static str,
 }
 
@@ -113,12 +113,12 @@ pub async fn program_in(
     Ok(program)
 }
 
-/// What to do where a registry does not have an image.
+/// Returns the message about an image that a registry does not have, with its remedy.
 pub fn gone(ImageFields { image, another, .. }: ImageFields, reference: &str) -> String {
     format!("{image}: the registry does not have the image {reference}: push it again, or {another}")
 }
 
-/// Whether the run gives every variable that the program was tested with.
+/// Checks that the run gives every variable that the program was tested with.
 pub fn check_variables(program: &Program, run: &ResolvedRun) -> Result<(), Blocked> {
     let sandbox = &run.sandbox;
     let is_given = |name: &String| {

@@ -82,7 +82,7 @@ pub async fn read_inputs(
     }))
 }
 
-/// What the run gives itself, and the task's own where it gives nothing; all but the contents of claims.
+/// Reads what the run gives itself, and the task's own where it gives nothing; all but the contents of claims.
 async fn read_here(
     context: &Context,
     object: &CodeGenRun,
@@ -146,7 +146,7 @@ fn refused(faults: &[RunFault]) -> Blocked {
     ))
 }
 
-/// What the run does not give itself: the samples and inputs that the task was tested with.
+/// Reads what the run does not give itself: the samples and inputs that the task was tested with.
 async fn defaults(
     context: &Context,
     object: &CodeGenRun,
@@ -165,7 +165,7 @@ async fn defaults(
     Ok(defaults)
 }
 
-/// What the snapshot of the task has of these inputs.
+/// Finds these inputs in the snapshot of the task.
 async fn from_snapshot(
     context: &Context,
     task: &CodeGenTask,
@@ -186,7 +186,7 @@ async fn from_snapshot(
     Ok(found)
 }
 
-/// What the sources of the task have of these inputs now.
+/// Reads these inputs from the sources of the task as they are now.
 async fn from_sources(
     context: &Context,
     object: &CodeGenRun,

@@ -1,4 +1,4 @@
-//! What is remembered of runs while they are worked on, and which of them wait for what.
+//! Memory of runs while they are worked on, and of which of them wait for what.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::pipeline::stage::Stage;
 /// Most programs that are cached: those of tasks with run after run.
 const MOST_PROGRAMS: usize = 16;
 
-/// What is remembered of a run.
+/// Memory of one run.
 #[derive(Default)]
 pub struct RunMemory {
     frozen: Option<Arc<FrozenRun>>,
@@ -33,16 +33,16 @@ pub struct RunMemory {
     silent: BTreeSet<i32>,
 }
 
-/// When outputs are pushed again.
+/// Next try to push outputs.
 #[derive(Clone, Copy)]
 struct NextPush {
-    /// What was tried last, and when.
+    /// Generation that was tried last, and the time of the try.
     generation: Option<i64>,
     tried: Timestamp,
     at: Instant,
 }
 
-/// What is remembered beside the runs.
+/// Memory beside that of the single runs.
 #[derive(Default)]
 pub struct Beside {
     /// By the uid of the run whose outputs are pushed again.
@@ -69,7 +69,7 @@ impl Kind for CodeGenRun {
             .is_some_and(|status| status.snapshot.is_some())
     }
 
-    /// Whether the program was under way when the status was written.
+    /// Reports whether the program was under way when the status was written.
     fn is_under_way(&self) -> bool {
         let reasons = [
             run_reason::RUNNING,
@@ -92,7 +92,7 @@ impl Kind for CodeGenRun {
 }
 
 impl Shared<CodeGenRun> {
-    /// What the run goes by, where it is in memory.
+    /// Returns the frozen inputs of the run, where they are in memory.
     #[must_use]
     pub fn frozen(&self, uid: &str) -> Option<Arc<FrozenRun>> {
         self.with(uid, |memory| memory.frozen.clone())
@@ -108,7 +108,7 @@ impl Shared<CodeGenRun> {
         self.with(uid, |memory| memory.under_way = execution);
     }
 
-    /// Whether the sandbox of this execution was seen under way: where it is not there, it is lost.
+    /// Reports whether the sandbox of this execution was seen under way: where it is not there, it is lost.
     #[must_use]
     pub fn was_under_way(&self, uid: &str, execution: i32) -> bool {
         self.with(uid, |memory| memory.under_way == Some(execution))
@@ -202,7 +202,7 @@ impl Shared<CodeGenRun> {
         self.beside().next_pushes.insert(uid, next);
     }
 
-    /// What is left of that pause and when it began, as long as the spec stays as it is.
+    /// Returns what is left of that pause and when it began, as long as the spec stays as it is.
     #[must_use]
     pub fn pause_of_push(&self, run: &CodeGenRun) -> Option<(Duration, Timestamp)> {
         let uid = run.metadata.uid.as_deref().unwrap_or_default();
@@ -270,7 +270,7 @@ pub fn alike(object: &CodeGenRun, key: &str, all: &[Arc<CodeGenRun>]) -> Vec<Arc
     alike
 }
 
-/// How many runs there are of each stage.
+/// Counts the runs of each stage.
 #[must_use]
 pub fn counts(all: &[Arc<CodeGenRun>]) -> Vec<(&'static str, i64)> {
     let stages = all.iter().map(|run| run.status.as_ref()?.stage.as_deref());

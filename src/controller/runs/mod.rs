@@ -31,7 +31,7 @@ use kube::{Resource as _, ResourceExt as _};
 use crate::api::CodeGenRun;
 use crate::sandbox::kubernetes::Owner;
 
-/// Whose children the objects of a run are. `run` distinguishes executions on other inputs.
+/// Returns the owner of the objects of a run. `run` distinguishes executions on other inputs.
 fn owner(object: &CodeGenRun, run: &str) -> Owner {
     Owner {
         namespace: object.namespace().unwrap_or_default(),

@@ -46,7 +46,7 @@ pub async fn task_of(context: &Context, object: &CodeGenRun, name: &str) -> Resu
     }
 }
 
-/// Why the program of a task cannot be run yet.
+/// Returns the reason for which the program of a task cannot be run yet.
 pub fn unfinished(task: &CodeGenTask) -> Option<Hold> {
     let name = format!(
         "CodeGenTask {}/{}",
@@ -79,7 +79,7 @@ pub fn unfinished(task: &CodeGenTask) -> Option<Hold> {
     }
 }
 
-/// What a run says of the task that it holds on to.
+/// Returns the reference to a task that a run holds on to.
 pub fn reference_to(task: &CodeGenTask) -> RunTaskStatus {
     let status = task.status.clone().unwrap_or_default();
     RunTaskStatus {

@@ -1,4 +1,4 @@
-//! What a run wrote, in Secrets of the run.
+//! Outputs of a run, in Secrets of the run.
 
 use std::collections::BTreeMap;
 
@@ -97,7 +97,7 @@ pub async fn read(
     Ok(Some(files))
 }
 
-/// Whether the operator writes such a Secret.
+/// Reports whether the operator writes such a Secret.
 fn is_own_output(secret: &Secret) -> bool {
     let size = secret.data.iter().flatten().map(|(_, bytes)| bytes.0.len());
     own::is_own(secret, OUTPUTS_TYPE) && size.sum::<usize>() <= LARGEST_SECRET

@@ -19,6 +19,6 @@ pub struct Program {
     pub checks: Vec<ColumnCheck>,
     /// Variables from Secrets that its tests ran with, where its task does not give them.
     pub variables: Vec<String>,
-    /// What the columns of the samples are like.
+    /// Columns of the samples, by the input's name.
     pub columns: Columns,
 }

@@ -29,7 +29,7 @@ use crate::sandbox::kubernetes::{
 };
 use crate::sandbox::{Progressing, SandboxError};
 
-/// How far the Pod is, as one pass found it.
+/// State of the Pod, as one pass found it.
 enum Found {
     /// It goes on, or says what came of it.
     Progress(Progressing<PushReport>),
@@ -168,7 +168,7 @@ impl RunPass<'_> {
         Ok(FollowUp::Again(READING))
     }
 
-    /// Whether a push came to its end shortly before this operator began.
+    /// Reports whether a push came to its end shortly before this operator began.
     pub(super) fn was_settled_shortly_before_the_start(&self) -> bool {
         let since = self.context.since;
         pushes_from_claim(&self.object)
@@ -224,7 +224,7 @@ async fn progress(
     (pod, found)
 }
 
-/// What a Pod's trouble means.
+/// Turns a Pod's trouble into a delay of the push.
 fn of_pod(error: &SandboxError) -> Found {
     let delay = match error.category() {
         Category::Configuration => Delay::Person,

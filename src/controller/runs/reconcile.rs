@@ -342,7 +342,7 @@ fn reason_label(reason: &str) -> &'static str {
         .unwrap_or_default()
 }
 
-/// What a status says from the beginning on.
+/// Returns the status of a run that begins, with the fields that it keeps to its end.
 fn begun(
     before: CodeGenRunStatus,
     task: Option<&CodeGenTask>,

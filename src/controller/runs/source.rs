@@ -1,4 +1,4 @@
-//! Where the content of a run's input comes from, and its bytes where they are not on a claim.
+//! Origin of a run's input, and its bytes where they are not on a claim.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt as _};
@@ -30,11 +30,11 @@ pub struct Given<'a> {
     pub input: &'a RunInput,
     /// Its source.
     pub source: &'a RunSource,
-    /// Whether the program takes a folder.
+    /// True where the program takes a folder.
     pub is_dir: bool,
 }
 
-/// What the run says of an input's contents must not be as it is.
+/// Returns the hold of a run whose input cannot be used as it is.
 pub fn invalid(message: String) -> Blocked {
     Blocked(Hold {
         reason: run_reason::INVALID_INPUTS,
@@ -92,7 +92,7 @@ impl Given<'_> {
         take(&context.downloads, uid, wanted).await
     }
 
-    /// Where its bytes are, and what the file is called there.
+    /// Finds the bytes of the input, and the name of its file there.
     async fn place(&self, context: &Context) -> Result<(Source, String), Blocked> {
         let name = &self.input.name;
         let Some(source) = self.source.content() else {
@@ -117,7 +117,7 @@ impl Given<'_> {
         format!("spec.inputs[{}].source.{of_source}", self.index)
     }
 
-    /// What another run wrote, once that has succeeded.
+    /// Reads an output of another run, once that has succeeded.
     async fn output_of_a_run(
         &self,
         context: &Context,
@@ -158,7 +158,7 @@ impl Given<'_> {
         Ok((self.frozen(&output, sha256, bytes), Contents::Here(contents)))
     }
 
-    /// What another run wrote to a claim: it is mounted from there, if it still has the digest that it had then.
+    /// Takes an output of another run on a claim: it is mounted from there, if it still has the digest that it had then.
     fn on_claim(
         &self,
         place: &OutputOnClaim,

@@ -1,4 +1,4 @@
-//! What the status of a run says at each point. Pure.
+//! Status of a run at each point. Pure.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -13,13 +13,13 @@ use crate::pipeline::run::{RunFailure, TypedOutput, duration};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::status::{Hold, Kind, conditions};
 
-/// What another run wrote for the same.
+/// Result that another run has for the same inputs.
 pub struct Adopted {
     /// Its name.
     pub from: String,
     /// Its outputs.
     pub outputs: Vec<TypedOutput>,
-    /// What was found in its data.
+    /// Findings in its data.
     pub findings: Vec<Finding>,
 }
 
@@ -32,7 +32,7 @@ const MOST_BYTES: usize = 32 * 1024;
 /// Bytes of the last lines of a program.
 const LAST_LINES: usize = 4_000;
 
-/// How much of what people read stays, where all of it is too much: bytes of values, number and bytes of findings.
+/// Share of what people read that stays, where all of it is too much: bytes of values, number and bytes of findings.
 const STEPS: [(usize, usize, usize); 3] = [(1024, 32, 400), (256, 16, 200), (64, 4, 100)];
 
 /// The terminal stage that the run is in.
@@ -46,7 +46,7 @@ pub fn ended_in(run: &CodeGenRun) -> Option<Stage> {
 pub struct Writer {
     /// Generation of the spec.
     pub generation: Option<i64>,
-    /// When.
+    /// Time of the write.
     pub now: Timestamp,
 }
 

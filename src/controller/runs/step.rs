@@ -169,7 +169,7 @@ impl RunPass<'_> {
         }
     }
 
-    /// Where the present execution writes to, where that is a claim.
+    /// Returns the folder that the present execution writes to, where it writes to a claim.
     fn folder(&self, frozen: &FrozenRun) -> Option<OutputFolder> {
         let claim = frozen.run.claim.as_ref()?;
         Some(claim_outputs::folder(
@@ -179,7 +179,7 @@ impl RunPass<'_> {
         ))
     }
 
-    /// What the program left on the claim that the run names, once the Pod has ended that reads it.
+    /// Reads the outputs that the program left on the claim that the run names, once the Pod has ended that reads it.
     async fn read_claim<'a>(
         &self,
         frozen: &'a FrozenRun,
@@ -282,7 +282,7 @@ impl RunPass<'_> {
     }
 }
 
-/// What the sandbox does. It finds inputs by their names.
+/// Returns the job for the sandbox, which finds inputs by their names.
 fn job(frozen: &FrozenRun, variables: &BTreeMap<String, String>) -> Job {
     let run = &frozen.run;
     run.job(&frozen.program, variables, |input, _| input.name.clone())

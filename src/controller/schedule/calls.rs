@@ -1,4 +1,4 @@
-//! How many model calls are in flight at once to one endpoint.
+//! Limit on the model calls that are in flight at once to one endpoint.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -11,7 +11,7 @@ use crate::api::{CodeGenApproval, CodeGenTask, CodeModeRun};
 
 /// Something that waits for decisions.
 pub trait AwaitsDecision: ResourceExt {
-    /// What a decision about it names; none of an object that no API server has.
+    /// Returns the subject that a decision about it names; `None` for an object that no API server has.
     fn subject(&self) -> Option<Subject<'_>>;
 }
 
@@ -34,7 +34,7 @@ impl AwaitsDecision for CodeModeRun {
 pub struct Decisions(Mutex<Vec<Store<CodeGenApproval>>>);
 
 impl Decisions {
-    /// Where the decisions of a watch are found.
+    /// Adds the decisions of a watch.
     pub fn knows(&self, decisions: Store<CodeGenApproval>) {
         let mut stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         stores.push(decisions);
@@ -64,7 +64,7 @@ impl Decisions {
     }
 }
 
-/// When the decision was made.
+/// Returns the time at which the decision was made.
 #[must_use]
 pub fn decided_at(decision: &CodeGenApproval) -> Timestamp {
     decision

@@ -1,4 +1,4 @@
-//! Which tasks, and which runs of programs, may go on: a place each, under a limit in all and one for each namespace.
+//! Admission of tasks and of runs of programs: a place each, under a limit in all and one for each namespace.
 //!
 //! A place that becomes free goes to the namespace with the fewest running tasks, among equals to the one that was served
 //! longest ago, and in it to the oldest task; so no namespace waits for all tasks of another one. One place in ten is for namespaces that
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use crate::controller::config::ConcurrencyLimits;
 
-/// How many places there are, and for what.
+/// Number of places, and their use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
     /// In all.
@@ -69,20 +69,20 @@ pub struct Claim {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// When it was created.
+    /// Time of its creation.
     pub created: Timestamp,
-    /// Whether steps of it are done already: it goes before those that have not begun.
+    /// True where steps of it are done already: it goes before those that have not begun.
     pub has_begun: bool,
 }
 
-/// Whether a task may run.
+/// Answer to a task that asks for a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// It has a place.
     Go,
     /// It waits.
     Queued {
-        /// Which limit holds it, the same text for as long as it does.
+        /// Limit that holds it, the same text for as long as it does.
         limit: String,
     },
 }
@@ -181,13 +181,13 @@ impl Gate {
         self.running.keys().chain(self.waiting.keys()).cloned()
     }
 
-    /// How many tasks have a place.
+    /// Returns the number of tasks that have a place.
     #[cfg(test)]
     pub fn running(&self) -> usize {
         self.running.len()
     }
 
-    /// How many tasks wait for one.
+    /// Returns the number of tasks that wait for a place.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiting.len()
@@ -256,7 +256,7 @@ impl Gate {
         }
     }
 
-    /// What holds a waiting task of the namespace.
+    /// Names the limit that holds a waiting task of the namespace.
     fn limit(&self, namespace: &str) -> String {
         let is_full = self
             .namespaces

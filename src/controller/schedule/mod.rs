@@ -1,4 +1,4 @@
-//! Who may work now: places for tasks, runs and calls, and what is waited for.
+//! Order of work: places for tasks, runs and calls, and what is waited for.
 
 pub(super) mod calls;
 pub(super) mod corrections;

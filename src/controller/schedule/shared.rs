@@ -1,4 +1,4 @@
-//! What all passes over the objects of one kind share. All of it can be lost: what must survive stands in the API server.
+//! State that all passes over the objects of one kind share. All of it can be lost: what must survive stands in the API server.
 
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
@@ -35,20 +35,20 @@ pub trait Kind:
     + Sync
     + 'static
 {
-    /// What is remembered of one of them.
+    /// Memory of one of them.
     type Memory: Default + Send;
-    /// What is remembered beside them.
+    /// Memory beside that of the single objects.
     type Beside: Default + Send;
 
-    /// How many may be under way at once.
+    /// Returns the places: how many may be under way at once.
     fn places(limits: ConcurrencyLimits) -> Places;
     /// So many wait for a place.
     fn count_queued(_metrics: &Metrics, _waiting: usize) {}
-    /// Whether steps of it are recorded.
+    /// Reports whether steps of it are recorded.
     fn has_begun(&self) -> bool;
-    /// Whether it had a place when its status was written.
+    /// Reports whether it had a place when its status was written.
     fn is_under_way(&self) -> bool;
-    /// Whether this process has worked on what this is remembered of.
+    /// Reports whether this process has worked on the object of this memory.
     fn was_worked_on(_memory: &Self::Memory) -> bool {
         false
     }
@@ -58,7 +58,7 @@ pub trait Kind:
     }
 }
 
-/// What all passes share.
+/// State that all passes share.
 pub struct Shared<K: Kind> {
     remembered: Mutex<HashMap<String, Remembered<K::Memory>>>,
     beside: Mutex<K::Beside>,
@@ -75,7 +75,7 @@ struct Remembered<M> {
     pauses: u32,
     /// True while it waits for a person.
     is_for_a_person: bool,
-    /// When its next pass is due if nothing changes before, and what the last one came to.
+    /// Time at which its next pass is due if nothing changes before, and the outcome of the last one.
     due: Option<(Instant, Reconciled)>,
     memory: M,
 }
@@ -99,7 +99,7 @@ impl<K: Kind> Shared<K> {
         self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is remembered beside the objects.
+    /// Returns the memory beside that of the single objects.
     pub fn beside(&self) -> MutexGuard<'_, K::Beside> {
         self.beside.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -109,12 +109,12 @@ impl<K: Kind> Shared<K> {
         act(&mut self.remembered().entry(uid.to_owned()).or_default().memory)
     }
 
-    /// What is remembered of one, where anything is.
+    /// Asks the memory of one object, where there is any.
     pub fn recall<T>(&self, uid: &str, ask: impl FnOnce(&K::Memory) -> T) -> Option<T> {
         self.remembered().get(uid).map(|known| ask(&known.memory))
     }
 
-    /// Where the objects of a controller are found.
+    /// Adds the store in which the objects of a controller are found.
     pub fn knows(&self, store: Store<K>) {
         self.stores
             .lock()
@@ -142,7 +142,7 @@ impl<K: Kind> Shared<K> {
         self.named(&ObjectRef::from_obj(object))
     }
 
-    /// Whether so many objects are like that; the rest is not asked about.
+    /// Reports whether at least `limit` objects are like that; the rest is not asked about.
     #[must_use]
     pub fn are_at_least(&self, limit: usize, is_like_that: impl Fn(&K) -> bool) -> bool {
         let found = Cell::new(0);
@@ -154,7 +154,7 @@ impl<K: Kind> Shared<K> {
         limit == 0 || stores.iter().any(|store| store.find(is_last).is_some())
     }
 
-    /// Whether a newer version than this one was written by us.
+    /// Reports whether this operator has written a newer version than this one.
     #[must_use]
     pub fn is_stale(&self, object: &K) -> bool {
         // The watch is behind: a pass over this version would decide again what is recorded.
@@ -163,8 +163,8 @@ impl<K: Kind> Shared<K> {
             .is_some_and(|known| version(object) < known.version)
     }
 
-    /// Whether this operator worked on the object and does not know of its last version: the reply to a write of its own was
-    /// lost, or somebody changed the object since.
+    /// Reports whether this operator worked on the object and does not know of its last version: the reply to a write of its own was lost,
+    /// or somebody changed the object since.
     #[must_use]
     pub fn has_missed(&self, object: &K) -> bool {
         self.remembered()
@@ -172,7 +172,7 @@ impl<K: Kind> Shared<K> {
             .is_some_and(|known| K::was_worked_on(&known.memory) && known.version < version(object))
     }
 
-    /// Whether this operator worked on the object of that uid, and has not seen its end yet.
+    /// Reports whether this operator worked on the object of that uid, and has not seen its end yet.
     #[must_use]
     pub fn has_worked_on(&self, uid: &str) -> bool {
         self.recall(uid, K::was_worked_on).unwrap_or_default()
@@ -256,7 +256,7 @@ impl<K: Kind> Shared<K> {
         }
     }
 
-    /// What the last pass came to, where nothing but its pause has led to this one.
+    /// Returns the outcome of the last pass, where nothing but its pause has led to this one.
     pub fn pause_is_over(&self, object: &K) -> Option<Reconciled> {
         let (at, came_to) = self.remembered().get_mut(uid_of(object))?.due.take()?;
         (at <= Instant::now()).then_some(came_to)

@@ -13,7 +13,7 @@ use crate::egress::EgressGate;
 use crate::model::{ModelOptions, Secret};
 use crate::pipeline::task::{ModelSettings, Task};
 
-/// What a model client is made of, with the key and the secret headers.
+/// Reads the options of a model client, with the key and the secret headers.
 pub async fn model_options(
     client: &Client,
     gate: &EgressGate,

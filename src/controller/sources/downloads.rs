@@ -14,7 +14,7 @@ use crate::pipeline::digest::sha256_hex;
 /// Largest file that a snapshot takes, bytes.
 pub const LARGEST_FILE: usize = 900 * 1024;
 
-/// What one download may take, from resolving its host to its last byte.
+/// Longest time of one download, from resolving its host to its last byte.
 const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Fetches files, and remembers them while their task gets ready: what has the right digest need not be fetched again.
@@ -119,7 +119,7 @@ impl Downloads {
     }
 }
 
-/// What a status other than 2xx means.
+/// Returns the hold that a status other than 2xx means.
 fn answered(name: &str, url: &str, status: StatusCode) -> Blocked {
     let message = format!("{name}: {} answers {status}", shown(url));
     let passes = status.is_server_error()

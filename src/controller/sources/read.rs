@@ -57,7 +57,7 @@ pub async fn read_sources(
     Ok(sources)
 }
 
-/// Whether all together are few enough bytes for a snapshot.
+/// Checks that all sources together are few enough bytes for a snapshot.
 pub fn check_total(sources: &Sources) -> Result<(), Blocked> {
     let total: usize = sources
         .contents

@@ -1,4 +1,4 @@
-//! What is particular of a task that has ended.
+//! Particulars of a task that has ended.
 
 use jiff::Timestamp;
 use kube::ResourceExt as _;
@@ -13,7 +13,7 @@ use crate::controller::record::cleanup::{Ended, clear_components, superfluous};
 use crate::pipeline::stage::Stage;
 
 impl TaskPass<'_> {
-    /// How many tasks that ended as this one did are to stay in its namespace.
+    /// Returns how many tasks that ended as this one did are to stay in its namespace.
     fn limit(&self) -> Option<usize> {
         let history = &self.context().history;
         let limit = match ended_in(self.object()) {

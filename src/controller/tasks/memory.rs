@@ -1,4 +1,4 @@
-//! What is remembered of tasks while they are worked on.
+//! Memory of tasks while they are worked on.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::controller::telemetry::metrics::Metrics;
 use crate::ledger::StoreError;
 use crate::sandbox::kubernetes::Owner;
 
-/// What is remembered of a task.
+/// Memory of one task.
 #[derive(Default)]
 pub struct TaskMemory {
     revision: String,

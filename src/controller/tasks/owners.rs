@@ -1,4 +1,4 @@
-//! Which tasks the change of a child brings on.
+//! Tasks that the change of a child brings on.
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;

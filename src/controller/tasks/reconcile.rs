@@ -319,7 +319,7 @@ impl TaskPass<'_> {
         self.after_step(engine, progress, step).await
     }
 
-    /// When the next pass is due.
+    /// Decides when the next pass is due.
     async fn after_step(&self, engine: &TaskEngine<'_>, progress: Progress, step: Step) -> PassResult {
         self.context.tasks.reset_backoff(&self.object);
         let goes_on = matches!(step, Step::Pending | Step::Unseen | Step::Queued(_));
@@ -412,7 +412,7 @@ impl TaskPass<'_> {
     }
 }
 
-/// What was made for the old spec may be what the new one is to mend.
+/// Removes the sandboxes of the old spec: it may have made what the new one is to mend.
 async fn clear_sandboxes(sandbox: &KubernetesSandbox<'_>) {
     if let Err(error) = sandbox.clear_sandboxes().await {
         tracing::warn!(
@@ -422,7 +422,7 @@ async fn clear_sandboxes(sandbox: &KubernetesSandbox<'_>) {
     }
 }
 
-/// Whether the task says that it waits for a person, and nobody has decided.
+/// Reports whether the task says that it waits for a person, and nobody has decided.
 fn is_undecided(context: &Context, task: &CodeGenTask) -> bool {
     let Some(status) = &task.status else { return false };
     // Another spec may ask for something else, so that the task has to be decided anew.

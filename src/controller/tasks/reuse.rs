@@ -27,7 +27,7 @@ const MOST_TRIED: usize = 3;
 
 /// A result that was taken over.
 pub struct Adopted {
-    /// Where the task stands with it.
+    /// Progress of the task with it.
     pub progress: Progress,
     /// Its documents by name.
     pub documents: BTreeMap<String, Vec<u8>>,
@@ -111,7 +111,7 @@ async fn take(
     Ok(Some(Adopted { progress, documents }))
 }
 
-/// Whether every document is there as the status of the origin says.
+/// Reports whether every document is there as the status of the origin says.
 fn is_whole(progress: &Progress, documents: &BTreeMap<String, Vec<u8>>) -> bool {
     progress.documents.solution.is_some()
         && needed(progress).into_iter().all(|document| {
@@ -121,7 +121,7 @@ fn is_whole(progress: &Progress, documents: &BTreeMap<String, Vec<u8>>) -> bool 
         })
 }
 
-/// Whether the result is not there any more, or not as it was.
+/// Reports whether the result is not there any more, or not as it was.
 pub fn is_gone(error: &StoreError) -> bool {
     match error {
         StoreError::Damaged { .. } => true,

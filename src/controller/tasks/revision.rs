@@ -35,11 +35,11 @@ use crate::pipeline::task::{FrozenFiles, Task, resolve};
 use crate::sandbox::Progressing;
 use crate::sandbox::kubernetes::{MountedInput, Owner};
 
-/// What became of a new run.
+/// State of a new run.
 pub enum Started {
     /// It is there, with what it takes over from another task.
     Revision(Box<Revision>, Option<Box<Adopted>>),
-    /// What lies on claims is being read.
+    /// Sources on claims are being read.
     Reading,
     /// Others take the room of what reads it.
     Queued(String),
@@ -186,14 +186,14 @@ impl Revision {
         Ok((run, documents))
     }
 
-    /// Whether something of it lies on a claim.
+    /// Reports whether something of it lies on a claim.
     #[must_use]
     pub fn has_claims(&self) -> bool {
         let mut inputs = self.snapshot.inputs.values();
         inputs.any(|input| matches!(input, MountedInput::Claim { .. }))
     }
 
-    /// What the cluster adds to the task.
+    /// Reads what the cluster adds to the task.
     pub async fn surroundings(&self, context: &Context) -> Result<Surroundings, ReconcileError> {
         let secret_env = credentials::sandbox_variables(&context.client, &self.task).await?;
         let acceptance_tests = match &self.snapshot.acceptance_tests {
@@ -271,7 +271,7 @@ impl Files {
     }
 }
 
-/// Whether the user changed what decides the result. Only a user asks for another run, never another version of this program.
+/// Reports whether the user changed what decides the result. Only a user asks for another run, never another version of this program.
 pub fn asks_for_another(object: &CodeGenTask) -> bool {
     let Some(status) = &object.status else { return true };
     let is_new_spec = status.observed_generation != object.metadata.generation;

@@ -180,7 +180,7 @@ impl Events {
     }
 }
 
-/// What a task waits for, as its status says: one that has succeeded for its image alone.
+/// Returns what a task waits for, as its status says: one that has succeeded for its image alone.
 fn waits_for(status: &CodeGenTaskStatus) -> Option<String> {
     let of_image = |condition: &&Condition| condition.type_ == PUBLISHED && condition.status != "True";
     let of_image = status.conditions.iter().find(of_image);
@@ -196,7 +196,7 @@ pub struct TaskObserver {
     about: ObjectReference,
     namespace: String,
     task: String,
-    /// What the status said before: the same cause again is no news.
+    /// Cause in the status before: the same cause again is no news.
     waits_for: Option<String>,
     place: Mutex<Place>,
 }

@@ -7,7 +7,7 @@ use std::io::IsTerminal as _;
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
-/// What a log record looks like.
+/// Form of a log record.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
     /// Text on a terminal, JSON elsewhere.
@@ -29,7 +29,7 @@ impl LogFormat {
     }
 }
 
-/// What is logged where nobody says otherwise. The MCP client would quote its servers; what goes wrong there is in the error of a call.
+/// Filter of the log where nobody says otherwise. The MCP client would quote its servers; what goes wrong there is in the error of a call.
 const USUAL: &str = "info,rmcp=off";
 
 /// Starts the log. `filter` as in `RUST_LOG`; what of it cannot be understood is an error.

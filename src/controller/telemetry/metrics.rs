@@ -1,4 +1,4 @@
-//! What is counted and measured. Every label has a bounded set of values: no name, no text of a user.
+//! Counters and gauges of the operator. Every label has a bounded set of values: no name, no text of a user.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ type Counters<const N: usize> = Family<[Label; N], Counter>;
 type Gauges<const N: usize> = Family<[Label; N], Gauge>;
 type Histograms<const N: usize> = Family<[Label; N], Histogram>;
 
-/// How a reconcile ended.
+/// Outcome of a reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reconciled {
     /// The task moved on.
@@ -374,18 +374,18 @@ impl Metrics {
         }
     }
 
-    /// What is counted of code mode.
+    /// Returns the metrics of code mode.
     #[must_use]
     pub const fn code_mode(&self) -> &CodeModeMetrics {
         &self.code_mode
     }
 
-    /// Whether this replica leads.
+    /// Records whether this replica leads.
     pub fn set_leader(&self, leads: bool) {
         self.leader.set(i64::from(leads));
     }
 
-    /// What was found of a pool of nodes.
+    /// Records whether a pool of nodes was found to isolate.
     pub fn set_isolated(&self, pool: &str, isolates: bool) {
         self.isolated
             .get_or_create(&[("pool", pool.to_owned())])
@@ -426,7 +426,7 @@ impl Metrics {
     }
 }
 
-/// How many objects there are of each of `stages` that has any; one without a stage is in the first.
+/// Counts the objects of each of `stages` that has any; one without a stage is in the first.
 #[must_use]
 pub fn by_stage<'a>(
     stages: &[&'static str],

@@ -1,4 +1,4 @@
-//! What the operator says of its work: Events, metrics, its log.
+//! Reports of the operator on its work: Events, metrics, its log.
 
 pub mod events;
 pub mod logging;

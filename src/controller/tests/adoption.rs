@@ -1,4 +1,5 @@
-//! What is there already is taken where it is what would be made, and named where somebody has put something else in its place.
+//! Adoption of objects: one that is there is taken where it is what would be made, and named where somebody has put something else in its
+//! place.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

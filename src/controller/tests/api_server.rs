@@ -26,7 +26,7 @@ pub const NAMESPACE: &str = "data";
 /// Resource, namespace and name.
 type Place = (String, String, String);
 
-/// What happens to a call instead of what was asked for.
+/// Fault that a call meets instead of what was asked for.
 pub enum Fault {
     /// It is refused with this code and reason, and nothing is written.
     Refused(u16, &'static str),
@@ -58,7 +58,7 @@ struct Change {
     line: String,
 }
 
-/// Why something is not done.
+/// Reason for which something is not done.
 struct Refusal(u16, &'static str, String);
 
 type Answer = Result<Value, Refusal>;
@@ -115,7 +115,7 @@ impl ApiServer {
         found.map(|object| serde_json::from_value(object).unwrap())
     }
 
-    /// What a container wrote; containers of a Pod find their lines among those of the others.
+    /// Adds lines that a container wrote; containers of a Pod find their lines among those of the others.
     pub fn log(&self, pod: &str, log: &str) {
         self.state().logs.entry(pod.to_owned()).or_default().push_str(log);
     }
@@ -190,7 +190,7 @@ impl ApiServer {
         }
     }
 
-    /// What changes from the version on that is named; it does not end.
+    /// Streams the changes from the version on that is named; it does not end.
     fn watch(&self, request: &ApiRequest) -> Response {
         let mut state = self.state();
         let (sender, lines) = unbounded();
@@ -345,7 +345,7 @@ fn now() -> Value {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into()
 }
 
-/// Whether the object is still what whoever asks has seen.
+/// Checks that the object is still what whoever asks has seen.
 fn in_time(object: &Value, seen: &Value) -> Result<(), Refusal> {
     for field in ["uid", "resourceVersion"] {
         let seen = &seen[field];

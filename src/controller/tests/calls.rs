@@ -8,7 +8,7 @@ use crate::controller::tests::request::{ApiRequest, Verb};
 
 const COMPONENT: &str = "codegen-operator.dev/component";
 const DOCUMENT: &str = "codegen-operator.dev/document";
-/// How the document with the beginning of all prompts is called.
+/// Name of the document with the beginning of all prompts.
 const PREFIX: &str = "calls/prefix";
 /// Lines that follow each other and begin so are in any order.
 const ANY_ORDER: &str = "~ ";
@@ -44,7 +44,7 @@ pub fn line(request: &ApiRequest, stored: Option<&Value>) -> String {
     }
 }
 
-/// What an object is for, or its name.
+/// Returns the purpose of an object, or its name.
 fn what(object: &Value) -> String {
     let metadata = &object["metadata"];
     let component = metadata["labels"][COMPONENT].as_str();
@@ -69,7 +69,7 @@ fn without_hash(name: &str) -> &str {
     }
 }
 
-/// Whether the calls are the expected ones; else all of them, and the first that is another.
+/// Checks that the calls are the expected ones; the error shows all of them, and the first that is another.
 pub fn compare(expected: &str, found: &[String]) -> Result<(), String> {
     let lines = expected.lines().map(str::trim);
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();

@@ -19,19 +19,19 @@ pub const PUSHED: &str = "sha256:00000000000000000000000000000000000000000000000
 
 /// A node.
 pub struct Node {
-    /// What comes of programs and suites.
+    /// Results of programs and suites.
     pub sandbox: Fake,
     /// Texts of the outputs that a program writes.
     pub outputs: BTreeMap<String, String>,
     /// Bytes of the outputs of a rehearsal that are too large for its report.
     pub large: BTreeMap<String, u64>,
-    /// What a checker or a reader finds at outputs, in their order.
+    /// Findings of a checker or a reader at outputs, in their order.
     pub found: Vec<FoundOutput>,
     /// Bytes of the outputs of a run that are too large for its report.
     pub large_in_runs: BTreeMap<String, u64>,
-    /// What the next pushes of outputs come to; after these each pushes.
+    /// Reports of the next pushes of outputs; after these each pushes.
     pub pushes: VecDeque<PushReport>,
-    /// What a run of a program ends with.
+    /// Exit code of a run of a program.
     pub exit_code: i32,
 }
 
@@ -171,7 +171,7 @@ fn program_of(pod: &Value) -> &Value {
     }
 }
 
-/// What is said of a container in this state.
+/// Returns the status of a container in this state.
 fn status_of(container: &str, state: &Value) -> Value {
     json!({"name": container, "image": "", "imageID": "", "ready": false, "restartCount": 0, "state": state})
 }

@@ -32,7 +32,7 @@ impl Provider {
         Self(server)
     }
 
-    /// Where it listens, as a setting names it.
+    /// Returns the address at which it listens, as a setting names it.
     pub fn origin(&self) -> String {
         self.0.uri()
     }
@@ -42,7 +42,7 @@ impl Provider {
         self.0.address().to_string()
     }
 
-    /// What all calls said, as text.
+    /// Returns the bodies of all calls, as text.
     pub async fn said(&self) -> Vec<String> {
         let requests = self.0.received_requests().await.unwrap();
         let text = |request: &Request| String::from_utf8_lossy(&request.body).into_owned();
@@ -62,7 +62,7 @@ fn body_of(request: &Request) -> Value {
     serde_json::from_slice(&request.body).unwrap()
 }
 
-/// What an agent says after as many turns as the request has: the tools that it calls.
+/// Returns the reply of an agent after as many turns as the request has: the tools that it calls.
 fn turn(turns: &str, request: &Request) -> Value {
     let turns: Vec<Vec<(String, Value)>> = serde_json::from_str(turns).unwrap();
     let body = body_of(request);

@@ -62,7 +62,7 @@ impl Registry {
         format!("{}/words@{name}", self.host())
     }
 
-    /// Whether nobody may do anything from now on.
+    /// Sets whether everything is refused from now on.
     pub fn refuses(&self, refuses: bool) {
         self.state.lock().unwrap().refuses = refuses;
     }

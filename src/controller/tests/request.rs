@@ -32,7 +32,7 @@ const KINDS: [(&str, &str); 18] = [
     ),
 ];
 
-/// What is to be done.
+/// Verb of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
     Create,
@@ -115,7 +115,7 @@ pub fn plural(kind: &str) -> &'static str {
     found.unwrap_or_else(|| panic!("{kind} is no kind here")).1
 }
 
-/// Whether a label selector (`a=b,c!=d,e in (f,g),h,!i`) selects an object with these labels.
+/// Reports whether a label selector (`a=b,c!=d,e in (f,g),h,!i`) selects an object with these labels.
 pub fn selects(selector: &str, labels: &Value) -> bool {
     requirements(selector).into_iter().all(|requirement| {
         let label = |key: &str| labels[key.trim()].as_str();

@@ -1,4 +1,4 @@
-//! What a run takes of its task where it gives nothing itself: the samples that the program was tested with.
+//! Inputs that a run takes of its task where it gives nothing itself: the samples that the program was tested with.
 
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ async fn with_sample() -> World {
     world
 }
 
-/// What the status of the run says of its input.
+/// Returns the run's status of its input.
 fn input(world: &World) -> Value {
     world.object::<CodeGenRun>("count")["status"]["inputs"][0].clone()
 }

@@ -24,13 +24,13 @@ pub fn of_words() -> Value {
     json!({"taskRef": {"name": "words"}})
 }
 
-/// How often a Pod was created since calls were asked for last.
+/// Counts the Pods that were created since calls were asked for last.
 pub fn pods_created(world: &World) -> usize {
     let calls = world.server.calls();
     calls.iter().filter(|call| *call == "create Pod sandbox").count()
 }
 
-/// What the status says of the only output.
+/// Returns the value of the only output in the status.
 fn output(world: &World, run: &str) -> Value {
     world.object::<CodeGenRun>(run)["status"]["outputs"][0]["value"].clone()
 }

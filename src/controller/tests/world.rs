@@ -33,7 +33,7 @@ use crate::pipeline::call::CallKind;
 use crate::sandbox::kubernetes::RegistryCache;
 use crate::sandbox::kubernetes::isolation::{API_SERVER, Verdict};
 
-/// How long operators are there, unless a test says otherwise: nothing ended just before they began.
+/// Time that operators have been there, unless a test says otherwise: nothing ended just before they began.
 const LONG: SignedDuration = SignedDuration::from_hours(1);
 /// More passes than any object here needs.
 const MOST_PASSES: usize = 60;
@@ -416,7 +416,7 @@ pub async fn pass<K: Controlled>(object: Arc<K>, context: &Arc<Context>) -> Acti
     }
 }
 
-/// What other tasks of this process do at once.
+/// Waits for what other tasks of this process do at once.
 pub async fn soon<T>(happens: impl Future<Output = T>) -> T {
     let happened = tokio::time::timeout(Duration::from_secs(10), happens).await;
     happened.unwrap_or_else(|_| panic!("it does not happen"))

@@ -1,4 +1,4 @@
-//! What a question waits for: runs of its calls, or a person.
+//! Waits of a question: for runs of its calls, or for a person.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl QuestionPass<'_> {
         Ok((Some(SAFETY_NET), Reconciled::Pending))
     }
 
-    /// Whether it waits for a person who has not decided, and no run that it waits for besides has ended.
+    /// Reports whether the question waits for a person who has not decided, and no run that it waits for besides has ended.
     pub(super) fn is_undecided(&self, progress: &Progress) -> bool {
         let Some(awaited) = &progress.waits.approval else {
             return false;
@@ -44,14 +44,14 @@ impl QuestionPass<'_> {
             && decisions.about(&self.object, &awaited.asked).is_none()
     }
 
-    /// Whether its status says so, and not what held it before.
+    /// Reports whether the status says what the question waits for, and not what held it before.
     fn says_what_it_waits_for(&self) -> bool {
         self.object.status.as_ref().is_some_and(|status| {
             !says_otherwise(status) && status.observed_generation == self.object.metadata.generation
         })
     }
 
-    /// Whether every run that the program waits for is under way: the end of one brings the next pass.
+    /// Reports whether every run that the program waits for is under way: the end of one brings the next pass.
     pub(super) fn waits_for_runs(&self, progress: &Progress) -> bool {
         let calls = &progress.waits.calls;
         if calls.is_empty() || progress.stage.is_terminal() {
@@ -70,7 +70,7 @@ impl QuestionPass<'_> {
     }
 }
 
-/// What holds the first of `calls` whose run, by its name, goes no further until a person mends something.
+/// Finds the hold of the first of `calls` whose run, by its name, goes no further until a person mends something.
 #[must_use]
 fn stalled(named: impl Fn(&str) -> Option<Arc<CodeGenRun>>, calls: &[PendingCall]) -> Option<Hold> {
     calls.iter().find_map(|call| {
@@ -92,7 +92,7 @@ fn stalled(named: impl Fn(&str) -> Option<Arc<CodeGenRun>>, calls: &[PendingCall
     })
 }
 
-/// Whether a status says something else than that the question waits for runs that go on, or for a person who decides.
+/// Reports whether a status says something else than that the question waits for runs that go on, or for a person who decides.
 #[must_use]
 fn says_otherwise(status: &CodeModeRunStatus) -> bool {
     let mut conditions = status.conditions.iter();

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-/// What an API server that has exactly `crds` would publish.
+/// Returns the document that an API server with exactly `crds` would publish.
 fn published(crds: &[CustomResourceDefinition]) -> Value {
     let schemas = crds.iter().map(|crd| {
         let schema = crd.spec.versions[0].schema.as_ref().unwrap();

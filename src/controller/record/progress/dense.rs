@@ -10,7 +10,7 @@ use crate::api::status::ArtifactRef;
 use crate::pipeline::digest::hex;
 use crate::pipeline::progress::Document;
 
-/// What the status says of a progress: where in the progress, and where in the status. Times lose their fractions of a second.
+/// Pointers to fields of a progress that the status says too: in the progress, and in the status. Times lose their fractions of a second.
 const SAID: [(&str, &str); 21] = [
     ("/adoptedFrom", "/adoptedFrom"),
     ("/approvals", "/approvals"),

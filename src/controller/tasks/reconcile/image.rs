@@ -29,12 +29,12 @@ use crate::pipeline::stage::Stage;
 use crate::pipeline::status::{Hold, ImageShown, seen};
 
 impl TaskPass<'_> {
-    /// Whether the task has succeeded, and its spec asks for the same program.
+    /// Reports whether the task has succeeded, and its spec asks for the same program.
     pub(super) fn has_succeeded(&self) -> bool {
         ended_in(&self.object) == Some(Stage::Succeeded) && !asks_for_another(&self.object)
     }
 
-    /// What follows for a task that has succeeded: its program is published, where that is asked for and is not done.
+    /// Goes on with a task that has succeeded: its program is published, where that is asked for and is not done.
     pub(super) async fn publish_later(&self) -> PassResult {
         let wanted = self.object.spec.publish.as_ref();
         let Some(progress) = recorded_in(&self.object).filter(|_| wanted.is_some()) else {
@@ -112,7 +112,7 @@ impl TaskPass<'_> {
         Ok(advanced())
     }
 
-    /// Whether the status says already what keeps the program from being an image, or nobody asks for one any more.
+    /// Reports whether the status says already what keeps the program from being an image, or nobody asks for one any more.
     pub(super) fn says_hold_of_image(&self, hold: &Hold) -> bool {
         if self.object.spec.publish.is_none() {
             return true;

@@ -1,4 +1,4 @@
-//! What somebody asked for since the last step: a raised limit, the same once more, or another try after an end.
+//! Requests since the last step: a raised limit, the same once more, or another try after an end.
 
 use jiff::Timestamp;
 use kube::ResourceExt as _;
@@ -25,11 +25,11 @@ use crate::pipeline::retry::Retry;
 use crate::pipeline::stage::Stage;
 use crate::sandbox::kubernetes::names::Component;
 
-/// Why a task that has succeeded is not tried again with other inputs.
+/// Reason for which a task that has succeeded is not tried again with other inputs.
 const CHANGED: &str = "its samples, inputs or its agent are not what they were when it succeeded: change the spec to start over";
 
 impl TaskPass<'_> {
-    /// What somebody asked for since the last step.
+    /// Returns the outcome of what somebody asked for since the last step.
     pub(super) fn what_changed(&self, run: &Revision, progress: &Progress) -> Option<Outcome> {
         let status = self.object.status.as_ref()?;
         let is_new_spec = status.observed_generation != self.object.metadata.generation;

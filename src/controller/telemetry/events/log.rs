@@ -1,4 +1,4 @@
-//! What the log is told of a task. No row of data and no text of a model.
+//! Log records of a task. No row of data and no text of a model.
 
 use crate::api::approval::ApprovalDecision;
 use crate::engine::event::Event;
@@ -7,13 +7,13 @@ use crate::pipeline::stage::Category;
 
 /// A log record.
 pub(super) struct Record {
-    /// What happened.
+    /// Event that is logged.
     pub(super) what: &'static str,
     /// The particulars.
     pub(super) detail: String,
 }
 
-/// What is logged of an event.
+/// Makes the log record of an event.
 pub(super) fn record(event: &Event) -> Record {
     Record {
         what: what(event),
@@ -107,7 +107,7 @@ fn detail(event: &Event) -> String {
     }
 }
 
-/// What an agent did, in one line. Whoever may see Events need not be one who may see the samples.
+/// Describes what an agent did, in one line. Whoever may see Events need not be one who may see the samples.
 pub(super) fn turn_line(turn: u32, step: &Step) -> String {
     let calls: Vec<String> = step.calls().map(CallResult::outcome).collect();
     match calls.as_slice() {

@@ -1,4 +1,4 @@
-//! What the cluster is told of a task or a run.
+//! Notes to the cluster about a task or a run.
 
 use std::fmt::Display;
 
@@ -10,15 +10,15 @@ use crate::engine::event::Event;
 use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::status::Hold;
 
-/// What Events say of a task.
+/// Event about a task, before it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Note {
     pub(super) is_warning: bool,
     pub(super) reason: &'static str,
-    /// What was done or could not be done, one word.
+    /// Action that was done or could not be done, one word.
     pub(super) action: &'static str,
     pub(super) text: String,
-    /// Whether the same again is counted, or was said already.
+    /// True where the same again is counted, or was said already.
     pub(super) repeats: bool,
 }
 
@@ -136,7 +136,7 @@ pub(super) fn end(stage: Option<&str>, text: String) -> Note {
     }
 }
 
-/// What an agent did and what its program needs.
+/// Describes what an agent did and what its program needs.
 pub(super) fn agent_work(agent: &AgentStatus, status: &CodeGenTaskStatus) -> String {
     let calls: Vec<String> = agent
         .tool_calls
@@ -165,7 +165,7 @@ pub(super) fn agent_work(agent: &AgentStatus, status: &CodeGenTaskStatus) -> Str
     parts.join("; ")
 }
 
-/// What holds a task or a run.
+/// Makes the note about what holds a task or a run.
 pub(super) fn waiting(hold: &Hold, is_warning: bool) -> Note {
     Note {
         is_warning,

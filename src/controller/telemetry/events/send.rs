@@ -1,4 +1,4 @@
-//! How Events reach the cluster: one after the other, beside the work.
+//! Delivery of Events to the cluster: one after the other, beside the work.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;

@@ -1,4 +1,4 @@
-//! What is counted of code mode.
+//! Counters and gauges of code mode.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;

@@ -42,7 +42,7 @@ impl Shop {
         });
     }
 
-    /// What was asked of the till: the bodies of refunds.
+    /// Returns the bodies of the refunds that were asked of the till.
     async fn refunds(&self) -> Vec<Value> {
         let requests = self.till.received_requests().await.unwrap();
         let refunds = requests.iter().filter(|request| request.url.path() == "/refund");

@@ -1,4 +1,4 @@
-//! What a question that has ended leaves in the cluster.
+//! Objects that a question leaves in the cluster when it has ended.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ impl Shop {
         secrets
     }
 
-    /// What is packed of a question, by name.
+    /// Returns the packed documents of a question, by name.
     fn packed(&self, question: &str) -> BTreeMap<String, Vec<u8>> {
         let secret = self.secrets(question, "result").remove(0);
         assert_eq!(secret["metadata"]["name"], self.status(question)["result"]);

@@ -1,4 +1,4 @@
-//! What programs, tools and neighbours in a namespace try, against real passes with real workers.
+//! Attacks by programs, tools and neighbours in a namespace, against real passes with real workers.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What a question and its agent say where a program cannot be had.
+//! Statuses of a question and its agent where a program cannot be had.
 
 use super::*;
 
@@ -35,7 +35,7 @@ async fn a_question_says_what_the_run_that_it_waits_for_waits_for_itself() {
     assert_eq!(shop.status("ask")["answer"]["text"], "22");
 }
 
-/// What an agent says of a tool with this image.
+/// Returns the condition of an agent that has a tool with this image.
 async fn said_of(shop: &mut Shop, image: &Value) -> (String, String) {
     shop.world.server.remove("codemodeagents", "shop");
     shop.apply_agent(&json!([{"name": "forecast", "programImage": image}]));
