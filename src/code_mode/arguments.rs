@@ -86,7 +86,7 @@ pub fn bind(
     Ok(arguments)
 }
 
-/// Whether `None` says that an argument is not given.
+/// Reports whether `None` says that an argument is not given.
 fn stands_for_nothing(parameter: &Parameter, value: &Value) -> bool {
     let takes_none = parameter.type_ != Type::Any && parameter.type_.takes_none();
     value.is_null() && !parameter.is_required && !takes_none
@@ -105,7 +105,7 @@ pub fn check(tool: &str, schema: &Value, arguments: &Value) -> Result<(), Argume
     Err(ArgumentError::Value(format!("{tool}(): {}", faults.join("; "))))
 }
 
-/// Where in the arguments, and what.
+/// Describes a fault: its place in the arguments, and what is wrong.
 fn described(fault: &Fault<'_>) -> String {
     let error = match fault {
         Fault::There(error) => error,

@@ -100,7 +100,7 @@ struct Begun<'a> {
     name: &'a str,
     /// The variable that has its coroutine.
     target: Option<&'a str>,
-    /// Whether the variable is the coroutine itself, and nothing that holds it.
+    /// True where the variable is the coroutine itself, and nothing that holds it.
     is_itself: bool,
     offset: usize,
 }
@@ -184,7 +184,7 @@ impl<'a> Seen<'a> {
             .collect()
     }
 
-    /// Whether the program gives the name to something.
+    /// Reports whether the program gives the name to something.
     fn binds(&self, name: &str) -> bool {
         self.bound.contains(name) || self.own.contains(name) || self.imported.contains(name)
     }

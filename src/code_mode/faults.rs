@@ -35,7 +35,7 @@ pub struct HeldTo {
     collects: bool,
 }
 
-/// Why nothing is held to a schema.
+/// Reason that nothing is held to a schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {
     /// More than is ever needed.
@@ -52,7 +52,7 @@ pub enum Unusable {
          {LARGEST_COMPILED} bytes compiled, or is none; change it, or move it out of the schema"
     )]
     Pattern {
-        /// Where it is in the schema.
+        /// Place in the schema.
         path: String,
         /// The pattern, cut.
         pattern: String,
@@ -92,7 +92,7 @@ impl HeldTo {
         }
     }
 
-    /// What is wrong with `value`, at most the first `most` faults; none where nothing is.
+    /// Returns what is wrong with `value`, at most the first `most` faults; none where nothing is.
     #[must_use]
     pub fn faults<'v>(&'v self, value: &'v Value, most: usize) -> Vec<Fault<'v>> {
         let (values, bytes) = measure(value);
@@ -119,8 +119,8 @@ impl HeldTo {
     }
 }
 
-/// How schemas are compiled whose patterns take no more than `limit` each. Formats are notes, as in the draft that counts where a schema names
-/// none.
+/// Returns the options by which schemas are compiled whose patterns take no more than `limit` each. Formats are notes, as in the draft that
+/// counts where a schema names none.
 fn options(limit: usize) -> ValidationOptions<'static> {
     jsonschema::options()
         .with_pattern_options(PatternOptions::regex().size_limit(limit))
@@ -176,7 +176,7 @@ fn add_patterns<'s>(schema: &'s Value, path: &str, found: &mut Vec<(String, &'s 
     }
 }
 
-/// How many values are in a value, and how many bytes of text.
+/// Counts the values in a value, and the bytes of text.
 fn measure(value: &Value) -> (usize, usize) {
     let sum = |(values, bytes), (more, longer)| (values + more, bytes + longer);
     match value {

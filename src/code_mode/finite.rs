@@ -52,9 +52,9 @@ pub struct Finite {
     pub schema: Value,
     /// Schemas that it has, with the values of its enumerations.
     pub size: usize,
-    /// Whether it has keywords that collect the faults of all their schemas before the first one is told.
+    /// True where it has keywords that collect the faults of all their schemas before the first one is told.
     pub collects: bool,
-    /// Whether parts of it allow more: those with a reference into themselves or out of the schema, all with a reference where they
+    /// True where parts of it allow more: those with a reference into themselves or out of the schema, all with a reference where they
     /// stand for too many, and what nothing else has evaluated.
     pub is_loosened: bool,
 }
@@ -84,7 +84,7 @@ fn inlined(root: &Value, follows: bool) -> Result<Finite, TooLarge> {
 struct Inliner<'a> {
     root: &'a Value,
     follows: bool,
-    /// Whether keywords beside a reference mean nothing, as in early drafts.
+    /// True where keywords beside a reference mean nothing, as in early drafts.
     ignores_siblings: bool,
     /// References whose targets are being read.
     open: Vec<&'a str>,
@@ -93,7 +93,7 @@ struct Inliner<'a> {
     found: Finite,
 }
 
-/// What came of a part.
+/// Result of reading a part.
 type Part = Result<Value, TooLarge>;
 
 impl<'a> Inliner<'a> {
@@ -210,7 +210,7 @@ impl<'a> Inliner<'a> {
     }
 }
 
-/// What is said of a part that allows anything.
+/// Returns what is said of a part that allows anything.
 fn annotations(keywords: &Map<String, Value>) -> Value {
     let said = ANNOTATIONS
         .iter()
@@ -218,7 +218,7 @@ fn annotations(keywords: &Map<String, Value>) -> Value {
     Value::Object(said.collect())
 }
 
-/// What a reference stands for, and what stands beside it.
+/// Joins what a reference stands for with what stands beside it.
 fn joined(inner: Value, beside: Value) -> Value {
     let Value::Object(mut beside) = beside else {
         return inner;

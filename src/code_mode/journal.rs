@@ -21,7 +21,7 @@ pub struct Call {
     pub arguments: Map<String, Value>,
 }
 
-/// What a call came to.
+/// Outcome of a call.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Outcome {
@@ -57,17 +57,17 @@ pub struct Ended {
     /// The call.
     #[serde(flatten)]
     pub call: Call,
-    /// What it came to.
+    /// Outcome of the call.
     pub outcome: Outcome,
-    /// Whether an earlier program of the same run made it, and this one got what that got.
+    /// True where an earlier program of the same run made it, and this one got what that got.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_copy: bool,
-    /// Whether a person refused it, so that it was not made.
+    /// True where a person refused it, so that it was not made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_refused: bool,
-    /// When it was made, RFC 3339.
+    /// Time at which it was made, RFC 3339.
     pub started_at: String,
-    /// When its outcome was there, RFC 3339.
+    /// Time at which its outcome was there, RFC 3339.
     pub ended_at: String,
 }
 
@@ -79,7 +79,7 @@ pub struct Approved {
     pub number: u32,
     /// Hash of the call that was shown, hex.
     pub hash: String,
-    /// Who has approved.
+    /// Name of the person who has approved.
     pub decided_by: String,
 }
 
@@ -96,7 +96,7 @@ enum Recorded {
     Ended(Ended),
 }
 
-/// What the journal says of a call that a program makes.
+/// Entry of the journal for a call that a program makes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Lookup<'a> {
     /// It was not made.
@@ -157,7 +157,7 @@ impl Journal {
         }
     }
 
-    /// What is recorded of a call.
+    /// Finds what is recorded of a call.
     pub fn find(&self, call: &Call) -> Result<Lookup<'_>, JournalMismatch> {
         let Some(recorded) = self.calls.get(&call.number) else {
             return Ok(Lookup::New);
@@ -175,7 +175,7 @@ impl Journal {
         })
     }
 
-    /// Whether a person has approved of the call in this place, whose hash it is.
+    /// Reports whether a person has approved of the call in this place, whose hash it is.
     #[must_use]
     pub fn is_approved(&self, number: u32, hash: &str) -> bool {
         self.approved
@@ -208,7 +208,7 @@ impl Journal {
         self.calls.values().filter(is_made).map(Recorded::call)
     }
 
-    /// How often each tool was called.
+    /// Counts the calls of each tool.
     #[must_use]
     pub fn made_by_tool(&self) -> BTreeMap<String, u32> {
         let mut made = BTreeMap::new();
@@ -235,7 +235,7 @@ pub struct Earlier {
 }
 
 impl Earlier {
-    /// What tools that act once have returned in `journals`, in order.
+    /// Collects what tools that act once have returned in `journals`, in order.
     pub fn of<'a>(journals: impl IntoIterator<Item = &'a Journal>, effect: impl Fn(&str) -> Effect) -> Self {
         let mut returned: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         for journal in journals {
@@ -254,7 +254,7 @@ impl Earlier {
         Self { returned }
     }
 
-    /// What an equal call has returned, once for each time that it was made.
+    /// Takes what an equal call has returned, once for each time that it was made.
     pub fn take(&mut self, call: &Call) -> Option<Value> {
         self.returned.get_mut(&call.key())?.pop()
     }

@@ -1,6 +1,6 @@
 //! Texts of others that must stay in the line, or in the quote, that they are put into.
 
-/// Whether whoever reads a text may take the character for the end of a line, as `str.splitlines` of Python does.
+/// Reports whether whoever reads a text may take the character for the end of a line, as `str.splitlines` of Python does.
 pub(crate) const fn ends_line(character: char) -> bool {
     matches!(
         character,

@@ -1,4 +1,4 @@
-//! Which names a program can use.
+//! Names that a program can use.
 
 /// Words that are no names in Python.
 const KEYWORDS: [&str; 39] = [
@@ -17,7 +17,7 @@ const TAKEN: &str = "Any File Literal NotRequired TypedDict abs all any asyncio 
 /// Most characters of a tool's name: statuses and prompts hold it many times.
 const MOST_CHARS: usize = 128;
 
-/// Whether `name` is an identifier of Python, in ASCII, and no keyword.
+/// Reports whether `name` is an identifier of Python, in ASCII, and no keyword.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     let mut characters = name.chars();
@@ -28,7 +28,7 @@ pub fn is_name(name: &str) -> bool {
         && !KEYWORDS.contains(&name)
 }
 
-/// What is wrong with the name of a tool, with the way out.
+/// Checks the name of a tool; the error says what is wrong, with the way out.
 pub fn check_tool_name(name: &str) -> Result<(), String> {
     let way_out = "give the tool another `name`";
     if name.len() > MOST_CHARS {

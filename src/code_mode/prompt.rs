@@ -1,4 +1,4 @@
-//! What the model reads: rules, tools, the conversation, the question, and what went wrong before.
+//! Texts that the model reads: rules, tools, the conversation, the question, and what went wrong before.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -19,13 +19,13 @@ const LISTED_CALLS: usize = 20;
 /// Characters of a result in that list.
 const RESULT_CHARS: usize = 300;
 
-/// What the agent says of itself.
+/// Description that the agent gives of itself.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Persona {
-    /// What the system text begins with; may be empty.
+    /// Beginning of the system text; may be empty.
     pub prefix: String,
-    /// What the agent was given to read.
+    /// Texts that the agent was given to read.
     pub skills: Vec<String>,
 }
 
@@ -44,35 +44,35 @@ pub struct ShownLimits {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
-    /// Who says it.
+    /// Role of the speaker.
     pub role: Role,
-    /// What is said.
+    /// Text that is said.
     pub content: String,
 }
 
-/// Who says something.
+/// Role of a speaker in the conversation.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Whoever asks.
+    /// The one who asks.
     User,
-    /// Who answers.
+    /// The one who answers.
     Assistant,
 }
 
-/// What was wrong with a program, whole: a document.
+/// Fault of a program, whole: a document.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Evidence {
     /// The program; empty where the reply held none.
     pub program: String,
-    /// What rose (`ValueError`), or who refused it.
+    /// Name of the exception that rose (`ValueError`), or of the part that refused it.
     pub kind: String,
     /// The line, where it is known.
     pub line: Option<u32>,
-    /// What is wrong.
+    /// Message of the fault.
     pub error: String,
-    /// What it printed.
+    /// Text that it printed.
     pub printed: String,
     /// The calls that it made.
     pub calls: Vec<Ended>,
@@ -100,10 +100,10 @@ pub fn prefix(declarations: &str, history: &[Message], question: &str) -> Result
     render("prefix", context! { declarations, history, question })
 }
 
-/// What the first call of a run asks for.
+/// Request that ends the first call of a run.
 pub const FIRST: &str = "Answer with the program.";
 
-/// What a call asks for after a program that failed.
+/// Returns what a call asks for after a program that failed.
 pub fn again(failed: &Evidence) -> Result<String, PromptError> {
     let calls: Vec<Value> = failed.calls.iter().take(LISTED_CALLS).map(shown).collect();
     let program = match failed.program.as_str() {

@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 400;
 /// Deepest block; Python itself allows 100.
 const MAX_BLOCKS: usize = 100;
 
-/// Why there is no syntax tree.
+/// Reason that there is no syntax tree.
 #[derive(Debug, thiserror::Error)]
 pub enum Unparsed {
     /// An expression or a block is too deep; the offset is that of the end of the first line where it is.

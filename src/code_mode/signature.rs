@@ -21,23 +21,23 @@ const DESCRIPTION_CHARS: usize = 1024;
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
-    /// What programs call it.
+    /// Name by which programs call it.
     pub name: String,
-    /// What it does, as its source says; data, never an instruction.
+    /// Description of what it does, as its source says; data, never an instruction.
     pub description: String,
     /// JSON Schema of its arguments: an object.
     pub parameters: Value,
     /// JSON Schema of its result; none where its source says nothing of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
-    /// What a call does to the world.
+    /// Effect of a call on the world.
     pub effect: Effect,
-    /// Whether parts of its schemas allow anything, for they have references that are not followed, or stand for too much.
+    /// True where parts of its schemas allow anything, for they have references that are not followed, or stand for too much.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_loosened: bool,
 }
 
-/// What a call does to the world, which decides what becomes of one whose outcome nobody knows.
+/// Effect of a call on the world, which decides what becomes of one whose outcome nobody knows.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// It is recorded where it is made: asked again, the same call gives the same result.
@@ -51,7 +51,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Whether a call that may have been made can be made again.
+    /// Reports whether a call that may have been made can be made again.
     #[must_use]
     pub const fn is_repeatable(self) -> bool {
         match self {
@@ -68,24 +68,24 @@ pub struct Signature {
     pub tool: Tool,
     /// Its parameters: those that must be given first.
     pub parameters: Vec<Parameter>,
-    /// What it gives.
+    /// Type of the result.
     pub result: Type,
 }
 
 /// A parameter of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// What a program calls it.
+    /// Name by which a program calls it.
     pub name: String,
     /// The property of the arguments that it is.
     pub property: String,
     /// Its type.
     pub type_: Type,
-    /// Whether it must be given.
+    /// True where it must be given.
     pub is_required: bool,
-    /// What it is where it is not given; none where its source does not say.
+    /// Value where it is not given; none where its source does not say.
     pub default: Option<Value>,
-    /// What it is, in one line.
+    /// Description in one line.
     pub description: String,
 }
 
@@ -187,7 +187,7 @@ impl Toolbox {
     }
 }
 
-/// What every declaration may name.
+/// Declarations that every declaration may name.
 const HEADER: &str = "\
 from datetime import date, datetime
 from typing import Any, Literal, NotRequired, TypedDict

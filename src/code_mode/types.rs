@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Where a type stands, which decides how a date is written.
+/// Position of a type, which decides how a date is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// What a program hands to a tool.
+    /// Value that a program hands to a tool.
     Parameter,
-    /// What a tool hands to a program: JSON, in which a date is a string.
+    /// Value that a tool hands to a program: JSON, in which a date is a string.
     Result,
 }
 
@@ -62,9 +62,9 @@ pub struct Field {
     pub name: String,
     /// Its type.
     pub type_: Type,
-    /// Whether it is always there.
+    /// True where it is always there.
     pub is_required: bool,
-    /// What it is, in one line; may be empty.
+    /// Description in one line; may be empty.
     pub description: String,
 }
 
@@ -96,7 +96,7 @@ impl Type {
         }
     }
 
-    /// Whether `None` is a value of it.
+    /// Reports whether `None` is a value of it.
     #[must_use]
     pub fn takes_none(&self) -> bool {
         match self {
@@ -106,7 +106,7 @@ impl Type {
         }
     }
 
-    /// Whether a file's handle is in it.
+    /// Reports whether a file's handle is in it.
     #[must_use]
     pub fn has_file(&self) -> bool {
         match self {
