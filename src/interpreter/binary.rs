@@ -1,4 +1,4 @@
-//! Where the binary of the workers is.
+//! Location of the binary of the workers.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! How running a program can fail through no fault that the interpreter reported.
+//! Errors of running a program that are no fault that the interpreter reported.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// Why a program was not run to its end.
+/// Reason that a program was not run to its end.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The binary of the workers is nowhere.
@@ -18,7 +18,7 @@ pub enum Error {
     BinaryMissing {
         /// Its file name.
         name: &'static str,
-        /// Where it was searched for.
+        /// Places that were searched.
         searched: String,
         /// The environment variable that names it.
         variable: &'static str,
@@ -28,13 +28,13 @@ pub enum Error {
     Spawn {
         /// The binary.
         program: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The worker ended in the middle of a program.
     #[error("the interpreter's process ended before the program did: {reason}")]
     WorkerDied {
-        /// How it ended.
+        /// Manner in which it ended.
         reason: Death,
     },
     /// The program is longer than any worker takes.
@@ -58,7 +58,7 @@ pub enum Error {
     /// The next event was asked for while calls wait, or after the end; or there is not one outcome for each call that waits.
     #[error("the session expects {expected}")]
     OutOfTurn {
-        /// What it expects instead.
+        /// Step that it expects instead.
         expected: &'static str,
     },
     /// A message could not be encoded.
@@ -66,7 +66,7 @@ pub enum Error {
     Encode(#[from] serde_json::Error),
 }
 
-/// How a worker ended that should not have.
+/// Manner in which a worker ended that should not have.
 #[derive(Debug, Error)]
 pub enum Death {
     /// Its allocator ended it.

@@ -17,7 +17,7 @@ use crate::protocol::LENGTH_BYTES;
 
 /// Exit code by which the worker's allocator says that the program's memory ran out.
 const OUT_OF_MEMORY: i32 = 65;
-/// How long a worker has to be gone after its pipe closed.
+/// Time that a worker has to be gone after its pipe closed.
 const END_GRACE: Duration = Duration::from_secs(2);
 
 /// A worker process. It is killed when this is dropped.
@@ -116,7 +116,7 @@ impl Process {
         reason
     }
 
-    /// Why it ended: what its exit says, else what was seen of it.
+    /// Returns the reason of its end: what its exit says, else what was seen of it.
     async fn death(&mut self, seen: Death) -> Death {
         match timeout(END_GRACE, self.child.wait()).await {
             Ok(Ok(status)) => cause(status).unwrap_or(seen),
@@ -125,7 +125,7 @@ impl Process {
     }
 }
 
-/// What an exit status says about a death.
+/// Returns what an exit status says about a death.
 fn cause(status: ExitStatus) -> Option<Death> {
     /// `SIGSYS`, which has this number on every architecture that is built for.
     const FORBIDDEN_CALL: i32 = 31;

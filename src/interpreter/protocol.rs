@@ -1,4 +1,4 @@
-//! What a worker and its host say to each other: frames of a length (four bytes, little endian) and so many bytes of JSON.
+//! Messages between a worker and its host: frames of a length (four bytes, little endian) and so many bytes of JSON.
 //!
 //! Every message type is generic over its values: the host has JSON, the worker writes and reads the interpreter's own objects
 //! without a copy between.
@@ -33,11 +33,11 @@ pub struct Program {
     pub code: String,
     /// Names of the tools that it can call.
     pub functions: Vec<String>,
-    /// What it may take.
+    /// Limits of the run.
     pub limits: Limits,
 }
 
-/// What one run of a program may take.
+/// Limits of one run of a program.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Time of the interpreter in milliseconds. While the program waits for its tools, none passes. Default 30,000.
@@ -69,11 +69,11 @@ impl Default for Limits {
 pub struct Reply<V = Value> {
     /// The call's number.
     pub id: u32,
-    /// What came of it.
+    /// Outcome of the call.
     pub outcome: Outcome<V>,
 }
 
-/// What came of a call.
+/// Outcome of a call.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 pub enum Outcome<V = Value> {
     /// The tool's result.
@@ -82,12 +82,12 @@ pub enum Outcome<V = Value> {
     Raise {
         /// Its type. One that the interpreter has not becomes a `RuntimeError` whose message starts with it.
         kind: String,
-        /// What happened, for the program.
+        /// Message for the program.
         message: String,
     },
 }
 
-/// What a program came to, from a worker to the host.
+/// Event of a program's run, from a worker to the host.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 pub enum Event<V = Value> {
     /// It waits for these calls, in the order in which it made them.
@@ -124,10 +124,10 @@ pub struct Finished<V = Value> {
     pub value: Option<V>,
     /// The value as `str()` gives it, cut where it is long.
     pub text: String,
-    /// What is missing of the text; nothing where it is whole.
+    /// Part of the text that is missing; nothing where it is whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
-    /// What the program printed, cut where it is long.
+    /// Text that the program printed, cut where it is long.
     pub printed: String,
 }
 
@@ -150,7 +150,7 @@ pub struct Raised {
     pub traceback: String,
     /// Line of the program, from 1.
     pub line: Option<u32>,
-    /// What the program printed until then, cut where it is long.
+    /// Text that the program printed until then, cut where it is long.
     pub printed: String,
 }
 

@@ -79,7 +79,7 @@ fn raise(kind: &str, message: String) -> Outcome<Box<RawValue>> {
     }
 }
 
-/// Whether no list or object lies deeper; it goes no deeper itself to see that.
+/// Reports whether no list or object lies deeper; it goes no deeper itself to see that.
 fn is_within_levels(value: &Value, levels: usize) -> bool {
     match (value, levels.checked_sub(1)) {
         (Value::Array(_) | Value::Object(_), None) => false,

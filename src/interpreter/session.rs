@@ -101,7 +101,7 @@ impl Session {
 
 /// The longest message that a worker may send about a program with these limits.
 fn most_bytes(limits: &Limits) -> usize {
-    /// What was printed may have to be escaped, every byte by six.
+    /// Factor by which escapes may lengthen what was printed: every byte becomes six.
     const ESCAPED: u64 = 6;
     /// Names of calls, text of the final value, message and traceback of an exception.
     const REST: u64 = 2 * 1024 * 1024;

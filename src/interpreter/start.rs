@@ -1,4 +1,4 @@
-//! Where programs are started: programs go in, sessions come out, each with a worker of its own.
+//! Start of programs: programs go in, sessions come out, each with a worker of its own.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,14 +14,14 @@ const MOST_CODE: usize = 1024 * 1024;
 /// Time of a worker to start and to read its program, besides the grace.
 const START: Duration = Duration::from_secs(10);
 
-/// What workers are started from, and what they may take.
+/// Binary and limits with which workers are started.
 #[derive(Clone, Debug)]
 pub struct Interpreter {
     /// The binary `codegen-interpreter`. Where none is given it is searched for.
     pub binary: Option<PathBuf>,
     /// The most memory that any program may ask for in its limits, in bytes. Default 50 MiB.
     pub memory_bytes: u64,
-    /// How long after a program's time limit its worker is killed, if it does not answer. Default 2 s.
+    /// Time after a program's time limit at which its worker is killed, if it does not answer. Default 2 s.
     pub grace: Duration,
 }
 
