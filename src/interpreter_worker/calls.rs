@@ -45,7 +45,7 @@ struct Arguments {
     bytes: u64,
 }
 
-/// What goes out together, and what comes back to the program at once.
+/// Calls that go out together, and what comes back to the program at once.
 pub(crate) struct Batch {
     pub(crate) calls: Vec<Call<Encoded>>,
     /// For each call its place among the recorded ones, and the interpreter's future.
@@ -54,7 +54,7 @@ pub(crate) struct Batch {
     pub(crate) refused: Vec<(u32, ExtFunctionResult)>,
 }
 
-/// How the interpreter goes on after a call of ours.
+/// Continuation of the interpreter after a call of ours.
 pub(crate) enum Resumption {
     /// With this value or exception.
     Now(ExtFunctionResult),
@@ -76,7 +76,7 @@ impl Calls {
         self.most_bytes
     }
 
-    /// What a call of the definitions before the program does.
+    /// Handles a call of the definitions before the program.
     pub(crate) fn called(&mut self, function: &str, args: Vec<MontyObject>, future: u32) -> Resumption {
         let mut args = args.into_iter();
         let outcome = match (function, args.next(), args.next(), args.next()) {
@@ -181,7 +181,7 @@ impl Calls {
         batch
     }
 
-    /// What a future of the last batch resolves to.
+    /// Returns what a future of the last batch resolves to.
     pub(crate) fn outcome(
         &mut self,
         place: usize,

@@ -1,4 +1,4 @@
-//! What this process gives up before it reads a program.
+//! Rights that this process gives up before it reads a program.
 
 use std::io;
 

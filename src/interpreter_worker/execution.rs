@@ -19,7 +19,7 @@ use crate::{fault, memory, refusal};
 
 /// The longest message that starts a program.
 const MOST_PROGRAM: usize = 8 * 1024 * 1024;
-/// What a traceback calls the program.
+/// Name of the program in a traceback.
 const FILE: &str = "program.py";
 
 type Message = Event<Encoded>;
@@ -75,7 +75,7 @@ struct Execution {
     printed: Printed,
 }
 
-/// What the host answered.
+/// Answer of the host.
 enum Answer {
     Replies(Vec<Reply<Decoded>>),
     /// It is larger than what is left of the memory.

@@ -36,7 +36,7 @@ pub(crate) fn raised(
     }
 }
 
-/// What ends a program that came to its end without awaiting a call that it made.
+/// Returns the exception that ends a program which came to its end without awaiting a call that it made.
 pub(crate) fn forgotten(name: &str, printed: String) -> Raised {
     let message = advice(name);
     Raised {

@@ -6,7 +6,7 @@ use codegen_interpreter::protocol::{LENGTH_BYTES, to_frame};
 use rustix::io::{Errno, read, write};
 use serde::Serialize;
 
-/// What came over the pipe.
+/// Content that came over the pipe.
 pub(crate) enum Received {
     /// A message.
     Message(Vec<u8>),
@@ -53,7 +53,7 @@ pub(crate) fn send(message: &impl Serialize) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether there were so many bytes.
+/// Fills the buffer, and reports whether there were so many bytes.
 fn fill(mut buffer: &mut [u8]) -> io::Result<bool> {
     while !buffer.is_empty() {
         match read(rustix::stdio::stdin(), &mut *buffer) {

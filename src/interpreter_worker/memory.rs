@@ -24,7 +24,7 @@ pub(crate) fn lift() -> io::Result<()> {
     monty_alloc::set_limit(None, false).map_err(io::Error::other)
 }
 
-/// Whether so many bytes more are within the limit.
+/// Reports whether so many bytes more are within the limit.
 pub(crate) fn has_room(bytes: usize) -> bool {
     bytes <= room()
 }

@@ -1,4 +1,4 @@
-//! What a program prints, up to a bound.
+//! Text that a program prints, up to a bound.
 
 use std::borrow::Cow;
 

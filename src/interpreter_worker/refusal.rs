@@ -1,4 +1,4 @@
-//! What the interpreter would ask a host for and gets nowhere: files, environment, clock.
+//! Requests to a host that the interpreter would make and that get nowhere: files, environment, clock.
 
 use monty_types::{ExcType, ExtFunctionResult, MontyException, OsFunctionCall};
 

@@ -1,4 +1,4 @@
-//! What a program and its process cannot reach.
+//! Bounds of a program and its process: what they cannot reach.
 
 use rstest::rstest;
 use serde_json::json;

@@ -95,7 +95,7 @@ fn page(cursor: &Value) -> Value {
     }
 }
 
-/// What the tool answers.
+/// Returns what the tool answers.
 pub fn answer(call: &Call) -> Outcome {
     let first = |name: &str| argument(call, 0, name);
     Outcome::Return(match call.name.as_str() {

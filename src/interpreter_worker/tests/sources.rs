@@ -37,7 +37,7 @@ fn programs(folder: &str) -> Vec<(String, String, String)> {
     found
 }
 
-/// What the engine answers: an exception where the tool does not take the arguments.
+/// Answers as the engine does: with an exception where the tool does not take the arguments.
 fn held_to_its_schema(tools: &Toolbox, call: &Call) -> Outcome {
     let signature = tools.find(&call.name).unwrap();
     let keywords = call.kwargs.clone().into_iter().collect();

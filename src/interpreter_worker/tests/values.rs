@@ -1,4 +1,4 @@
-//! What values become on their way out of a program.
+//! Forms that values take on their way out of a program.
 
 use codegen_interpreter::Outcome;
 use rstest::rstest;

@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 
 use crate::memory;
 
-/// How the error starts of a reply that has no room.
+/// Beginning of the error for a reply that has no room.
 pub(crate) const NO_ROOM: &str = "no memory is left for the reply";
 
 /// A value of a tool.

@@ -11,12 +11,12 @@ use super::iso;
 #[derive(Debug)]
 pub(crate) struct Encoded(MontyObject);
 
-/// Why a value cannot.
+/// Reason that a value cannot be written as JSON.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Refused {
     /// The exception for it.
     pub(crate) kind: ExcType,
-    /// What is wrong with the value.
+    /// Message about what is wrong with the value.
     pub(crate) message: String,
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn str_of(value: &MontyObject) -> String {
     }
 }
 
-/// What is missing of that text of the value.
+/// Returns what is missing of that text of the value.
 pub(crate) fn cut_of(value: &MontyObject, text: &str) -> Option<Cut> {
     match value {
         MontyObject::String(whole) => (whole.len() > MOST).then(|| Cut {
