@@ -94,7 +94,7 @@ async fn answer(
     Ok(Response::from_parts(parts, StreamBody::new(frames)))
 }
 
-/// Whether an answer goes on as long as there is something to say: a watch, or a log that is followed.
+/// Reports whether an answer goes on as long as there is something to say: a watch, or a log that is followed.
 fn is_watch(uri: &Uri) -> bool {
     let query = uri.query().unwrap_or_default();
     query
@@ -102,7 +102,7 @@ fn is_watch(uri: &Uri) -> bool {
         .any(|pair| matches!(pair, "watch=true" | "watch=1" | "follow=true"))
 }
 
-/// How far an answer is.
+/// Progress of reading an answer.
 struct Reading {
     request: String,
     /// It has no end, and an event or a line of a log on each line.

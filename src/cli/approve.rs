@@ -24,16 +24,16 @@ use crate::api::approval::{AnyGate, ApprovalDecision, CodeGenApprovalSpec, CodeM
 use crate::local::trust::Trust;
 use crate::sandbox::kubernetes::names;
 
-/// What waits for a decision.
+/// Object that waits for a decision.
 struct Awaiting {
     reference: Reference,
     gate: AnyGate,
     hash: String,
-    /// What it shows.
+    /// Lines that it shows.
     lines: Vec<Line>,
     /// All of what lines cut short.
     whole: String,
-    /// Why that is not shown.
+    /// Reason that it is not shown.
     not_shown: Option<String>,
     /// A record goes with it.
     owner: Option<OwnerReference>,

@@ -112,7 +112,7 @@ async fn config(args: &ClusterArgs) -> Result<Config, String> {
     })
 }
 
-/// What an answer other than the object `name` of a kind means, and what to do; the name is empty where many were asked for.
+/// Says what an answer other than the object `name` of a kind means, and what to do; the name is empty where many were asked for.
 pub(super) fn refusal<K>(error: &kube::Error, name: &str, namespace: &str) -> String
 where
     K: Resource<DynamicType = ()>,
@@ -140,7 +140,7 @@ where
     }
 }
 
-/// Why what a task left cannot be read, and what to do.
+/// Says why what a task left cannot be read, and what to do.
 pub(super) fn unreadable(error: &StoreError) -> String {
     let message = with_causes(error);
     if is_forbidden(error) {
@@ -151,7 +151,7 @@ pub(super) fn unreadable(error: &StoreError) -> String {
     message
 }
 
-/// Whether the cluster has refused a request for want of a right.
+/// Reports whether the cluster has refused a request for want of a right.
 pub(super) fn is_forbidden(error: &StoreError) -> bool {
     let StoreError::Remote { source, .. } = error else {
         return false;

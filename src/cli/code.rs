@@ -39,7 +39,7 @@ pub(super) fn run(args: &RecordArgs) -> i32 {
 
 struct Program {
     text: String,
-    /// What whoever uses it must know.
+    /// Caution for whoever uses it.
     caution: Option<String>,
 }
 
@@ -66,7 +66,7 @@ async fn program(args: &RecordArgs) -> Result<Program, Absent> {
     }
 }
 
-/// What to know of a program that has passed and waits for its approval or its registry, which is readable as at the end.
+/// Returns what to know of a program that has passed and waits for its approval or its registry, which is readable as at the end.
 fn proposed(task: &CodeGenTask) -> Option<String> {
     let status = task.status.as_ref()?;
     let stage: Stage = status.stage.as_deref()?.parse().ok()?;

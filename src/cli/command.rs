@@ -44,7 +44,7 @@ fn one(error: impl Display) -> Vec<String> {
     vec![error.to_string()]
 }
 
-/// What stands in the place of the data of `tasks`, or what is wrong with it.
+/// Finds what stands in the place of the data of `tasks`; the error says what is wrong with it.
 pub(super) fn given(args: &DataArgs, tasks: &[&CodeGenTask]) -> Result<Given, Vec<String>> {
     let given = in_place(args)?;
     if let Claims::Folders(claims) = &given.claims {
@@ -53,7 +53,7 @@ pub(super) fn given(args: &DataArgs, tasks: &[&CodeGenTask]) -> Result<Given, Ve
     Ok(given)
 }
 
-/// What stands in the place of data, each once.
+/// Returns what stands in the place of data, each once.
 pub(super) fn in_place(args: &DataArgs) -> Result<Given, Vec<String>> {
     Ok(Given {
         samples: by_name("--sample", &args.samples)?,
@@ -76,7 +76,7 @@ fn by_name(option: &str, given: &[(String, PathBuf)]) -> Result<BTreeMap<String,
     Ok(paths)
 }
 
-/// What calls of the model go by.
+/// Returns the options by which calls of the model go.
 pub(super) fn model_options(args: &ModelArgs) -> TaskOptions {
     TaskOptions {
         model: ModelOverrides {
@@ -92,7 +92,7 @@ pub(super) fn model_options(args: &ModelArgs) -> TaskOptions {
     }
 }
 
-/// Whether somebody can be asked.
+/// Reports whether somebody can be asked.
 pub(super) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }

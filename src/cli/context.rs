@@ -26,7 +26,7 @@ use crate::local::objects::Objects;
 use crate::local::prepare::downloads;
 use crate::sources::Given;
 
-/// How long reading may take before it is said that it goes on.
+/// Time that reading may take before it is said that it goes on.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Columns of a line beside the text of the summary.
 const MARGIN: usize = 4;
@@ -265,7 +265,7 @@ fn summary(found: &TaskContext, name: Option<&str>) -> Vec<Line> {
     lines
 }
 
-/// What the text says of the samples, as data: no more than may reach the model.
+/// Returns what the text says of the samples, as data: no more than may reach the model.
 fn shown_profiles(found: &TaskContext) -> Vec<SampleProfile> {
     let exposed = Exposed::all(&found.profiles, found.task.exposure);
     exposed.into_iter().map(Exposed::into_profile).collect()

@@ -57,7 +57,7 @@ pub(super) fn run(args: &CostArgs) -> i32 {
 #[derive(Debug)]
 struct Shown {
     text: String,
-    /// What whoever reads it must know.
+    /// Notes for whoever reads it.
     notes: Vec<String>,
 }
 
@@ -143,13 +143,13 @@ fn only_by_kind(args: &CostArgs) -> Result<(), Absent> {
     Ok(())
 }
 
-/// What one task or question came to.
+/// Cost of one task or question.
 struct One<'a> {
-    /// What it is, and its name.
+    /// Kind and name.
     about: (&'static str, &'a str),
     model: Option<&'a str>,
     kinds: Vec<Kind>,
-    /// Whether kinds of call could not be read.
+    /// True where kinds of call could not be read.
     is_withheld: bool,
 }
 
@@ -293,7 +293,7 @@ fn document(mut about: Value, spent: &Kind, cost: Option<f64>) -> Value {
     about
 }
 
-/// What to do about models without a price.
+/// Says what to do about models without a price.
 fn unpriced(models: &[String]) -> String {
     let named: Vec<&str> = models
         .iter()

@@ -4,7 +4,7 @@ use super::command::TASK_FAILED;
 use crate::api::CodeGenTask;
 use crate::pipeline::stage::Stage;
 
-/// Why there is nothing to show, and the exit code that says so.
+/// Reason that there is nothing to show, and the exit code that says so.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Absent {
     pub message: String,
@@ -22,11 +22,11 @@ impl Absent {
 pub(super) struct Ended {
     /// Name of the objects with its results.
     pub result: String,
-    /// What whoever uses the program must know.
+    /// Caution for whoever uses the program.
     pub caution: Option<String>,
 }
 
-/// Whether a task has ended, in whichever version of its spec.
+/// Reports whether a task has ended, in whichever version of its spec.
 pub(super) fn has_ended(task: &CodeGenTask) -> bool {
     let status = task.status.as_ref();
     let stage = status.and_then(|status| status.stage.as_deref());
@@ -35,7 +35,7 @@ pub(super) fn has_ended(task: &CodeGenTask) -> bool {
         .is_some_and(Stage::is_terminal)
 }
 
-/// What a task left, if it has ended.
+/// Returns what a task left, if it has ended.
 pub(super) fn ended(task: &CodeGenTask) -> Result<Ended, Absent> {
     let name = task.metadata.name.as_deref().unwrap_or_default();
     let status = task.status.clone().unwrap_or_default();

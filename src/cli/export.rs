@@ -52,7 +52,7 @@ pub(super) fn run(args: &ExportArgs) -> i32 {
 /// Something that whoever uses the folder must know.
 struct Caution {
     text: String,
-    /// Whether the program did not pass.
+    /// True where the program did not pass.
     is_failure: bool,
 }
 
@@ -68,7 +68,7 @@ impl Caution {
 struct Exported {
     files: Files,
     cautions: Vec<Caution>,
-    /// What makes a local result of the folder.
+    /// Record that makes a local result of the folder.
     record: Option<Record>,
     command: String,
 }
@@ -107,7 +107,7 @@ async fn from_task(cluster: &Cluster, name: &str) -> Result<Exported, Absent> {
     })
 }
 
-/// What the task ran with.
+/// Inputs that the task ran with.
 #[derive(Debug, Default)]
 struct Inputs {
     /// By path.
@@ -194,7 +194,7 @@ async fn files(recorded: &RecordedTask, inputs: Files) -> Result<(&CodeGenTask, 
     Ok((object, left_out, files))
 }
 
-/// Why the program is not one to rely on.
+/// Says why the program is not one to rely on.
 fn doubt(recorded: &RecordedTask, object: &CodeGenTask) -> Option<String> {
     if recorded.has_ended() {
         return ended(object).ok()?.caution;
@@ -284,7 +284,7 @@ mod tests {
         world
     }
 
-    /// What is exported of the task, and what is said of it.
+    /// Collects what is exported of the task, and what is said of it.
     async fn exported(world: &World) -> (Exported, Vec<String>) {
         let cluster = Cluster {
             client: world.server.client(),

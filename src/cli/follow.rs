@@ -8,7 +8,7 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 
-/// What a watch brings.
+/// Change that a watch brings.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Change<K> {
     /// The object as it is now.
@@ -19,7 +19,7 @@ pub(super) enum Change<K> {
     CutOff(String),
 }
 
-/// What becomes of the object `name`, which was there a moment ago.
+/// Follows what becomes of the object `name`, which was there a moment ago.
 pub(super) fn changes<K>(api: Api<K>, name: &str) -> impl Stream<Item = Change<K>>
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
@@ -40,7 +40,7 @@ where
     events.filter_map(move |event| ready(before.change(event)))
 }
 
-/// What the watch brought so far.
+/// State that the watch brought so far.
 #[derive(Default)]
 struct Before {
     uid: Option<String>,
@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    /// What is seen of the object `a` where the API server gives these answers, one after the other.
+    /// Collects what is seen of the object `a` where the API server gives these answers, one after the other.
     async fn seen(answers: impl IntoIterator<Item = Value>) -> Vec<String> {
         let answers: VecDeque<Vec<u8>> = answers
             .into_iter()

@@ -121,12 +121,12 @@ fn is_wanted(one: &Listed, args: &ListArgs) -> bool {
         && (args.agent.is_none() || args.agent == one.agent)
 }
 
-/// Whether a word is among those that are wanted, in either case; nothing wanted means everything.
+/// Reports whether a word is among those that are wanted, in either case; nothing wanted means everything.
 fn is_one_of(word: &str, wanted: &[String]) -> bool {
     wanted.is_empty() || wanted.iter().any(|one| one.eq_ignore_ascii_case(word))
 }
 
-/// Why the list is empty.
+/// Says why the list is empty.
 fn nothing(args: &ListArgs) -> String {
     let filters =
         !args.stage.is_empty() || !args.reason.is_empty() || args.agent.is_some() || args.selector.is_some();

@@ -147,7 +147,7 @@ async fn run_all(
     }
 }
 
-/// What the command line says about each of its `tasks`.
+/// Reads what the command line says about each of its `tasks`.
 fn options(args: &LocalArgs, tasks: &[&CodeGenTask]) -> Result<TaskOptions, Vec<String>> {
     Ok(TaskOptions {
         given: given(&args.manifests.data, tasks)?,

@@ -115,7 +115,7 @@ async fn build_logs(cluster: &Cluster, task: &RecordedTask, progress: &Progress)
     Ok(is_something)
 }
 
-/// What the attempts printed that are meant.
+/// Returns what the attempts printed that are meant.
 fn attempts(task: &RecordedTask, args: &LogsArgs) -> Result<String, Absent> {
     let numbers: Vec<Option<u32>> = if args.all {
         task.readable()?.attempts().into_iter().map(Some).collect()

@@ -4,7 +4,7 @@ use owo_colors::OwoColorize;
 
 use super::text::spelled_out;
 
-/// What a line says about its step.
+/// Mark of a line: what it says about its step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// It is done.
@@ -22,7 +22,7 @@ pub enum Mark {
 /// One finished line, without its colours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// What it says about its step.
+    /// Mark of its step.
     pub mark: Mark,
     /// Its text, at most 98 characters.
     pub text: String,

@@ -30,9 +30,9 @@ const ASCII_HEIGHTS: [char; 9] = [' ', '.', ',', ':', '-', '=', '+', '*', '#'];
 pub(super) struct Screen {
     /// Widest line.
     columns: usize,
-    /// Whether block characters are shown as such.
+    /// True where block characters are shown as such.
     is_unicode: bool,
-    /// Whether colours are.
+    /// True where colours are shown.
     is_coloured: bool,
 }
 
@@ -53,7 +53,7 @@ impl Screen {
     }
 }
 
-/// Whether the locale writes UTF-8: the first of its variables that says something decides.
+/// Reports whether the locale writes UTF-8: the first of its variables that says something decides.
 fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
     ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
@@ -89,7 +89,7 @@ pub(super) fn annotate(text: &str, profiles: &[SampleProfile], exposure: Exposur
     drawn
 }
 
-/// How the line of a column begins, and the column.
+/// Beginning of the line of a column, and the column.
 type Shown<'a> = (String, &'a ColumnProfile);
 
 fn shown(table: &TableProfile, exposure: Exposure) -> Vec<Shown<'_>> {

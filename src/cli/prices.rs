@@ -1,4 +1,4 @@
-//! What tokens cost: a table of prices, and sums that say what they do not know. Pure.
+//! Prices of tokens: a table of prices, and sums that say what they do not know. Pure.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const PER: f64 = 1_000_000.0;
 /// Longest name of a currency that is shown.
 const LONGEST_CURRENCY: usize = 8;
 
-/// What a million tokens cost.
+/// Price of a million tokens.
 #[derive(Deserialize, Clone, Copy, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
@@ -23,7 +23,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// What so many tokens cost.
+    /// Returns what so many tokens cost.
     #[must_use]
     pub fn of(self, input: u64, output: u64) -> f64 {
         (input as f64 * self.input + output as f64 * self.output) / PER
@@ -68,7 +68,7 @@ pub fn named_price(text: &str) -> Result<NamedPrice, String> {
 #[derive(Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prices {
-    /// What they are counted in (`EUR`).
+    /// Currency of the prices (`EUR`).
     pub currency: Option<String>,
     /// By name of the model.
     pub models: BTreeMap<String, Price>,
@@ -117,9 +117,9 @@ impl Prices {
 /// A sum of which parts may be unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sum {
-    /// What the parts with a price come to.
+    /// Sum over the parts with a price.
     amount: f64,
-    /// Whether a part has none.
+    /// True where a part has none.
     is_open: bool,
 }
 

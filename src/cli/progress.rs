@@ -46,13 +46,13 @@ impl Progress {
         }
     }
 
-    /// Whether text on stderr is coloured.
+    /// Reports whether text on stderr is coloured.
     #[must_use]
     pub const fn colours_stderr(&self) -> bool {
         self.is_coloured
     }
 
-    /// Whether text on stdout is coloured.
+    /// Reports whether text on stdout is coloured.
     #[must_use]
     pub fn colours_stdout(&self) -> bool {
         is_coloured(self.color, std::io::stdout().is_terminal())
@@ -134,7 +134,7 @@ impl Observer for Progress {
     }
 }
 
-/// What runs now. A call and a build may run at once: the end of one must not hide the other.
+/// Work that runs now. A call and a build may run at once: the end of one must not hide the other.
 #[derive(Default)]
 struct Running {
     call: Option<String>,
@@ -143,7 +143,7 @@ struct Running {
 }
 
 impl Running {
-    /// What the moving line says while commands of an agent run.
+    /// Returns what the moving line says while commands of an agent run.
     fn commands(&mut self, commands: usize) -> String {
         let verb = if commands == 1 { "runs" } else { "run" };
         let label = format!("Bash: {} {verb}", count(commands as u64, "command"));
@@ -151,7 +151,7 @@ impl Running {
         label
     }
 
-    /// What the moving line says after an event, whose own label is `label`.
+    /// Returns what the moving line says after an event, whose own label is `label`.
     fn after(&mut self, event: &Event, label: Option<String>) -> Option<String> {
         match event {
             Event::CallStarted { .. } => self.call = label,
@@ -201,7 +201,7 @@ fn is_coloured(color: Color, is_terminal: bool) -> bool {
     }
 }
 
-/// Whether the terminal knows neither colours nor a cursor that moves.
+/// Reports whether the terminal knows neither colours nor a cursor that moves.
 fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|name| name == "dumb")
 }

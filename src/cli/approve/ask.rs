@@ -50,7 +50,7 @@ pub(in crate::cli) fn may_trust(folder: &str) -> bool {
     )))
 }
 
-/// What a terminal shows of a text that others wrote.
+/// Returns what a terminal shows of a text that others wrote.
 fn shown(whole: &str) -> String {
     let mut shown = format!("\n{}\n\n", spelled_out(whole.trim_end()));
     if let Some(caution) = caution(whole) {
@@ -59,7 +59,7 @@ fn shown(whole: &str) -> String {
     shown
 }
 
-/// What somebody must know before they approve of a text that a terminal would not show as it is.
+/// Returns what somebody must know before they approve of a text that a terminal would not show as it is.
 pub(super) fn caution(whole: &str) -> Option<&'static str> {
     let says_more = spelled_out(whole) != whole;
     says_more.then_some(
@@ -92,14 +92,14 @@ mod tests {
         assert!(caution("a = \"na\u{ef}ve\"\n\tb = 2\n").is_none());
     }
 
-    /// What a terminal has on its screen once it was sent a text.
+    /// Returns what a terminal has on its screen once it was sent a text.
     fn on_a_screen(text: &str) -> String {
         let mut terminal = vt100::Parser::new(24, 200, 0);
         terminal.process(text.replace('\n', "\r\n").as_bytes());
         terminal.screen().contents()
     }
 
-    /// What stands in a line from left to right, where a terminal turns text as Unicode has it.
+    /// Returns what stands in a line from left to right, where a terminal turns text as Unicode has it.
     fn from_left_to_right(line: &str) -> String {
         let order = unicode_bidi::BidiInfo::new(line, None);
         let whole = &order.paragraphs[0];

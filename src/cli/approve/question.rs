@@ -15,7 +15,7 @@ use crate::code_mode::journal::Call;
 use crate::controller::record::records::{CODE_MODE, Records};
 use crate::pipeline::code_mode::{Progress, call_hash};
 
-/// What the question `name` waits with.
+/// Finds what the question `name` waits with.
 pub(super) async fn awaiting(cluster: &Cluster, name: &str, gate: Option<Gate>) -> Result<Awaiting, Absent> {
     if let Some(gate) = gate {
         let message =
@@ -58,7 +58,7 @@ fn shown(run: &CodeModeRun) -> Result<Awaiting, Absent> {
     })
 }
 
-/// Why the whole of a call is not shown.
+/// Reason that the whole of a call is not shown.
 #[derive(Debug)]
 enum Unshown {
     /// Whoever decides may not read it.

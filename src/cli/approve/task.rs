@@ -13,7 +13,7 @@ use crate::cli::render::approval_awaited;
 use crate::engine::results::SOLUTION;
 use crate::pipeline::digest::sha256_hex;
 
-/// What the task `name` waits with, at the gate that is meant.
+/// Finds what the task `name` waits with, at the gate that is meant.
 pub(super) async fn awaiting(cluster: &Cluster, name: &str, gate: Option<Gate>) -> Result<Awaiting, Absent> {
     let task = cluster.task(name).await;
     let task = task.map_err(|message| Absent::new(message, USAGE))?;
@@ -38,7 +38,7 @@ fn of(task: &CodeGenTask, asked: &AwaitedApproval, whole: String) -> Awaiting {
     }
 }
 
-/// What the task waits with, at the gate that is meant.
+/// Finds what the task waits with, at the gate that is meant.
 fn awaited(task: &CodeGenTask, gate: Option<Gate>) -> Result<&AwaitedApproval, Absent> {
     let name = task.metadata.name.as_deref().unwrap_or_default();
     let status = task.status.as_ref();

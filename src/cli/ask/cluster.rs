@@ -35,7 +35,7 @@ use crate::pipeline::code_mode::{Answer, CONVERSATION, Progress as Answering};
 /// Lines of an error.
 const ERROR_LINES: usize = 4;
 
-/// Why the command ends without an answer, and its exit code.
+/// Reason that the command ends without an answer, and its exit code.
 #[derive(Debug)]
 struct Stopped(String, i32);
 

@@ -1,4 +1,4 @@
-//! What happens to a question, as lines. Pure.
+//! Lines about the events of a question. Pure.
 
 use crate::cli::paint::{Line, Mark};
 use crate::cli::render::{approval_awaited, decided, named_paragraph, step};
@@ -13,12 +13,12 @@ const LISTED_CALLS: u32 = 20;
 /// Lines of an error.
 const ERROR_LINES: usize = 4;
 
-/// How an event is shown.
+/// Display of an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shown {
     /// Finished lines.
     pub lines: Vec<Line>,
-    /// What runs now, for the moving line.
+    /// Work that runs now, for the moving line.
     pub running: Option<String>,
 }
 
@@ -97,7 +97,7 @@ fn call_lines(number: u32, tool: &str, raised: Option<&str>, duration: f64) -> V
     }
 }
 
-/// What it came to in all, and where its files are.
+/// Says what it came to in all, and where its files are.
 pub(super) fn end(ended: &Ended) -> Vec<Line> {
     let status = &ended.status;
     let mark = match ended.stage {

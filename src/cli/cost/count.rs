@@ -15,7 +15,7 @@ const UNANSWERED: &str = "lost";
 /// Tasks without an agent.
 const NO_AGENT: &str = "<none>";
 
-/// What calls of one kind came to.
+/// Sums over calls of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Kind {
     /// Of the kind, or of what it is the sum.
@@ -36,7 +36,7 @@ impl Kind {
         }
     }
 
-    /// Whether no token was spent.
+    /// Reports whether no token was spent.
     pub const fn is_free(&self) -> bool {
         self.input == 0 && self.output == 0
     }
@@ -49,7 +49,7 @@ impl Kind {
     }
 }
 
-/// What the status says in all.
+/// Returns what the status says in all.
 pub(super) fn all_of(status: &CodeGenTaskStatus) -> Kind {
     let number = |number: i64| u64::try_from(number).unwrap_or_default();
     Kind {
@@ -60,7 +60,7 @@ pub(super) fn all_of(status: &CodeGenTaskStatus) -> Kind {
     }
 }
 
-/// What the status of a question says in all; lost calls may be billed too.
+/// Returns what the status of a question says in all; lost calls may be billed too.
 pub(super) fn all_of_question(status: &CodeModeRunStatus) -> Kind {
     let number = |number: i64| u64::try_from(number).unwrap_or_default();
     let tokens = status.tokens.unwrap_or_default();
@@ -103,7 +103,7 @@ pub(super) fn by_kind(entries: &[Entry], all: &Kind) -> Vec<Kind> {
     kinds
 }
 
-/// What is added up: a task or a question.
+/// Task or question that is added up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spender {
     pub namespace: String,
@@ -144,7 +144,7 @@ impl Spender {
     }
 }
 
-/// What the tasks and questions of one task, agent or namespace came to.
+/// Sums over the tasks and questions of one task, agent or namespace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Group {
     /// Empty for the total.

@@ -69,7 +69,7 @@ async fn runs(cluster: &Cluster, question: &RecordedQuestion, progress: &Progres
     }
 }
 
-/// What the record says: beginning, calls of the model and of tools, programs that failed, decisions, end.
+/// Reads the record: beginning, calls of the model and of tools, programs that failed, decisions, end.
 async fn of_record(question: &RecordedQuestion) -> Result<Vec<Happening>, Absent> {
     let mut all = of_status(question);
     let entries = question.entries().await?;
@@ -115,7 +115,7 @@ fn failed(at: Timestamp, program: &AnsweringProgram) -> Option<Happening> {
     })
 }
 
-/// What the status alone says.
+/// Reads what the status alone says.
 fn of_status(question: &RecordedQuestion) -> Vec<Happening> {
     let status = question.status();
     // The same to the second stands beside it, which would put an end before its last call.

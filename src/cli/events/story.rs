@@ -27,16 +27,16 @@ pub(super) const QUESTION: &str = "question";
 #[derive(Serialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Happening {
-    /// When, at first.
+    /// Time of the first.
     pub at: Timestamp,
     /// `task`, `question`, `pod/NAME`, `job/NAME`, `codegenrun/NAME`.
     pub object: String,
     pub reason: String,
     pub message: String,
     pub warning: bool,
-    /// How often.
+    /// Number of times.
     pub count: i32,
-    /// When at last, where that was more than once.
+    /// Time of the last, where there was more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_at: Option<Timestamp>,
     /// The call of a tool that an agent made.
@@ -169,7 +169,7 @@ fn of_event(event: &Event, subject: &Subject) -> Option<Happening> {
     })
 }
 
-/// What the record says: beginning, calls of the model and of an agent, attempts, decisions, end.
+/// Reads the record: beginning, calls of the model and of an agent, attempts, decisions, end.
 pub(super) fn of_record(task: &RecordedTask) -> Result<Vec<Happening>, Absent> {
     let status = &task.status;
     let entries = task.entries()?;
@@ -225,7 +225,7 @@ pub(super) fn of_record(task: &RecordedTask) -> Result<Vec<Happening>, Absent> {
     Ok(all)
 }
 
-/// What a person decided about `object`.
+/// Tells what a person decided about `object`.
 pub(super) fn decision<G: Display>(decided: &ApprovalStatus<G>, object: &str) -> Happening {
     let (reason, verb) = match decided.decision {
         ApprovalDecision::Approve => ("Approved", "approved"),
@@ -299,7 +299,8 @@ pub(super) fn story(recorded: Vec<Happening>, events: Vec<Happening>) -> Vec<Hap
     all
 }
 
-/// What distinguishes attempts, programs, gates and retries in messages: `Attempt 2 `, `Program 2:`, `Gate Plan:`, the whole of `Tried again from ...`.
+/// Returns what distinguishes attempts, programs, gates and retries in messages: `Attempt 2 `, `Program 2:`, `Gate Plan:`, the whole of
+/// `Tried again from ...`.
 fn beginning(message: &str) -> Option<&str> {
     if message.starts_with("Tried again ") {
         return Some(message);

@@ -9,7 +9,7 @@ use crate::cli::recorded::{RecordedQuestion, question_from_cluster};
 use crate::engine::results::Files;
 use crate::local::code_mode::results::files;
 
-/// What the question `name` left.
+/// Collects what the question `name` left.
 pub(super) async fn from_question(cluster: &Cluster, name: &str) -> Result<Exported, Absent> {
     let question = question_from_cluster(cluster, name).await?;
     if question.readable()?.progress.is_none() {
@@ -61,7 +61,7 @@ fn manifest(object: &CodeModeRun) -> Result<Vec<u8>, Absent> {
     Ok(text.into_bytes())
 }
 
-/// Why there is no answer among the files.
+/// Says why there is no answer among the files.
 fn doubt(question: &RecordedQuestion) -> Option<Caution> {
     let status = question.status();
     if status.answer.is_some() {

@@ -15,7 +15,7 @@ use crate::local::freeze::ACCEPTANCE;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::task::Task;
 
-/// What is recorded of a task that has ended.
+/// Record of a task that has ended.
 pub(super) struct Record {
     task: Task,
     progress: Vec<u8>,
@@ -70,7 +70,7 @@ impl Record {
         store.save(&self.progress).await.map_err(stored)
     }
 
-    /// Whether each document that is there already is the same here.
+    /// Reports whether each document that is there already is the same here.
     async fn agrees(&self, there: &RevisionFolder) -> bool {
         let documents = there.existing_store().all().await;
         documents.is_ok_and(|documents| {
@@ -112,7 +112,7 @@ fn is_plain(path: &str) -> bool {
     !path.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Whether a document has a place in the record of a folder: `calls/0001-plan.json`, `documents/run-0001.json`.
+/// Reports whether a document has a place in the record of a folder: `calls/0001-plan.json`, `documents/run-0001.json`.
 fn is_of_a_record(name: &str) -> bool {
     let parts = name.split_once('/');
     parts.is_some_and(|(folder, rest)| {

@@ -27,7 +27,7 @@ struct LogLine {
     line: Result<String, String>,
 }
 
-/// What has been shown so far.
+/// Output that has been shown so far.
 struct Shown {
     /// Pods and containers whose logs are followed.
     logs: BTreeSet<(String, String)>,
@@ -88,7 +88,7 @@ pub(super) async fn follow(
     Ok(())
 }
 
-/// Whether the status is about the spec that the task has now.
+/// Reports whether the status is about the spec that the task has now.
 fn is_seen(task: &CodeGenTask) -> bool {
     let observed = task.status.as_ref().and_then(|status| status.observed_generation);
     observed >= task.metadata.generation

@@ -12,7 +12,7 @@ use crate::sandbox::kubernetes::names::{self, Component};
 const MOST_LINES: i64 = 20_000;
 const MOST_BYTES: i64 = 6 << 20;
 
-/// Which Pods build for the task of a uid.
+/// Returns the selector of the Pods that build for the task of a uid.
 #[must_use]
 pub(super) fn selector(uid: &str) -> String {
     format!(
@@ -72,7 +72,7 @@ fn has_begun(status: &ContainerStatus) -> bool {
     state.is_some_and(|state| state.running.is_some() || state.terminated.is_some())
 }
 
-/// What a container has printed until now.
+/// Reads what a container has printed until now.
 pub(super) async fn whole_log(cluster: &Cluster, pod: &str, container: &str) -> Result<String, kube::Error> {
     let which = LogParams {
         container: Some(container.to_owned()),
@@ -83,7 +83,7 @@ pub(super) async fn whole_log(cluster: &Cluster, pod: &str, container: &str) -> 
     api(cluster).logs(pod, &which).await
 }
 
-/// Why logs are not shown, and what to ask for.
+/// Says why logs are not shown, and what to ask for.
 #[must_use]
 pub(super) fn forbidden(error: &kube::Error, cluster: &Cluster) -> String {
     let namespace = &cluster.namespace;

@@ -1,11 +1,11 @@
-//! What logs look like on the terminal.
+//! Layout of logs on the terminal.
 
 use crate::cli::command::TASK_FAILED;
 use crate::cli::ended::Absent;
 use crate::cli::recorded::RecordedTask;
 use crate::engine::results::test_output;
 
-/// What one attempt printed; the last one where none is named.
+/// Returns what one attempt printed; the last one where none is named.
 pub(super) fn output(task: &RecordedTask, number: Option<u32>) -> Result<String, Absent> {
     let attempt = task.attempt(number)?;
     if task.is_private {
@@ -20,7 +20,7 @@ pub(super) fn output(task: &RecordedTask, number: Option<u32>) -> Result<String,
     Ok(test_output(&attempt))
 }
 
-/// What stands above the log of a container.
+/// Returns the heading above the log of a container.
 #[must_use]
 pub(super) fn heading(pod: &str, container: &str) -> String {
     format!("==> pod/{pod} {container} <==\n")

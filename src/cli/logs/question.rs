@@ -1,4 +1,4 @@
-//! What the programs of a question printed, and what they called.
+//! Output of the programs of a question, and their calls.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ use crate::code_mode::journal::{Ended, Outcome};
 /// Widest line about a call.
 const CALL_COLUMNS: usize = 200;
 
-/// What the question `name` left of the programs that are meant.
+/// Reads what the question `name` left of the programs that are meant.
 pub(super) async fn logs(name: &str, args: &LogsArgs, progress: &Progress) -> Result<String, Absent> {
     if args.run.is_some() {
         let message = "--run names a run of a task's program: the runs of a question are CodeGenRuns of its own, which kubectl get codegenruns lists";

@@ -7,7 +7,7 @@ use crate::cli::ended::Absent;
 use crate::cli::progress::Progress;
 use crate::cli::run::cluster::until_its_end;
 
-/// What the run `name` of the program of `task` printed.
+/// Reads what the run `name` of the program of `task` printed.
 pub(super) async fn of_run(cluster: &Cluster, task: &str, name: &str) -> Result<String, Absent> {
     last_lines(&read(cluster, name).await?, task)
 }

@@ -15,7 +15,7 @@ use crate::engine::results::is_private;
 /// Times that the record of a task is read that goes on meanwhile.
 const MOST_READS: u32 = 4;
 
-/// What is recorded of the task `name`. Where its Secrets may not be read, the status is all there is.
+/// Reads what is recorded of the task `name`. Where its Secrets may not be read, the status is all there is.
 pub(in crate::cli) async fn from_cluster(cluster: &Cluster, name: &str) -> Result<RecordedTask, Absent> {
     let wrong = |message| Absent::new(message, USAGE);
     let mut object = cluster.task(name).await.map_err(wrong)?;
@@ -44,7 +44,7 @@ pub(in crate::cli) async fn from_cluster(cluster: &Cluster, name: &str) -> Resul
     }
 }
 
-/// Whether everything is there that the status names.
+/// Reports whether everything is there that the status names.
 fn is_whole(object: &CodeGenTask, documents: &BTreeMap<String, Vec<u8>>) -> bool {
     let index = object.status.as_ref().map(progress::index).unwrap_or_default();
     index.iter().all(|name| documents.contains_key(name))

@@ -17,12 +17,12 @@ use crate::pipeline::status::{StatusContext, status};
 /// What is said of a folder of `ask`.
 const OF_A_QUESTION: &str = "it is of a question that kubectl-codegen ask was asked, and of no task: program.py, answer.txt, journal.jsonl and status.yaml in it say what came of it, and the same kubectl-codegen ask goes on with it; a question in a cluster is codemoderun/NAME";
 
-/// Whether a folder holds the result of a task.
+/// Reports whether a folder holds the result of a task.
 pub(in crate::cli) fn is_result(folder: &Path) -> bool {
     RevisionFolder::latest(folder).is_ok_and(|found| found.is_some())
 }
 
-/// What is recorded of the task whose results are in `folder`. Nothing of it is changed or locked.
+/// Reads what is recorded of the task whose results are in `folder`. Nothing of it is changed or locked.
 pub(in crate::cli) async fn from_folder(folder: &Path) -> Result<RecordedTask, Absent> {
     let shown = folder.display();
     let wrong = |error: &dyn std::fmt::Display| Absent::new(format!("{shown}: {error}"), USAGE);

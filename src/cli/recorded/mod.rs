@@ -1,4 +1,4 @@
-//! What is recorded of a task, in a cluster or in a folder: one type for every command that shows it.
+//! Record of a task, in a cluster or in a folder: one type for every command that shows it.
 
 mod cluster;
 mod folder;
@@ -17,7 +17,7 @@ use super::command::{USAGE, warning};
 use super::ended::Absent;
 use super::progress::Progress;
 
-/// Whether a task is named by the folder of its results. No name in a cluster has a slash.
+/// Reports whether a task is named by the folder of its results. No name in a cluster has a slash.
 pub(super) fn is_folder(task: &str) -> bool {
     task.contains('/') || matches!(task, "." | "..")
 }

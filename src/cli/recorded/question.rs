@@ -25,11 +25,11 @@ const MOST_READS: u32 = 4;
 pub(in crate::cli) struct RecordedQuestion {
     /// As it stands at the API server.
     pub object: CodeModeRun,
-    /// How far it is; `None` before it has begun, and where another version wrote it.
+    /// Progress; `None` before it has begun, and where another version wrote it.
     pub progress: Option<Progress>,
     /// Replies, programs and journals by their names in the record.
     pub documents: BTreeMap<String, Vec<u8>>,
-    /// Why the documents cannot be read, and whom to ask; `None` where they were.
+    /// Reason that the documents cannot be read, and whom to ask; `None` where they were.
     pub withheld: Option<String>,
 }
 
@@ -40,19 +40,19 @@ pub(in crate::cli) struct AnsweringProgram {
     pub number: u32,
     /// Its text; empty where the reply held none.
     pub code: String,
-    /// What was wrong with it, where it failed.
+    /// Error, where it failed.
     pub error: Option<String>,
-    /// What it printed.
+    /// Text that it printed.
     pub printed: String,
     /// The calls of tools that have ended.
     pub calls: Vec<Ended>,
     /// Those that were begun, and nobody knows what they came to.
     pub in_flight: Vec<Call>,
-    /// Whether it gave the answer.
+    /// True where it gave the answer.
     pub has_answered: bool,
 }
 
-/// What is recorded of the question `name`. Where Secrets may not be read, the status is all there is.
+/// Reads what is recorded of the question `name`. Where Secrets may not be read, the status is all there is.
 pub(in crate::cli) async fn question_from_cluster(
     cluster: &Cluster,
     name: &str,
@@ -177,7 +177,7 @@ impl RecordedQuestion {
         self.object.status.clone().unwrap_or_default()
     }
 
-    /// Whether nothing follows.
+    /// Reports whether nothing follows.
     pub fn has_ended(&self) -> bool {
         let status = self.object.status.as_ref();
         status.is_some_and(|status| status.completed_at.is_some())
@@ -191,7 +191,7 @@ impl RecordedQuestion {
         }
     }
 
-    /// Where it stands, in words.
+    /// Says where it stands, in words.
     pub fn standing(&self) -> String {
         let status = self.status();
         let stage = status.stage.as_deref().unwrap_or("Pending");

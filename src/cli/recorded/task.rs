@@ -18,7 +18,7 @@ use crate::pipeline::agent::Step;
 use crate::pipeline::progress::{Progress, retry_document};
 use crate::pipeline::task::Task;
 
-/// Where the record of a task is.
+/// Place of the record of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::cli) enum Place {
     /// At an API server: the task as it stands there, and its agent, where that may be read.
@@ -35,21 +35,21 @@ pub(in crate::cli) enum Place {
 pub(in crate::cli) struct RecordedTask {
     /// Its name.
     pub name: String,
-    /// Where it was read.
+    /// Place from which it was read.
     pub place: Place,
     /// As it stands.
     pub status: CodeGenTaskStatus,
-    /// How far it is; `None` before it has begun, and where another version wrote it.
+    /// Progress; `None` before it has begun, and where another version wrote it.
     pub progress: Option<Progress>,
     /// The task as it was resolved; in a cluster it is recorded when the task ends.
     pub task: Option<Task>,
     /// Replies, programs, suites and test reports by their names in the record.
     pub documents: BTreeMap<String, Vec<u8>>,
-    /// Why the documents cannot be read, and whom to ask; `None` where they were.
+    /// Reason that the documents cannot be read, and whom to ask; `None` where they were.
     pub withheld: Option<String>,
     /// The notice of records that were made elsewhere; `None` of this user's own, and of those of a cluster.
     pub foreign: Option<String>,
-    /// Whether what the tests printed may hold data that no model was to see, so that it stays in the cluster.
+    /// True where what the tests printed may hold data that no model was to see, so that it stays in the cluster.
     pub is_private: bool,
 }
 
@@ -176,7 +176,7 @@ impl RecordedTask {
         Some(String::from_utf8_lossy(bytes).into_owned())
     }
 
-    /// Where it stands, in words.
+    /// Says where it stands, in words.
     pub fn standing(&self) -> String {
         let stage = self.status.stage.as_deref().unwrap_or("Pending");
         match (&self.status.reason, self.has_ended()) {
@@ -186,7 +186,7 @@ impl RecordedTask {
         }
     }
 
-    /// Whether nothing follows.
+    /// Reports whether nothing follows.
     pub fn has_ended(&self) -> bool {
         matches!(self.status.stage.as_deref(), Some("Succeeded" | "Failed"))
     }
