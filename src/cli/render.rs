@@ -25,12 +25,12 @@ const MAX_FAILING_LINES: usize = 3;
 /// Most lines of a root cause.
 const MAX_CAUSE_LINES: usize = 3;
 
-/// How an event is shown.
+/// Display of an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
     /// Finished lines.
     pub lines: Vec<Line>,
-    /// What runs now, for the moving line.
+    /// Work that runs now, for the moving line.
     pub running: Option<String>,
 }
 
@@ -156,7 +156,7 @@ fn retried(retry: &RetryStatus) -> Rendered {
     named_paragraph(Mark::Heading, "retry", &text, MAX_CAUSE_LINES)
 }
 
-/// What a person is asked to approve of.
+/// Shows what a person is asked to approve of.
 pub(super) fn approval_awaited<G: Display>(asked: &AwaitedApproval<G>) -> Rendered {
     let gate = format!("gate {}", asked.gate);
     let mut lines = vec![step(Mark::Warning, &gate, "waits until somebody has approved")];
@@ -167,7 +167,7 @@ pub(super) fn approval_awaited<G: Display>(asked: &AwaitedApproval<G>) -> Render
     Rendered { lines, running: None }
 }
 
-/// What a person has decided.
+/// Shows what a person has decided.
 pub(super) fn decided<G: Display>(decision: &ApprovalStatus<G>) -> Rendered {
     let gate = format!("gate {}", decision.gate);
     let (mark, verb) = match decision.decision {
@@ -396,7 +396,7 @@ pub(super) const fn name(kind: CallKind) -> &'static str {
     }
 }
 
-/// What the model does in a kind of call.
+/// Says what the model does in a kind of call.
 pub(super) const fn doing(kind: CallKind) -> &'static str {
     match kind {
         CallKind::Constraints => "reads the constraints",

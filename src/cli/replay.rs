@@ -73,7 +73,7 @@ pub(super) fn run(args: &ReplayArgs) -> i32 {
     }
 }
 
-/// What a replay came to.
+/// Result of a replay.
 struct Replayed {
     lines: Vec<Line>,
     is_same: bool,
@@ -225,7 +225,7 @@ fn refused(error: &TaskError) -> Absent {
     Absent::new(error.messages().join("\n"), error.exit_code())
 }
 
-/// What two ends say of each other.
+/// Compares two ends.
 fn verdict(name: &str, before: &End, after: &End) -> Replayed {
     let difference = first_difference(before, after);
     if is_same_end(before, after) {

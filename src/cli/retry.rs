@@ -18,7 +18,7 @@ use super::progress::Progress;
 use crate::api::CodeGenTask;
 use crate::api::retry::{RETRY, RETRY_HINT, RETRY_REPLAN};
 
-/// How long the operator has to answer.
+/// Time that the operator has to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs the command.

@@ -13,7 +13,7 @@ const MARGIN: usize = 16;
 /// Most columns that the names of outputs have in common.
 const LONGEST_NAME: usize = 30;
 
-/// What to do when a task has not ended.
+/// Advice for a task that has not ended.
 const NEXT: &str = "run the same command: it goes on from here, and no recorded reply is paid for again";
 
 /// The lines of the summary.
@@ -117,7 +117,7 @@ pub(super) fn field(lines: &mut Vec<Line>, name: &str, text: &str) {
     }
 }
 
-/// What an agent did; nothing where none writes the program.
+/// Says what an agent did; nothing where none writes the program.
 pub(super) fn agent_work(status: &CodeGenTaskStatus) -> String {
     let Some(agent) = &status.agent else {
         return String::new();

@@ -9,7 +9,7 @@ use super::text::{cut, single_line};
 
 /// Blanks between columns, as kubectl has them.
 const GAP: u16 = 3;
-/// What stands in a column of which nothing is to be said.
+/// Text in a column of which nothing is to be said.
 pub(super) const NONE: &str = "<none>";
 
 /// A list in every form that it may be asked for in.
@@ -18,7 +18,7 @@ pub(super) struct Listing {
     pub header: Vec<&'static str>,
     /// A row for each item.
     pub rows: Vec<Vec<String>>,
-    /// What `-o name` prints of each item.
+    /// Names that `-o name` prints, one of each item.
     pub names: Vec<String>,
     /// The items for scripts.
     pub items: Vec<Value>,

@@ -9,7 +9,7 @@ use crate::pipeline::progress::Progress;
 /// Columns of a line that is quoted.
 const QUOTED: usize = 60;
 
-/// What a run came to, and how.
+/// End of a run, and the way to it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct End {
     /// Its calls in order.
@@ -21,7 +21,7 @@ pub(super) struct End {
     pub tests: Option<String>,
     pub stage: String,
     pub reason: String,
-    /// What it says of its end.
+    /// Message about its end.
     pub message: String,
 }
 
@@ -84,14 +84,14 @@ fn counted(attempt: &AttemptStatus) -> AttemptStatus {
     }
 }
 
-/// Whether both ended as the same, with the same program and the same suite.
+/// Reports whether both ended as the same, with the same program and the same suite.
 #[must_use]
 pub(super) fn is_same_end(before: &End, after: &End) -> bool {
     (&before.stage, &before.reason, &before.solution, &before.tests)
         == (&after.stage, &after.reason, &after.solution, &after.tests)
 }
 
-/// Where two runs differ first, in words.
+/// Finds where two runs differ first, in words.
 #[must_use]
 pub(super) fn first_difference(before: &End, after: &End) -> Option<String> {
     calls(before, after)
@@ -125,7 +125,7 @@ fn calls(before: &End, after: &End) -> Option<String> {
     })
 }
 
-/// What is not the same of a request.
+/// Says what is not the same of a request.
 fn request(number: usize, before: &Call, after: &Call) -> String {
     let kind = before.kind;
     if before.prefix != after.prefix {

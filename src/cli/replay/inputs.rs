@@ -193,7 +193,7 @@ async fn in_cluster(
     maps
 }
 
-/// What is not as it was when the task ran.
+/// Says what is not as it was when the task ran.
 fn changed(task: &Task, frozen: &FrozenFiles) -> Option<String> {
     let pairs = [
         (&task.samples[..], &frozen.samples[..], "sample"),

@@ -17,7 +17,7 @@ use crate::pipeline::run::{OutputPlace, Stored, TypedOutput};
 /// Widest column of names and types.
 const WIDEST_NAME: usize = 40;
 
-/// Where the outputs of a run are.
+/// Place of the outputs of a run.
 #[derive(Default)]
 pub(super) struct Outputs {
     /// Files and folders that were written, by name.
@@ -159,7 +159,7 @@ fn table(written: &[RunOutputStatus], outputs: &Outputs) -> String {
         })
 }
 
-/// What scripts read.
+/// Returns what scripts read.
 fn values(written: &[RunOutputStatus], outputs: &Outputs) -> Vec<u8> {
     if let ([only], bytes) = (written, &outputs.only) {
         if let Some(value) = &only.value {

@@ -20,7 +20,7 @@ const TTL_SECONDS: i32 = 3600;
 /// Longest name before a random ending, characters.
 const LONGEST_STEM: usize = 50;
 
-/// What the command line gives for a file or folder.
+/// Content that the command line gives for a file or folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// A file with its name.
@@ -29,7 +29,7 @@ pub(super) enum Content {
     Folder(BTreeMap<String, Vec<u8>>),
 }
 
-/// Whose program is run.
+/// Program that is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Program {
     /// The task of this name.
@@ -43,7 +43,7 @@ pub(super) enum Program {
     },
 }
 
-/// What the command line says.
+/// Request as the command line has it.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     /// Whose program it is.
@@ -52,17 +52,17 @@ pub(super) struct Asked {
     pub values: BTreeMap<String, String>,
     /// Files and folders by name.
     pub contents: Vec<(String, Content)>,
-    /// What is done about data that breaks a rule.
+    /// Treatment of data that breaks a rule.
     pub validation: Option<Validation>,
     /// Wall time of the program.
     pub timeout: Option<String>,
-    /// Whether the run stays for good.
+    /// True where the run stays for good.
     pub keep: bool,
     /// Where outputs go besides.
     pub outputs: Option<RunOutputs>,
 }
 
-/// What is created for it.
+/// Objects that are created for it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Request {
     /// The run; its inputs with a ConfigMap lack the name that the server gives that.

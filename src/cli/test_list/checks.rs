@@ -9,10 +9,10 @@ use crate::engine::attempt::AttemptRecord;
 use crate::pipeline::sandbox::{PhaseName, TestFailure, TestOutcome, TestResult};
 use crate::pipeline::verdict::{CheckSource, FailedCheck};
 
-/// How the names of the generated suite's tests begin.
+/// Beginning of the names of the generated suite's tests.
 const SUITE: &str = "test_solution.py::";
 
-/// How a check came out.
+/// Outcome of a check.
 #[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Outcome {
@@ -76,13 +76,13 @@ impl Check {
         self.stdout.clear();
     }
 
-    /// Whether somebody means this check by `wanted`.
+    /// Reports whether somebody means this check by `wanted`.
     pub fn is_called(&self, wanted: &str) -> bool {
         self.kind == wanted || is_called(&self.name, wanted)
     }
 }
 
-/// Whether `wanted` is a name, its end behind `::`, or either without the parameters of the test.
+/// Reports whether `wanted` is a name, its end behind `::`, or either without the parameters of the test.
 pub(super) fn is_called(name: &str, wanted: &str) -> bool {
     let wanted = wanted.strip_prefix(SUITE).unwrap_or(wanted);
     let without_parameters = name.split('[').next().unwrap_or(name);

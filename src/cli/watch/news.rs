@@ -15,14 +15,14 @@ use crate::engine::event::Event;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::stage::Stage;
 
-/// How a task ended.
+/// End of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Succeeded,
     Failed,
 }
 
-/// How the task ended, if it has, for the spec that it has now.
+/// Returns how the task ended, if it has, for the spec that it has now.
 pub(super) fn end(task: &CodeGenTask) -> Option<End> {
     let status = task.status.as_ref()?;
     // The end is that of an earlier spec: the operator has not seen this one.

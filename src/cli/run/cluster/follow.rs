@@ -44,7 +44,7 @@ pub(super) async fn follow(
     )))
 }
 
-/// What a status says to whoever waits for the end.
+/// News of a status for whoever waits for the end.
 #[derive(Debug, PartialEq, Eq)]
 enum News {
     Ended,
