@@ -25,7 +25,7 @@ use crate::format::json::keys::{ANY_KEY, DataKeys};
 use crate::format::json::{self, JsonRecord};
 use crate::format::table::{read_columns, record_reader};
 
-/// What checks found in one file.
+/// Report of the checks on one file.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckReport {
@@ -35,17 +35,17 @@ pub struct CheckReport {
     pub results: Vec<CheckResult>,
 }
 
-/// What one check found.
+/// Result of one check.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckResult {
     /// The check.
     pub check: ColumnCheck,
-    /// What it found.
+    /// Outcome of the check.
     pub outcome: CheckOutcome,
 }
 
-/// What a check found.
+/// Outcome of a check.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum CheckOutcome {

@@ -48,29 +48,29 @@ pub(crate) struct Seen {
     pub hash: u64,
     /// Hash of the shape of a text; 0 for everything else.
     pub shape: u64,
-    /// Whether it showed something that the column had not shown.
+    /// True where it showed something that the column had not shown.
     pub is_new: bool,
-    /// Whether it is an extreme so far.
+    /// True where it is an extreme so far.
     pub extreme: Extreme,
-    /// Whether the values had risen strictly until this one, which does not rise.
+    /// True where the values had risen strictly until this one, which does not rise.
     pub broke_rise: bool,
 }
 
 /// What a column knows of itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Uniqueness {
-    /// Whether no value was seen twice and none is missing, as far as the hashes show.
+    /// True where no value was seen twice and none is missing, as far as the hashes show.
     pub may_be_unique: bool,
-    /// Whether that is certain.
+    /// True where that is certain.
     pub is_proven: bool,
 }
 
 /// The profile of a column when everything is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyCandidate {
-    /// Whether the column itself knows that every record has a value and no two are equal.
+    /// True where the column itself knows that every record has a value and no two are equal.
     pub is_unique: bool,
-    /// Whether every record has exactly one value.
+    /// True where every record has exactly one value.
     pub is_whole: bool,
 }
 
@@ -256,13 +256,13 @@ impl Column {
         was_rising
     }
 
-    /// Whether its numbers or dates have risen strictly so far.
+    /// Reports whether its numbers or dates have risen strictly so far.
     #[must_use]
     pub(crate) const fn is_rising(&self) -> bool {
         matches!(self.rise, Rise::From(_))
     }
 
-    /// Whether its values are few and repeat.
+    /// Reports whether its values are few and repeat.
     #[must_use]
     pub(crate) fn is_category(&self) -> bool {
         self.distinct
@@ -270,7 +270,7 @@ impl Column {
             .is_some_and(|count| count <= CATEGORY_LIMIT && count as u64 * 2 <= self.values)
     }
 
-    /// Whether the shapes of its texts are few enough to distinguish rows.
+    /// Reports whether the shapes of its texts are few enough to distinguish rows.
     #[must_use]
     pub(crate) fn has_patterns(&self) -> bool {
         (2..=PATTERN_LIMIT).contains(&self.shapes.len())
@@ -285,7 +285,7 @@ impl Column {
         }
     }
 
-    /// Whether it is a key after `records` records.
+    /// Reports whether it is a key after `records` records.
     #[must_use]
     pub(crate) fn candidate(&self, records: u64, present: Option<u64>) -> KeyCandidate {
         let is_whole = self.values == records

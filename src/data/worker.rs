@@ -43,37 +43,37 @@ const READER: Allowed<'_> = Allowed {
 /// Hashes of values kept for joins (16 MiB); of further columns those that an estimate takes.
 const MOST_HASHES: usize = 2 * 1024 * 1024;
 
-/// What the child is asked.
+/// Request to the child.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Request {
     /// Describe a sample.
     Describe {
-        /// Where it is.
+        /// Source of the file.
         source: Source,
         /// Name of the sample.
         name: String,
         /// File name as the program sees it.
         file_name: String,
-        /// What the description shall hold.
+        /// Options of the description.
         options: Options,
     },
     /// Find the columns on which the samples described before may be joined.
     Join,
     /// Check the values of a file.
     Check {
-        /// Where it is.
+        /// Source of the file.
         source: Source,
         /// File name, or the name of the output.
         file_name: String,
         /// Declared format; otherwise the content decides.
         format: Option<FileFormat>,
-        /// What must hold.
+        /// Checks that must hold.
         checks: Vec<ColumnCheck>,
     },
     /// Check that a file is of its declared format.
     CheckFormat {
-        /// Where it is.
+        /// Source of the file.
         source: Source,
         /// Name of the output.
         name: String,
@@ -87,7 +87,7 @@ pub enum Request {
     },
 }
 
-/// What the child answers.
+/// Answer of the child.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub enum Response {
@@ -95,9 +95,9 @@ pub enum Response {
     Profile(Box<SampleProfile>),
     /// Columns on which samples may be joined.
     Joins(Vec<JoinProfile>),
-    /// What the checks found.
+    /// Report of the checks.
     Report(CheckReport),
-    /// What is wrong with a file; `None` where it is of its format.
+    /// Fault of a file's format; `None` where it is of its format.
     Format(Option<String>),
     /// One result an output, in order.
     Outputs(Vec<Result<OutputValue, OutputFault>>),
@@ -148,7 +148,7 @@ impl Request {
     }
 }
 
-/// What a child knows of the samples that it described.
+/// Samples that a child has described.
 #[derive(Debug, Default)]
 struct Session {
     profiles: Vec<SampleProfile>,
@@ -257,16 +257,16 @@ pub struct Client {
     namespace: String,
 }
 
-/// What a child answered.
+/// Answers of a child.
 #[derive(Debug, Default)]
 pub struct Answered {
     /// Its answers, in the order of the requests.
     pub replies: Vec<Result<Response, DataError>>,
-    /// Why it ended before it had answered all of them.
+    /// Reason that it ended before it had answered all of them.
     pub fault: Option<DataError>,
 }
 
-/// How a child ended.
+/// End of a child.
 struct Ended {
     status: ExitStatus,
     stderr: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What must hold for the values of a column.
+//! Rules for the values of a column.
 
 use std::fmt;
 
@@ -14,9 +14,9 @@ pub struct ColumnCheck {
     pub constraint: usize,
     /// Column that is checked.
     pub column: String,
-    /// What must hold.
+    /// Rule that must hold.
     pub rule: Rule,
-    /// Whether a sample has the column.
+    /// True where a sample has the column.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_samples: bool,
     /// Outputs that it does not speak of, although they have a column of the name.
@@ -37,14 +37,14 @@ impl ColumnCheck {
         }
     }
 
-    /// Whether it speaks of this output.
+    /// Reports whether it speaks of this output.
     #[must_use]
     pub fn holds_of(&self, output: &str) -> bool {
         self.except.iter().all(|other| other != output)
     }
 }
 
-/// What must hold for a value. Numbers compare as numbers, ISO dates as dates.
+/// Rule for a value. Numbers compare as numbers, ISO dates as dates.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub enum Rule {
@@ -69,7 +69,7 @@ pub enum Rule {
     OfType(ValueType),
 }
 
-/// What a value is compared with.
+/// Bound that a value is compared with.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(untagged)]
 pub enum Bound {

@@ -15,7 +15,7 @@ const NULLS: [&str; 19] = [
 /// Longest text that is parsed as a number or date, bytes.
 const LONGEST_TYPED: usize = 64;
 
-/// What a value is.
+/// Kind of a value.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[serde(rename_all = "camelCase")]
 pub enum Kind {
@@ -77,7 +77,7 @@ pub(crate) enum Cell<'a> {
     Datetime {
         /// Microseconds since 1970, in UTC where a zone is given.
         micros: i64,
-        /// Whether a zone is given.
+        /// True where a zone is given.
         zoned: bool,
     },
     /// Text; digits with leading zeros are text too.
@@ -136,7 +136,7 @@ pub(crate) fn null_spelling(text: &str) -> Option<&'static str> {
     NULLS.iter().find(|null| **null == text).copied()
 }
 
-/// Whether a text is digits with a leading zero (`007`, `-01.5`), as codes are.
+/// Reports whether a text is digits with a leading zero (`007`, `-01.5`), as codes are.
 #[must_use]
 pub(crate) fn has_leading_zero(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text).as_bytes();

@@ -276,7 +276,7 @@ fn first_of_month(format: &str, text: &str) -> Option<i64> {
         .then(|| days_of(date) * MICROS_PER_DAY)
 }
 
-/// Whether the parts have two digits each, in formats that versions like 1.2.10 would fit otherwise.
+/// Reports whether the parts have two digits each, in formats that versions like 1.2.10 would fit otherwise.
 fn is_padded(text: &str, format: &str) -> bool {
     let first = |text: &str| text.split(' ').next().unwrap_or("").len();
     match format {

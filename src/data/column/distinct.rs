@@ -17,7 +17,7 @@ const VALUE_LIMIT: usize = 1_000;
 /// Longest value retained as text, bytes.
 pub(crate) const TEXT_LIMIT: usize = 64;
 
-/// How many distinct values there are.
+/// Number of distinct values.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum DistinctCount {
@@ -158,7 +158,7 @@ impl Distinct {
         }
     }
 
-    /// Whether a value was met twice; not known for all of them beyond the limit.
+    /// Reports whether a value was met twice; not known for all of them beyond the limit.
     pub(crate) const fn has_repetition(&self) -> bool {
         self.has_repetition
     }
@@ -171,7 +171,7 @@ impl Distinct {
         std::mem::take(&mut self.patterns).finish()
     }
 
-    /// How many distinct values were met.
+    /// Counts the distinct values that were met.
     pub(crate) fn count(&self) -> DistinctCount {
         if !self.overflowed {
             return DistinctCount::Exact(self.counted.len() as u64);
@@ -237,7 +237,7 @@ pub(crate) struct ValueHashes {
 }
 
 impl ValueHashes {
-    /// Whether every value is there.
+    /// Reports whether every value is there.
     pub(crate) const fn is_whole(&self) -> bool {
         !self.is_cut
     }
@@ -265,7 +265,7 @@ impl ValueHashes {
         }
     }
 
-    /// How many there are.
+    /// Returns their number.
     pub(crate) const fn len(&self) -> usize {
         self.sorted.len()
     }
