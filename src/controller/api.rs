@@ -1,7 +1,9 @@
 //! Requests to the API server that every kind needs.
 
 use std::fmt::Debug;
+use std::time::Duration;
 
+use backon::{ExponentialBuilder, Retryable as _};
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::runtime::reflector::ObjectRef;
@@ -10,6 +12,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::ledger::StoreError;
+
+/// Time within which a status is read again after a write that met an error.
+const READ_AGAIN_WITHIN: Duration = Duration::from_secs(5);
 
 /// The objects of a namespace, or of all.
 pub fn namespaced<K>(client: &Client, namespace: Option<&str>) -> Api<K>
@@ -39,22 +44,57 @@ where
 /// Writes the status of an object over the version that it was read at; gives the object as it is then.
 pub async fn replace_status<K>(client: &Client, object: &K) -> Result<K, StoreError>
 where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + DeserializeOwned + Serialize,
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned
+        + Serialize,
 {
     let how = PostParams::default();
     let written = of(client, object)
         .replace_status(&object.name_any(), &how, object)
         .await;
-    written.map_err(|error| match error {
+    let error = match written {
+        Ok(written) => return Ok(written),
+        Err(error) => error,
+    };
+    match &error {
         // A 404 means deleted in between. Callers treat it like a conflict: the watch brings what follows.
-        kube::Error::Api(status) if status.is_conflict() || status.is_not_found() => StoreError::Conflict {
-            object: called(object),
-        },
-        error => StoreError::Remote {
-            action: format!("write the status of {}", called(object)),
-            source: Box::new(error),
-        },
+        kube::Error::Api(status) if status.is_conflict() || status.is_not_found() => {
+            return Err(StoreError::Conflict {
+                object: called(object),
+            });
+        }
+        kube::Error::Api(status) if status.code < 500 => {}
+        // The write may have been done, and its reply lost.
+        _ => {
+            if let Some(found) = read_again(client, object).await {
+                return Ok(found);
+            }
+        }
+    }
+    Err(StoreError::Remote {
+        action: format!("write the status of {}", called(object)),
+        source: Box::new(error),
     })
+}
+
+/// Reads the object again. `None` where its status is not the one that was sent, or cannot be read.
+async fn read_again<K>(client: &Client, object: &K) -> Option<K>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned
+        + Serialize,
+{
+    let (api, name) = (of(client, object), object.name_any());
+    let read = || api.get_opt(&name);
+    let pauses = ExponentialBuilder::default().with_min_delay(Duration::from_millis(100));
+    let found = tokio::time::timeout(READ_AGAIN_WITHIN, read.retry(pauses)).await;
+    let found: K = found.ok()?.ok()??;
+    let status = |object: &K| Some(serde_json::to_value(object).ok()?.get("status")?.clone());
+    (found.uid() == object.uid() && status(&found) == status(object)).then_some(found)
 }
 
 /// Deletes an object whose time has come. It may be gone already, and another one of its name stays.

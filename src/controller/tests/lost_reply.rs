@@ -42,15 +42,18 @@ async fn a_lost_reply_to_the_last_write_loses_neither_the_clearing_up_nor_the_ev
     );
     assert_eq!(world.server.of_component("secrets", "record").len(), 0);
     assert_eq!(world.server.of_component("secrets", "result").len(), 1);
-    // Events of the step itself are sent after its write, and only then.
-    assert_eq!(world.events("words").await, ["ImageFound", "Succeeded"]);
+    // Events of the step itself are sent after its write, which is found.
+    assert_eq!(
+        world.events("words").await,
+        ["ImageFound", "AttemptPassed", "Succeeded"]
+    );
 }
 
 #[rstest]
 #[case::of_the_snapshot("create Secret snapshot")]
 #[case::of_the_first_progress("status CodeGenTask words: ReadingSamples")]
 #[case::of_a_document("create Secret record documents/profiles.json")]
-#[case::of_the_intent_of_a_call("status CodeGenTask words: Planning")]
+#[case::of_what_samples_say("status CodeGenTask words: Planning")]
 #[case::of_a_plan("status CodeGenTask words: GeneratingCode")]
 #[case::of_a_program("status CodeGenTask words: GeneratingTests")]
 #[case::of_a_suite("status CodeGenTask words: RunningTests")]
@@ -63,6 +66,18 @@ async fn a_lost_reply_on_the_way_costs_no_call_and_no_execution(#[case] call: &s
     let calls = world.server.calls();
     let pods = calls.iter().filter(|call| *call == "create Pod sandbox");
     assert_eq!(pods.count(), 1, "{calls:#?}");
+    assert_eq!(world.status_of("words").lost_calls, 0);
+}
+
+#[tokio::test]
+async fn a_lost_reply_to_the_intent_of_a_call_counts_no_call_as_lost() {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({}));
+    world.until::<CodeGenTask>("words", "Planning Progressing").await;
+    let intent = "status CodeGenTask words: Planning";
+    world.server.fail(intent, Fault::ReplyLost);
+    world.ends_well("words").await;
+    assert_eq!(world.provider.calls().await, ALL);
     assert_eq!(world.status_of("words").lost_calls, 0);
 }
 
