@@ -87,4 +87,4 @@ fuzz: ## Fuzz every parser for FUZZ_SECONDS each (needs cargo-fuzz and g++; see 
 
 install: ## Put kubectl-codegen, codegen-operator and their interpreter of programs into ~/.cargo/bin
 	cargo install --locked --path .
-	cargo install --locked --path src/interpreter_worker
+	cargo install --locked --path crates/interpreter-worker

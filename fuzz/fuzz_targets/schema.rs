@@ -5,7 +5,7 @@ use arbitrary::{Arbitrary, Unstructured};
 use codegen_data::checks::rule::{Bound, ColumnCheck, Rule};
 use codegen_data::schema::infer_all;
 use codegen_data::schema::pandera::to_pandera;
-use codegen_operator::pipeline::python::{MAX_SOURCE_BYTES, Module};
+use codegen_core::python::{MAX_SOURCE_BYTES, Module};
 use codegen_operator_fuzz::described;
 
 #[derive(Arbitrary, Debug)]

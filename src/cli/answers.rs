@@ -147,7 +147,7 @@ mod tests {
     use kube::api::WatchParams;
 
     use super::*;
-    use crate::pipeline::causes::with_causes;
+    use codegen_core::causes::with_causes;
 
     const NO_TIME: Bounds = Bounds {
         bytes: 8 * MIB,

@@ -19,10 +19,10 @@ use super::command::{TASK_FAILED, USAGE, fail, is_interactive, runtime, warning}
 use super::ended::Absent;
 use super::paint::{Line, Mark};
 use super::progress::Progress;
-use crate::api::CodeGenApproval;
-use crate::api::approval::{AnyGate, ApprovalDecision, CodeGenApprovalSpec, CodeModeRunRef, TaskRef};
 use crate::local::trust::Trust;
-use crate::sandbox::kubernetes::names;
+use codegen_api::CodeGenApproval;
+use codegen_api::approval::{AnyGate, ApprovalDecision, CodeGenApprovalSpec, CodeModeRunRef, TaskRef};
+use codegen_sandbox::kubernetes::names;
 
 /// Object that waits for a decision.
 struct Awaiting {

@@ -17,8 +17,6 @@ use super::command::{
 use super::local::{Recording, log};
 use super::progress::Progress;
 use super::text::shell_word;
-use crate::api::approval::ApprovalDecision;
-use crate::engine::code_mode::Happened;
 use crate::local::approval::Approvals;
 use crate::local::code_mode::begin::Request;
 use crate::local::code_mode::error::AskError;
@@ -30,7 +28,9 @@ use crate::local::interrupt::{self, Stop};
 use crate::local::objects::Objects;
 use crate::local::opens::{not_shown_before, of_agent};
 use crate::local::options::TaskOptions;
-use crate::pipeline::code_mode::Stage;
+use codegen_api::approval::ApprovalDecision;
+use codegen_core::code_mode::Stage;
+use codegen_engine::code_mode::Happened;
 
 /// Runs the command.
 pub(super) fn run(args: &AskArgs) -> i32 {

@@ -10,9 +10,9 @@ use serde::de::DeserializeOwned;
 
 use super::answers::{Bounds, bounded};
 use super::args::{ClusterArgs, question_name};
-use crate::api::{CodeGenRun, CodeGenTask};
-use crate::ledger::StoreError;
-use crate::pipeline::causes::with_causes;
+use codegen_api::{CodeGenRun, CodeGenTask};
+use codegen_core::causes::with_causes;
+use codegen_ledger::StoreError;
 
 /// Objects of one page of a list.
 // A task may have some 100 KiB, and no answer more than 8 MiB.

@@ -9,9 +9,9 @@ use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::{Absent, ended, has_ended};
 use super::progress::Progress;
 use super::recorded::{RecordedQuestion, RecordedTask, from_cluster, is_folder, question_from_cluster, read};
-use crate::api::CodeGenTask;
-use crate::engine::results::SOLUTION;
-use crate::pipeline::stage::Stage;
+use codegen_api::CodeGenTask;
+use codegen_core::stage::Stage;
+use codegen_engine::results::SOLUTION;
 
 /// Runs the command.
 pub(super) fn run(args: &RecordArgs) -> i32 {

@@ -12,11 +12,11 @@ use super::args::{DataArgs, Format, ManifestArgs, ModelArgs};
 use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::text::{columns, shortened, thousands, wrap};
-use crate::api::CodeGenTask;
 use crate::local::objects::{Fault, Objects};
 use crate::local::options::{ModelOverrides, TaskOptions};
 use crate::local::{files, kustomize};
-use crate::sources::{Claims, Given, unclaimed};
+use codegen_api::CodeGenTask;
+use codegen_sources::{Claims, Given, unclaimed};
 
 /// Exit code of a task that failed, and of a sample that cannot be described.
 pub(super) const TASK_FAILED: i32 = 1;

@@ -13,18 +13,18 @@ use super::paint::{Line, Mark};
 use super::plot::{self, Screen};
 use super::progress::Progress;
 use super::text::{columns, count, spelled_out, thousands, wrap};
-use crate::api::CodeGenTask;
-use crate::data::exposure::Exposed;
-use crate::data::joins::JoinProfile;
-use crate::data::profile::SampleProfile;
-use crate::data::schema::infer_all;
-use crate::data::schema::pandera::to_pandera;
 use crate::local::context::{ContextOverrides, TaskContext, context_of, task_of_files};
 use crate::local::data_files::DataFiles;
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
 use crate::local::objects::Objects;
 use crate::local::prepare::downloads;
-use crate::sources::Given;
+use codegen_api::CodeGenTask;
+use codegen_data::exposure::Exposed;
+use codegen_data::joins::JoinProfile;
+use codegen_data::profile::SampleProfile;
+use codegen_data::schema::infer_all;
+use codegen_data::schema::pandera::to_pandera;
+use codegen_sources::Given;
 
 /// Time that reading may take before it is said that it goes on.
 const PATIENCE: Duration = Duration::from_secs(1);

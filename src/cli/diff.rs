@@ -6,7 +6,7 @@ use super::ended::Absent;
 use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::recorded::{RecordedTask, Sources, read};
-use crate::engine::results::{SOLUTION, TESTS, difference};
+use codegen_engine::results::{SOLUTION, TESTS, difference};
 
 /// Runs the command.
 pub(super) fn run(args: &DiffArgs) -> i32 {

@@ -1,8 +1,8 @@
 //! What the commands that show a task's results share: whether it has ended, and where they lie.
 
 use super::command::TASK_FAILED;
-use crate::api::CodeGenTask;
-use crate::pipeline::stage::Stage;
+use codegen_api::CodeGenTask;
+use codegen_core::stage::Stage;
 
 /// Reason that there is nothing to show, and the exit code that says so.
 #[derive(Debug, PartialEq, Eq)]
@@ -66,8 +66,8 @@ pub(super) fn ended(task: &CodeGenTask) -> Result<Ended, Absent> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::CodeGenTaskSpec;
-    use crate::api::status::CodeGenTaskStatus;
+    use codegen_api::CodeGenTaskSpec;
+    use codegen_api::status::CodeGenTaskStatus;
 
     fn task(stage: Option<&str>, result: Option<&str>) -> CodeGenTask {
         let mut task = CodeGenTask::new("penguins", CodeGenTaskSpec::default());

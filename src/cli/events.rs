@@ -142,7 +142,7 @@ mod tests {
             call("Bash", "pytest -q", "Intercepted", Value::Null, true, 17),
         ]});
         let mut task = crate::cli::recorded::fixture::recorded();
-        let name = crate::engine::agent::step_name(0);
+        let name = codegen_engine::agent::step_name(0);
         task.documents.insert(name, serde_json::to_vec(&step).unwrap());
         let happenings = story(of_record(&task).unwrap(), Vec::new());
         let calls: Vec<&Happening> = happenings.iter().filter(|one| one.tool_call.is_some()).collect();

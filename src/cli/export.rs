@@ -13,15 +13,15 @@ use super::ended::{Absent, ended};
 use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::recorded::{Place, RecordedTask, from_cluster};
-use crate::api::CodeGenTask;
 use crate::controller::record::parts::{Content, Contents};
 use crate::controller::record::snapshot;
 use crate::controller::sources::read::digest_of;
-use crate::engine::results::{Files, INPUTS, collect, without_data};
-use crate::ledger::MemoryStore;
 use crate::local::folder::TaskFolder;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::task::FrozenFile;
+use codegen_api::CodeGenTask;
+use codegen_core::causes::with_causes;
+use codegen_core::task::FrozenFile;
+use codegen_engine::results::{Files, INPUTS, collect, without_data};
+use codegen_ledger::MemoryStore;
 
 /// Runs the command.
 pub(super) fn run(args: &ExportArgs) -> i32 {
@@ -248,13 +248,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::api::CodeGenTaskSpec;
-    use crate::api::status::CodeGenTaskStatus;
     use crate::cli::recorded::from_folder;
     use crate::controller::tests::api_server::NAMESPACE;
     use crate::controller::tests::world::World;
     use crate::local::run::Finished;
     use crate::local::trust::Trust;
+    use codegen_api::CodeGenTaskSpec;
+    use codegen_api::status::CodeGenTaskStatus;
 
     /// A task that ran on a text and a folder, whose `ConfigMap`s are gone.
     async fn finished(exposure: &str) -> World {

@@ -15,7 +15,6 @@ use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::replace::replace;
 use super::summary::summary;
-use crate::api::CodeGenTask;
 use crate::local::approval::Approvals;
 use crate::local::commands::Commands;
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
@@ -23,7 +22,8 @@ use crate::local::objects::Objects;
 use crate::local::opens::{not_shown_before, of_task};
 use crate::local::options::TaskOptions;
 use crate::local::runner::{Ended, output_folder, run_task};
-use crate::pipeline::retry::Retry;
+use codegen_api::CodeGenTask;
+use codegen_core::retry::Retry;
 
 /// Runs the command; the exit code is the worst of its tasks.
 pub(super) fn run(args: &LocalArgs) -> i32 {
@@ -68,8 +68,8 @@ pub(super) fn run_after(args: &LocalArgs, replies: &str) -> i32 {
 pub(super) fn log(verbose: u8, progress: &Progress) {
     let level = match verbose {
         0 => return,
-        1 => "codegen_operator=debug",
-        _ => "codegen_operator=trace,reqwest=debug",
+        1 => "codegen=debug",
+        _ => "codegen=trace,reqwest=debug",
     };
     // Fails only when there is a subscriber already, which is as good.
     let _ = tracing_subscriber::fmt()

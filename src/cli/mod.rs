@@ -42,8 +42,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use self::args::{Cli, Command, LocalCommand, Page};
-use crate::api::approval::ApprovalDecision;
-use crate::data::worker;
+use codegen_api::approval::ApprovalDecision;
+use codegen_data::worker;
 
 /// Runs a command line, its first word the program's name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -79,7 +79,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Reject(args) => exit_code(approve::run(&args, ApprovalDecision::Reject)),
         Command::Docs {
             page: Page::ModelProtocol,
-        } => printed(crate::pipeline::protocol::page().as_bytes()),
+        } => printed(codegen_core::protocol::page().as_bytes()),
         Command::Completion { completion } => printed(&completion::script(completion)),
         Command::Worker => match worker::serve(io::stdin().lock(), io::stdout().lock()) {
             Ok(()) => ExitCode::SUCCESS,

@@ -12,7 +12,6 @@ use super::paint::{Line, Mark, paint};
 use super::progress::Progress;
 use super::render::named_paragraph;
 use super::text::{count, shell_word};
-use crate::api::values::Output;
 use crate::local::context::{ContextOverrides, TaskContext, context_of};
 use crate::local::draft::{Draft, DraftOptions, KUSTOMIZATION, Place, TASK, WriteError};
 use crate::local::error::TaskError;
@@ -20,6 +19,7 @@ use crate::local::interrupt::{self, INTERRUPTED};
 use crate::local::objects::Objects;
 use crate::local::prepare::downloads;
 use crate::local::propose::{Proposal, propose};
+use codegen_api::values::Output;
 
 /// Why nothing is written: everything that is wrong, and the exit code.
 struct Refused {

@@ -4,10 +4,10 @@ use console::{Term, measure_text_width};
 use owo_colors::OwoColorize as _;
 
 use super::text::{MAX_COLUMNS, cut, thousands};
-use crate::api::common::Exposure;
-use crate::data::context::column_label;
-use crate::data::exposure::shown_names;
-use crate::data::profile::{ColumnProfile, ColumnType, NumberStats, SampleProfile, TableProfile};
+use codegen_api::common::Exposure;
+use codegen_data::context::column_label;
+use codegen_data::exposure::shown_names;
+use codegen_data::profile::{ColumnProfile, ColumnType, NumberStats, SampleProfile, TableProfile};
 
 /// Blanks before a plot, so that it belongs to the line above.
 const INDENT: usize = 4;

@@ -11,7 +11,7 @@ use super::args::Color;
 use super::paint::{Line, paint};
 use super::render::{Rendered, render, same_again};
 use super::text::{columns, count, cut, set_columns};
-use crate::engine::event::{Event, Observer};
+use codegen_engine::event::{Event, Observer};
 
 /// Columns of what stands beside the label of the moving line.
 const CLOCK_COLUMNS: usize = 8;
@@ -221,7 +221,7 @@ fn write_line(text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::call::{CallKind, Usage};
+    use codegen_core::call::{CallKind, Usage};
 
     fn after(running: &mut Running, event: &Event) -> Option<String> {
         running.after(event, render(event).running)

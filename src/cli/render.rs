@@ -4,15 +4,15 @@ use std::fmt::Display;
 
 use super::paint::{Line, Mark};
 use super::text::{columns, count, cut, seconds, single_line, thousands, wrap};
-use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
-use crate::api::retry::RetryStatus;
-use crate::api::status::{
+use codegen_api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
+use codegen_api::retry::RetryStatus;
+use codegen_api::status::{
     CaseCounts, ErrorType, FailureDiagnosis, RehearsalResult, SuiteStrength, TestCounts,
 };
-use crate::engine::event::Event;
-use crate::pipeline::agent::{CallResult, Step};
-use crate::pipeline::call::{CallKind, Usage};
-use crate::pipeline::stage::Stage;
+use codegen_core::agent::{CallResult, Step};
+use codegen_core::call::{CallKind, Usage};
+use codegen_core::stage::Stage;
+use codegen_engine::event::Event;
 
 /// Columns of the step's name.
 const NAME_COLUMNS: usize = 13;

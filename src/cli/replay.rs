@@ -18,10 +18,6 @@ use super::ended::Absent;
 use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::recorded::{Place, RecordedTask, find};
-use crate::api::conditions::reason;
-use crate::api::retry::RetryStatus;
-use crate::engine::results;
-use crate::ledger::{Entry, export_replies};
 use crate::local::credentials::{ModelCredentials, sandbox_variables};
 use crate::local::error::TaskError;
 use crate::local::execute::{Executed, execute};
@@ -32,12 +28,16 @@ use crate::local::objects::Objects;
 use crate::local::options::TaskOptions;
 use crate::local::prepare::Prepared;
 use crate::local::results::in_files;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::retry::Retry;
-use crate::pipeline::sandbox::NetworkAccess;
-use crate::pipeline::status::{StatusContext, status};
-use crate::pipeline::task::Task;
-use crate::sandbox::SandboxError;
+use codegen_api::conditions::reason;
+use codegen_api::retry::RetryStatus;
+use codegen_core::causes::with_causes;
+use codegen_core::retry::Retry;
+use codegen_core::sandbox::NetworkAccess;
+use codegen_core::status::{StatusContext, status};
+use codegen_core::task::Task;
+use codegen_engine::results;
+use codegen_ledger::{Entry, export_replies};
+use codegen_sandbox::SandboxError;
 
 /// Runs the command.
 pub(super) fn run(args: &ReplayArgs) -> i32 {

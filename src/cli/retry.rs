@@ -15,8 +15,8 @@ use super::ended::Absent;
 use super::follow::{Change, changes};
 use super::paint::{Line, Mark};
 use super::progress::Progress;
-use crate::api::CodeGenTask;
-use crate::api::retry::{RETRY, RETRY_HINT, RETRY_REPLAN};
+use codegen_api::CodeGenTask;
+use codegen_api::retry::{RETRY, RETRY_HINT, RETRY_REPLAN};
 
 /// Time that the operator has to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -104,8 +104,8 @@ fn answer(task: &CodeGenTask, token: &str) -> Option<Result<String, String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::CodeGenTaskSpec;
-    use crate::api::status::CodeGenTaskStatus;
+    use codegen_api::CodeGenTaskSpec;
+    use codegen_api::status::CodeGenTaskStatus;
 
     fn task(handled: &str, refused: Option<&str>) -> CodeGenTask {
         let mut task = CodeGenTask::new("sum", CodeGenTaskSpec::default());

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::paint::{Line, Mark};
 use super::render::{cases_text, counts_text, suite_text};
 use super::text::{columns, count, cut, thousands, wrap};
-use crate::api::status::{AttemptStatus, CodeGenTaskStatus, EvidenceStrength};
 use crate::local::runner::Ended;
+use codegen_api::status::{AttemptStatus, CodeGenTaskStatus, EvidenceStrength};
 
 /// Columns of a line beside what stands behind the name.
 const MARGIN: usize = 16;

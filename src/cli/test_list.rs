@@ -12,8 +12,8 @@ use super::progress::Progress;
 use super::recorded::{RecordedTask, read};
 use super::summary::tests as counts;
 use super::table::{Listing, cell};
-use crate::api::status::{AttemptStatus, FailureDiagnosis};
-use crate::pipeline::stage::Stage;
+use codegen_api::status::{AttemptStatus, FailureDiagnosis};
+use codegen_core::stage::Stage;
 
 /// Widest name and message of a table.
 const NAME_COLUMNS: usize = 60;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::pipeline::terminal::is_obeyed;
-pub use crate::pipeline::terminal::spelled_out;
+use codegen_core::terminal::is_obeyed;
+pub use codegen_core::terminal::spelled_out;
 
 /// Widest line that is written.
 pub const MAX_COLUMNS: usize = 100;

@@ -12,9 +12,9 @@ use super::cluster::Cluster;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::follow::{Change, changes};
 use super::progress::Progress;
-use crate::api::CodeGenTask;
-use crate::api::status::CodeGenTaskStatus;
 use crate::local::interrupt::INTERRUPTED;
+use codegen_api::CodeGenTask;
+use codegen_api::status::CodeGenTaskStatus;
 
 /// Runs the command.
 pub(super) fn run(args: &WatchArgs) -> i32 {

@@ -11,7 +11,7 @@ use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::ledger::StoreError;
+use codegen_ledger::StoreError;
 
 /// Time within which a status is read again after a write that met an error.
 const READ_AGAIN_WITHIN: Duration = Duration::from_secs(5);

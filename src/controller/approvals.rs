@@ -9,11 +9,11 @@ use kube::runtime::reflector::ObjectRef;
 use kube::runtime::{WatchStreamExt as _, reflector, watcher};
 use kube::{Api, Client, ResourceExt as _};
 
-use crate::api::CodeGenApproval;
-use crate::api::approval::{AnyGate, ApprovalStatus, AwaitedApproval, Subject};
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, unreachable};
 use crate::controller::schedule::decisions::{AwaitsDecision, decided_at};
+use codegen_api::CodeGenApproval;
+use codegen_api::approval::{AnyGate, ApprovalStatus, AwaitedApproval, Subject};
 
 /// By what the admission policy of the chart holds the name in a decision to that of the request.
 const HELD_TO: &str = "object.spec.decidedBy == request.userInfo.username";

@@ -5,16 +5,16 @@ use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, misconfigured, unavailable};
 use crate::controller::record::parts::{Content, Contents, Parts};
 use crate::controller::record::snapshot::Sources;
-use crate::ledger::StoreError;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::digest::sha256_hex_of_parts;
-use crate::pipeline::stage::Category;
-use crate::pipeline::task::{FrozenFile, Task};
-use crate::sandbox::kubernetes::names::{self, Component};
-use crate::sandbox::kubernetes::{
+use codegen_core::causes::with_causes;
+use codegen_core::digest::sha256_hex_of_parts;
+use codegen_core::stage::Category;
+use codegen_core::task::{FrozenFile, Task};
+use codegen_ledger::StoreError;
+use codegen_sandbox::kubernetes::names::{self, Component};
+use codegen_sandbox::kubernetes::{
     ClaimSource, Owner, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader,
 };
-use crate::sandbox::{Progressing, SandboxError};
+use codegen_sandbox::{Progressing, SandboxError};
 
 /// Adds to `sources` what lies on claims, once the Pod that reads it has ended. `task` is the task with
 /// the sources that were read so far.

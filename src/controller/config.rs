@@ -11,9 +11,9 @@ use schemars::generate::SchemaSettings;
 use serde::Deserialize;
 
 use super::selector::TaskSelector;
-use crate::api::approval::Gate;
-use crate::pipeline::package_policy::Rules;
-use crate::sandbox::kubernetes::settings::{BuildSettings, PodSettings, Registries, Settings};
+use codegen_api::approval::Gate;
+use codegen_core::package_policy::Rules;
+use codegen_sandbox::kubernetes::settings::{BuildSettings, PodSettings, Registries, Settings};
 
 mod agent;
 mod code_mode;

@@ -9,8 +9,6 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::config::{ApprovalSettings, Gates, History, OperatorConfig};
-use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
-use crate::api::{CodeGenRun, CodeGenTask};
 use crate::controller::schedule::calls::CallPool;
 use crate::controller::schedule::decisions::Decisions;
 use crate::controller::schedule::interpreters::Interpreters;
@@ -19,16 +17,18 @@ use crate::controller::selector::TaskSelector;
 use crate::controller::sources::downloads::Downloads;
 use crate::controller::telemetry::events::Events;
 use crate::controller::telemetry::metrics::Metrics;
-use crate::data::worker::Client as Worker;
-use crate::egress::EgressGate;
-use crate::model::SharedClient;
-use crate::package_index::PackageIndex;
-use crate::pipeline::package_policy::Rules;
-use crate::pipeline::task::Task;
-use crate::sandbox::KubernetesSandbox;
-use crate::sandbox::kubernetes::isolation::Isolation;
-use crate::sandbox::kubernetes::settings::Settings;
-use crate::sandbox::kubernetes::{MountedInput, Owner, RegistryCache};
+use codegen_api::code_mode::{CodeModeAgent, CodeModeRun};
+use codegen_api::{CodeGenRun, CodeGenTask};
+use codegen_core::package_policy::Rules;
+use codegen_core::task::Task;
+use codegen_data::worker::Client as Worker;
+use codegen_egress::EgressGate;
+use codegen_model::SharedClient;
+use codegen_package_index::PackageIndex;
+use codegen_sandbox::KubernetesSandbox;
+use codegen_sandbox::kubernetes::isolation::Isolation;
+use codegen_sandbox::kubernetes::settings::Settings;
+use codegen_sandbox::kubernetes::{MountedInput, Owner, RegistryCache};
 
 /// Tasks that are cleared up after at once when the operator begins: many may have ended just before.
 const CLEARED_AT_ONCE: usize = 4;

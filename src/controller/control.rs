@@ -23,10 +23,10 @@ use super::process::stop;
 use super::schedule::shared::{Kind, Shared};
 use super::selector::TaskSelector;
 use super::telemetry::metrics::Reconciled;
-use crate::api::conditions::reason;
-use crate::pipeline::bounds::message_shown;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::status::{Hold, Until};
+use codegen_api::conditions::reason;
+use codegen_core::bounds::message_shown;
+use codegen_core::causes::with_causes;
+use codegen_core::status::{Hold, Until};
 
 /// A pass without cause, should a watch have missed something.
 pub const SAFETY_NET: Duration = Duration::from_mins(5);

@@ -1,11 +1,11 @@
 //! Reasons for which a reconcile pass could not be finished, and what a status says of them.
 
-use crate::api::conditions::reason;
 use crate::controller::hold::{Blocked, misconfigured};
-use crate::engine::EngineError;
-use crate::ledger::StoreError;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::status::{Hold, Until};
+use codegen_api::conditions::reason;
+use codegen_core::causes::with_causes;
+use codegen_core::status::{Hold, Until};
+use codegen_engine::EngineError;
+use codegen_ledger::StoreError;
 
 /// A pass that could not be finished; what is recorded is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +66,7 @@ pub fn is_conflict(error: &ReconcileError) -> bool {
 }
 
 /// The faults of a spec as one message.
-pub fn unresolved(faults: &[crate::pipeline::task::ResolveError]) -> Blocked {
+pub fn unresolved(faults: &[codegen_core::task::ResolveError]) -> Blocked {
     let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
     misconfigured(lines.join("; "))
 }

@@ -2,9 +2,9 @@
 
 use kube::Resource;
 
-use crate::api::conditions::reason;
-use crate::pipeline::bounds::message_shown;
-use crate::pipeline::status::{Hold, Until};
+use codegen_api::conditions::reason;
+use codegen_core::bounds::message_shown;
+use codegen_core::status::{Hold, Until};
 
 /// Something outside of the task's own steps prevents it from going on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

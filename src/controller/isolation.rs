@@ -11,15 +11,15 @@ use tokio::time::timeout;
 use super::context::Context;
 use super::hold::queued;
 use super::record::cache::ended_in;
-use crate::api::CodeGenTask;
-use crate::api::conditions::reason;
-use crate::pipeline::machine::Decision;
-use crate::pipeline::status::{Hold, IsolationShown, Until};
-use crate::pipeline::task::Task;
-use crate::sandbox::kubernetes::isolation::{
+use codegen_api::CodeGenTask;
+use codegen_api::conditions::reason;
+use codegen_core::machine::Decision;
+use codegen_core::status::{Hold, IsolationShown, Until};
+use codegen_core::task::Task;
+use codegen_sandbox::kubernetes::isolation::{
     API_SERVER, Isolation, Prover, Record, Standing, Target, Verdict, recorded,
 };
-use crate::sandbox::kubernetes::settings::{NodePool, Settings};
+use codegen_sandbox::kubernetes::settings::{NodePool, Settings};
 
 /// Address at which clouds serve credentials to their machines.
 // The same link-local address at all large providers.

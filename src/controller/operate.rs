@@ -14,8 +14,6 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
-use crate::api::{CodeGenApproval, CodeGenRun, CodeGenTask};
 use crate::controller::api::namespaced;
 use crate::controller::approvals;
 use crate::controller::code_mode;
@@ -29,8 +27,10 @@ use crate::controller::record::cache;
 use crate::controller::runs;
 use crate::controller::telemetry::events::Events;
 use crate::controller::telemetry::metrics::Metrics;
-use crate::data::worker::Client as Worker;
-use crate::sandbox::kubernetes::{RegistryCache, Signing, api_servers};
+use codegen_api::code_mode::{CodeModeAgent, CodeModeRun};
+use codegen_api::{CodeGenApproval, CodeGenRun, CodeGenTask};
+use codegen_data::worker::Client as Worker;
+use codegen_sandbox::kubernetes::{RegistryCache, Signing, api_servers};
 
 /// Pause before the served definitions are checked again.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);

@@ -10,9 +10,9 @@ use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured};
 use crate::controller::schedule::calls::CallPermit;
 use crate::controller::sources::credentials;
-use crate::model::{AnyModel, Model, ModelError, NamedIn};
-use crate::pipeline::call::{Reply, Request};
-use crate::pipeline::task::ModelSettings;
+use codegen_core::call::{Reply, Request};
+use codegen_core::task::ModelSettings;
+use codegen_model::{AnyModel, Model, ModelError, NamedIn};
 
 /// A model behind the pool of calls that its endpoint has.
 pub struct PooledModel<'a> {

@@ -12,12 +12,12 @@ use jiff::Timestamp;
 
 use super::folder::{REVISIONS, RevisionFolder};
 use super::prepare::Prepared;
-use crate::ledger::{Created, FolderStore, Store as _, StoreError};
-use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::progress::Progress;
-use crate::pipeline::reuse::{adopted, is_allowed, is_carried_over, key_of, may_adopt, needed};
-use crate::pipeline::stage::Stage;
-use crate::pipeline::task::Task;
+use codegen_core::digest::sha256_hex;
+use codegen_core::progress::Progress;
+use codegen_core::reuse::{adopted, is_allowed, is_carried_over, key_of, may_adopt, needed};
+use codegen_core::stage::Stage;
+use codegen_core::task::Task;
+use codegen_ledger::{Created, FolderStore, Store as _, StoreError};
 
 /// Folders of a record that hold its documents.
 const DOCUMENTS: [&str; 2] = ["calls", "documents"];

@@ -7,10 +7,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::error::{TaskError, stopped};
 use super::terminal::on_a_thread;
-use crate::api::approval::{AnyGate, ApprovalDecision, ApprovalStatus, AwaitedApproval, Gate};
-use crate::engine::EngineError;
-use crate::ledger::{FolderStore, Store as _};
-use crate::pipeline::progress::Progress;
+use codegen_api::approval::{AnyGate, ApprovalDecision, ApprovalStatus, AwaitedApproval, Gate};
+use codegen_core::progress::Progress;
+use codegen_engine::EngineError;
+use codegen_ledger::{FolderStore, Store as _};
 
 /// Answer of a person at a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]

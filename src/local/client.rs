@@ -6,8 +6,8 @@ use super::credentials::{CredentialError, KeyOptions, ModelCredentials, model_cr
 use super::error::TaskError;
 use super::objects::Objects;
 use super::options::TaskOptions;
-use crate::model::{AnyModel, ModelOptions, Recorded};
-use crate::pipeline::task::ModelSettings;
+use codegen_core::task::ModelSettings;
+use codegen_model::{AnyModel, ModelOptions, Recorded};
 
 /// Reads what is sent to the model beside requests. A replay sends nothing, so it asks for nothing.
 pub(super) async fn credentials(

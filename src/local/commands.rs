@@ -8,11 +8,11 @@ use std::{env, fmt, fs, io};
 use serde_json::json;
 
 use super::terminal::on_a_thread;
-use crate::api::code_mode::ToolSource;
-use crate::pipeline::code_mode::{SourcedTool, ToolOrigin, command_line};
-use crate::pipeline::digest::sha256_hex;
-use crate::sandbox::local::user_cache;
-use crate::tools::AllowedCommand;
+use codegen_api::code_mode::ToolSource;
+use codegen_core::code_mode::{SourcedTool, ToolOrigin, command_line};
+use codegen_core::digest::sha256_hex;
+use codegen_sandbox::local::user_cache;
+use codegen_tools::AllowedCommand;
 
 /// Folder of what was allowed, below the user's cache.
 const ALLOWED: &str = "commands";

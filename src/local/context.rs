@@ -7,18 +7,18 @@ use super::execute::worker;
 use super::freeze::{Downloads, INPUTS, freeze};
 use super::objects::Objects;
 use super::prepare::agent_of;
-use crate::api::common::Exposure;
-use crate::api::limits::Limits;
-use crate::api::model::Model;
-use crate::api::values::Sample;
-use crate::api::{CodeGenTask, CodeGenTaskSpec};
-use crate::data::context::Context;
-use crate::data::joins::JoinProfile;
-use crate::data::profile::SampleProfile;
-use crate::engine::data::{DataReader as _, Described};
-use crate::engine::reader::WorkerReader;
-use crate::pipeline::task::{Task, resolve};
-use crate::sources::{Given, Plan, plan, sample_names};
+use codegen_api::common::Exposure;
+use codegen_api::limits::Limits;
+use codegen_api::model::Model;
+use codegen_api::values::Sample;
+use codegen_api::{CodeGenTask, CodeGenTaskSpec};
+use codegen_core::task::{Task, resolve};
+use codegen_data::context::Context;
+use codegen_data::joins::JoinProfile;
+use codegen_data::profile::SampleProfile;
+use codegen_engine::data::{DataReader as _, Described};
+use codegen_engine::reader::WorkerReader;
+use codegen_sources::{Given, Plan, plan, sample_names};
 
 /// Context of a task: what it would send of its samples.
 #[derive(Debug)]
@@ -187,8 +187,8 @@ async fn describe(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::worker::Client;
-    use crate::pipeline::task::{FrozenFile, FrozenFiles};
+    use codegen_core::task::{FrozenFile, FrozenFiles};
+    use codegen_data::worker::Client;
 
     #[tokio::test]
     async fn a_single_sample_that_cannot_be_described_is_tried_once() {

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 use super::objects::Objects;
-use crate::api::common::SecretKeyRef;
-use crate::api::model::Header;
-use crate::api::sandbox::SecretVariable;
-use crate::model::Secret;
-use crate::pipeline::task::ModelSettings;
-use crate::sources::{find, keys_text, renamed_text};
+use codegen_api::common::SecretKeyRef;
+use codegen_api::model::Header;
+use codegen_api::sandbox::SecretVariable;
+use codegen_core::task::ModelSettings;
+use codegen_model::Secret;
+use codegen_sources::{find, keys_text, renamed_text};
 
 /// Credentials that are sent to the model beside the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -307,7 +307,7 @@ mod tests {
 
     fn model(base_url: &str, reference: bool) -> ModelSettings {
         ModelSettings {
-            provider: crate::api::model::Provider::OpenAI,
+            provider: codegen_api::model::Provider::OpenAI,
             name: "m".to_owned(),
             base_url: base_url.to_owned(),
             api_key_secret_ref: reference.then(|| SecretKeyRef {

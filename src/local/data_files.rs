@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use thiserror::Error;
 
-use crate::sources::{LARGEST_SOURCE, remedy};
+use codegen_sources::{LARGEST_SOURCE, remedy};
 
 /// Stands for standard input.
 const STANDARD_INPUT: &str = "-";

@@ -13,10 +13,10 @@ use self::read::Reader;
 use super::manifest;
 use super::objects::Objects;
 use super::options::ModelOverrides;
-use crate::api::common::Exposure;
-use crate::api::values::{Input, Output, ValueType};
-use crate::api::{CodeGenTask, CodeGenTaskSpec};
-use crate::sources::Given;
+use codegen_api::common::Exposure;
+use codegen_api::values::{Input, Output, ValueType};
+use codegen_api::{CodeGenTask, CodeGenTaskSpec};
+use codegen_sources::Given;
 
 pub use error::DraftError;
 pub use write::WriteError;

@@ -8,13 +8,13 @@ use super::credentials::CredentialError;
 use super::folder::FolderError;
 use super::freeze::FreezeError;
 use super::interrupt::INTERRUPTED;
-use crate::api::approval::Gate;
-use crate::data::DataError;
-use crate::engine::EngineError;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::task::ResolveError;
-use crate::sandbox::SandboxError;
-use crate::sources::SourceError;
+use codegen_api::approval::Gate;
+use codegen_core::causes::with_causes;
+use codegen_core::task::ResolveError;
+use codegen_data::DataError;
+use codegen_engine::EngineError;
+use codegen_sandbox::SandboxError;
+use codegen_sources::SourceError;
 
 /// A task that could not be run to its end.
 #[derive(Debug, Error)]

@@ -21,9 +21,9 @@ use super::large::LargeResults;
 use super::lock::{FolderLock, LockError};
 use super::on_disk::StoredFiles;
 use super::trust::{Trust, foreign_notice};
-use crate::ledger::{FolderStore, Key, KeyError, Seals, StoreError, digest_below, read_below, refuse_links};
-use crate::pipeline::digest::{sha256_hex, sha256_of};
-use crate::pipeline::task::{FrozenFile, Task};
+use codegen_core::digest::{sha256_hex, sha256_of};
+use codegen_core::task::{FrozenFile, Task};
+use codegen_ledger::{FolderStore, Key, KeyError, Seals, StoreError, digest_below, read_below, refuse_links};
 
 /// Folder for results when `--output` says nothing, relative to the working folder.
 pub const DEFAULT_OUTPUT: &str = "codegen-out";

@@ -14,12 +14,12 @@ use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::egress::{AllowedHost, EgressGate, Refused};
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::digest::hex;
-use crate::pipeline::task::{FrozenFile, FrozenFiles, is_plain_name};
-use crate::sources::reading::is_link_or_socket;
-use crate::sources::{LARGEST_SOURCE, MOST_FOLDER_FILES, Plan, Source, Wanted, digest, remedy};
+use codegen_core::causes::with_causes;
+use codegen_core::digest::hex;
+use codegen_core::task::{FrozenFile, FrozenFiles, is_plain_name};
+use codegen_egress::{AllowedHost, EgressGate, Refused};
+use codegen_sources::reading::is_link_or_socket;
+use codegen_sources::{LARGEST_SOURCE, MOST_FOLDER_FILES, Plan, Source, Wanted, digest, remedy};
 
 /// Folder of samples and inputs inside a run.
 pub const INPUTS: &str = "inputs";

@@ -5,7 +5,7 @@ use std::fs;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::tools::kill_servers;
+use codegen_tools::kill_servers;
 
 /// Exit code of a run that was interrupted.
 pub const INTERRUPTED: i32 = 130;

@@ -7,9 +7,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::on_disk::StoredFiles;
-use crate::engine::results::LargeOutput;
-use crate::pipeline::digest::sha256_of;
-use crate::pipeline::task::{FrozenFile, is_plain_name};
+use codegen_core::digest::sha256_of;
+use codegen_core::task::{FrozenFile, is_plain_name};
+use codegen_engine::results::LargeOutput;
 
 /// Digests of published results by name.
 type Published = BTreeMap<String, BTreeSet<String>>;

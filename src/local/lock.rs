@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::ledger::{Seals, read_below};
+use codegen_ledger::{Seals, read_below};
 
 /// The file that is locked, with who holds it.
 const LOCK: &str = "lock";

@@ -9,9 +9,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use thiserror::Error;
 
 use super::manifest::{Document, Origin};
-use crate::api::validate::{self, Manifest};
-use crate::api::{CodeGenAgent, CodeGenTask, CodeModeAgent, CodeModeRun, GROUP, VERSION};
-use crate::sources::{Keys, ObjectKey};
+use codegen_api::validate::{self, Manifest};
+use codegen_api::{CodeGenAgent, CodeGenTask, CodeModeAgent, CodeModeRun, GROUP, VERSION};
+use codegen_sources::{Keys, ObjectKey};
 
 /// Fault of one field.
 #[derive(Clone, Debug, PartialEq, Eq)]

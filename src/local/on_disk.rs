@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use rustix::process::{getegid, geteuid};
 use tempfile::TempDir;
 
-use crate::data::worker::Client;
-use crate::pipeline::run::program_end;
-use crate::pipeline::sandbox::Job;
-use crate::pipeline::stored_outputs::{FoundOutput, OutputsAsked, RunOnDisk};
-use crate::sandbox::{LocalSandbox, SandboxError};
-use crate::sources::reading::claim_outputs;
+use codegen_core::run::program_end;
+use codegen_core::sandbox::Job;
+use codegen_core::stored_outputs::{FoundOutput, OutputsAsked, RunOnDisk};
+use codegen_data::worker::Client;
+use codegen_sandbox::{LocalSandbox, SandboxError};
+use codegen_sources::reading::claim_outputs;
 
 /// Outputs of a revision, a file or a folder each, by digest and name.
 #[derive(Clone, Debug)]

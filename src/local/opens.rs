@@ -6,12 +6,12 @@ use reqwest::Url;
 
 use super::commands::Remembered;
 use super::objects::Objects;
-use crate::api::code_mode::CodeModeAgentSpec;
-use crate::api::common::LocalRef;
-use crate::api::model::Model;
-use crate::api::sandbox::{Egress, Sandbox};
-use crate::api::{CodeGenAgent, CodeGenTask, CodeModeAgent};
-use crate::sources::find;
+use codegen_api::code_mode::CodeModeAgentSpec;
+use codegen_api::common::LocalRef;
+use codegen_api::model::Model;
+use codegen_api::sandbox::{Egress, Sandbox};
+use codegen_api::{CodeGenAgent, CodeGenTask, CodeModeAgent};
+use codegen_sources::find;
 
 /// The lines that nobody has been shown in this folder; from now on somebody has.
 pub(crate) fn not_shown_before(lines: Vec<String>) -> Vec<String> {
@@ -85,7 +85,7 @@ fn shared<'a>(
     wanted: Option<&LocalRef>,
     namespace: Option<&str>,
     objects: &'a Objects,
-) -> Option<&'a crate::api::CodeGenAgentSpec> {
+) -> Option<&'a codegen_api::CodeGenAgentSpec> {
     let agent: &CodeGenAgent = find(&objects.agents, namespace.unwrap_or("default"), &wanted?.name)?;
     Some(&agent.spec)
 }

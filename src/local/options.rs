@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::approval::Approvals;
 use super::commands::Commands;
 use super::trust::Trust;
-use crate::api::model::Provider;
-use crate::egress::AllowedHost;
-use crate::pipeline::retry::Retry;
-use crate::sources::Given;
+use codegen_api::model::Provider;
+use codegen_core::retry::Retry;
+use codegen_egress::AllowedHost;
+use codegen_sources::Given;
 
 /// Options of the command line about every task of a command.
 #[derive(Clone, Debug, Default)]

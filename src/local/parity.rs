@@ -137,7 +137,7 @@ fn every_field_that_names_an_object_is_in_the_configuration_for_kustomize() {
         }
     }
     let mut expected = BTreeSet::new();
-    for crd in crate::api::crds() {
+    for crd in codegen_api::crds() {
         let kind = crd.spec.names.kind.clone();
         let schema = serde_json::to_value(&crd.spec.versions[0].schema).unwrap();
         let spec = &schema["openAPIV3Schema"]["properties"]["spec"];

@@ -10,18 +10,18 @@ use super::folder::{RevisionFolder, TASK, TaskFolder};
 use super::freeze::{Downloads, freeze};
 use super::objects::Objects;
 use super::options::{ModelOverrides, TaskOptions};
-use crate::api::model::Model;
-use crate::api::{CodeGenAgent, CodeGenTask};
-use crate::egress::AllowedHost;
-use crate::ledger::Store as _;
-use crate::model::{NamedIn, Secret};
-use crate::pipeline::progress::Progress;
-use crate::pipeline::sandbox::NetworkAccess;
-use crate::pipeline::stage::Stage;
-use crate::pipeline::task::{Task, resolve};
-use crate::sandbox::SandboxError;
-use crate::sandbox::local::system_packages::check;
-use crate::sources::{find, plan, renamed_text};
+use codegen_api::model::Model;
+use codegen_api::{CodeGenAgent, CodeGenTask};
+use codegen_core::progress::Progress;
+use codegen_core::sandbox::NetworkAccess;
+use codegen_core::stage::Stage;
+use codegen_core::task::{Task, resolve};
+use codegen_egress::AllowedHost;
+use codegen_ledger::Store as _;
+use codegen_model::{NamedIn, Secret};
+use codegen_sandbox::SandboxError;
+use codegen_sandbox::local::system_packages::check;
+use codegen_sources::{find, plan, renamed_text};
 
 /// A task that is ready for the engine. Its folder is locked as long as this lives.
 #[derive(Debug)]
@@ -217,7 +217,7 @@ pub(crate) fn downloads(opened: &[AllowedHost]) -> Downloads {
 mod tests {
     use super::super::manifest::parse;
     use super::*;
-    use crate::api::model::Provider;
+    use codegen_api::model::Provider;
 
     const TASK: &str = "apiVersion: codegen-operator.dev/v1alpha1\nkind: CodeGenTask\nmetadata: {name: sum}\nspec:\n  prompt: add\n  model: {name: m, apiKeySecretRef: {name: absent, key: k}}\n  samples: [{name: a, inline: \"x,y\\n1,2\\n\"}]\n";
 

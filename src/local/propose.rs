@@ -7,19 +7,19 @@ use super::context::TaskContext;
 use super::error::{TaskError, stopped};
 use super::objects::Objects;
 use super::options::TaskOptions;
-use crate::api::values::Output;
-use crate::engine::ask::{Asked, Asker};
-use crate::engine::event::{Event, Observer};
-use crate::ledger::{Ledger, MemoryStore, export_replies};
-use crate::model::AnyModel;
-use crate::pipeline::accept::proposed_outputs;
-use crate::pipeline::budget::allow_call;
-use crate::pipeline::call::CallKind;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::machine::MAX_REJECTIONS;
-use crate::pipeline::progress::Progress;
-use crate::pipeline::prompts::{Material, request};
-use crate::pipeline::stage::Category;
+use codegen_api::values::Output;
+use codegen_core::accept::proposed_outputs;
+use codegen_core::budget::allow_call;
+use codegen_core::call::CallKind;
+use codegen_core::causes::with_causes;
+use codegen_core::machine::MAX_REJECTIONS;
+use codegen_core::progress::Progress;
+use codegen_core::prompts::{Material, request};
+use codegen_core::stage::Category;
+use codegen_engine::ask::{Asked, Asker};
+use codegen_engine::event::{Event, Observer};
+use codegen_ledger::{Ledger, MemoryStore, export_replies};
+use codegen_model::AnyModel;
 
 /// Proposal of a model.
 #[derive(Debug)]

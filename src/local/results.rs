@@ -9,9 +9,9 @@ use super::error::{TaskError, stopped};
 use super::execute::Executed;
 use super::large::LargeResults;
 use super::prepare::Prepared;
-use crate::api::CodeGenTask;
-use crate::engine::results::{self, LargeOutput};
-use crate::pipeline::status::{Hold, StatusContext, status};
+use codegen_api::CodeGenTask;
+use codegen_core::status::{Hold, StatusContext, status};
+use codegen_engine::results::{self, LargeOutput};
 
 /// Everything that is published, and the task with its status.
 pub struct Results {

@@ -10,9 +10,9 @@ use super::objects::Objects;
 use super::options::TaskOptions;
 use super::prepare::prepare;
 use super::results::collect;
-use crate::api::CodeGenTask;
-use crate::engine::event::Observer;
-use crate::ledger::export_replies;
+use codegen_api::CodeGenTask;
+use codegen_engine::event::Observer;
+use codegen_ledger::export_replies;
 
 /// Outcome of one task.
 #[derive(Debug)]
@@ -132,7 +132,7 @@ pub async fn run_task(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::CodeGenTaskSpec;
+    use codegen_api::CodeGenTaskSpec;
 
     #[test]
     fn one_task_has_the_output_folder_for_itself() {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::terminal::{AskYes, on_a_thread};
-use crate::ledger::Key;
+use codegen_ledger::Key;
 
 /// The say on a folder of records that somebody else has made.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,6 @@
 //! Compressed files that take much to unpack, under the real limits.
 
-use codegen_operator::data::source::Compression;
+use codegen_data::source::Compression;
 
 use crate::reading::{context_of_bomb, context_of_bytes};
 

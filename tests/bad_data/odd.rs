@@ -7,14 +7,14 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use codegen_operator::api::common::Exposure;
-use codegen_operator::data::context::render;
-use codegen_operator::data::exposure::{Exposed, ExposedJoins};
-use codegen_operator::data::profile::SampleProfile;
-use codegen_operator::data::schema::infer_all;
-use codegen_operator::data::schema::pandera::to_pandera;
-use codegen_operator::data::source::Source;
-use codegen_operator::data::worker::Response;
+use codegen_api::common::Exposure;
+use codegen_data::context::render;
+use codegen_data::exposure::{Exposed, ExposedJoins};
+use codegen_data::profile::SampleProfile;
+use codegen_data::schema::infer_all;
+use codegen_data::schema::pandera::to_pandera;
+use codegen_data::source::Source;
+use codegen_data::worker::Response;
 
 use crate::reading::{client, request};
 
@@ -140,8 +140,8 @@ fn each_file_of_the_set_has_one_line_that_asks_for_something() {
         }
     }
     assert_eq!(present, listed);
-    // Those whose format is what is odd are described in `src/data/tests/formats.rs`.
-    let formats = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/data/testdata/formats");
+    // Those whose format is what is odd are described in `crates/data/src/tests/formats.rs`.
+    let formats = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/data/src/testdata/formats");
     let formats = fs::read_dir(formats).unwrap().map(|entry| entry.unwrap().path());
     let formats = formats.filter(|path| path.extension().is_some_and(|ending| ending != "py"));
     let count = listed.len() + formats.count();

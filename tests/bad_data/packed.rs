@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 
-use codegen_operator::data::source::Source;
+use codegen_data::source::Source;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 

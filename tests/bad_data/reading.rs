@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use codegen_operator::api::common::Exposure;
-use codegen_operator::data::context::render;
-use codegen_operator::data::describe::Options;
-use codegen_operator::data::exposure::{Exposed, ExposedJoins};
-use codegen_operator::data::source::Source;
-use codegen_operator::data::worker::{Client, Limits, Request, Response};
+use codegen_api::common::Exposure;
+use codegen_data::context::render;
+use codegen_data::describe::Options;
+use codegen_data::exposure::{Exposed, ExposedJoins};
+use codegen_data::source::Source;
+use codegen_data::worker::{Client, Limits, Request, Response};
 
 pub fn client() -> Client {
     Client::new(Path::new(env!("CARGO_BIN_EXE_kubectl-codegen")), ["worker"])

@@ -20,8 +20,8 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 use clap::CommandFactory as _;
+use codegen_ledger::Seals;
 use codegen_operator::cli::args::Cli;
-use codegen_operator::ledger::Seals;
 use predicates::prelude::*;
 use predicates::str::{contains, starts_with};
 

@@ -1,8 +1,8 @@
 //! What stands under the name of something of ours is taken for it only when it is what we would have made.
 
-use codegen_operator::pipeline::sandbox::{Job, PhaseEnd, Report};
-use codegen_operator::pipeline::stage::Category;
-use codegen_operator::sandbox::{Progressing, Sandbox as _, SandboxError};
+use codegen_core::sandbox::{Job, PhaseEnd, Report};
+use codegen_core::stage::Category;
+use codegen_sandbox::{Progressing, Sandbox as _, SandboxError};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use kube::Api;
 use kube::api::DeleteParams;

@@ -15,9 +15,9 @@ mod sources;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use codegen_operator::pipeline::sandbox::Packages;
-use codegen_operator::sandbox::kubernetes::{Owner, build_namespace};
-use codegen_operator::sandbox::{ImageSpec, PackageProblemKind, Progressing, Sandbox as _, SandboxError};
+use codegen_core::sandbox::Packages;
+use codegen_sandbox::kubernetes::{Owner, build_namespace};
+use codegen_sandbox::{ImageSpec, PackageProblemKind, Progressing, Sandbox as _, SandboxError};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt as _;

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use codegen_operator::pipeline::digest::sha256_hex;
-use codegen_operator::pipeline::sandbox::{InputMount, OutputContent};
-use codegen_operator::sandbox::kubernetes::{
+use codegen_core::digest::sha256_hex;
+use codegen_core::sandbox::{InputMount, OutputContent};
+use codegen_sandbox::kubernetes::{
     ClaimSource, MountedFile, MountedInput, ReadReport, ReadRequest, SampleSource, SourceReader,
 };
-use codegen_operator::sandbox::{Progressing, SandboxError};
+use codegen_sandbox::{Progressing, SandboxError};
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolume, PersistentVolumeClaim, Pod, Secret};
 use kube::api::{Patch, PatchParams, PostParams};

@@ -8,8 +8,8 @@ pub mod without;
 
 use std::collections::BTreeSet;
 
-use codegen_operator::pipeline::sandbox::{Job, Report};
-use codegen_operator::sandbox::Progressing;
+use codegen_core::sandbox::{Job, Report};
+use codegen_sandbox::Progressing;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::Api;
 

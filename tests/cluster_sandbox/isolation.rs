@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use codegen_operator::pipeline::sandbox::{InputMount, NetworkAccess, PhaseEnd};
-use codegen_operator::sandbox::kubernetes::{MountedFile, MountedInput};
-use codegen_operator::sandbox::{Progressing, SandboxError};
+use codegen_core::sandbox::{InputMount, NetworkAccess, PhaseEnd};
+use codegen_sandbox::kubernetes::{MountedFile, MountedInput};
+use codegen_sandbox::{Progressing, SandboxError};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
@@ -100,13 +100,9 @@ async fn reached(world: &World, target: &str, network: NetworkAccess) -> String 
         .stdout
 }
 
-fn with_network(
-    code: &str,
-    args: &[&str],
-    network: NetworkAccess,
-) -> codegen_operator::pipeline::sandbox::Job {
+fn with_network(code: &str, args: &[&str], network: NetworkAccess) -> codegen_core::sandbox::Job {
     let mut job = job(vec![program(code, &[])]);
-    if let codegen_operator::pipeline::sandbox::Phase::Program(phase) = &mut job.phases[0] {
+    if let codegen_core::sandbox::Phase::Program(phase) = &mut job.phases[0] {
         phase.args = args.iter().map(ToString::to_string).collect();
     }
     job.network = network;

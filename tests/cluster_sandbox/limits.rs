@@ -1,6 +1,6 @@
 //! Limits hold inside of a Pod, and are told as limits.
 
-use codegen_operator::pipeline::sandbox::{LimitKind, PhaseEnd};
+use codegen_core::sandbox::{LimitKind, PhaseEnd};
 
 use crate::support::{World, job, program};
 

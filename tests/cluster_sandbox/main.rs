@@ -21,7 +21,7 @@ mod refusals;
 mod space;
 mod support;
 
-use codegen_operator::pipeline::sandbox::{OutputContent, PhaseEnd, TestOutcome};
+use codegen_core::sandbox::{OutputContent, PhaseEnd, TestOutcome};
 
 use crate::support::{World, job, program, tests};
 

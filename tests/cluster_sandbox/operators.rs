@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use codegen_operator::api::CodeGenTask;
-use codegen_operator::pipeline::sandbox::Packages;
-use codegen_operator::sandbox::kubernetes::build_namespace;
-use codegen_operator::sandbox::{ImageSpec, Progressing, Sandbox as _};
+use codegen_api::CodeGenTask;
+use codegen_core::sandbox::Packages;
+use codegen_sandbox::kubernetes::build_namespace;
+use codegen_sandbox::{ImageSpec, Progressing, Sandbox as _};
 use kube::api::{Api, DeleteParams};
 
 use crate::space::Space;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use codegen_operator::pipeline::stage::Category;
-use codegen_operator::sandbox::{Progressing, SandboxError};
+use codegen_core::stage::Category;
+use codegen_sandbox::{Progressing, SandboxError};
 use k8s_openapi::api::core::v1::ResourceQuota;
 use kube::Api;
 use serde_json::json;

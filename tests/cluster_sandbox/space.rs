@@ -7,16 +7,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use base64::Engine as _;
-use codegen_operator::api::CodeGenTask;
-use codegen_operator::package_index::PackageIndex;
-use codegen_operator::pipeline::lock::Lock;
-use codegen_operator::pipeline::sandbox::Packages;
-use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
-use codegen_operator::sandbox::kubernetes::settings::{AllowedTarget, Registries, Settings};
-use codegen_operator::sandbox::kubernetes::{MountedInput, Owner, RegistryCache};
-use codegen_operator::sandbox::{
-    Built, ImageSpec, KubernetesSandbox, Progressing, Sandbox as _, SandboxError,
-};
+use codegen_api::CodeGenTask;
+use codegen_core::lock::Lock;
+use codegen_core::sandbox::Packages;
+use codegen_core::task::{FrozenFiles, Task, resolve};
+use codegen_package_index::PackageIndex;
+use codegen_sandbox::kubernetes::settings::{AllowedTarget, Registries, Settings};
+use codegen_sandbox::kubernetes::{MountedInput, Owner, RegistryCache};
+use codegen_sandbox::{Built, ImageSpec, KubernetesSandbox, Progressing, Sandbox as _, SandboxError};
 use futures::StreamExt as _;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use codegen_operator::package_index::PackageIndex;
-use codegen_operator::pipeline::sandbox::{Job, Report};
-use codegen_operator::pipeline::task::Task;
-use codegen_operator::sandbox::kubernetes::settings::Settings;
-use codegen_operator::sandbox::kubernetes::{MountedInput, Owner, RegistryCache};
-use codegen_operator::sandbox::{KubernetesSandbox, Progressing, Sandbox as _, SandboxError};
+use codegen_core::sandbox::{Job, Report};
+use codegen_core::task::Task;
+use codegen_package_index::PackageIndex;
+use codegen_sandbox::kubernetes::settings::Settings;
+use codegen_sandbox::kubernetes::{MountedInput, Owner, RegistryCache};
+use codegen_sandbox::{KubernetesSandbox, Progressing, Sandbox as _, SandboxError};
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::{ConfigMap, LocalObjectReference, Namespace, Pod, ResourceQuota};
 use kube::api::{DeleteParams, ListParams, ObjectMeta};

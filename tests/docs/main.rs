@@ -12,11 +12,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Parser as _;
-use codegen_operator::api::common::Exposure;
-use codegen_operator::api::{crds, validate};
+use codegen_api::common::Exposure;
+use codegen_api::{crds, validate};
+use codegen_data::exposure::FEWEST_ROWS;
 use codegen_operator::cli::args::Cli;
 use codegen_operator::controller::config::OperatorConfig;
-use codegen_operator::data::exposure::FEWEST_ROWS;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
@@ -73,7 +73,7 @@ fn the_page_on_exposure_has_every_level_the_one_that_shows_the_least_first() {
 #[test]
 fn the_page_on_the_model_protocol_is_what_the_code_says() {
     let page = fs::read_to_string(root().join("docs/model-protocol.md")).unwrap();
-    let expected = codegen_operator::pipeline::protocol::page();
+    let expected = codegen_core::protocol::page();
     assert!(
         page == expected,
         "docs/model-protocol.md differs from the code: run `make generate`"
@@ -231,7 +231,7 @@ fn the_page_on_new_tasks_shows_what_is_printed() {
 #[test]
 fn every_test_that_the_page_on_security_names_exists() {
     let mut code = String::new();
-    for folder in ["src", "tests"] {
+    for folder in ["crates", "src", "tests"] {
         rust(&root().join(folder), &mut code);
     }
     let page = fs::read_to_string(root().join("docs/security.md")).unwrap();

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::{Command, Output};
 
-use codegen_operator::api::validate;
+use codegen_api::validate;
 
 use crate::root;
 

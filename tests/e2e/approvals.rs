@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use codegen_operator::api::CodeGenTask;
-use codegen_operator::api::approval::{ApprovalDecision, AwaitedApproval, Gate};
+use codegen_api::CodeGenTask;
+use codegen_api::approval::{ApprovalDecision, AwaitedApproval, Gate};
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 

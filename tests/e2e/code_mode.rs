@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use codegen_operator::api::CodeGenRun;
-use codegen_operator::api::code_mode::{CodeModeAgent, CodeModeRun};
+use codegen_api::CodeGenRun;
+use codegen_api::code_mode::{CodeModeAgent, CodeModeRun};
 use kube::ResourceExt as _;
 use kube::api::ListParams;
 use kube::runtime::conditions::is_deleted;

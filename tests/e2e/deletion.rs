@@ -6,7 +6,7 @@ use kube::ResourceExt as _;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams};
 use kube::runtime::wait::{await_condition, conditions};
 
-use codegen_operator::api::CodeGenTask;
+use codegen_api::CodeGenTask;
 
 use crate::faults::remains::{GONE, kinds};
 use crate::space::{SOON, Space, TO_THE_END, in_space};

@@ -190,7 +190,7 @@ async fn the_example_that_waits_for_a_person_succeeds_when_both_gates_are_approv
         space.copy_secret("openai").await;
         space.apply_changed("examples/approvals/task.yaml", "approvals", with_openai);
         for gate in ["Plan", "Result"] {
-            let waits = |task: &codegen_operator::api::CodeGenTask| {
+            let waits = |task: &codegen_api::CodeGenTask| {
                 let asked = task.status.as_ref().and_then(|status| status.approval.as_ref());
                 asked.is_some_and(|asked| asked.gate.to_string() == gate)
             };

@@ -1,6 +1,6 @@
 //! How tasks end.
 
-use codegen_operator::api::CodeGenTask;
+use codegen_api::CodeGenTask;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;

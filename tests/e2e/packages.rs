@@ -1,6 +1,6 @@
 //! Packages that are judged before anything is built.
 
-use codegen_operator::api::CodeGenTask;
+use codegen_api::CodeGenTask;
 use k8s_openapi::api::batch::v1::Job;
 use kube::api::ListParams;
 use serde_json::{Value, json};

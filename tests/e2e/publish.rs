@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codegen_operator::api::{CodeGenRun, CodeGenTask, CodeGenTaskStatus};
+use codegen_api::{CodeGenRun, CodeGenTask, CodeGenTaskStatus};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;

@@ -1,6 +1,6 @@
 //! The registry of images and artifacts, asked as somebody who has its password. Paths begin with its host, as names of images do.
 
-use codegen_operator::pipeline::digest::sha256_hex;
+use codegen_core::digest::sha256_hex;
 use reqwest::{Certificate, Client, Method, Response};
 use serde_json::Value;
 

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::process::{Command, Output, Stdio};
 
-use codegen_operator::api::CodeGenTask;
-use codegen_operator::api::status::CodeGenTaskStatus;
+use codegen_api::CodeGenTask;
+use codegen_api::status::CodeGenTaskStatus;
+use codegen_core::status::{Hold, Until};
+use codegen_engine::event::{Event, Observer as _};
 use codegen_operator::controller::process::health;
 use codegen_operator::controller::telemetry::events::Events;
 use codegen_operator::controller::telemetry::metrics::Metrics;
-use codegen_operator::engine::event::{Event, Observer as _};
-use codegen_operator::pipeline::status::{Hold, Until};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::events::v1::Event as KubeEvent;
 use kube::api::{ListParams, ObjectMeta, PostParams};

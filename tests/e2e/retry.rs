@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use codegen_operator::api::CodeGenTask;
+use codegen_api::CodeGenTask;
 use serde_json::json;
 
 use crate::run_command::said;

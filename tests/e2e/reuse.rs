@@ -1,6 +1,6 @@
 //! Tasks that ask what another one of their namespace has answered.
 
-use codegen_operator::api::status::CodeGenTaskStatus;
+use codegen_api::status::CodeGenTaskStatus;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::DeleteParams;
 use serde_json::{Value, json};

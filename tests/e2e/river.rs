@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codegen_operator::api::CodeGenRun;
+use codegen_api::CodeGenRun;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use kube::api::{Api, PostParams};
 use serde_json::{Value, json};

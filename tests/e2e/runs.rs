@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use codegen_operator::api::CodeGenRun;
-use codegen_operator::api::run_status::{RunOutputStatus, Severity};
+use codegen_api::CodeGenRun;
+use codegen_api::run_status::{RunOutputStatus, Severity};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::api::ListParams;

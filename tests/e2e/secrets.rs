@@ -1,6 +1,6 @@
 //! Secrets are used for what their owners allow, whoever creates the task.
 
-use codegen_operator::api::CodeGenTask;
+use codegen_api::CodeGenTask;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};

@@ -5,8 +5,8 @@ use kube::api::{Api, PostParams};
 use kube::runtime::wait::await_condition;
 use serde_json::{Value, json};
 
-use codegen_operator::api::CodeGenTask;
-use codegen_operator::pipeline::digest::sha256_hex;
+use codegen_api::CodeGenTask;
+use codegen_core::digest::sha256_hex;
 
 use crate::runs;
 use crate::space::{SOON, Space, condition, in_space};

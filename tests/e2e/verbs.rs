@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 use std::{fs, path::Path};
 
-use codegen_operator::api::CodeGenTask;
+use codegen_api::CodeGenTask;
 use serde_json::{Value, json};
 
 use crate::run_command::said;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use codegen_operator::api::CodeGenTask;
-use codegen_operator::api::status::TokenStatus;
+use codegen_api::CodeGenTask;
+use codegen_api::status::TokenStatus;
 use serde_json::json;
 
 use crate::space::{HOME, SOON, Space, condition, in_space, status_of};

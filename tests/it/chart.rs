@@ -5,10 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use codegen_operator::api;
-use codegen_operator::api::conditions::reason;
+use codegen_api::conditions::reason;
+use codegen_data::worker;
 use codegen_operator::controller::config::OperatorConfig;
-use codegen_operator::data::worker;
 use rstest::rstest;
 use serde_json::Value;
 
@@ -30,10 +29,14 @@ fn values() -> serde_json::Map<String, Value> {
 fn the_definitions_of_the_charts_and_of_deploy_are_those_of_the_types() {
     for folder in ["files/crds", "../codegen-operator-crds/files/crds"] {
         let mut expected = BTreeSet::new();
-        for crd in api::crds() {
+        for crd in codegen_api::crds() {
             let file = format!("{}.yaml", crd.spec.names.plural);
             let found = read(&format!("{folder}/{file}"));
-            assert_eq!(found, api::crd::crd_yaml(&crd).unwrap(), "run make generate");
+            assert_eq!(
+                found,
+                codegen_api::crd::crd_yaml(&crd).unwrap(),
+                "run make generate"
+            );
             expected.insert(file);
         }
         let found: BTreeSet<String> = fs::read_dir(chart(folder))
@@ -43,7 +46,7 @@ fn the_definitions_of_the_charts_and_of_deploy_are_those_of_the_types() {
         assert_eq!(found, expected);
     }
     let deploy = read("../../deploy/base/crds.yaml");
-    assert_eq!(deploy, api::crds_yaml().unwrap(), "run make generate");
+    assert_eq!(deploy, codegen_api::crds_yaml().unwrap(), "run make generate");
 }
 
 #[test]
@@ -78,7 +81,7 @@ fn the_limit_of_memory_holds_the_operator_all_readers_and_all_programs() {
     let programs = config.code_mode.max_interpreters as u64 * config.code_mode.interpreter_memory.0;
     let needed = own + readers * worker::Limits::default().memory_bytes + programs;
     let limit = values()["resources"]["limits"]["memory"].clone();
-    let limit = codegen_operator::api::quantity::bytes(limit.as_str().unwrap()).unwrap();
+    let limit = codegen_api::quantity::bytes(limit.as_str().unwrap()).unwrap();
     assert!(limit >= needed, "{limit} bytes are less than {needed}");
     let text = read("values.yaml");
     assert!(
@@ -131,7 +134,7 @@ fn the_operator_takes_the_configurations_of_deploy() {
 fn the_task_of_the_sample_is_a_valid_one() {
     let text = read("../../deploy/gitops/tasks/task.yaml");
     let task: Value = serde_saphyr::from_str(&text).unwrap();
-    assert!(api::validate::manifest(&task).is_ok());
+    assert!(codegen_api::validate::manifest(&task).is_ok());
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! `codegen-operator crds` as a user runs it.
 
 use assert_cmd::Command;
-use codegen_operator::api;
 
 fn operator() -> Command {
     Command::new(env!("CARGO_BIN_EXE_codegen-operator"))
@@ -13,7 +12,7 @@ fn crds_prints_every_definition_as_one_stream() {
         .arg("crds")
         .assert()
         .success()
-        .stdout(api::crds_yaml().unwrap())
+        .stdout(codegen_api::crds_yaml().unwrap())
         .stderr("");
 }
 
@@ -27,11 +26,11 @@ fn crds_writes_one_file_a_definition_into_a_folder_that_it_makes() {
         .assert()
         .success()
         .stdout("");
-    for crd in api::crds() {
+    for crd in codegen_api::crds() {
         let file = output.join(format!("{}.yaml", crd.spec.names.plural));
         assert_eq!(
             std::fs::read_to_string(file).unwrap(),
-            api::crd::crd_yaml(&crd).unwrap()
+            codegen_api::crd::crd_yaml(&crd).unwrap()
         );
     }
 }

@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use codegen_operator::api::values::{Input, Output};
-use codegen_operator::pipeline::python::Module;
-use codegen_operator::pipeline::python::contract::unnamed;
-use codegen_operator::pipeline::python::suite::may_have_tests;
-use codegen_operator::pipeline::sandbox::{
+use codegen_api::values::{Input, Output};
+use codegen_core::python::Module;
+use codegen_core::python::contract::unnamed;
+use codegen_core::python::suite::may_have_tests;
+use codegen_core::sandbox::{
     InputMount, OutputContent, OutputReport, Phase, PhaseEnd, PhaseReport, ProgramPhase, TestOutcome,
 };
 use serde_json::json;

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use codegen_operator::pipeline::digest::sha256_of;
+use codegen_core::digest::sha256_of;
 use rstest::rstest;
 use serde_json::{Value, json};
 

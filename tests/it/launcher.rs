@@ -23,9 +23,12 @@ impl Image {
         for folder in ["program", "inputs", "outputs"] {
             fs::create_dir(image.path(folder)).unwrap();
         }
-        let launcher = concat!(env!("CARGO_MANIFEST_DIR"), "/src/sandbox/launcher/run.py");
+        let launcher = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/sandbox/src/launcher/run.py");
         fs::copy(launcher, image.path("program/run.py")).unwrap();
-        let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/src/sandbox/harness/hash_seed.py");
+        let seed = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/crates/sandbox/src/harness/hash_seed.py"
+        );
         fs::copy(seed, image.path("program/hash_seed.py")).unwrap();
         // Writes how it was called to an output whose path stands in its source.
         let program = format!(

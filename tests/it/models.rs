@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Output;
 use std::time::Duration;
 
-use codegen_operator::model::ReplyServer;
+use codegen_model::ReplyServer;
 use serde_json::Value;
 use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer};

@@ -8,10 +8,10 @@ use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use codegen_operator::egress::Proxies;
-use codegen_operator::pipeline::digest::{of_folder, sha256_hex, sha256_of};
-use codegen_operator::registry::{Access, Credentials, Registry as Client};
-use codegen_operator::sandbox::kubernetes::{
+use codegen_core::digest::{of_folder, sha256_hex, sha256_of};
+use codegen_egress::Proxies;
+use codegen_registry::{Access, Credentials, Registry as Client};
+use codegen_sandbox::kubernetes::{
     JOB_KEY, JOB_SHA256, NONCE, OutputFolder, OutputToPush, PushAccess, PushReport, PushRequest,
 };
 use serde_json::{Value, json};
@@ -406,9 +406,9 @@ fn a_job_that_somebody_replaced_is_not_done() {
 
 #[tokio::test]
 async fn a_digest_of_the_same_files_is_that_of_an_artifact_that_the_operator_pushes_itself() {
-    use codegen_operator::api::values::ValueType;
-    use codegen_operator::pipeline::run::artifact::{KIND, RUN, annotations, media_type, title};
-    use codegen_operator::registry::{Artifact, ArtifactFile, FileContent};
+    use codegen_api::values::ValueType;
+    use codegen_core::run::artifact::{KIND, RUN, annotations, media_type, title};
+    use codegen_registry::{Artifact, ArtifactFile, FileContent};
 
     let mut place = Place::new();
     place.outputs.truncate(1);

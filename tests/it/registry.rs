@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use base64::Engine as _;
-use codegen_operator::pipeline::digest::sha256_hex;
-use codegen_operator::registry::{Access, Adopted, Credentials, Environment, Image, Place, SigningKeys};
-use codegen_operator::sandbox::kubernetes::folder_sha256;
+use codegen_core::digest::sha256_hex;
+use codegen_registry::{Access, Adopted, Credentials, Environment, Image, Place, SigningKeys};
+use codegen_sandbox::kubernetes::folder_sha256;
 use serde_json::{Value, json};
 
 use crate::docker_registry::{PASSWORD, Registry, USER};
@@ -350,7 +350,7 @@ fn a_registry_that_does_not_answer_is_tried_again_and_then_an_infrastructure_err
 
 /// The operator, with a key of its own.
 struct Operator {
-    client: codegen_operator::registry::Registry,
+    client: codegen_registry::Registry,
     keys: SigningKeys,
     repository: String,
     runtime: tokio::runtime::Runtime,
@@ -360,7 +360,7 @@ impl Operator {
     fn of(registry: &Registry) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let config = fs::read(registry.credentials(PASSWORD).path()).unwrap();
-        let client = codegen_operator::registry::Registry::new(&Access {
+        let client = codegen_registry::Registry::new(&Access {
             insecure_hosts: vec![registry.host.clone()],
             credentials: Credentials::from_docker_config(&config).unwrap(),
             ..Access::default()

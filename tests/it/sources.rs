@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use codegen_operator::api::CodeGenTask;
-use codegen_operator::data::worker::Client;
+use codegen_api::CodeGenTask;
+use codegen_core::task::FrozenFile;
+use codegen_data::worker::Client;
 use codegen_operator::local::freeze::{Downloads, freeze};
-use codegen_operator::pipeline::task::FrozenFile;
-use codegen_operator::sandbox::kubernetes::{ClaimSource, ReadReport, ReadRequest, SampleSource};
-use codegen_operator::sources::{Claims, Given, plan, reading};
+use codegen_sandbox::kubernetes::{ClaimSource, ReadReport, ReadRequest, SampleSource};
+use codegen_sources::{Claims, Given, plan, reading};
 use tempfile::TempDir;
 
 const SPEC: &str = "

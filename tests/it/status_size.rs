@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use codegen_operator::api::status::{CodeGenTaskStatus, SnapshotStatus};
+use codegen_api::status::{CodeGenTaskStatus, SnapshotStatus};
+use codegen_core::digest::sha256_hex;
+use codegen_core::progress::Progress;
+use codegen_core::status::{IsolationShown, StatusContext, status};
+use codegen_core::task::Task;
+use codegen_engine::results;
+use codegen_ledger::{FolderStore, Ledger, Seals, Store as _};
 use codegen_operator::controller::record::progress::{index, record, recorded};
-use codegen_operator::engine::results;
-use codegen_operator::ledger::{FolderStore, Ledger, Seals, Store as _};
-use codegen_operator::pipeline::digest::sha256_hex;
-use codegen_operator::pipeline::progress::Progress;
-use codegen_operator::pipeline::status::{IsolationShown, StatusContext, status};
-use codegen_operator::pipeline::task::Task;
 use serde_json::Value;
 
 use crate::support::{examples, expect_code, replayed};

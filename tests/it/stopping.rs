@@ -6,7 +6,6 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
-use codegen_operator::api;
 use rstest::rstest;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Map, Value, json};
@@ -19,7 +18,7 @@ const DEFINITIONS: &str = "/openapi/v3/apis/codegen-operator.dev/v1alpha1";
 
 /// The definitions, as an API server tells of them.
 fn definitions() -> Value {
-    let schemas = api::crds().into_iter().map(|crd| {
+    let schemas = codegen_api::crds().into_iter().map(|crd| {
         let version = &crd.spec.versions[0];
         let schema = version.schema.as_ref().unwrap().open_api_v3_schema.as_ref();
         let mut schema = serde_json::to_value(schema.unwrap()).unwrap();

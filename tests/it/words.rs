@@ -152,7 +152,7 @@ fn names(text: &str) -> Vec<(usize, &str)> {
 /// Each file, and each name that it defines.
 fn items() -> Vec<Item> {
     let mut files = Vec::new();
-    for folder in ["src", "tests", "benches", "fuzz"] {
+    for folder in ["crates", "src", "tests", "benches", "fuzz"] {
         sources(&root().join(folder), &mut files);
     }
     let mut items = Vec::new();

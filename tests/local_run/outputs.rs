@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use codegen_operator::pipeline::digest::sha256_of;
+use codegen_core::digest::sha256_of;
 use serde_json::json;
 
 use crate::support::{document, examples, expect_code};

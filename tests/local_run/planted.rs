@@ -18,8 +18,8 @@ use tempfile::TempDir;
 use crate::support::expect_code;
 use crate::support::terminal::Terminal;
 use crate::verbs::copy_folder;
-use codegen_operator::ledger::Seals;
-use codegen_operator::pipeline::digest::sha256_hex;
+use codegen_core::digest::sha256_hex;
+use codegen_ledger::Seals;
 
 const RESULTS: &str = "codegen-out/word-count";
 const SECRET: &str = "what nobody else may know";

@@ -2,8 +2,6 @@
 
 use std::fs;
 
-use codegen_operator::api;
-
 use crate::tool::{identity, objects, of_kind, output, root};
 
 #[test]
@@ -52,7 +50,7 @@ fn an_overlay_says_once_where_the_image_lies() {
         );
         assert_eq!(
             of_kind(&objects, "CustomResourceDefinition").len(),
-            api::crds().len()
+            codegen_api::crds().len()
         );
     }
 }

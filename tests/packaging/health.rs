@@ -3,19 +3,19 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use codegen_operator::api::approval::Gate;
-use codegen_operator::api::common::TestingMode;
-use codegen_operator::api::conditions::{reason, run_reason};
-use codegen_operator::api::publish::Publish;
-use codegen_operator::api::status::{AttemptStatus, CaseCounts, CaseEvidence};
-use codegen_operator::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask, CodeGenTaskStatus};
+use codegen_api::approval::Gate;
+use codegen_api::common::TestingMode;
+use codegen_api::conditions::{reason, run_reason};
+use codegen_api::publish::Publish;
+use codegen_api::status::{AttemptStatus, CaseCounts, CaseEvidence};
+use codegen_api::{CodeGenRun, CodeGenRunStatus, CodeGenTask, CodeGenTaskStatus};
+use codegen_core::progress::{Progress, WaitReason, Waiting};
+use codegen_core::python::near_misses::NearMissCounts;
+use codegen_core::run::{FailureReason, RunFailure};
+use codegen_core::stage::{Category, Stage, Stop, StopReason};
+use codegen_core::status::{Hold, StatusContext, Until, held, status};
+use codegen_core::task::{FrozenFiles, Task, resolve};
 use codegen_operator::controller::runs::status::{Adopted, Writer};
-use codegen_operator::pipeline::progress::{Progress, WaitReason, Waiting};
-use codegen_operator::pipeline::python::near_misses::NearMissCounts;
-use codegen_operator::pipeline::run::{FailureReason, RunFailure};
-use codegen_operator::pipeline::stage::{Category, Stage, Stop, StopReason};
-use codegen_operator::pipeline::status::{Hold, StatusContext, Until, held, status};
-use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

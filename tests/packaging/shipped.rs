@@ -144,7 +144,7 @@ fn make_install_installs_the_programs_and_their_interpreter() {
         .lines()
         .filter_map(|line| line.strip_prefix("cargo install --locked --path "))
         .collect();
-    assert_eq!(packages, [".", "src/interpreter_worker"]);
+    assert_eq!(packages, [".", "crates/interpreter-worker"]);
 }
 
 /// A tag that is moved would run in the job that signs a release.

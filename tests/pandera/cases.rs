@@ -1,6 +1,6 @@
 //! Files with every kind of rule, each broken in known rows.
 
-use codegen_operator::pipeline::checks::{Bound, Rule};
+use codegen_core::checks::{Bound, Rule};
 
 use crate::compare::{Case, differences};
 

@@ -6,16 +6,16 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use codegen_operator::data::checks::text::in_words;
-use codegen_operator::data::checks::{CheckOutcome, CheckReport};
-use codegen_operator::data::describe::Options;
-use codegen_operator::data::schema::infer_all;
-use codegen_operator::data::schema::pandera::to_pandera;
-use codegen_operator::data::source::Source;
-use codegen_operator::data::worker::{Client, Request, Response};
-use codegen_operator::pipeline::checks::{ColumnCheck, Rule};
-use codegen_operator::pipeline::sandbox::{InputMount, Job, OutputContent, Phase, PhaseEnd};
-use codegen_operator::sandbox::{Progressing, Sandbox as _};
+use codegen_core::checks::{ColumnCheck, Rule};
+use codegen_core::sandbox::{InputMount, Job, OutputContent, Phase, PhaseEnd};
+use codegen_data::checks::text::in_words;
+use codegen_data::checks::{CheckOutcome, CheckReport};
+use codegen_data::describe::Options;
+use codegen_data::schema::infer_all;
+use codegen_data::schema::pandera::to_pandera;
+use codegen_data::source::Source;
+use codegen_data::worker::{Client, Request, Response};
+use codegen_sandbox::{Progressing, Sandbox as _};
 use serde::Deserialize;
 use serde_json::json;
 

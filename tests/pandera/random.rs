@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use codegen_operator::pipeline::checks::{Bound, Rule};
+use codegen_core::checks::{Bound, Rule};
 use fastrand::Rng;
 
 use crate::compare::{Case, differences};

@@ -1,7 +1,7 @@
 //! A layer more on an image that a registry has.
 
-use codegen_operator::pipeline::digest::sha256_hex;
-use codegen_operator::registry::{Access, Appended, Referrer, Registry};
+use codegen_core::digest::sha256_hex;
+use codegen_registry::{Access, Appended, Referrer, Registry};
 use serde_json::{Value, json};
 
 use crate::place::{ARTIFACT, LARGE, OCI_INDEX, OCI_MANIFEST, Place, addition};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use codegen_operator::pipeline::digest::sha256_hex;
-use codegen_operator::registry::{
+use codegen_core::digest::sha256_hex;
+use codegen_registry::{
     Access, Addition, Appended, Credentials, Foundation, LayerEntry, Referrer, Registry, RegistryError,
 };
 use serde_json::{Value, json};

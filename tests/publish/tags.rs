@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use codegen_operator::pipeline::digest::sha256_hex;
-use codegen_operator::pipeline::image_tag;
-use codegen_operator::registry::{Artifact, ArtifactFile, FileContent, RegistryError};
+use codegen_core::digest::sha256_hex;
+use codegen_core::image_tag;
+use codegen_registry::{Artifact, ArtifactFile, FileContent, RegistryError};
 
 use crate::place::{OCI_MANIFEST, Place, addition};
 

@@ -1,6 +1,6 @@
 //! Answers without an end, with another content, or with words for the status.
 
-use codegen_operator::registry::{Access, Foundation, Registry, RegistryError};
+use codegen_registry::{Access, Foundation, Registry, RegistryError};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};

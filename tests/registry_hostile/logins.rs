@@ -1,7 +1,7 @@
 //! Who is shown a password, and who gives a token.
 
 use base64::Engine as _;
-use codegen_operator::registry::RegistryError;
+use codegen_registry::RegistryError;
 use serde_json::json;
 use wiremock::matchers::{header, path, query_param};
 use wiremock::{Mock, ResponseTemplate};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use codegen_operator::registry::{Artifact, ArtifactFile, FileContent, Foundation};
+use codegen_registry::{Artifact, ArtifactFile, FileContent, Foundation};
 use serde_json::json;
 use wiremock::matchers::{header_exists, path, path_regex};
 use wiremock::{Mock, ResponseTemplate};

@@ -1,7 +1,7 @@
 //! A registry, and a server that it has no business with.
 
-use codegen_operator::egress::Entry;
-use codegen_operator::registry::{Access, Credentials, Registry, RegistryError};
+use codegen_egress::Entry;
+use codegen_registry::{Access, Credentials, Registry, RegistryError};
 use serde_json::json;
 use wiremock::matchers::{header, method, path_regex};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};

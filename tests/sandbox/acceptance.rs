@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use codegen_operator::pipeline::sandbox::{
-    Phase, PhaseName, PhaseReport, ProgramChannel, TestOutcome, TestPhase,
-};
+use codegen_core::sandbox::{Phase, PhaseName, PhaseReport, ProgramChannel, TestOutcome, TestPhase};
 
 use crate::jobs::suite;
 use crate::support::{run_one, tests};

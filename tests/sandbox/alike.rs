@@ -5,15 +5,13 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use codegen_operator::api::CodeGenTask;
-use codegen_operator::api::case::Case;
-use codegen_operator::pipeline::cases::{
-    CaseExecution, CaseSet, Forms, Origin, PlannedCase, executions, judge,
-};
-use codegen_operator::pipeline::run::{RunSettings, resolve as resolve_run};
-use codegen_operator::pipeline::sandbox::{Job, OutputContent, PhaseReport};
-use codegen_operator::pipeline::task::{FrozenFile, FrozenFiles, Task, resolve};
-use codegen_operator::pipeline::verdict::FailedCheck;
+use codegen_api::CodeGenTask;
+use codegen_api::case::Case;
+use codegen_core::cases::{CaseExecution, CaseSet, Forms, Origin, PlannedCase, executions, judge};
+use codegen_core::run::{RunSettings, resolve as resolve_run};
+use codegen_core::sandbox::{Job, OutputContent, PhaseReport};
+use codegen_core::task::{FrozenFile, FrozenFiles, Task, resolve};
+use codegen_core::verdict::FailedCheck;
 use serde_json::{Value, json};
 
 use crate::support::{job, run};

@@ -4,8 +4,8 @@ use std::io::{BufRead as _, BufReader, Cursor, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use codegen_operator::pipeline::stage::Category;
-use codegen_operator::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
+use codegen_core::stage::Category;
+use codegen_sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
 use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 
@@ -111,7 +111,7 @@ impl Index {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    codegen_operator::pipeline::digest::sha256_hex(bytes)
+    codegen_core::digest::sha256_hex(bytes)
 }
 
 fn wheel(name: &str, version: &str, content: &str, requires: &[&str]) -> Vec<u8> {

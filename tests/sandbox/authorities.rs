@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::Output;
 
-use codegen_operator::package_index::{Answer, PackageIndex, Question};
-use codegen_operator::pipeline::python::requirement::Requirement;
-use codegen_operator::sandbox::{ImageSpec, LocalSandbox, Progressing, Sandbox as _};
+use codegen_core::python::requirement::Requirement;
+use codegen_package_index::{Answer, PackageIndex, Question};
+use codegen_sandbox::{ImageSpec, LocalSandbox, Progressing, Sandbox as _};
 
 use crate::environments::cache_parent;
 use crate::index::{Index, wheel};

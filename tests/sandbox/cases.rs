@@ -1,11 +1,11 @@
 //! Cases against programs that are wrong and know every way around a test runner, and against right ones.
 
-use codegen_operator::api::CodeGenTask;
-use codegen_operator::api::case::Case;
-use codegen_operator::data::source::{Compression, Encoding};
-use codegen_operator::pipeline::cases::{CaseSet, CasesJudged, Form, Forms, PlannedCase, executions, judge};
-use codegen_operator::pipeline::sandbox::{Job, Phase, PhaseEnd, PhaseFile, PhaseName, ProgramPhase, Report};
-use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
+use codegen_api::CodeGenTask;
+use codegen_api::case::Case;
+use codegen_core::cases::{CaseSet, CasesJudged, Form, Forms, PlannedCase, executions, judge};
+use codegen_core::sandbox::{Job, Phase, PhaseEnd, PhaseFile, PhaseName, ProgramPhase, Report};
+use codegen_core::task::{FrozenFiles, Task, resolve};
+use codegen_data::source::{Compression, Encoding};
 use futures::StreamExt as _;
 use serde_json::json;
 

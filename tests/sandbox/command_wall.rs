@@ -10,9 +10,9 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use codegen_operator::pipeline::agent::{Command, CommandResult, Workspace};
-use codegen_operator::pipeline::digest::sha256_hex;
-use codegen_operator::pipeline::sandbox::{CommandsPhase, Phase};
+use codegen_core::agent::{Command, CommandResult, Workspace};
+use codegen_core::digest::sha256_hex;
+use codegen_core::sandbox::{CommandsPhase, Phase};
 
 use crate::support::{cache, environment, job, run};
 

@@ -4,8 +4,8 @@ use std::net::TcpListener;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use codegen_operator::pipeline::agent::{Command, CommandRun, Workspace};
-use codegen_operator::pipeline::sandbox::{CommandsPhase, LimitKind, Phase, PhaseEnd, PhaseReport};
+use codegen_core::agent::{Command, CommandRun, Workspace};
+use codegen_core::sandbox::{CommandsPhase, LimitKind, Phase, PhaseEnd, PhaseReport};
 
 use crate::support::{job, run, run_one};
 

@@ -3,10 +3,8 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 
-use codegen_operator::pipeline::stage::Category;
-use codegen_operator::sandbox::{
-    ImageSpec, LocalSandbox, PackageProblemKind, Progressing, Sandbox as _, SandboxError,
-};
+use codegen_core::stage::Category;
+use codegen_sandbox::{ImageSpec, LocalSandbox, PackageProblemKind, Progressing, Sandbox as _, SandboxError};
 
 use crate::support::{build, cache, program, sandbox, spec};
 

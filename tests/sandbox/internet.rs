@@ -6,9 +6,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use codegen_operator::egress::AllowedHost;
-use codegen_operator::pipeline::sandbox::{Job, NetworkAccess, Phase, Report};
-use codegen_operator::sandbox::{Progressing, Sandbox as _, SandboxError};
+use codegen_core::sandbox::{Job, NetworkAccess, Phase, Report};
+use codegen_egress::AllowedHost;
+use codegen_sandbox::{Progressing, Sandbox as _, SandboxError};
 use rstest::rstest;
 
 use crate::commands::phase as commands;

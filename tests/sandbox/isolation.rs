@@ -5,9 +5,9 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use codegen_operator::pipeline::sandbox::{InputMount, NetworkAccess, Phase, PhaseEnd};
-use codegen_operator::pipeline::stage::Category;
-use codegen_operator::sandbox::{Sandbox as _, SandboxError};
+use codegen_core::sandbox::{InputMount, NetworkAccess, Phase, PhaseEnd};
+use codegen_core::stage::Category;
+use codegen_sandbox::{Sandbox as _, SandboxError};
 
 use crate::support::{environment, job, printed, program, run, run_one, sandbox, tests};
 
@@ -86,7 +86,7 @@ print("alive")
 }
 
 /// Looks for a word of the job wherever a program may look; in a Pod, it finds it where a defence is missing.
-const SPY: &str = include_str!("../../src/sandbox/kubernetes/pod/job_key/spy.py");
+const SPY: &str = include_str!("../../crates/sandbox/src/kubernetes/pod/job_key/spy.py");
 
 #[tokio::test]
 async fn a_program_finds_nothing_of_the_other_phases() {

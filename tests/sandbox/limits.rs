@@ -1,6 +1,6 @@
 //! Limits hold for the whole process tree, as root and as a user.
 
-use codegen_operator::pipeline::sandbox::{LimitKind, PhaseEnd, PhaseName, Stream};
+use codegen_core::sandbox::{LimitKind, PhaseEnd, PhaseName, Stream};
 
 use crate::jobs::suite;
 use crate::support::{as_a_user, job, one_at_a_time, program, run, run_one, user_cache};

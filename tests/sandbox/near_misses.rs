@@ -4,15 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use codegen_operator::api::CodeGenTask;
-use codegen_operator::api::case::Case;
-use codegen_operator::pipeline::cases::{
+use codegen_api::CodeGenTask;
+use codegen_api::case::Case;
+use codegen_core::cases::{
     CaseExecution, CaseSet, Forms, count_near_misses, executions, extended, judge, planned,
 };
-use codegen_operator::pipeline::python::Module;
-use codegen_operator::pipeline::python::near_misses::{Mistake, NearMiss, NearMissCounts, near_misses};
-use codegen_operator::pipeline::sandbox::PhaseReport;
-use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
+use codegen_core::python::Module;
+use codegen_core::python::near_misses::{Mistake, NearMiss, NearMissCounts, near_misses};
+use codegen_core::sandbox::PhaseReport;
+use codegen_core::task::{FrozenFiles, Task, resolve};
 use futures::StreamExt as _;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

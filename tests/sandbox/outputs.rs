@@ -4,13 +4,13 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use codegen_operator::api::values::ValueType;
-use codegen_operator::data::outputs::{Declared, parse};
-use codegen_operator::data::worker::Client;
-use codegen_operator::pipeline::digest::{of_folder, sha256_hex};
-use codegen_operator::pipeline::sandbox::{LimitKind, OutputContent, Phase, PhaseEnd};
-use codegen_operator::pipeline::stored_outputs::{FoundOutput, OutputsAsked};
-use codegen_operator::sources::reading::claim_outputs::check;
+use codegen_api::values::ValueType;
+use codegen_core::digest::{of_folder, sha256_hex};
+use codegen_core::sandbox::{LimitKind, OutputContent, Phase, PhaseEnd};
+use codegen_core::stored_outputs::{FoundOutput, OutputsAsked};
+use codegen_data::outputs::{Declared, parse};
+use codegen_data::worker::Client;
+use codegen_sources::reading::claim_outputs::check;
 use rstest::rstest;
 
 use crate::support::{environment, job, program, run_one, sandbox};
@@ -96,7 +96,7 @@ async fn all_outputs_together_are_bounded() {
 fn on_disk(code: &str, disk_bytes: u64) -> Phase {
     let code = format!("import os\nos.chdir('/var/outputs')\n{code}");
     match program(&code, &["out"]) {
-        Phase::Program(program) => Phase::Program(codegen_operator::pipeline::sandbox::ProgramPhase {
+        Phase::Program(program) => Phase::Program(codegen_core::sandbox::ProgramPhase {
             disk_bytes: Some(disk_bytes),
             ..program
         }),

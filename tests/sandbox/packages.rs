@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use codegen_operator::pipeline::sandbox::{Report, TestOutcome};
-use codegen_operator::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
+use codegen_core::sandbox::{Report, TestOutcome};
+use codegen_sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
 use rstest::rstest;
 use tempfile::TempDir;
 
@@ -65,7 +65,7 @@ impl World {
         self.folder.path().join("cache/environments").join(&built.image)
     }
 
-    async fn run(&self, built: &Built, job: &codegen_operator::pipeline::sandbox::Job) -> Report {
+    async fn run(&self, built: &Built, job: &codegen_core::sandbox::Job) -> Report {
         match self.sandbox.run(&built.image, job, 0).await {
             Ok(Progressing::Done(report)) => report,
             other => panic!("no report: {other:?}"),

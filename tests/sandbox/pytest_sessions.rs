@@ -1,6 +1,6 @@
 //! What pytest did is reported as it was, whatever the code under test does to its process.
 
-use codegen_operator::pipeline::sandbox::{PhaseEnd, TestOutcome, TestReport};
+use codegen_core::sandbox::{PhaseEnd, TestOutcome, TestReport};
 use rstest::rstest;
 
 use crate::support::{run_one, session, tests};

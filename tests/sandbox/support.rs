@@ -4,10 +4,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use codegen_operator::api::common::Language;
-use codegen_operator::pipeline::sandbox::{Job, Packages, Phase, PhaseReport, Report, TestReport};
-use codegen_operator::pipeline::task::ImageSettings;
-use codegen_operator::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
+use codegen_api::common::Language;
+use codegen_core::sandbox::{Job, Packages, Phase, PhaseReport, Report, TestReport};
+use codegen_core::task::ImageSettings;
+use codegen_sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
 
 pub use crate::jobs::{job, program, tests};
 

@@ -1,7 +1,7 @@
 //! What separates a sandbox from the machine, and a phase from the next one, where a user starts it. Each attack prints what it gets;
 //! `walls_down` runs the same tests where one of the walls is missing.
 
-use codegen_operator::pipeline::sandbox::{Job, Phase, PhaseEnd, PhaseReport, Report};
+use codegen_core::sandbox::{Job, Phase, PhaseEnd, PhaseReport, Report};
 
 use crate::support::{job, program, run, run_one};
 

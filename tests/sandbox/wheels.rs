@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Cursor, Write as _};
 use std::path::{Path, PathBuf};
 
-use codegen_operator::sandbox::{ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
+use codegen_sandbox::{ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
 use rstest::rstest;
 use zip::write::SimpleFileOptions;
 

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use codegen_operator::pipeline::sandbox::{
-    Job, JobLimits, NetworkAccess, Phase, PhaseName, ProgramPhase, TestPhase,
-};
+use codegen_core::sandbox::{Job, JobLimits, NetworkAccess, Phase, PhaseName, ProgramPhase, TestPhase};
 
 pub fn job(phases: Vec<Phase>) -> Job {
     Job {

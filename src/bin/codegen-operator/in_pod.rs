@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use codegen_operator::sandbox::kubernetes::{JOB_KEY, JOB_SHA256, NONCE, Sent, decrypt_job};
+use codegen_sandbox::kubernetes::{JOB_KEY, JOB_SHA256, NONCE, Sent, decrypt_job};
 use serde::de::DeserializeOwned;
 
 /// File that the node passes on to the API server when the container ends.

@@ -15,9 +15,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
-use codegen_operator::api;
+use codegen_data::worker;
 use codegen_operator::controller::config::OperatorConfig;
-use codegen_operator::data::worker;
 
 /// Turns prompts, sample data and typed outputs into tested Python programs, on Kubernetes.
 #[derive(Parser)]
@@ -85,7 +84,7 @@ fn lay_out_installer(target: &std::path::Path) -> anyhow::Result<()> {
 }
 
 fn print_crds() -> anyhow::Result<()> {
-    print(&api::crds_yaml().map_err(anyhow::Error::msg)?)
+    print(&codegen_api::crds_yaml().map_err(anyhow::Error::msg)?)
 }
 
 fn print_config_schema() -> anyhow::Result<()> {
@@ -104,9 +103,9 @@ fn print(text: &str) -> anyhow::Result<()> {
 fn write_crds(folder: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("failed to make the folder {}", folder.display()))?;
-    for crd in api::crds() {
+    for crd in codegen_api::crds() {
         let file = folder.join(format!("{}.yaml", crd.spec.names.plural));
-        let yaml = api::crd::crd_yaml(&crd).map_err(anyhow::Error::msg)?;
+        let yaml = codegen_api::crd::crd_yaml(&crd).map_err(anyhow::Error::msg)?;
         std::fs::write(&file, yaml).with_context(|| format!("failed to write {}", file.display()))?;
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use codegen_operator::sandbox::kubernetes::isolation::prober::{self, Hoped};
+use codegen_sandbox::kubernetes::isolation::prober::{self, Hoped};
 
 /// Knock at targets and say which answered, or listen.
 #[derive(Args)]

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use codegen_operator::egress::Entry;
-use codegen_operator::pipeline::lock::Lock;
-use codegen_operator::pipeline::stage::Category;
-use codegen_operator::registry::{
+use codegen_core::lock::Lock;
+use codegen_core::stage::Category;
+use codegen_egress::Entry;
+use codegen_registry::{
     Access, Credentials, Existing, Layout, Limits, Pushed, Registry, RegistryError, read_installed,
 };
-use codegen_operator::sandbox::kubernetes::folder_sha256;
-use codegen_operator::sandbox::{PACKAGE_LAYER, judge_layer};
+use codegen_sandbox::kubernetes::folder_sha256;
+use codegen_sandbox::{PACKAGE_LAYER, judge_layer};
 use serde_json::json;
 
 /// The registry or the layout failed in a way that a second try may get over.

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use codegen_operator::registry::Credentials;
-use codegen_operator::sandbox::kubernetes::{CREDENTIALS_FILE, JOB_FILE, PushReport, PushRequest, send};
-use codegen_operator::sources::reading::pushing;
+use codegen_registry::Credentials;
+use codegen_sandbox::kubernetes::{CREDENTIALS_FILE, JOB_FILE, PushReport, PushRequest, send};
+use codegen_sources::reading::pushing;
 
 use crate::in_pod::{self, MESSAGE};
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
-use codegen_operator::data::worker::Client;
-use codegen_operator::sandbox::kubernetes::{JOB_FILE, ReadReport, ReadRequest, Sent, send};
-use codegen_operator::sources::reading;
+use codegen_data::worker::Client;
+use codegen_sandbox::kubernetes::{JOB_FILE, ReadReport, ReadRequest, Sent, send};
+use codegen_sources::reading;
 
 use crate::in_pod::{self, MESSAGE};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use codegen_operator::api::duration::parse;
+use codegen_api::duration::parse;
 
 /// Pause between two questions.
 const ASK_AGAIN: Duration = Duration::from_secs(1);

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use codegen_operator::api::duration;
-use codegen_operator::model::ReplyServer;
+use codegen_api::duration;
+use codegen_model::ReplyServer;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 

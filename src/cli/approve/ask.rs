@@ -2,10 +2,10 @@
 
 use std::io::{self, BufRead as _, Write as _};
 
-use crate::api::approval::AnyGate;
 use crate::cli::text::spelled_out;
 use crate::local::approval::Answer;
 use crate::local::commands::Consent;
+use codegen_api::approval::AnyGate;
 
 /// Asks at the terminal of a local run.
 pub(in crate::cli) fn ask(gate: AnyGate, whole: &str) -> Answer {

@@ -4,16 +4,16 @@ use kube::Resource as _;
 use serde_json::Value;
 
 use super::{Awaiting, Reference};
-use crate::api::CodeModeRun;
-use crate::api::approval::{CodeModeRunRef, Gate};
 use crate::cli::cluster::{Cluster, unreadable};
 use crate::cli::command::{TASK_FAILED, USAGE};
 use crate::cli::ended::Absent;
 use crate::cli::recorded::question_object;
 use crate::cli::render::approval_awaited;
-use crate::code_mode::journal::Call;
 use crate::controller::record::records::{CODE_MODE, Records};
-use crate::pipeline::code_mode::{Progress, call_hash};
+use codegen_api::CodeModeRun;
+use codegen_api::approval::{CodeModeRunRef, Gate};
+use codegen_code_mode::journal::Call;
+use codegen_core::code_mode::{Progress, call_hash};
 
 /// Finds what the question `name` waits with.
 pub(super) async fn awaiting(cluster: &Cluster, name: &str, gate: Option<Gate>) -> Result<Awaiting, Absent> {
@@ -116,7 +116,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::api::approval::ApprovalDecision;
+    use codegen_api::approval::ApprovalDecision;
 
     fn run(status: &Value) -> CodeModeRun {
         serde_json::from_value(json!({

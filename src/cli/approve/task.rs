@@ -4,14 +4,14 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Resource as _};
 
 use super::{Awaiting, Reference};
-use crate::api::CodeGenTask;
-use crate::api::approval::{AwaitedApproval, Gate, TaskRef};
 use crate::cli::cluster::Cluster;
 use crate::cli::command::{TASK_FAILED, USAGE};
 use crate::cli::ended::Absent;
 use crate::cli::render::approval_awaited;
-use crate::engine::results::SOLUTION;
-use crate::pipeline::digest::sha256_hex;
+use codegen_api::CodeGenTask;
+use codegen_api::approval::{AwaitedApproval, Gate, TaskRef};
+use codegen_core::digest::sha256_hex;
+use codegen_engine::results::SOLUTION;
 
 /// Finds what the task `name` waits with, at the gate that is meant.
 pub(super) async fn awaiting(cluster: &Cluster, name: &str, gate: Option<Gate>) -> Result<Awaiting, Absent> {
@@ -94,9 +94,9 @@ async fn whole(cluster: &Cluster, task: &CodeGenTask, asked: &AwaitedApproval) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::CodeGenTaskSpec;
-    use crate::api::approval::ApprovalDecision;
-    use crate::api::status::CodeGenTaskStatus;
+    use codegen_api::CodeGenTaskSpec;
+    use codegen_api::approval::ApprovalDecision;
+    use codegen_api::status::CodeGenTaskStatus;
 
     fn waiting() -> CodeGenTask {
         let mut task = CodeGenTask::new("penguins", CodeGenTaskSpec::default());

@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum, ValueHint};
 use super::cluster::ClusterArgs;
 use super::local::{Format, ModelArgs};
 use super::values::Color;
-use crate::api::duration;
-use crate::egress::AllowedHost;
+use codegen_api::duration;
+use codegen_egress::AllowedHost;
 
 /// Exit codes of `ask`.
 pub(super) const EXIT_CODES: &str = "\

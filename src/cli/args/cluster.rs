@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::values::{Color, duration, question_name};
-use crate::api::approval::Gate;
+use codegen_api::approval::Gate;
 
 /// Exit codes of `watch`.
 pub(super) const WATCH_EXIT_CODES: &str = "\

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use super::values::Color;
 use super::{ManifestArgs, NetworkArgs};
-use crate::api::common::Exposure;
+use codegen_api::common::Exposure;
 
 /// Exit codes of `context`.
 pub(super) const EXIT_CODES: &str = "\

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use super::values::{Color, duration, http_address, name_and_path};
 use super::{GateArg, LocalCommand, NetworkArgs};
-use crate::api::model::Provider;
+use codegen_api::model::Provider;
 
 /// Exit codes of `local`.
 pub(super) const EXIT_CODES: &str = "\

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::egress::AllowedHost;
+use codegen_egress::AllowedHost;
 
 /// What is reached besides the public internet.
 #[derive(Args, Debug, Default, Clone)]

@@ -6,9 +6,9 @@ use clap::{Args, ValueHint};
 
 use super::values::Color;
 use super::{ExposureArg, Format, GateArg, ModelArgs};
-use crate::api::type_name::TypeName;
-use crate::api::values::Output;
 use crate::local::draft::DraftInput;
+use codegen_api::type_name::TypeName;
+use codegen_api::values::Output;
 
 /// Exit codes of `new`.
 pub(super) const EXIT_CODES: &str = "\
@@ -152,7 +152,7 @@ fn declared(text: &str, example: &str) -> Result<(String, TypeName, Option<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::values::{FileFormat, ValueType};
+    use codegen_api::values::{FileFormat, ValueType};
 
     #[test]
     fn an_output_is_a_name_a_type_and_what_it_means() {

@@ -7,8 +7,8 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use super::{ClusterArgs, Color, NetworkArgs, with_exit_codes};
-use crate::api::duration;
-use crate::api::run::Validation;
+use codegen_api::duration;
+use codegen_api::run::Validation;
 
 const LOCAL_RUN_EXIT_CODES: &str = "\
 Exit codes:

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use crate::api::duration;
+use codegen_api::duration;
 
 /// When colours are used.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::local::DataArgs;
 use super::network::NetworkArgs;
 use super::values::Color;
 use crate::cli::prices::{NamedPrice, named_price};
-use crate::pipeline::stage::Stage;
+use codegen_core::stage::Stage;
 
 /// Stage of a task that has not begun.
 pub const PENDING: &str = "Pending";

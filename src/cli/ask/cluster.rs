@@ -9,9 +9,6 @@ use kube::api::PostParams;
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 
-use crate::api::code_mode::{CodeModeRun, CodeModeRunSpec, CodeModeRunStatus, HistoryMessage};
-use crate::api::common::LocalRef;
-use crate::api::conditions::is_stalled;
 use crate::cli::args::{AskArgs, Format};
 use crate::cli::ask::history;
 use crate::cli::cluster::{Cluster, refusal};
@@ -26,11 +23,14 @@ use crate::cli::text::{count, thousands};
 use crate::cli::{print, print_as_it_is};
 use crate::controller::record::records::{CODE_MODE, Records};
 use crate::controller::record::unpack::unpack_of;
-use crate::ledger::StoreError;
 use crate::local::code_mode::pick::read_history;
 use crate::local::interrupt::INTERRUPTED;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::code_mode::{Answer, CONVERSATION, Progress as Answering};
+use codegen_api::code_mode::{CodeModeRun, CodeModeRunSpec, CodeModeRunStatus, HistoryMessage};
+use codegen_api::common::LocalRef;
+use codegen_api::conditions::is_stalled;
+use codegen_core::causes::with_causes;
+use codegen_core::code_mode::{Answer, CONVERSATION, Progress as Answering};
+use codegen_ledger::StoreError;
 
 /// Lines of an error.
 const ERROR_LINES: usize = 4;

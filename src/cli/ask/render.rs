@@ -4,9 +4,9 @@ use crate::cli::paint::{Line, Mark};
 use crate::cli::render::{approval_awaited, decided, named_paragraph, step};
 use crate::cli::summary::calls_by_tool;
 use crate::cli::text::{count, seconds, shell_word, thousands};
-use crate::engine::code_mode::Happened;
 use crate::local::code_mode::runner::Ended;
-use crate::pipeline::code_mode::Stage;
+use codegen_core::code_mode::Stage;
+use codegen_engine::code_mode::Happened;
 
 /// Calls of one program that get a line of their own; the others are counted at the end.
 const LISTED_CALLS: u32 = 20;
@@ -130,8 +130,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::api::code_mode::CodeModeRunStatus;
     use crate::cli::paint::paint;
+    use codegen_api::code_mode::CodeModeRunStatus;
 
     fn lines(event: &Happened) -> Vec<String> {
         happened(event)

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::api::CodeGenTask;
-use crate::api::code_mode::{CodeModeRun, CodeModeRunStatus};
-use crate::api::status::CodeGenTaskStatus;
 use crate::cli::args::CostBy;
 use crate::cli::prices::{Prices, Sum};
-use crate::ledger::Entry;
-use crate::pipeline::call::CallKind;
+use codegen_api::CodeGenTask;
+use codegen_api::code_mode::{CodeModeRun, CodeModeRunStatus};
+use codegen_api::status::CodeGenTaskStatus;
+use codegen_core::call::CallKind;
+use codegen_ledger::Entry;
 
 /// Calls without a recorded reply.
 const UNANSWERED: &str = "lost";

@@ -7,10 +7,10 @@ use kube::core::NamespaceResourceScope;
 use kube::{Api, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 
-use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
-use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::cli::cluster::Cluster;
 use crate::cli::recorded::model_of;
+use codegen_api::code_mode::{CodeModeAgent, CodeModeRun};
+use codegen_api::{CodeGenAgent, CodeGenTask};
 
 /// Namespace and name.
 type Key = (String, String);

@@ -2,12 +2,12 @@ use clap::Parser as _;
 use insta::assert_snapshot;
 
 use super::*;
-use crate::api::CodeGenTask;
-use crate::api::code_mode::CodeModeRun;
 use crate::cli::args::{Cli, Command};
 use crate::cli::recorded::fixture::{recorded, seen, withheld};
 use crate::controller::tests::api_server::Fault;
 use crate::controller::tests::code_mode::Shop;
+use codegen_api::CodeGenTask;
+use codegen_api::code_mode::CodeModeRun;
 
 fn args(line: &str) -> Box<CostArgs> {
     let words = ["kubectl-codegen", "cost"]
@@ -54,7 +54,7 @@ fn an_adopted_program_costs_nothing_whatever_its_origin_paid() {
     let mut task = recorded();
     task.status.adopted_from = Some("words-1".to_owned());
     task.status.model_calls = 0;
-    task.status.tokens = crate::api::status::TokenStatus::default();
+    task.status.tokens = codegen_api::status::TokenStatus::default();
     let Shown { text, notes } = of_one(&task, "words");
     assert!(text.contains("total") && text.contains("0.0000"), "{text}");
     assert!(!text.contains("plan") && notes.is_empty(), "{text}");

@@ -8,11 +8,11 @@ use kube::api::ListParams;
 use kube::{Api, Resource, ResourceExt};
 
 use super::story::{Happening, Subject, TASK, of_events};
-use crate::api::CodeGenTask;
 use crate::cli::cluster::{Cluster, refusal};
 use crate::cli::command::warning;
 use crate::cli::progress::Progress;
-use crate::sandbox::kubernetes::names;
+use codegen_api::CodeGenTask;
+use codegen_sandbox::kubernetes::names;
 
 /// Events of one page of a list.
 const PAGE: u32 = 500;

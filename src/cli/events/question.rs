@@ -8,14 +8,14 @@ use kube::{Api, ResourceExt};
 
 use super::cluster::events;
 use super::story::{Happening, QUESTION, Subject, call, decision, story};
-use crate::api::CodeGenRun;
 use crate::cli::cluster::{Cluster, refusal};
 use crate::cli::command::warning;
 use crate::cli::ended::Absent;
 use crate::cli::progress::Progress;
 use crate::cli::recorded::{AnsweringProgram, RecordedQuestion, question_from_cluster};
-use crate::code_mode::journal::{Ended, Outcome};
-use crate::pipeline::stage::Stage;
+use codegen_api::CodeGenRun;
+use codegen_code_mode::journal::{Ended, Outcome};
+use codegen_core::stage::Stage;
 
 /// The story of the question `name`.
 pub(super) async fn happenings(

@@ -7,16 +7,16 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
 use serde::Serialize;
 
-use crate::api::approval::{ApprovalDecision, ApprovalStatus};
-use crate::api::conditions::reason;
 use crate::cli::ended::Absent;
 use crate::cli::recorded::RecordedTask;
 use crate::cli::render::doing;
 use crate::cli::text::{seconds, thousands};
-use crate::ledger::Entry;
-use crate::pipeline::agent::CallResult;
-use crate::pipeline::stage::Stage;
-use crate::sandbox::kubernetes::names;
+use codegen_api::approval::{ApprovalDecision, ApprovalStatus};
+use codegen_api::conditions::reason;
+use codegen_core::agent::CallResult;
+use codegen_core::stage::Stage;
+use codegen_ledger::Entry;
+use codegen_sandbox::kubernetes::names;
 
 /// What the entries of a task's own record are about.
 pub(super) const TASK: &str = "task";
@@ -319,7 +319,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::api::retry::RetryStatus;
+    use codegen_api::retry::RetryStatus;
 
     fn event(kind: &str, name: &str, uid: &str, reason: &str, message: &str, at: &str) -> Event {
         serde_json::from_value(json!({

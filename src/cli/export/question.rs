@@ -1,13 +1,13 @@
 //! Everything that a question left, as a folder like that of `ask` on a laptop.
 
 use super::{Caution, Exported};
-use crate::api::code_mode::CodeModeRun;
 use crate::cli::cluster::Cluster;
 use crate::cli::command::{TASK_FAILED, USAGE};
 use crate::cli::ended::Absent;
 use crate::cli::recorded::{RecordedQuestion, question_from_cluster};
-use crate::engine::results::Files;
 use crate::local::code_mode::results::files;
+use codegen_api::code_mode::CodeModeRun;
+use codegen_engine::results::Files;
 
 /// Collects what the question `name` left.
 pub(super) async fn from_question(cluster: &Cluster, name: &str) -> Result<Exported, Absent> {

@@ -8,12 +8,12 @@ use std::path::{Component, Path};
 use crate::cli::command::USAGE;
 use crate::cli::ended::Absent;
 use crate::cli::recorded::RecordedTask;
-use crate::engine::results::{Files, INPUTS};
-use crate::ledger::Store as _;
 use crate::local::folder::{FolderError, RevisionFolder, TASK, TaskFolder};
 use crate::local::freeze::ACCEPTANCE;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::task::Task;
+use codegen_core::causes::with_causes;
+use codegen_core::task::Task;
+use codegen_engine::results::{Files, INPUTS};
+use codegen_ledger::Store as _;
 
 /// Record of a task that has ended.
 pub(super) struct Record {
@@ -61,7 +61,7 @@ impl Record {
         let revision = target.revision(&hash, &staging).map_err(|error| wrong(&error))?;
         let task = serde_json::to_vec(&self.task).unwrap_or_default();
         revision.write(TASK, &task).map_err(|error| wrong(&error))?;
-        let stored = |error: crate::ledger::StoreError| wrong(&with_causes(&error));
+        let stored = |error: codegen_ledger::StoreError| wrong(&with_causes(&error));
         let store = revision.store().map_err(stored)?;
         for (name, bytes) in self.documents.iter().filter(|(name, _)| is_of_a_record(name)) {
             store.create(name, bytes).await.map_err(stored)?;

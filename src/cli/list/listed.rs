@@ -5,11 +5,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::api::code_mode::CodeModeRun;
-use crate::api::status::CodeGenTaskStatus;
-use crate::api::{CodeGenRun, CodeGenTask, GROUP, VERSION};
 use crate::cli::args::PENDING;
 use crate::cli::recorded::RecordedTask;
+use codegen_api::code_mode::CodeModeRun;
+use codegen_api::status::CodeGenTaskStatus;
+use codegen_api::{CodeGenRun, CodeGenTask, GROUP, VERSION};
 
 /// An object of a list.
 #[derive(Clone, Debug, Default, PartialEq)]

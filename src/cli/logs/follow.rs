@@ -11,14 +11,14 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 
 use super::pods::{Containers, api, forbidden, selector};
 use super::print::{heading, output, print};
-use crate::api::CodeGenTask;
 use crate::cli::cluster::Cluster;
 use crate::cli::command::{TASK_FAILED, warning};
 use crate::cli::ended::{Absent, has_ended};
 use crate::cli::follow::{Change, changes};
 use crate::cli::progress::Progress;
 use crate::cli::recorded::{Place, RecordedTask, from_cluster};
-use crate::pipeline::causes::with_causes;
+use codegen_api::CodeGenTask;
+use codegen_core::causes::with_causes;
 
 /// A line of a container, or why there are no more.
 struct LogLine {

@@ -5,7 +5,7 @@ use kube::api::{ListParams, LogParams};
 use kube::{Api, ResourceExt as _};
 
 use crate::cli::cluster::{Cluster, refusal};
-use crate::sandbox::kubernetes::names::{self, Component};
+use codegen_sandbox::kubernetes::names::{self, Component};
 
 /// Most of a log that is read at once, its last lines and its first bytes.
 // An answer of the cluster is read up to 8 MiB.

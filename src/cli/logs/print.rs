@@ -3,7 +3,7 @@
 use crate::cli::command::TASK_FAILED;
 use crate::cli::ended::Absent;
 use crate::cli::recorded::RecordedTask;
-use crate::engine::results::test_output;
+use codegen_engine::results::test_output;
 
 /// Returns what one attempt printed; the last one where none is named.
 pub(super) fn output(task: &RecordedTask, number: Option<u32>) -> Result<String, Absent> {

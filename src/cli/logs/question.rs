@@ -13,7 +13,7 @@ use crate::cli::logs::print::with_line_end;
 use crate::cli::progress::Progress;
 use crate::cli::recorded::{AnsweringProgram, RecordedQuestion, question_from_cluster, question_object};
 use crate::cli::text::{cut, seconds};
-use crate::code_mode::journal::{Ended, Outcome};
+use codegen_code_mode::journal::{Ended, Outcome};
 
 /// Widest line about a call.
 const CALL_COLUMNS: usize = 200;

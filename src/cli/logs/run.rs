@@ -1,11 +1,11 @@
 //! What is recorded of what a run of a task's program printed: the last lines of one that failed.
 
-use crate::api::CodeGenRun;
 use crate::cli::cluster::{Cluster, refusal};
 use crate::cli::command::{TASK_FAILED, USAGE};
 use crate::cli::ended::Absent;
 use crate::cli::progress::Progress;
 use crate::cli::run::cluster::until_its_end;
+use codegen_api::CodeGenRun;
 
 /// Reads what the run `name` of the program of `task` printed.
 pub(super) async fn of_run(cluster: &Cluster, task: &str, name: &str) -> Result<String, Absent> {

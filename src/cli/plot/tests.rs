@@ -1,7 +1,7 @@
 use super::*;
-use crate::data::describe::{Options, describe_source};
-use crate::data::profile::{Content, Layout, Lead};
-use crate::data::source::Source;
+use codegen_data::describe::{Options, describe_source};
+use codegen_data::profile::{Content, Layout, Lead};
+use codegen_data::source::Source;
 
 const WIDE: Screen = Screen {
     columns: MAX_COLUMNS,

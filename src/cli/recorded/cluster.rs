@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use kube::Api;
 
 use super::task::{Place, RecordedTask};
-use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::cli::cluster::{Cluster, is_forbidden, unreadable};
 use crate::cli::command::USAGE;
 use crate::cli::ended::Absent;
 use crate::controller::record::{progress, records};
-use crate::engine::results::is_private;
+use codegen_api::{CodeGenAgent, CodeGenTask};
+use codegen_engine::results::is_private;
 
 /// Times that the record of a task is read that goes on meanwhile.
 const MOST_READS: u32 = 4;

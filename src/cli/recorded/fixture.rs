@@ -6,20 +6,20 @@ use std::path::PathBuf;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::task::{Place, RecordedTask};
-use crate::api::status::{
-    AttemptStatus, CaseCounts, CodeGenTaskStatus, RehearsalResult, TestCounts, TokenStatus,
-};
 use crate::cli::cluster::Cluster;
 use crate::controller::tests::api_server::NAMESPACE;
 use crate::controller::tests::world::World;
-use crate::engine::attempt::AttemptRecord;
-use crate::ledger::Entry;
-use crate::pipeline::call::{CallKind, FinishReason, Reply, Usage};
-use crate::pipeline::progress::Progress;
-use crate::pipeline::sandbox::{PhaseName, TestFailure, TestOutcome, TestReport, TestResult};
-use crate::pipeline::stage::Stage;
-use crate::pipeline::test_support::{at, document, phase, report, start, task, verdict};
-use crate::pipeline::verdict::{CheckSource, FailedCheck, RehearsalFindings};
+use codegen_api::status::{
+    AttemptStatus, CaseCounts, CodeGenTaskStatus, RehearsalResult, TestCounts, TokenStatus,
+};
+use codegen_core::call::{CallKind, FinishReason, Reply, Usage};
+use codegen_core::progress::Progress;
+use codegen_core::sandbox::{PhaseName, TestFailure, TestOutcome, TestReport, TestResult};
+use codegen_core::stage::Stage;
+use codegen_core::test_support::{at, document, phase, report, start, task, verdict};
+use codegen_core::verdict::{CheckSource, FailedCheck, RehearsalFindings};
+use codegen_engine::attempt::AttemptRecord;
+use codegen_ledger::Entry;
 
 pub const FIRST_PROGRAM: &str = "def count(text):\n    return 1\n";
 pub const SECOND_PROGRAM: &str = "def count(text):\n    return len(text.split())\n";

@@ -7,12 +7,12 @@ use jiff::Timestamp;
 use super::task::{Place, RecordedTask};
 use crate::cli::command::USAGE;
 use crate::cli::ended::Absent;
-use crate::ledger::{Key, Store as _};
 use crate::local::folder::{QUESTION, RevisionFolder};
 use crate::local::trust::foreign_notice;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::progress::Progress;
-use crate::pipeline::status::{StatusContext, status};
+use codegen_core::causes::with_causes;
+use codegen_core::progress::Progress;
+use codegen_core::status::{StatusContext, status};
+use codegen_ledger::{Key, Store as _};
 
 /// What is said of a folder of `ask`.
 const OF_A_QUESTION: &str = "it is of a question that kubectl-codegen ask was asked, and of no task: program.py, answer.txt, journal.jsonl and status.yaml in it say what came of it, and the same kubectl-codegen ask goes on with it; a question in a cluster is codemoderun/NAME";
@@ -43,7 +43,7 @@ pub(in crate::cli) async fn from_folder(folder: &Path) -> Result<RecordedTask, A
         wrong(&"it does not say which task it is of: another version of this program made it")
     })?;
     let store = revision.existing_store();
-    let damaged = |error: crate::ledger::StoreError| wrong(&with_causes(&error));
+    let damaged = |error: codegen_ledger::StoreError| wrong(&with_causes(&error));
     let progress = store.load().await.map_err(damaged)?;
     let progress: Option<Progress> = progress.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let documents = store.all().await.map_err(damaged)?;

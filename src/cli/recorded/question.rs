@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use kube::{Api, ResourceExt as _};
 use serde_json::Value;
 
-use crate::api::code_mode::{CodeModeRun, CodeModeRunStatus};
 use crate::cli::cluster::{Cluster, is_forbidden, refusal, unreadable};
 use crate::cli::command::{TASK_FAILED, USAGE};
 use crate::cli::ended::Absent;
-use crate::code_mode::journal::{Call, Ended};
 use crate::controller::record::records::{CODE_MODE, QUESTION, Records};
 use crate::controller::record::unpack::unpack_of;
-use crate::engine::code_mode::record::{Record, documents, record};
-use crate::ledger::{Created, Entry, MemoryStore, Store, StoreError};
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::code_mode::{CONVERSATION, Evidence, Progress, Question};
+use codegen_api::code_mode::{CodeModeRun, CodeModeRunStatus};
+use codegen_code_mode::journal::{Call, Ended};
+use codegen_core::causes::with_causes;
+use codegen_core::code_mode::{CONVERSATION, Evidence, Progress, Question};
+use codegen_engine::code_mode::record::{Record, documents, record};
+use codegen_ledger::{Created, Entry, MemoryStore, Store, StoreError};
 
 /// Times that the record of a question is read that ends meanwhile.
 const MOST_READS: u32 = 4;

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 
-use crate::api::retry::RetryStatus;
-use crate::api::status::CodeGenTaskStatus;
-use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::cli::command::{TASK_FAILED, USAGE};
 use crate::cli::ended::Absent;
-use crate::engine::agent::is_step;
-use crate::engine::attempt::AttemptRecord;
-use crate::engine::results::source_of;
-use crate::ledger::{Entry, MemoryStore};
-use crate::pipeline::agent::Step;
-use crate::pipeline::progress::{Progress, retry_document};
-use crate::pipeline::task::Task;
+use codegen_api::retry::RetryStatus;
+use codegen_api::status::CodeGenTaskStatus;
+use codegen_api::{CodeGenAgent, CodeGenTask};
+use codegen_core::agent::Step;
+use codegen_core::progress::{Progress, retry_document};
+use codegen_core::task::Task;
+use codegen_engine::agent::is_step;
+use codegen_engine::attempt::AttemptRecord;
+use codegen_engine::results::source_of;
+use codegen_ledger::{Entry, MemoryStore};
 
 /// Place of the record of a task.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,9 +2,9 @@ use serde_json::json;
 
 use super::fixture::seen;
 use super::*;
-use crate::api::CodeGenTask;
 use crate::controller::tests::api_server::Fault;
 use crate::controller::tests::world::World;
+use codegen_api::CodeGenTask;
 
 fn kinds(task: &RecordedTask) -> Vec<&'static str> {
     let entries = task.entries().unwrap();

@@ -1,10 +1,10 @@
 //! What a person reads, from scripted events.
 
 use super::*;
-use crate::api::status::RehearsalStatus;
 use crate::cli::paint::paint;
-use crate::pipeline::call::Usage;
-use crate::pipeline::stage::Category;
+use codegen_api::status::RehearsalStatus;
+use codegen_core::call::Usage;
+use codegen_core::stage::Category;
 
 fn call(kind: CallKind, sequence: u32) -> [Event; 2] {
     [

@@ -1,10 +1,10 @@
 //! Whether two runs of a task came to the same end, and where they differ first. Pure.
 
-use crate::api::status::{AttemptStatus, CodeGenTaskStatus};
 use crate::cli::text::cut;
-use crate::ledger::Entry;
-use crate::pipeline::call::CallKind;
-use crate::pipeline::progress::Progress;
+use codegen_api::status::{AttemptStatus, CodeGenTaskStatus};
+use codegen_core::call::CallKind;
+use codegen_core::progress::Progress;
+use codegen_ledger::Entry;
 
 /// Columns of a line that is quoted.
 const QUOTED: usize = 60;

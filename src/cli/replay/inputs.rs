@@ -6,7 +6,6 @@ use std::path::Path;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 
-use crate::api::CodeGenTask;
 use crate::cli::args::ReplayArgs;
 use crate::cli::cluster::{Cluster, unreadable};
 use crate::cli::command::{USAGE, in_place};
@@ -19,8 +18,9 @@ use crate::local::folder::RevisionFolder;
 use crate::local::freeze::freeze;
 use crate::local::objects::Objects;
 use crate::local::prepare::downloads;
-use crate::pipeline::task::{FrozenFile, FrozenFiles, Task};
-use crate::sources::{Given, Keys, ObjectKey, Plan, Source, Wanted, plan, with_sources_of};
+use codegen_api::CodeGenTask;
+use codegen_core::task::{FrozenFile, FrozenFiles, Task};
+use codegen_sources::{Given, Keys, ObjectKey, Plan, Source, Wanted, plan, with_sources_of};
 
 /// Freezes what the task had into `staging`; an error where it cannot be had as it was.
 pub(super) async fn freeze_inputs(
@@ -240,7 +240,7 @@ mod tests {
     use crate::cli::recorded::from_cluster;
     use crate::controller::tests::api_server::NAMESPACE;
     use crate::controller::tests::world::World;
-    use crate::pipeline::test_support;
+    use codegen_core::test_support;
 
     const TESTS: &str = "def test_words():\n    pass\n";
 

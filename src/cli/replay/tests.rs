@@ -1,7 +1,7 @@
 use super::*;
 use crate::cli::paint::paint;
 use crate::cli::recorded::fixture::{entries, recorded, withheld};
-use crate::pipeline::call::CallKind;
+use codegen_core::call::CallKind;
 
 fn end() -> End {
     let task = recorded();

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use super::print::{Only, Outputs, ended};
-use crate::api::values::ValueType;
 use crate::cli::approve::trust;
 use crate::cli::args::{LocalRunArgs, ManifestArgs};
 use crate::cli::command::{TASK_FAILED, USAGE, fail, fail_each, read, runtime, warning};
@@ -12,7 +11,8 @@ use crate::local::interrupt::{self, INTERRUPTED};
 use crate::local::objects::Objects;
 use crate::local::run::{Finished, LocalRunError, LocalRunOptions, Ran, run as run_program, write};
 use crate::local::runner::output_folder;
-use crate::pipeline::run::RunEnd;
+use codegen_api::values::ValueType;
+use codegen_core::run::RunEnd;
 
 /// Runs the command.
 pub(in crate::cli) fn run(args: &LocalRunArgs) -> i32 {

@@ -4,15 +4,15 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::api::CodeGenRun;
-use crate::api::run::Validation;
-use crate::api::run_status::{CodeGenRunStatus, RunOutputStatus, Severity};
 use crate::cli::args::{Format, RunFormat};
 use crate::cli::command::{TASK_FAILED, document, fail, warning};
 use crate::cli::paint::{Line, Mark};
 use crate::cli::progress::Progress;
 use crate::cli::text::{MAX_COLUMNS, count, cut};
-use crate::pipeline::run::{OutputPlace, Stored, TypedOutput};
+use codegen_api::CodeGenRun;
+use codegen_api::run::Validation;
+use codegen_api::run_status::{CodeGenRunStatus, RunOutputStatus, Severity};
+use codegen_core::run::{OutputPlace, Stored, TypedOutput};
 
 /// Widest column of names and types.
 const WIDEST_NAME: usize = 40;
@@ -223,8 +223,8 @@ impl Outputs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::run_status::OutputOnClaim;
-    use crate::api::values::ValueType;
+    use codegen_api::run_status::OutputOnClaim;
+    use codegen_api::values::ValueType;
 
     fn output(name: &str, type_: ValueType, value: Option<&str>) -> RunOutputStatus {
         RunOutputStatus {

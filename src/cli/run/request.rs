@@ -6,10 +6,10 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ObjectMeta;
 
-use crate::api::CodeGenRun;
-use crate::api::common::{ConfigMapKeyRef, LocalRef};
-use crate::api::run::{CodeGenRunSpec, RunInput, RunOutputs, RunSource, Validation};
-use crate::api::sandbox::Sandbox;
+use codegen_api::CodeGenRun;
+use codegen_api::common::{ConfigMapKeyRef, LocalRef};
+use codegen_api::run::{CodeGenRunSpec, RunInput, RunOutputs, RunSource, Validation};
+use codegen_api::sandbox::Sandbox;
 
 /// Largest text that stands in the run itself, bytes.
 const LARGEST_INLINE: usize = 64 * 1024;

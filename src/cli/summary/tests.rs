@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::api::CodeGenTask;
-use crate::api::status::{ArtifactRef, EvidenceStatus, SuiteStrength, TestCounts, TokenStatus};
 use crate::cli::paint::paint;
+use codegen_api::CodeGenTask;
+use codegen_api::status::{ArtifactRef, EvidenceStatus, SuiteStrength, TestCounts, TokenStatus};
 
 fn ended(stage: &str, reason: &str) -> Ended {
     let counts = |passed| {
@@ -21,7 +21,7 @@ fn ended(stage: &str, reason: &str) -> Ended {
         sha256: String::new(),
         bytes: 1,
     };
-    let mut task = CodeGenTask::new("penguin-masses", crate::api::CodeGenTaskSpec::default());
+    let mut task = CodeGenTask::new("penguin-masses", codegen_api::CodeGenTaskSpec::default());
     task.status = Some(CodeGenTaskStatus {
         stage: Some(stage.to_owned()),
         reason: Some(reason.to_owned()),

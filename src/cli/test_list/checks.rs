@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::api::status::{CaseCounts, RehearsalResult, TestCounts};
-use crate::engine::attempt::AttemptRecord;
-use crate::pipeline::sandbox::{PhaseName, TestFailure, TestOutcome, TestResult};
-use crate::pipeline::verdict::{CheckSource, FailedCheck};
+use codegen_api::status::{CaseCounts, RehearsalResult, TestCounts};
+use codegen_core::sandbox::{PhaseName, TestFailure, TestOutcome, TestResult};
+use codegen_core::verdict::{CheckSource, FailedCheck};
+use codegen_engine::attempt::AttemptRecord;
 
 /// Beginning of the names of the generated suite's tests.
 const SUITE: &str = "test_solution.py::";

@@ -2,18 +2,18 @@
 
 use std::fmt::Write as _;
 
-use crate::api::CodeGenTask;
-use crate::api::conditions::{is_stalled, reason};
-use crate::api::status::{AgentStatus, AttemptStatus, CodeGenTaskStatus};
 use crate::cli::paint::{Line, Mark};
 use crate::cli::render::{
     cases_text, counts_text, detail, doing, name, named_paragraph, render, step, suite_text,
 };
 use crate::cli::summary::{agent_work, calls_by_tool, field, spent, tests};
 use crate::cli::text::{count, thousands};
-use crate::engine::event::Event;
-use crate::pipeline::call::CallKind;
-use crate::pipeline::stage::Stage;
+use codegen_api::CodeGenTask;
+use codegen_api::conditions::{is_stalled, reason};
+use codegen_api::status::{AgentStatus, AttemptStatus, CodeGenTaskStatus};
+use codegen_core::call::CallKind;
+use codegen_core::stage::Stage;
+use codegen_engine::event::Event;
 
 /// End of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

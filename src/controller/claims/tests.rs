@@ -1,7 +1,7 @@
 //! Requests to a reader, and the use of its answer.
 
 use super::*;
-use crate::pipeline::test_support::task;
+use codegen_core::test_support::task;
 
 fn file(name: &str, sha256: &str) -> FrozenFile {
     FrozenFile {

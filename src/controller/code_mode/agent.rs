@@ -9,8 +9,6 @@ use kube::runtime::watcher;
 
 use super::memory::{agent_has_changed, has_not_begun};
 use super::resolve::resolve;
-use crate::api::code_mode::{CodeModeAgent, CodeModeAgentStatus};
-use crate::api::conditions::READY;
 use crate::controller::api;
 use crate::controller::context::Context;
 use crate::controller::control::{Controlled, Pass, PassResult};
@@ -18,8 +16,10 @@ use crate::controller::error::ReconcileError;
 use crate::controller::hold::is_said;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::telemetry::metrics::Reconciled;
-use crate::pipeline::code_mode::{resolved, unresolved};
-use crate::pipeline::status::Hold;
+use codegen_api::code_mode::{CodeModeAgent, CodeModeAgentStatus};
+use codegen_api::conditions::READY;
+use codegen_core::code_mode::{resolved, unresolved};
+use codegen_core::status::Hold;
 
 /// Pause before the tools of servers are listed again, which nothing announces.
 const LIST_AGAIN: Duration = Duration::from_mins(10);

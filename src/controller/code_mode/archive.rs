@@ -12,11 +12,11 @@ use crate::controller::record::pack::{LARGEST_DOCUMENT, pack};
 use crate::controller::record::parts::remote;
 use crate::controller::record::records::CODE_MODE;
 use crate::controller::record::result::{secrets, unfolded};
-use crate::ledger::StoreError;
-use crate::pipeline::code_mode::Progress;
-use crate::pipeline::digest::sha256_hex;
-use crate::sandbox::kubernetes::Owner;
-use crate::sandbox::kubernetes::names::{self, Component};
+use codegen_core::code_mode::Progress;
+use codegen_core::digest::sha256_hex;
+use codegen_ledger::StoreError;
+use codegen_sandbox::kubernetes::Owner;
+use codegen_sandbox::kubernetes::names::{self, Component};
 
 /// Name of the document with the end of a question; without times, so that a second try writes the same.
 pub const PROGRESS: &str = "progress.json";

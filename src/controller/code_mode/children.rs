@@ -7,20 +7,20 @@ use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, ResourceExt as _};
 use serde_json::{Map, Value};
 
-use crate::api::code_mode::CodeModeRun;
-use crate::api::common::LocalRef;
-use crate::api::run::RunInput;
-use crate::api::run_status::RunOutputStatus;
-use crate::api::values::ValueType;
-use crate::api::{CodeGenRun, CodeGenRunSpec};
-use crate::code_mode::journal::Outcome;
 use crate::controller::context::Context;
 use crate::controller::runs::outputs;
 use crate::controller::runs::status::ended_in;
-use crate::engine::code_mode::{CallKey, Made, ToolCaller};
-use crate::pipeline::code_mode::{FileHandle, SourcedTool, ToolOrigin, handles, run_inputs, run_result};
-use crate::pipeline::stage::Stage;
-use crate::sandbox::kubernetes::{Owner, names};
+use codegen_api::code_mode::CodeModeRun;
+use codegen_api::common::LocalRef;
+use codegen_api::run::RunInput;
+use codegen_api::run_status::RunOutputStatus;
+use codegen_api::values::ValueType;
+use codegen_api::{CodeGenRun, CodeGenRunSpec};
+use codegen_code_mode::journal::Outcome;
+use codegen_core::code_mode::{FileHandle, SourcedTool, ToolOrigin, handles, run_inputs, run_result};
+use codegen_core::stage::Stage;
+use codegen_engine::code_mode::{CallKey, Made, ToolCaller};
+use codegen_sandbox::kubernetes::{Owner, names};
 
 /// The runs that a question has made for its calls.
 pub struct ChildRuns<'a> {

@@ -2,11 +2,11 @@
 
 use kube::ResourceExt as _;
 
-use crate::api::approval::ApprovalDecision;
-use crate::api::code_mode::CodeModeRun;
 use crate::controller::context::Context;
-use crate::engine::code_mode::Happened;
-use crate::pipeline::code_mode::Question;
+use codegen_api::approval::ApprovalDecision;
+use codegen_api::code_mode::CodeModeRun;
+use codegen_core::code_mode::Question;
+use codegen_engine::code_mode::Happened;
 
 /// Reports what happened to the question of `object`.
 pub fn report(context: &Context, object: &CodeModeRun, question: &Question, happened: &Happened) {

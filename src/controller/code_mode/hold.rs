@@ -1,10 +1,10 @@
 //! Reasons for which an agent has to wait for its tools.
 
-use crate::api::conditions::code_mode_reason;
 use crate::controller::hold::{Blocked, unavailable};
-use crate::pipeline::code_mode::UnresolvedTool;
-use crate::pipeline::status::{Hold, Until};
-use crate::tools::ToolError;
+use codegen_api::conditions::code_mode_reason;
+use codegen_core::code_mode::UnresolvedTool;
+use codegen_core::status::{Hold, Until};
+use codegen_tools::ToolError;
 
 /// Something that a person must change in the agent.
 #[must_use]

@@ -4,9 +4,6 @@ use std::sync::Arc;
 
 use kube::ResourceExt as _;
 
-use crate::api::CodeGenTask;
-use crate::api::code_mode::{CodeModeAgent, CodeModeRun, CodeModeRunSpec, CodeModeRunStatus};
-use crate::api::conditions::reason;
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::context::Context;
 use crate::controller::record::cache;
@@ -14,7 +11,10 @@ use crate::controller::record::documents::Documents;
 use crate::controller::schedule::gate::Places;
 use crate::controller::schedule::shared::{Kind, Shared};
 use crate::controller::telemetry::metrics::{Metrics, by_stage};
-use crate::pipeline::code_mode::Question;
+use codegen_api::CodeGenTask;
+use codegen_api::code_mode::{CodeModeAgent, CodeModeRun, CodeModeRunSpec, CodeModeRunStatus};
+use codegen_api::conditions::reason;
+use codegen_core::code_mode::Question;
 
 /// Memory of one question.
 #[derive(Default)]

@@ -20,9 +20,9 @@ mod store;
 
 use kube::{Resource as _, ResourceExt as _};
 
-use crate::api::code_mode::CodeModeRun;
 use crate::controller::record::records::CODE_MODE;
-use crate::sandbox::kubernetes::Owner;
+use codegen_api::code_mode::CodeModeRun;
+use codegen_sandbox::kubernetes::Owner;
 
 /// Returns the owner of the objects of a question.
 fn owner(object: &CodeModeRun) -> Owner {

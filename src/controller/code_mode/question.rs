@@ -21,10 +21,6 @@ use super::memory::{self, ended_in, question_has_changed};
 use super::owner;
 use super::resolve::clients;
 use super::store::{self, CodeModeStore};
-use crate::api::CodeGenRun;
-use crate::api::approval::{ApprovalStatus, QuestionGate};
-use crate::api::code_mode::CodeModeRun;
-use crate::api::conditions::run_reason;
 use crate::controller::api::{self, namespaced, owners};
 use crate::controller::approvals::decided;
 use crate::controller::context::Context;
@@ -32,6 +28,10 @@ use crate::controller::control::finish::{Finish, finish};
 use crate::controller::control::{Controlled, Pass, PassResult, SAFETY_NET};
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, is_said, misconfigured, queued};
+use codegen_api::CodeGenRun;
+use codegen_api::approval::{ApprovalStatus, QuestionGate};
+use codegen_api::code_mode::CodeModeRun;
+use codegen_api::conditions::run_reason;
 
 use crate::controller::pooled_model::PooledModel;
 use crate::controller::record::records::QUESTION;
@@ -39,13 +39,13 @@ use crate::controller::schedule::corrections::{retry_if_corrected, secrets_of_mo
 use crate::controller::schedule::interpreters::Room;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::telemetry::metrics::Reconciled;
-use crate::engine::EngineError;
-use crate::engine::code_mode::clients::{Caller, ToolClients};
-use crate::engine::code_mode::{CodeModeEngine, Happened, Step};
-use crate::ledger::{Store as _, StoreError};
-use crate::pipeline::code_mode::{Decision, Progress, Question, UnreadableState, decide, held};
-use crate::pipeline::status::{Hold, Until};
-use crate::sandbox::kubernetes::Owner;
+use codegen_core::code_mode::{Decision, Progress, Question, UnreadableState, decide, held};
+use codegen_core::status::{Hold, Until};
+use codegen_engine::EngineError;
+use codegen_engine::code_mode::clients::{Caller, ToolClients};
+use codegen_engine::code_mode::{CodeModeEngine, Happened, Step};
+use codegen_ledger::{Store as _, StoreError};
+use codegen_sandbox::kubernetes::Owner;
 
 impl Controlled for CodeModeRun {
     type Pass<'a> = QuestionPass<'a>;

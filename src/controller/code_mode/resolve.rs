@@ -3,23 +3,23 @@
 use kube::{Api, ResourceExt as _};
 
 use super::hold::{awaited, refused};
-use crate::api::code_mode::{CodeModeAgent, McpTool, ProgramImage, ToolSource};
-use crate::api::common::ConfigMapKeyRef;
-use crate::api::conditions::{code_mode_reason, run_reason};
-use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
 use crate::controller::runs::image::{ImageFields, program_in};
 use crate::controller::runs::origin::{program_of, unfinished};
 use crate::controller::sources::credentials::tool_headers;
 use crate::controller::sources::read::config_map;
-use crate::engine::code_mode::clients::{Servers, ToolClients, server};
-use crate::engine::code_mode::resolve::{self, Lookup, ResolvedAgent};
-use crate::pipeline::code_mode::{Question, SourcedTool, ToolOrigin, program_tool};
-use crate::pipeline::digest::sha256_hex_of_parts;
-use crate::pipeline::status::Hold;
-use crate::sources::text_of_key;
-use crate::tools::McpClient;
+use codegen_api::code_mode::{CodeModeAgent, McpTool, ProgramImage, ToolSource};
+use codegen_api::common::ConfigMapKeyRef;
+use codegen_api::conditions::{code_mode_reason, run_reason};
+use codegen_api::{CodeGenAgent, CodeGenTask};
+use codegen_core::code_mode::{Question, SourcedTool, ToolOrigin, program_tool};
+use codegen_core::digest::sha256_hex_of_parts;
+use codegen_core::status::Hold;
+use codegen_engine::code_mode::clients::{Servers, ToolClients, server};
+use codegen_engine::code_mode::resolve::{self, Lookup, ResolvedAgent};
+use codegen_sources::text_of_key;
+use codegen_tools::McpClient;
 
 /// Reads everything that `agent` refers to, and the agent whose model it shares.
 pub async fn resolve(

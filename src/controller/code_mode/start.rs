@@ -5,17 +5,17 @@ use kube::{Api, ResourceExt as _};
 use super::resolve::resolve;
 use super::store::CodeModeStore;
 use super::{memory, owner};
-use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
-use crate::api::conditions::{code_mode_reason, run_reason};
-use crate::code_mode::prompt::Message;
 use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
 use crate::controller::record::records::QUESTION;
-use crate::ledger::{Store as _, StoreError};
-use crate::pipeline::code_mode::{Answer, Progress, Question, conversation, question};
-use crate::pipeline::progress::Document;
-use crate::pipeline::status::{Hold, Until};
+use codegen_api::code_mode::{CodeModeAgent, CodeModeRun};
+use codegen_api::conditions::{code_mode_reason, run_reason};
+use codegen_code_mode::prompt::Message;
+use codegen_core::code_mode::{Answer, Progress, Question, conversation, question};
+use codegen_core::progress::Document;
+use codegen_core::status::{Hold, Until};
+use codegen_ledger::{Store as _, StoreError};
 
 /// The agent that is asked; until it is there, what the question waits for.
 pub async fn agent_of(context: &Context, run: &CodeModeRun) -> Result<CodeModeAgent, Blocked> {

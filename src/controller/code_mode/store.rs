@@ -9,21 +9,21 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 
 use super::archive::archive;
-use crate::api::code_mode::{CodeModeRun, CodeModeRunStatus};
 use crate::controller::api;
 use crate::controller::record::cleanup::{Ended, clear_components};
 use crate::controller::record::documents::Documents;
 use crate::controller::record::records::QUESTION;
 use crate::controller::record::secret_documents::SecretDocuments;
 use crate::controller::record::unpack::unpack_of;
-use crate::engine::code_mode::record::{documents, program};
-use crate::ledger::{Created, Store, StoreError};
-use crate::pipeline::code_mode::{
+use codegen_api::code_mode::{CodeModeRun, CodeModeRunStatus};
+use codegen_core::code_mode::{
     Answer, Progress, Question, StatusContext, conversation, conversation_document, conversation_file, status,
 };
-use crate::pipeline::progress::Document;
-use crate::sandbox::kubernetes::Owner;
-use crate::sandbox::kubernetes::names::{self, Component};
+use codegen_core::progress::Document;
+use codegen_engine::code_mode::record::{documents, program};
+use codegen_ledger::{Created, Store, StoreError};
+use codegen_sandbox::kubernetes::Owner;
+use codegen_sandbox::kubernetes::names::{self, Component};
 
 /// Objects that were packed when a question ended.
 #[derive(Default)]

@@ -7,8 +7,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::api::quantity;
-use crate::egress::Entry;
+use codegen_api::quantity;
+use codegen_egress::Entry;
 
 /// The least memory that an agent may give its programs, as its definition says.
 const SMALLEST_PROGRAM: u64 = 8 * 1024 * 1024;

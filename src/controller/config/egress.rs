@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::OperatorConfig;
-use crate::egress::{Allowed, EgressGate, Entry};
-use crate::package_index::PYPI;
+use codegen_egress::{Allowed, EgressGate, Entry};
+use codegen_package_index::PYPI;
 
 /// The providers' own endpoints.
 const PROVIDERS: [&str; 2] = ["https://api.openai.com", "https://api.anthropic.com"];

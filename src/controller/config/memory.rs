@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::OperatorConfig;
-use crate::data::worker;
+use codegen_data::worker;
 
 /// The operator itself, without the processes that it starts.
 const OWN: u64 = 256 * 1024 * 1024;

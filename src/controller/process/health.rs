@@ -16,8 +16,8 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::{GROUP, VERSION, crds};
 use crate::controller::telemetry::metrics::Metrics;
+use codegen_api::{GROUP, VERSION, crds};
 
 /// Most missing fields that a message names.
 const MAX_NAMED: usize = 5;

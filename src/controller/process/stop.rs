@@ -39,7 +39,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::api::CodeGenTask;
+    use codegen_api::CodeGenTask;
 
     const LONG: Duration = Duration::from_secs(20);
 
@@ -96,7 +96,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reconcile_pass_under_way_at_shutdown_is_finished() {
-        let mut task = CodeGenTask::new("penguins", crate::api::CodeGenTaskSpec::default());
+        let mut task = CodeGenTask::new("penguins", codegen_api::CodeGenTaskSpec::default());
         task.metadata.namespace = Some("lab".to_owned());
         let read = stream::iter([Event::Init, Event::InitApply(task), Event::InitDone].map(Ok));
         assert!(stopped(read, async |shared| shared.under_way.cancelled().await).await);

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
-use crate::api::conditions::{PUBLISHED, reason};
-use crate::api::retry::RETRY;
-use crate::api::status::CodeGenTaskStatus;
-use crate::api::{CodeGenTask, CodeGenTaskSpec};
-use crate::pipeline::stage::Stage;
+use codegen_api::conditions::{PUBLISHED, reason};
+use codegen_api::retry::RETRY;
+use codegen_api::status::CodeGenTaskStatus;
+use codegen_api::{CodeGenTask, CodeGenTaskSpec};
+use codegen_core::stage::Stage;
 
 /// Drops what nobody asks a task in memory for.
 pub fn trim(task: &mut CodeGenTask) {

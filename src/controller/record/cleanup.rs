@@ -11,10 +11,10 @@ use kube::{Api, Client};
 use serde::de::DeserializeOwned;
 
 use crate::controller::record::revision::Revision;
-use crate::pipeline::progress::Progress;
-use crate::pipeline::stage::Stage;
-use crate::sandbox::kubernetes::Owner;
-use crate::sandbox::kubernetes::names::{self, Component};
+use codegen_core::progress::Progress;
+use codegen_core::stage::Stage;
+use codegen_sandbox::kubernetes::Owner;
+use codegen_sandbox::kubernetes::names::{self, Component};
 
 /// Tasks that ended so long before this operator began are cleaned up too, if another one did not: longer than a Lease and a start.
 const BEFORE: SignedDuration = SignedDuration::from_mins(5);

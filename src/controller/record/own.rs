@@ -5,8 +5,8 @@
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 
-use crate::ledger::StoreError;
-use crate::sandbox::kubernetes::names;
+use codegen_ledger::StoreError;
+use codegen_sandbox::kubernetes::names;
 
 /// Message about an object that is another's.
 const REPLACED: &str = "it is not what the operator writes, somebody has replaced it: delete it, and see who may write such objects here";

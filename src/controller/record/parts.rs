@@ -9,9 +9,9 @@ use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 
 use crate::controller::record::own;
-use crate::ledger::StoreError;
-use crate::sandbox::kubernetes::names::{self, Component};
-use crate::sandbox::kubernetes::{MountedFile, MountedInput, Owner};
+use codegen_ledger::StoreError;
+use codegen_sandbox::kubernetes::names::{self, Component};
+use codegen_sandbox::kubernetes::{MountedFile, MountedInput, Owner};
 
 /// Type of the Secrets that hold a snapshot.
 pub const SNAPSHOT_TYPE: &str = "codegen-operator.dev/snapshot";

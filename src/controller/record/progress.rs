@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use self::dense::{lengthen, shorten};
-use crate::api::status::CodeGenTaskStatus;
 use crate::controller::record::index::{grouped, names};
 use crate::controller::record::pack::{pack, unpacked};
-use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
-use crate::pipeline::stage::Stage;
+use codegen_api::status::CodeGenTaskStatus;
+use codegen_core::progress::{PROGRESS_VERSION, Progress};
+use codegen_core::stage::Stage;
 
 /// The progress' own field for its version, which has its own place in the status.
 const VERSION: &str = "version";
@@ -106,14 +106,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::api::status::{ArtifactRef, CaseEvidence};
-    use crate::pipeline::call::{FaultClass, ReplyFault};
-    use crate::pipeline::digest::sha256_hex;
-    use crate::pipeline::progress::{
+    use codegen_api::status::{ArtifactRef, CaseEvidence};
+    use codegen_core::call::{FaultClass, ReplyFault};
+    use codegen_core::digest::sha256_hex;
+    use codegen_core::progress::{
         BuildFault, BuiltImage, Document, EarlierRetries, RecordedLock, Recurrence,
     };
-    use crate::pipeline::status::{StatusContext, status};
-    use crate::pipeline::test_support::{at, start, task};
+    use codegen_core::status::{StatusContext, status};
+    use codegen_core::test_support::{at, start, task};
 
     fn there_and_back(progress: &Progress) -> Progress {
         beside(progress, Vec::new())
@@ -143,7 +143,7 @@ mod tests {
         let progress = start();
         assert_eq!(there_and_back(&progress), progress);
         let mut later = progress;
-        later.plan = Some(crate::api::status::PlanStatus {
+        later.plan = Some(codegen_api::status::PlanStatus {
             description: "d".into(),
             approach: "a".into(),
             libraries: vec!["pandas".into()],
@@ -156,7 +156,7 @@ mod tests {
             reason: "none".into(),
         }];
         later.build.wanted.pip = vec!["pandas".into()];
-        later.build.built = Some(crate::pipeline::test_support::image(&["pandas"]));
+        later.build.built = Some(codegen_core::test_support::image(&["pandas"]));
         later.earlier_retries = EarlierRetries {
             count: 3,
             hints: sha256_hex(b"day first"),

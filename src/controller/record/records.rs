@@ -6,16 +6,16 @@ use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 
-use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::controller::record::pack::{LARGEST_DOCUMENT, unpacked};
 use crate::controller::record::result::TASK;
 use crate::controller::record::snapshot::Snapshot;
 use crate::controller::record::unpack::unpack;
 use crate::controller::record::{own, progress, snapshot};
-use crate::ledger::{Entry, StoreError};
-use crate::pipeline::call::CallKind;
-use crate::pipeline::task::{Task, resolve};
-use crate::sandbox::kubernetes::names;
+use codegen_api::{CodeGenAgent, CodeGenTask};
+use codegen_core::call::CallKind;
+use codegen_core::task::{Task, resolve};
+use codegen_ledger::{Entry, StoreError};
+use codegen_sandbox::kubernetes::names;
 
 /// Type of the Secrets that hold replies and documents.
 pub const RECORD_TYPE: &str = "codegen-operator.dev/record";

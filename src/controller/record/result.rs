@@ -9,18 +9,18 @@ use kube::{Api, Client, ResourceExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::api::status::ArtifactRef;
 use crate::controller::record::own;
 use crate::controller::record::pack::pack;
 use crate::controller::record::parts::{LARGEST_PART, part_name};
 use crate::controller::record::revision::Revision;
 use crate::controller::record::unpack::{PARTS, RECORD, RESULT_TYPE};
-use crate::engine::EngineError;
-use crate::engine::results::{self, Results, SOLUTION, TESTS};
-use crate::ledger::{Ledger, MemoryStore, StoreError};
-use crate::pipeline::progress::Progress;
-use crate::sandbox::kubernetes::Owner;
-use crate::sandbox::kubernetes::names::{self, Component};
+use codegen_api::status::ArtifactRef;
+use codegen_core::progress::Progress;
+use codegen_engine::EngineError;
+use codegen_engine::results::{self, Results, SOLUTION, TESTS};
+use codegen_ledger::{Ledger, MemoryStore, StoreError};
+use codegen_sandbox::kubernetes::Owner;
+use codegen_sandbox::kubernetes::names::{self, Component};
 
 /// Name of the document with the task as it was resolved, which a change of the object leaves alone.
 pub const TASK: &str = "documents/task.json";

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::api::status::SnapshotStatus;
 use crate::controller::record::snapshot::Snapshot;
-use crate::pipeline::task::Task;
-use crate::sandbox::kubernetes::Owner;
+use codegen_api::status::SnapshotStatus;
+use codegen_core::task::Task;
+use codegen_sandbox::kubernetes::Owner;
 
 /// Request of a task in one version of its spec, with its inputs as they were.
 pub struct Revision {

@@ -15,9 +15,9 @@ use crate::controller::record::documents::Documents;
 use crate::controller::record::pack::pack;
 use crate::controller::record::parts::LARGEST_PART;
 use crate::controller::record::records::{CONTINUED_IN, PACKED, PLAIN, RECORD_TYPE, Records};
-use crate::ledger::{Created, StoreError};
-use crate::pipeline::digest::sha256_hex;
-use crate::sandbox::kubernetes::Owner;
+use codegen_core::digest::sha256_hex;
+use codegen_ledger::{Created, StoreError};
+use codegen_sandbox::kubernetes::Owner;
 
 /// Annotation with the name that the engine knows a document by.
 const DOCUMENT: &str = "codegen-operator.dev/document";

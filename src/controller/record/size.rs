@@ -2,10 +2,10 @@
 
 use kube::ResourceExt as _;
 
-use crate::api::CodeGenTask;
-use crate::api::status::{AttemptStatus, CodeGenTaskStatus, ConstraintStatus};
-use crate::ledger::StoreError;
-use crate::pipeline::bounds::{cut, first};
+use codegen_api::CodeGenTask;
+use codegen_api::status::{AttemptStatus, CodeGenTaskStatus, ConstraintStatus};
+use codegen_core::bounds::{cut, first};
+use codegen_ledger::StoreError;
 
 /// Most bytes of a status as JSON.
 const MOST_BYTES: usize = 32 * 1024;
@@ -172,20 +172,20 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
     use super::*;
-    use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval, Gate};
-    use crate::api::status::{
+    use crate::controller::record::progress::{index, record, recorded};
+    use codegen_api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval, Gate};
+    use codegen_api::status::{
         ArtifactRef, ErrorType, FailureDiagnosis, PlanStatus, RehearsalResult, RehearsalStatus, SampleStatus,
     };
-    use crate::controller::record::progress::{index, record, recorded};
-    use crate::pipeline::bounds::MOST_PACKAGE_BYTES;
-    use crate::pipeline::digest::sha256_hex;
-    use crate::pipeline::progress::{
+    use codegen_core::bounds::MOST_PACKAGE_BYTES;
+    use codegen_core::digest::sha256_hex;
+    use codegen_core::progress::{
         Build, BuildFault, BuiltImage, Memory, Progress, Recurrence, Tried, Waiting,
     };
-    use crate::pipeline::sandbox::Packages;
-    use crate::pipeline::stage::Category;
-    use crate::pipeline::status::{StatusContext, status};
-    use crate::pipeline::test_support::{at, document, image, start, task};
+    use codegen_core::sandbox::Packages;
+    use codegen_core::stage::Category;
+    use codegen_core::status::{StatusContext, status};
+    use codegen_core::test_support::{at, document, image, start, task};
 
     /// Text that does not pack well.
     fn noise(seed: &str, bytes: usize) -> String {
@@ -308,11 +308,11 @@ mod tests {
             number,
             image: Some(noise(&number.to_string(), 400)),
             packages_added: names(&format!("added {number}"), MOST_PACKAGE_BYTES),
-            tests: Some(crate::api::status::TestCounts::default()),
-            suite_strength: Some(crate::api::status::SuiteStrength::PassesWhenEmptied),
-            acceptance_tests: Some(crate::api::status::TestCounts::default()),
-            cases: Some(crate::api::status::CaseCounts::default()),
-            examples: Some(crate::api::status::CaseCounts::default()),
+            tests: Some(codegen_api::status::TestCounts::default()),
+            suite_strength: Some(codegen_api::status::SuiteStrength::PassesWhenEmptied),
+            acceptance_tests: Some(codegen_api::status::TestCounts::default()),
+            cases: Some(codegen_api::status::CaseCounts::default()),
+            examples: Some(codegen_api::status::CaseCounts::default()),
             summary: Some(cut(long, 300)),
             diagnosis: Vec::new(),
             started_at: Some(Time(at(1))),
@@ -376,7 +376,7 @@ mod tests {
             "{} bytes need no shortening",
             size(&whole)
         );
-        let object = CodeGenTask::new("large", crate::api::CodeGenTaskSpec::default());
+        let object = CodeGenTask::new("large", codegen_api::CodeGenTaskSpec::default());
         let short = truncated_status(whole, &object).unwrap();
         assert!(size(&short) <= MOST_BYTES);
         assert_eq!(index(&short), documents);
@@ -402,14 +402,14 @@ mod tests {
 
     #[test]
     fn what_fits_is_left_as_it_is() {
-        let object = CodeGenTask::new("small", crate::api::CodeGenTaskSpec::default());
+        let object = CodeGenTask::new("small", codegen_api::CodeGenTaskSpec::default());
         let shown = status(&task(), &start(), StatusContext::default(), at(5));
         assert_eq!(truncated_status(shown.clone(), &object).unwrap(), shown);
     }
 
     #[test]
     fn a_status_that_nothing_makes_small_enough_is_not_written() {
-        let object = CodeGenTask::new("huge", crate::api::CodeGenTaskSpec::default());
+        let object = CodeGenTask::new("huge", codegen_api::CodeGenTaskSpec::default());
         let huge = CodeGenTaskStatus {
             run: Some(noise("run", 40_000)),
             ..CodeGenTaskStatus::default()

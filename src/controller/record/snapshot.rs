@@ -8,19 +8,19 @@ use kube::{Api, Client};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::api::CodeGenTaskSpec;
-use crate::api::agent::CodeGenAgentSpec;
-use crate::api::image::Image;
-use crate::api::model::Model;
 use crate::controller::record::own;
 use crate::controller::record::pack::{LARGEST_DOCUMENT, pack, unpacked};
 use crate::controller::record::parts::{Content, Contents, LARGEST_PART, Parts, SNAPSHOT_TYPE, remote};
-use crate::data::profile::Profiles;
-use crate::ledger::StoreError;
-use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
-use crate::pipeline::task::{FrozenFile, FrozenFiles};
-use crate::sandbox::kubernetes::names::{self, Component};
-use crate::sandbox::kubernetes::{MountedFile, MountedInput, Owner};
+use codegen_api::CodeGenTaskSpec;
+use codegen_api::agent::CodeGenAgentSpec;
+use codegen_api::image::Image;
+use codegen_api::model::Model;
+use codegen_core::digest::{sha256_hex, sha256_hex_of_parts};
+use codegen_core::task::{FrozenFile, FrozenFiles};
+use codegen_data::profile::Profiles;
+use codegen_ledger::StoreError;
+use codegen_sandbox::kubernetes::names::{self, Component};
+use codegen_sandbox::kubernetes::{MountedFile, MountedInput, Owner};
 
 /// Key with the description of the rest.
 const INDEX: &str = "snapshot.json";
@@ -364,7 +364,7 @@ mod tests {
     fn a_raised_limit_decides_nothing_and_another_prompt_does() {
         let spec: CodeGenTaskSpec = serde_json::from_value(serde_json::json!({"prompt": "add"})).unwrap();
         let limited = CodeGenTaskSpec {
-            limits: Some(crate::api::limits::Limits {
+            limits: Some(codegen_api::limits::Limits {
                 max_tokens: Some(5),
                 ..Default::default()
             }),

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use kube::Client;
 use tokio::sync::Mutex;
 
-use crate::api::CodeGenTask;
 use crate::controller::api;
 use crate::controller::record::cache::ended_in;
 use crate::controller::record::documents::Documents;
@@ -18,11 +17,12 @@ use crate::controller::record::secret_documents::SecretDocuments;
 use crate::controller::record::size::truncated_status;
 use crate::controller::record::unpack::unpack;
 use crate::controller::record::{cleanup, result};
-use crate::ledger::{Created, Store, StoreError};
-use crate::pipeline::progress::Progress;
-use crate::pipeline::stage::Stage;
-use crate::pipeline::status::{IsolationShown, StatusContext, status};
-use crate::sandbox::kubernetes::names::{self, Component};
+use codegen_api::CodeGenTask;
+use codegen_core::progress::Progress;
+use codegen_core::stage::Stage;
+use codegen_core::status::{IsolationShown, StatusContext, status};
+use codegen_ledger::{Created, Store, StoreError};
+use codegen_sandbox::kubernetes::names::{self, Component};
 
 /// The store of one task's present run.
 pub struct KubernetesStore<'a> {

@@ -9,8 +9,8 @@ use kube::{Api, Client, ResourceExt as _};
 use crate::controller::record::own;
 use crate::controller::record::pack::{LARGEST_DOCUMENT, unpacked};
 use crate::controller::record::parts::{LARGEST_PART, part_name};
-use crate::ledger::StoreError;
-use crate::sandbox::kubernetes::names;
+use codegen_ledger::StoreError;
+use codegen_sandbox::kubernetes::names;
 
 /// Type of the Secrets that hold the archive of a finished task.
 pub const RESULT_TYPE: &str = "codegen-operator.dev/result";

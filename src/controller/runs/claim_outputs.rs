@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 
 use super::frozen::FrozenRun;
 use super::outputs::MOST_FILES;
-use crate::api::CodeGenRun;
-use crate::api::conditions::run_reason;
-use crate::api::run::OutputClaim;
-use crate::api::run_status::OutputOnClaim;
-use crate::api::values::Output;
 use crate::controller::claims::{blocked, report_of};
 use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::unavailable;
-use crate::pipeline::run::checks::Severities;
-use crate::pipeline::run::{OutputPlace, OutputsRead, Room};
-use crate::pipeline::sandbox::{OutputContent, PhaseReport};
-use crate::pipeline::status::{Hold, Until};
-use crate::pipeline::stored_outputs::{FoundOutput, OutputsAsked};
-use crate::sandbox::Progressing;
-use crate::sandbox::kubernetes::{ClaimOutputs, OutputFolder, Owner, ReadReport, ReadRequest, SourceReader};
+use codegen_api::CodeGenRun;
+use codegen_api::conditions::run_reason;
+use codegen_api::run::OutputClaim;
+use codegen_api::run_status::OutputOnClaim;
+use codegen_api::values::Output;
+use codegen_core::run::checks::Severities;
+use codegen_core::run::{OutputPlace, OutputsRead, Room};
+use codegen_core::sandbox::{OutputContent, PhaseReport};
+use codegen_core::status::{Hold, Until};
+use codegen_core::stored_outputs::{FoundOutput, OutputsAsked};
+use codegen_sandbox::Progressing;
+use codegen_sandbox::kubernetes::{ClaimOutputs, OutputFolder, Owner, ReadReport, ReadRequest, SourceReader};
 
 /// Longest part of a run's name that a folder repeats: with a uid it is a file name still.
 const LONGEST_NAME: usize = 200;
@@ -125,8 +125,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::pipeline::run::TypedOutput;
-    use crate::pipeline::verdict::TooLarge;
+    use codegen_core::run::TypedOutput;
+    use codegen_core::verdict::TooLarge;
 
     #[test]
     fn each_execution_of_each_run_has_a_folder_of_its_own_below_the_one_that_is_named() {

@@ -10,12 +10,12 @@ use kube::runtime::watcher;
 
 use super::memory;
 use super::reconcile::RunPass;
-use crate::api::CodeGenRun;
 use crate::controller::api::{namespaced, owners};
 use crate::controller::context::Context;
 use crate::controller::control::Controlled;
 use crate::controller::schedule::shared::Shared;
-use crate::sandbox::kubernetes::names;
+use codegen_api::CodeGenRun;
+use codegen_sandbox::kubernetes::names;
 
 impl Controlled for CodeGenRun {
     type Pass<'a> = RunPass<'a>;

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 
 use super::follow_up::FollowUp;
 use super::reconcile::RunPass;
-use crate::api::CodeGenRun;
 use crate::controller::control::finish::Finish;
 use crate::controller::error::ReconcileError;
+use codegen_api::CodeGenRun;
 
 impl Finish for RunPass<'_> {
     fn ended_at(&self) -> Option<Timestamp> {

@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::status::ended_in;
-use crate::api::CodeGenRun;
-use crate::api::conditions::{OUTPUTS_PUSHED, reason, run_reason};
 use crate::controller::error::ReconcileError;
-use crate::pipeline::stage::Stage;
-use crate::sandbox::kubernetes::Inspection;
-use crate::sandbox::kubernetes::names::Component;
+use codegen_api::CodeGenRun;
+use codegen_api::conditions::{OUTPUTS_PUSHED, reason, run_reason};
+use codegen_core::stage::Stage;
+use codegen_sandbox::kubernetes::Inspection;
+use codegen_sandbox::kubernetes::names::Component;
 
 /// Outputs that a Pod does not find as they were written are checked once more after this time: a volume may be slow to show what it has.
 pub(super) const CHECK_AGAIN: Duration = Duration::from_mins(1);

@@ -10,13 +10,13 @@ use super::program::Program;
 use crate::controller::record::pack::{LARGEST_DOCUMENT, pack, unpacked};
 use crate::controller::record::parts::{Contents, Parts};
 use crate::controller::record::snapshot;
-use crate::ledger::StoreError;
-use crate::pipeline::checks::ColumnCheck;
-use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::run::ResolvedRun;
-use crate::pipeline::task::Task;
-use crate::sandbox::kubernetes::names::{self, Component};
-use crate::sandbox::kubernetes::{MountedFile, MountedInput, Owner};
+use codegen_core::checks::ColumnCheck;
+use codegen_core::digest::sha256_hex;
+use codegen_core::run::ResolvedRun;
+use codegen_core::task::Task;
+use codegen_ledger::StoreError;
+use codegen_sandbox::kubernetes::names::{self, Component};
+use codegen_sandbox::kubernetes::{MountedFile, MountedInput, Owner};
 
 /// Everything that a run goes by.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]

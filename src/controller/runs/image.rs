@@ -6,19 +6,19 @@ use kube::ResourceExt as _;
 
 use super::program::Program;
 use super::source::invalid;
-use crate::api::CodeGenRun;
-use crate::api::common::LocalRef;
-use crate::api::conditions::run_reason;
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured, unavailable};
-use crate::engine::program_file::ProgramFile;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::run::ResolvedRun;
-use crate::pipeline::stage::Category;
-use crate::pipeline::status::{Hold, Until};
-use crate::sandbox::SandboxError;
-use crate::sandbox::kubernetes::{InImage, ProgramImage};
+use codegen_api::CodeGenRun;
+use codegen_api::common::LocalRef;
+use codegen_api::conditions::run_reason;
+use codegen_core::causes::with_causes;
+use codegen_core::digest::sha256_hex;
+use codegen_core::run::ResolvedRun;
+use codegen_core::stage::Category;
+use codegen_core::status::{Hold, Until};
+use codegen_engine::program_file::ProgramFile;
+use codegen_sandbox::SandboxError;
+use codegen_sandbox::kubernetes::{InImage, ProgramImage};
 
 /// In the place of a task's uid, where programs are remembered.
 const IMAGE: &str = "image";

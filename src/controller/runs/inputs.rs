@@ -6,10 +6,6 @@ use kube::ResourceExt as _;
 
 use super::program::Program;
 use super::source::{Given, invalid};
-use crate::api::run::RunSource;
-use crate::api::source::ContentSource;
-use crate::api::values::ValueType;
-use crate::api::{CodeGenRun, CodeGenTask};
 use crate::controller::claims;
 use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
@@ -18,11 +14,15 @@ use crate::controller::record::own;
 use crate::controller::record::parts::Contents;
 use crate::controller::record::snapshot::{Sources, contents};
 use crate::controller::sources::read::{check_total, digest_of, read_sources};
-use crate::pipeline::run::{ResolvedRun, RunFault, RunSettings, resolve};
-use crate::pipeline::task::{FrozenFile, Task};
-use crate::sandbox::Progressing;
-use crate::sandbox::kubernetes::Owner;
-use crate::sources::with_sources_of;
+use codegen_api::run::RunSource;
+use codegen_api::source::ContentSource;
+use codegen_api::values::ValueType;
+use codegen_api::{CodeGenRun, CodeGenTask};
+use codegen_core::run::{ResolvedRun, RunFault, RunSettings, resolve};
+use codegen_core::task::{FrozenFile, Task};
+use codegen_sandbox::Progressing;
+use codegen_sandbox::kubernetes::Owner;
+use codegen_sources::with_sources_of;
 
 /// A run that can begin.
 pub struct PreparedRun {

@@ -10,15 +10,15 @@ use kube::ResourceExt as _;
 use super::frozen::FrozenRun;
 use super::program::Program;
 use super::status::ended_in;
-use crate::api::common::CacheMode;
-use crate::api::conditions::{OUTPUTS_PUSHED, reason, run_reason};
-use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::record::cache;
 use crate::controller::schedule::gate::Places;
 use crate::controller::schedule::shared::{Kind, Shared};
 use crate::controller::telemetry::metrics::{Metrics, by_stage};
-use crate::pipeline::stage::Stage;
+use codegen_api::common::CacheMode;
+use codegen_api::conditions::{OUTPUTS_PUSHED, reason, run_reason};
+use codegen_api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
+use codegen_core::stage::Stage;
 
 /// Most programs that are cached: those of tasks with run after run.
 const MOST_PROGRAMS: usize = 16;
@@ -279,7 +279,7 @@ pub fn counts(all: &[Arc<CodeGenRun>]) -> Vec<(&'static str, i64)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::api::run::{OutputClaim, RunOutputs};
+    use codegen_api::run::{OutputClaim, RunOutputs};
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
     use kube::runtime::reflector;
     use kube::runtime::watcher::Event;
@@ -339,9 +339,9 @@ mod tests {
             writer.apply_watcher_event(&Event::Apply(object));
         }
         runs.knows(store);
-        let mut task = CodeGenTask::new("penguins", crate::api::CodeGenTaskSpec::default());
+        let mut task = CodeGenTask::new("penguins", codegen_api::CodeGenTaskSpec::default());
         task.metadata.namespace = Some("data".to_owned());
-        let stage = |stage: &str| crate::api::CodeGenTaskStatus {
+        let stage = |stage: &str| codegen_api::CodeGenTaskStatus {
             stage: Some(stage.to_owned()),
             ..Default::default()
         };

@@ -28,8 +28,8 @@ mod claim_outputs;
 
 use kube::{Resource as _, ResourceExt as _};
 
-use crate::api::CodeGenRun;
-use crate::sandbox::kubernetes::Owner;
+use codegen_api::CodeGenRun;
+use codegen_sandbox::kubernetes::Owner;
 
 /// Returns the owner of the objects of a run. `run` distinguishes executions on other inputs.
 fn owner(object: &CodeGenRun, run: &str) -> Owner {

@@ -5,23 +5,23 @@ use std::sync::Arc;
 use kube::{Api, ResourceExt as _};
 
 use super::program::Program;
-use crate::api::conditions::run_reason;
-use crate::api::run_status::RunTaskStatus;
-use crate::api::{CodeGenRun, CodeGenTask, CodeGenTaskStatus};
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
 use crate::controller::record::cache::{ended_in, has_ended};
 use crate::controller::record::progress::recorded;
 use crate::controller::record::result::TASK;
 use crate::controller::record::unpack::unpack;
-use crate::data::profile::SampleProfile;
-use crate::engine::run_data::columns;
-use crate::ledger::StoreError;
-use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::progress::{Document, Progress};
-use crate::pipeline::stage::Stage;
-use crate::pipeline::status::{Hold, Until};
-use crate::pipeline::task::Task;
+use codegen_api::conditions::run_reason;
+use codegen_api::run_status::RunTaskStatus;
+use codegen_api::{CodeGenRun, CodeGenTask, CodeGenTaskStatus};
+use codegen_core::digest::sha256_hex;
+use codegen_core::progress::{Document, Progress};
+use codegen_core::stage::Stage;
+use codegen_core::status::{Hold, Until};
+use codegen_core::task::Task;
+use codegen_data::profile::SampleProfile;
+use codegen_engine::run_data::columns;
+use codegen_ledger::StoreError;
 
 /// The task of a run once it has succeeded; until then, what it waits for.
 pub async fn task_of(context: &Context, object: &CodeGenRun, name: &str) -> Result<CodeGenTask, Blocked> {

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 
-use crate::api::run_status::{RunOutputStatus, StoredFile};
 use crate::controller::record::own;
 use crate::controller::record::parts::Parts;
-use crate::ledger::StoreError;
-use crate::pipeline::run::{OutputFile, TypedOutput};
-use crate::sandbox::kubernetes::Owner;
-use crate::sandbox::kubernetes::names::{self, Component};
+use codegen_api::run_status::{RunOutputStatus, StoredFile};
+use codegen_core::run::{OutputFile, TypedOutput};
+use codegen_ledger::StoreError;
+use codegen_sandbox::kubernetes::Owner;
+use codegen_sandbox::kubernetes::names::{self, Component};
 
 /// Type of the Secrets that hold what a run wrote.
 const OUTPUTS_TYPE: &str = "codegen-operator.dev/outputs";
@@ -106,7 +106,7 @@ fn is_own_output(secret: &Secret) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::values::ValueType;
+    use codegen_api::values::ValueType;
 
     fn output(name: &str, value: Option<String>, bytes: usize) -> TypedOutput {
         TypedOutput {

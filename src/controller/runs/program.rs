@@ -1,8 +1,8 @@
 //! A finished program.
 
-use crate::engine::run_data::Columns;
-use crate::pipeline::checks::ColumnCheck;
-use crate::pipeline::task::Task;
+use codegen_core::checks::ColumnCheck;
+use codegen_core::task::Task;
+use codegen_engine::run_data::Columns;
 
 /// A finished program, and what its task knows of the data.
 #[derive(Debug)]

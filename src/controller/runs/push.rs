@@ -13,21 +13,21 @@ use super::follow_up::{
 use super::frozen::FrozenRun;
 use super::owner;
 use super::reconcile::RunPass;
-use crate::api::CodeGenRunStatus;
-use crate::api::conditions::run_reason;
-use crate::api::run::OutputArtifact;
-use crate::api::run_status::RunOutputStatus;
 use crate::controller::control::{MOMENT, READING};
 use crate::controller::record::cleanup::{Ended, clear_components, may_be_uncleared};
-use crate::ledger::StoreError;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::run::artifact::RUN;
-use crate::pipeline::stage::Category;
-use crate::sandbox::kubernetes::{
+use codegen_api::CodeGenRunStatus;
+use codegen_api::conditions::run_reason;
+use codegen_api::run::OutputArtifact;
+use codegen_api::run_status::RunOutputStatus;
+use codegen_core::causes::with_causes;
+use codegen_core::run::artifact::RUN;
+use codegen_core::stage::Category;
+use codegen_ledger::StoreError;
+use codegen_sandbox::kubernetes::{
     Destination, Inspection, KubernetesSandbox, OutputFolder, OutputPusher, OutputToPush, PushAccess,
     PushReport, PushRequest, check_destination,
 };
-use crate::sandbox::{Progressing, SandboxError};
+use codegen_sandbox::{Progressing, SandboxError};
 
 /// State of the Pod, as one pass found it.
 enum Found {

@@ -17,9 +17,6 @@ use super::owner;
 use super::program::Program;
 use super::reuse;
 use super::status::{Adopted, Writer, ended_in};
-use crate::api::common::CacheMode;
-use crate::api::conditions::run_reason;
-use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
 use crate::controller::api;
 use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
@@ -29,14 +26,17 @@ use crate::controller::hold::{Blocked, is_said, queued, unavailable};
 use crate::controller::record::cleanup;
 use crate::controller::record::parts::Contents;
 use crate::controller::telemetry::metrics::Reconciled;
-use crate::data::source::Source;
-use crate::engine::run_data::{CheckedInputs, RunData};
-use crate::ledger::StoreError;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::run::{FailureReason, ResolvedRun, refused};
-use crate::pipeline::status::{Hold, Until};
-use crate::sandbox::Progressing;
-use crate::sandbox::kubernetes::Owner;
+use codegen_api::common::CacheMode;
+use codegen_api::conditions::run_reason;
+use codegen_api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
+use codegen_core::causes::with_causes;
+use codegen_core::run::{FailureReason, ResolvedRun, refused};
+use codegen_core::status::{Hold, Until};
+use codegen_data::source::Source;
+use codegen_engine::run_data::{CheckedInputs, RunData};
+use codegen_ledger::StoreError;
+use codegen_sandbox::Progressing;
+use codegen_sandbox::kubernetes::Owner;
 
 /// One pass over one run.
 pub struct RunPass<'a> {
@@ -356,7 +356,7 @@ fn begun(
         inputs: run
             .inputs
             .iter()
-            .map(crate::pipeline::run::ResolvedInput::status)
+            .map(codegen_core::run::ResolvedInput::status)
             .collect(),
         key: Some(key.to_owned()),
         ..before

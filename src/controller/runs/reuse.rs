@@ -6,11 +6,11 @@ use kube::{Api, ResourceExt as _};
 use super::memory::alike;
 use super::outputs;
 use super::status::Adopted;
-use crate::api::run_status::RunOutputStatus;
-use crate::api::{CodeGenRun, CodeGenRunStatus};
 use crate::controller::context::Context;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::run::TypedOutput;
+use codegen_api::run_status::RunOutputStatus;
+use codegen_api::{CodeGenRun, CodeGenRunStatus};
+use codegen_core::causes::with_causes;
+use codegen_core::run::TypedOutput;
 
 /// Earlier runs that are compared before the program is executed.
 const MOST_TRIED: usize = 3;
@@ -74,13 +74,10 @@ async fn outputs_of(
 }
 
 /// The output, if its files are unchanged.
-fn if_unchanged(
-    status: &RunOutputStatus,
-    files: Vec<crate::pipeline::run::OutputFile>,
-) -> Option<TypedOutput> {
+fn if_unchanged(status: &RunOutputStatus, files: Vec<codegen_core::run::OutputFile>) -> Option<TypedOutput> {
     let is_value = !matches!(
         status.type_,
-        crate::api::values::ValueType::File | crate::api::values::ValueType::Dir
+        codegen_api::values::ValueType::File | codegen_api::values::ValueType::Dir
     );
     // A long value stands in its Secret alone.
     let long_value = || String::from_utf8(files.first()?.bytes.clone()).ok();
@@ -103,9 +100,9 @@ fn if_unchanged(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::values::ValueType;
-    use crate::pipeline::digest::sha256_hex;
-    use crate::pipeline::run::OutputFile;
+    use codegen_api::values::ValueType;
+    use codegen_core::digest::sha256_hex;
+    use codegen_core::run::OutputFile;
 
     #[test]
     fn an_output_that_was_changed_is_not_taken() {

@@ -5,20 +5,20 @@ use kube::{Api, ResourceExt as _};
 
 use super::outputs;
 use super::status::ended_in;
-use crate::api::CodeGenRun;
-use crate::api::conditions::run_reason;
-use crate::api::run::{RunInput, RunOutputRef, RunSource};
-use crate::api::run_status::{OutputOnClaim, RunOutputStatus};
-use crate::api::source::ContentSource;
-use crate::api::values::ValueType;
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
 use crate::controller::record::parts::{Content, Contents};
 use crate::controller::sources::read::{config_map, digest_of, take};
-use crate::pipeline::stage::Stage;
-use crate::pipeline::status::{Hold, Until};
-use crate::pipeline::task::FrozenFile;
-use crate::sources::{Keys, NotFound, Source, Wanted, keys_text, place, usable};
+use codegen_api::CodeGenRun;
+use codegen_api::conditions::run_reason;
+use codegen_api::run::{RunInput, RunOutputRef, RunSource};
+use codegen_api::run_status::{OutputOnClaim, RunOutputStatus};
+use codegen_api::source::ContentSource;
+use codegen_api::values::ValueType;
+use codegen_core::stage::Stage;
+use codegen_core::status::{Hold, Until};
+use codegen_core::task::FrozenFile;
+use codegen_sources::{Keys, NotFound, Source, Wanted, keys_text, place, usable};
 
 /// An input of a run that has a source.
 pub struct Given<'a> {

@@ -3,15 +3,15 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::api::conditions::run_reason;
-use crate::api::run_status::{Finding, RunOutputStatus};
-use crate::api::values::ValueType;
-use crate::api::{CodeGenRun, CodeGenRunStatus};
 use crate::controller::record::cache::terminal;
-use crate::pipeline::bounds::{cut, message_shown};
-use crate::pipeline::run::{RunFailure, TypedOutput, duration};
-use crate::pipeline::stage::Stage;
-use crate::pipeline::status::{Hold, Kind, conditions};
+use codegen_api::conditions::run_reason;
+use codegen_api::run_status::{Finding, RunOutputStatus};
+use codegen_api::values::ValueType;
+use codegen_api::{CodeGenRun, CodeGenRunStatus};
+use codegen_core::bounds::{cut, message_shown};
+use codegen_core::run::{RunFailure, TypedOutput, duration};
+use codegen_core::stage::Stage;
+use codegen_core::status::{Hold, Kind, conditions};
 
 /// Result that another run has for the same inputs.
 pub struct Adopted {
@@ -226,9 +226,9 @@ fn ordinal(number: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::run_status::{DataSide, InputOrigin, RunInputStatus, Severity, StoredFile};
-    use crate::pipeline::run::FailureReason;
-    use crate::pipeline::status::Until;
+    use codegen_api::run_status::{DataSide, InputOrigin, RunInputStatus, Severity, StoredFile};
+    use codegen_core::run::FailureReason;
+    use codegen_core::status::Until;
 
     const WRITER: Writer = Writer {
         generation: Some(1),

@@ -8,27 +8,28 @@ use super::image;
 use super::outputs;
 use super::owner;
 use super::reconcile::{Paused, RunPass};
-use crate::api::conditions::run_reason;
-use crate::api::values::Output;
 use crate::controller::control::{self, MOMENT, READING, SAFETY_NET};
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, misconfigured, queued, unavailable};
 use crate::controller::isolation;
 use crate::controller::sources::credentials;
-use crate::engine::run_data::{Columns, RunData};
-use crate::ledger::StoreError;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::redact::Redactor;
-use crate::pipeline::run::checks::Severities;
-use crate::pipeline::run::{
+use codegen_api::conditions::run_reason;
+use codegen_api::values::Output;
+use codegen_core::causes::with_causes;
+use codegen_core::redact::Redactor;
+use codegen_core::run::checks::Severities;
+use codegen_core::run::{
     FailureReason, OutputsRead, Room, RunEnd, RunFailure, TypedOutput, conclude, program_end,
+    redacted_finding,
 };
-use crate::pipeline::sandbox::{Job, Report};
-use crate::pipeline::stage::Category;
-use crate::pipeline::status::{Hold, Until};
-use crate::pipeline::stored_outputs::FoundOutput;
-use crate::sandbox::kubernetes::{KubernetesSandbox, OutputFolder, Owner};
-use crate::sandbox::{Progressing, Sandbox as _, SandboxError};
+use codegen_core::sandbox::{Job, Report};
+use codegen_core::stage::Category;
+use codegen_core::status::{Hold, Until};
+use codegen_core::stored_outputs::FoundOutput;
+use codegen_engine::run_data::{Columns, RunData};
+use codegen_ledger::StoreError;
+use codegen_sandbox::kubernetes::{KubernetesSandbox, OutputFolder, Owner};
+use codegen_sandbox::{Progressing, Sandbox as _, SandboxError};
 
 /// Sandboxes that may end without a report in a row, while this process lives: the program ended the harness.
 const MOST_SILENT: usize = 3;
@@ -141,7 +142,7 @@ impl RunPass<'_> {
             read.findings
                 .iter()
                 .cloned()
-                .map(|finding| finding.redacted(redactor)),
+                .map(|finding| redacted_finding(finding, redactor)),
         );
         let seconds = report.phases.first().map(|phase| phase.seconds);
         match bounded(conclude(report, read, redactor)) {
@@ -318,8 +319,8 @@ fn without_secret(mut output: TypedOutput, redactor: &Redactor) -> TypedOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::values::ValueType;
-    use crate::pipeline::run::OutputFile;
+    use codegen_api::values::ValueType;
+    use codegen_core::run::OutputFile;
 
     fn folder(files: usize) -> RunEnd {
         RunEnd::Succeeded(vec![TypedOutput {

@@ -12,9 +12,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::GetParams;
 use kube::{Api, Client};
 
-use crate::pipeline::progress::Waiting;
-use crate::pipeline::stage::Category;
-use crate::pipeline::task::{ModelSettings, Task};
+use codegen_core::progress::Waiting;
+use codegen_core::stage::Category;
+use codegen_core::task::{ModelSettings, Task};
 
 /// Longest pause of whoever waits for a person, so that a correction is noticed.
 pub const POLL_INTERVAL: Duration = Duration::from_secs(5);
@@ -104,7 +104,7 @@ fn changed_after(metadata: &ObjectMeta, moment: Timestamp) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::test_support::task as resolved;
+    use codegen_core::test_support::task as resolved;
 
     #[test]
     fn an_object_is_new_by_its_creation_and_by_its_last_change() {
@@ -127,7 +127,7 @@ mod tests {
     fn a_task_waits_for_its_credentials() {
         let mut task = resolved();
         task.image.push_secret = Some("registry".to_owned());
-        task.model.api_key_secret_ref = Some(crate::api::common::SecretKeyRef {
+        task.model.api_key_secret_ref = Some(codegen_api::common::SecretKeyRef {
             name: "openai".to_owned(),
             key: "api-key".to_owned(),
         });

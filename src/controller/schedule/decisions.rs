@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use kube::ResourceExt;
 use kube::runtime::reflector::Store;
 
-use crate::api::approval::{AnyGate, ApprovalDecision, AwaitedApproval, Subject};
-use crate::api::{CodeGenApproval, CodeGenTask, CodeModeRun};
+use codegen_api::approval::{AnyGate, ApprovalDecision, AwaitedApproval, Subject};
+use codegen_api::{CodeGenApproval, CodeGenTask, CodeModeRun};
 
 /// Something that waits for decisions.
 pub trait AwaitsDecision: ResourceExt {
@@ -79,8 +79,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::api::CodeGenTaskSpec;
-    use crate::api::approval::{CodeModeRunRef, Gate, QuestionGate};
+    use codegen_api::CodeGenTaskSpec;
+    use codegen_api::approval::{CodeModeRunRef, Gate, QuestionGate};
 
     fn task() -> CodeGenTask {
         let mut task = CodeGenTask::new("penguins", CodeGenTaskSpec::default());
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_decision_about_a_call_counts_for_the_question_that_it_names() {
-        let mut question = CodeModeRun::new("penguins", crate::api::code_mode::CodeModeRunSpec::default());
+        let mut question = CodeModeRun::new("penguins", codegen_api::code_mode::CodeModeRunSpec::default());
         question.metadata.namespace = Some("data".to_owned());
         question.metadata.uid = Some("uid-1".to_owned());
         let of_its_call = AwaitedApproval {

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::controller::hold::{Blocked, misconfigured};
 use crate::controller::telemetry::metrics::Metrics;
-use crate::data::turns::Turns;
+use codegen_data::turns::Turns;
 
 const MEBIBYTE: u64 = 1024 * 1024;
 

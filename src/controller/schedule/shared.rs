@@ -17,8 +17,8 @@ use super::corrections::POLL_INTERVAL;
 use super::gate::{Admission, Claim, Gate, Places, Woken};
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::telemetry::metrics::{Metrics, Reconciled};
-use crate::pipeline::progress::pause_after;
-use crate::pipeline::stage::Category;
+use codegen_core::progress::pause_after;
+use codegen_core::stage::Category;
 
 /// Woken objects that may wait for their pass; one that is lost is reconciled when its pause is over.
 const MOST_WOKEN: usize = 4096;

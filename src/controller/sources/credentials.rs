@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1;
 use kube::{Api, Client};
 
-use crate::api::code_mode::ToolHeader;
-use crate::api::common::SecretKeyRef;
-use crate::api::secret_use::{SecretUse, USE_LABEL, check_host, check_tool_host};
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
-use crate::egress::EgressGate;
-use crate::model::{ModelOptions, Secret};
-use crate::pipeline::task::{ModelSettings, Task};
+use codegen_api::code_mode::ToolHeader;
+use codegen_api::common::SecretKeyRef;
+use codegen_api::secret_use::{SecretUse, USE_LABEL, check_host, check_tool_host};
+use codegen_core::task::{ModelSettings, Task};
+use codegen_egress::EgressGate;
+use codegen_model::{ModelOptions, Secret};
 
 /// Reads the options of a model client, with the key and the secret headers.
 pub async fn model_options(

@@ -7,9 +7,9 @@ use std::time::Duration;
 use reqwest::{Client, StatusCode, Url};
 
 use crate::controller::hold::{Blocked, misconfigured, unavailable};
-use crate::egress::{EgressGate, Refused};
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::digest::sha256_hex;
+use codegen_core::causes::with_causes;
+use codegen_core::digest::sha256_hex;
+use codegen_egress::{EgressGate, Refused};
 
 /// Largest file that a snapshot takes, bytes.
 pub const LARGEST_FILE: usize = 900 * 1024;

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 
-use crate::api::CodeGenTask;
-use crate::api::values::InputSource;
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
 use crate::controller::record::parts::{Content, Contents};
 use crate::controller::record::snapshot::Sources;
 use crate::controller::sources::downloads::{Downloads, LARGEST_FILE};
-use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::task::FrozenFile;
-use crate::sources::{Claims, Given, Keys, Source, Wanted, digest, plan};
+use codegen_api::CodeGenTask;
+use codegen_api::values::InputSource;
+use codegen_core::digest::sha256_hex;
+use codegen_core::task::FrozenFile;
+use codegen_sources::{Claims, Given, Keys, Source, Wanted, digest, plan};
 
 /// Most bytes of all sources together.
 const MOST_BYTES: usize = 8 * 1024 * 1024;

@@ -10,11 +10,11 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::Store;
 use kube::runtime::{Controller, watcher};
 
-use crate::api::CodeGenTask;
 use crate::controller::context::Context;
 use crate::controller::tasks::owners::tasks_of_job;
 use crate::controller::tasks::owners::tasks_of_pod;
-use crate::sandbox::kubernetes::{build_namespace, names};
+use codegen_api::CodeGenTask;
+use codegen_sandbox::kubernetes::{build_namespace, names};
 
 /// Watches the builds of the tasks of `namespace` where they are not made in it. Who watches all namespaces sees them anyway.
 pub fn watch_build_namespace(

@@ -14,14 +14,14 @@ use kube::runtime::watcher;
 use super::builds;
 use super::owners::{tasks_of_job, tasks_of_pod};
 use super::reconcile::TaskPass;
-use crate::api::CodeGenTask;
 use crate::controller::api::namespaced;
 use crate::controller::context::Context;
 use crate::controller::control::Controlled;
 use crate::controller::record::cache;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::telemetry::metrics::Reconciled;
-use crate::sandbox::kubernetes::names;
+use codegen_api::CodeGenTask;
+use codegen_sandbox::kubernetes::names;
 
 impl Controlled for CodeGenTask {
     type Pass<'a> = TaskPass<'a>;

@@ -5,12 +5,12 @@ use kube::ResourceExt as _;
 use kube::runtime::reflector::ObjectRef;
 
 use super::reconcile::TaskPass;
-use crate::api::CodeGenTask;
 use crate::controller::control::Pass as _;
 use crate::controller::control::finish::Finish;
 use crate::controller::record::cache::{ended_after, ended_in, surplus};
 use crate::controller::record::cleanup::{Ended, clear_components, superfluous};
-use crate::pipeline::stage::Stage;
+use codegen_api::CodeGenTask;
+use codegen_core::stage::Stage;
 
 impl TaskPass<'_> {
     /// Returns how many tasks that ended as this one did are to stay in its namespace.

@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use kube::Client;
 
-use crate::api::CodeGenTask;
-use crate::api::conditions::reason;
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::record::cache::ended_in;
 use crate::controller::record::documents::Documents;
@@ -13,8 +11,10 @@ use crate::controller::record::snapshot::{self, Snapshot};
 use crate::controller::schedule::gate::Places;
 use crate::controller::schedule::shared::{Kind, Shared};
 use crate::controller::telemetry::metrics::Metrics;
-use crate::ledger::StoreError;
-use crate::sandbox::kubernetes::Owner;
+use codegen_api::CodeGenTask;
+use codegen_api::conditions::reason;
+use codegen_ledger::StoreError;
+use codegen_sandbox::kubernetes::Owner;
 
 /// Memory of one task.
 #[derive(Default)]

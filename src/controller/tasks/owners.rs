@@ -6,11 +6,11 @@ use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::{ObjectRef, Store};
 
-use crate::api::CodeGenTask;
 use crate::controller::api::owners;
-use crate::pipeline::stage::Stage;
-use crate::sandbox::kubernetes::build_namespace;
-use crate::sandbox::kubernetes::names::{self, Component};
+use codegen_api::CodeGenTask;
+use codegen_core::stage::Stage;
+use codegen_sandbox::kubernetes::build_namespace;
+use codegen_sandbox::kubernetes::names::{self, Component};
 
 /// The tasks that wait for a Job: its owners, or those that it names where it is in another namespace than they.
 pub fn tasks_of_job(job: &PartialObjectMeta<Job>) -> Vec<ObjectRef<CodeGenTask>> {

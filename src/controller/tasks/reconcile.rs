@@ -12,10 +12,6 @@ use jiff::Timestamp;
 use kube::ResourceExt as _;
 use tokio::sync::watch;
 
-use crate::api::CodeGenTask;
-use crate::api::approval::AwaitedApproval;
-use crate::api::conditions::reason;
-use crate::api::status::CodeGenTaskStatus;
 use crate::controller::approvals::decided;
 use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
@@ -34,14 +30,18 @@ use crate::controller::schedule::corrections::{retry_if_corrected, secrets_of_ta
 use crate::controller::tasks::reuse::Adopted;
 use crate::controller::tasks::revision::Started;
 use crate::controller::telemetry::metrics::Reconciled;
-use crate::engine::reader::WorkerReader;
-use crate::engine::{Engine, Step};
-use crate::pipeline::active::seconds_left;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::machine::{Decision, Outcome};
-use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
-use crate::pipeline::status::{Hold, ImageShown, Until, held};
-use crate::sandbox::KubernetesSandbox;
+use codegen_api::CodeGenTask;
+use codegen_api::approval::AwaitedApproval;
+use codegen_api::conditions::reason;
+use codegen_api::status::CodeGenTaskStatus;
+use codegen_core::active::seconds_left;
+use codegen_core::causes::with_causes;
+use codegen_core::machine::{Decision, Outcome};
+use codegen_core::progress::{PROGRESS_VERSION, Progress};
+use codegen_core::status::{Hold, ImageShown, Until, held};
+use codegen_engine::reader::WorkerReader;
+use codegen_engine::{Engine, Step};
+use codegen_sandbox::KubernetesSandbox;
 
 const fn idle() -> (Option<Duration>, Reconciled) {
     (None, Reconciled::Idle)
@@ -205,7 +205,7 @@ impl TaskPass<'_> {
         };
         // Writes the first status of the run: from here on the snapshot counts.
         let bytes = serde_json::to_vec(&progress).unwrap_or_default();
-        crate::ledger::Store::save(&store, &bytes).await?;
+        codegen_ledger::Store::save(&store, &bytes).await?;
         self.remember_version(store);
         self.context.downloads.forget(&self.uid);
         // Only now: after a kill before that write the report of the reader is read again.

@@ -9,18 +9,18 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use kube::{Api, Client, ResourceExt as _};
 
-use crate::api::CodeGenTask;
 use crate::controller::context::Context;
 use crate::controller::record::cache::ended_in;
 use crate::controller::record::progress::recorded;
 use crate::controller::record::unpack::unpack;
-use crate::ledger::StoreError;
-use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::progress::Progress;
-use crate::pipeline::reuse::{adopted, is_allowed, is_carried_over, may_adopt, needed};
-use crate::pipeline::stage::Stage;
-use crate::pipeline::task::Task;
-use crate::sandbox::kubernetes::Owner;
+use codegen_api::CodeGenTask;
+use codegen_core::digest::sha256_hex;
+use codegen_core::progress::Progress;
+use codegen_core::reuse::{adopted, is_allowed, is_carried_over, may_adopt, needed};
+use codegen_core::stage::Stage;
+use codegen_core::task::Task;
+use codegen_ledger::StoreError;
+use codegen_sandbox::kubernetes::Owner;
 
 /// Origins that are tried, the latest first.
 const MOST_TRIED: usize = 3;
@@ -137,10 +137,10 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
     use super::*;
-    use crate::api::CodeGenTaskSpec;
-    use crate::api::status::CodeGenTaskStatus;
-    use crate::pipeline::progress::Document;
-    use crate::pipeline::test_support::{at, start};
+    use codegen_api::CodeGenTaskSpec;
+    use codegen_api::status::CodeGenTaskStatus;
+    use codegen_core::progress::Document;
+    use codegen_core::test_support::{at, start};
 
     fn ended(name: &str, namespace: &str, stage: Stage, key: &str, second: i64) -> Arc<CodeGenTask> {
         let mut task = CodeGenTask::new(name, CodeGenTaskSpec::default());

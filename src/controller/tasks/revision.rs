@@ -7,12 +7,6 @@ use std::sync::Arc;
 use kube::{Api, Resource as _, ResourceExt as _};
 use tempfile::TempDir;
 
-use crate::api::agent::CodeGenAgentSpec;
-use crate::api::approval::Gate;
-use crate::api::common::LocalRef;
-use crate::api::retry::RETRY;
-use crate::api::status::SnapshotStatus;
-use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::controller::claims;
 use crate::controller::context::Context;
 use crate::controller::error::{ReconcileError, unresolved};
@@ -24,16 +18,22 @@ use crate::controller::record::unpack::unpack;
 use crate::controller::sources::credentials;
 use crate::controller::sources::read::read_sources;
 use crate::controller::tasks::reuse::{self, Adopted};
-use crate::data::profile::Profiles;
-use crate::data::worker::Client as Worker;
-use crate::engine::Surroundings;
-use crate::engine::reader::WorkerReader;
-use crate::ledger::StoreError;
-use crate::pipeline::redact::Redactor;
-use crate::pipeline::stage::Stage;
-use crate::pipeline::task::{FrozenFiles, Task, resolve};
-use crate::sandbox::Progressing;
-use crate::sandbox::kubernetes::{MountedInput, Owner};
+use codegen_api::agent::CodeGenAgentSpec;
+use codegen_api::approval::Gate;
+use codegen_api::common::LocalRef;
+use codegen_api::retry::RETRY;
+use codegen_api::status::SnapshotStatus;
+use codegen_api::{CodeGenAgent, CodeGenTask};
+use codegen_core::redact::Redactor;
+use codegen_core::stage::Stage;
+use codegen_core::task::{FrozenFiles, Task, resolve};
+use codegen_data::profile::Profiles;
+use codegen_data::worker::Client as Worker;
+use codegen_engine::Surroundings;
+use codegen_engine::reader::WorkerReader;
+use codegen_ledger::StoreError;
+use codegen_sandbox::Progressing;
+use codegen_sandbox::kubernetes::{MountedInput, Owner};
 
 /// State of a new run.
 pub enum Started {
@@ -349,9 +349,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::pipeline::approval::awaited;
-    use crate::pipeline::progress::Progress;
-    use crate::pipeline::test_support::start;
+    use codegen_core::approval::awaited;
+    use codegen_core::progress::Progress;
+    use codegen_core::test_support::start;
 
     /// The gate at which a task waits that has a plan.
     fn waits_at(agent: &Value, required: &[Gate]) -> Option<Gate> {

@@ -18,13 +18,13 @@ use tokio::sync::mpsc;
 use self::log::{Record, record};
 use self::notes::{Note, agent_work, end, note, waiting};
 use self::send::{QueuedEvent, reference, send_all};
-use crate::api::conditions::{PUBLISHED, reason};
-use crate::api::status::CodeGenTaskStatus;
-use crate::api::{CodeGenRun, CodeGenTask};
 use crate::controller::telemetry::metrics::Metrics;
-use crate::engine::event::{Event, Observer};
-use crate::pipeline::progress::Progress;
-use crate::pipeline::status::{Hold, Until};
+use codegen_api::conditions::{PUBLISHED, reason};
+use codegen_api::status::CodeGenTaskStatus;
+use codegen_api::{CodeGenRun, CodeGenTask};
+use codegen_core::progress::Progress;
+use codegen_core::status::{Hold, Until};
+use codegen_engine::event::{Event, Observer};
 
 /// Events that may wait to be sent; what comes when they are that many is dropped and counted.
 const MOST_WAITING: usize = 1_024;

@@ -11,9 +11,9 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::api::model::Provider;
-use crate::engine::event::Event;
-use crate::pipeline::stage::Category;
+use codegen_api::model::Provider;
+use codegen_core::stage::Category;
+use codegen_engine::event::Event;
 
 mod code_mode;
 
@@ -304,7 +304,7 @@ impl Metrics {
             Event::BuildFailed { .. } => count(&self.builds, [("outcome", "failed")], 1),
             Event::Diagnosed { failures, .. } => {
                 for failure in failures {
-                    let name = crate::pipeline::diagnosis::name(failure.error_type);
+                    let name = codegen_core::diagnosis::name(failure.error_type);
                     count(&self.failures, [("error_type", name)], 1);
                 }
             }

@@ -5,10 +5,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 
-use crate::api::CodeGenTask;
 use crate::controller::record::pack::{pack, unpacked};
 use crate::controller::tests::api_server::Fault;
 use crate::controller::tests::world::World;
+use codegen_api::CodeGenTask;
 
 const ALL: [&str; 3] = ["plan", "code", "tests"];
 

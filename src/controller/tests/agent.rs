@@ -3,11 +3,11 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::api::CodeGenTask;
 use crate::controller::tests::api_server::Fault;
 use crate::controller::tests::world::World;
-use crate::engine::tests::world::{code, tests};
-use crate::pipeline::call::CallKind;
+use codegen_api::CodeGenTask;
+use codegen_core::call::CallKind;
+use codegen_engine::test_support::{code, tests};
 
 /// Writes both files and looks at them, has them tested, and is done.
 fn turns() -> Value {

@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::api::CodeGenRun;
-use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
 use crate::controller::schedule::interpreters::Room;
 use crate::controller::tests::api_server::Fault;
 use crate::controller::tests::world::World;
-use crate::pipeline::call::CallKind;
+use codegen_api::CodeGenRun;
+use codegen_api::code_mode::{CodeModeAgent, CodeModeRun};
+use codegen_core::call::CallKind;
 
 /// An operator whose model answers with this program, a till over HTTP, and an agent `shop` with both of its tools.
 pub(crate) struct Shop {

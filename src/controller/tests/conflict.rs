@@ -3,9 +3,9 @@
 use kube::runtime::controller::Action;
 use serde_json::json;
 
-use crate::api::CodeGenTask;
 use crate::controller::tests::api_server::Fault;
 use crate::controller::tests::world::World;
+use codegen_api::CodeGenTask;
 
 const ALL: [&str; 3] = ["plan", "code", "tests"];
 

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process;
 
-use crate::data::worker::{Client, Limits, serve};
+use codegen_data::worker::{Client, Limits, serve};
 
 /// The harness prints to standard output, so that is empty until the child takes descriptor 3 for it: a child writes there alone.
 const SHELL: &str =

@@ -7,10 +7,10 @@ use serde_json::json;
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::api::{CodeGenRun, CodeGenTask};
 use crate::controller::tests::api_server::Fault;
 use crate::controller::tests::world::{World, soon};
-use crate::pipeline::digest::sha256_hex;
+use codegen_api::{CodeGenRun, CodeGenTask};
+use codegen_core::digest::sha256_hex;
 
 #[rstest]
 #[case::before_its_first_pass("", 0)]

@@ -4,9 +4,9 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::TryRecvError;
 
-use crate::api::CodeGenTask;
 use crate::controller::tests::api_server::Fault;
 use crate::controller::tests::world::World;
+use codegen_api::CodeGenTask;
 
 const SUCCEEDED: &str = "Succeeded Unverified";
 const FAILED: &str = "Failed BudgetExceeded";

@@ -6,11 +6,11 @@ use kube::Api;
 use kube::runtime::controller::Action;
 use serde_json::json;
 
-use crate::api::{CodeGenApproval, CodeGenTask};
 use crate::controller::approvals;
 use crate::controller::tests::api_server::{Fault, NAMESPACE};
 use crate::controller::tests::world::{World, soon};
-use crate::sandbox::kubernetes::isolation::{API_SERVER, Verdict};
+use codegen_api::{CodeGenApproval, CodeGenTask};
+use codegen_sandbox::kubernetes::isolation::{API_SERVER, Verdict};
 
 const ALL: [&str; 3] = ["plan", "code", "tests"];
 

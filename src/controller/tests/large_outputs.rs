@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::api::CodeGenTask;
 use crate::controller::tests::world::World;
-use crate::pipeline::stored_outputs::FoundOutput;
+use codegen_api::CodeGenTask;
+use codegen_core::stored_outputs::FoundOutput;
 
 const OPERATOR: &str = "operatorImage: registry.example/operator@sha256:00";
 

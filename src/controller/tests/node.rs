@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::controller::tests::api_server::ApiServer;
-use crate::engine::tests::world::{Fake, splits};
-use crate::pipeline::sandbox::{Job, OutputContent, OutputReport, PhaseEnd, PhaseName, Report};
-use crate::pipeline::stored_outputs::FoundOutput;
-use crate::sandbox::kubernetes::{JOB_KEY, JOB_SHA256, NONCE, PushReport, ReadReport, decrypt_job, send};
-use crate::sandbox::{Progressing, Sandbox as _};
+use codegen_core::sandbox::{Job, OutputContent, OutputReport, PhaseEnd, PhaseName, Report};
+use codegen_core::stored_outputs::FoundOutput;
+use codegen_engine::test_support::{Fake, splits};
+use codegen_sandbox::kubernetes::{JOB_KEY, JOB_SHA256, NONCE, PushReport, ReadReport, decrypt_job, send};
+use codegen_sandbox::{Progressing, Sandbox as _};
 
 /// Digest of every artifact that a Pod pushes.
 pub const PUSHED: &str = "sha256:00000000000000000000000000000000000000000000000000000000000000aa";

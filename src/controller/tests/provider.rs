@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::method;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-use crate::pipeline::call::CallKind;
+use codegen_core::call::CallKind;
 
 /// A server of replies.
 pub struct Provider(MockServer);

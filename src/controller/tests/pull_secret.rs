@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 
 use super::world::{Kind, World};
-use crate::api::{CodeGenRun, CodeGenTask};
+use codegen_api::{CodeGenRun, CodeGenTask};
 
 fn secret(labels: &serde_json::Value) -> serde_json::Value {
     json!({

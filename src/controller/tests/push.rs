@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use kube::runtime::controller::Action;
 use serde_json::json;
 
-use crate::api::CodeGenRun;
 use crate::controller::tests::world::World;
+use codegen_api::CodeGenRun;
 
 const PUSHED: &str = "OutputsPushed";
 

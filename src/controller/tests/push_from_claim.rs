@@ -7,12 +7,12 @@ use kube::runtime::controller::Action;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::api::CodeGenRun;
 use crate::controller::tests::api_server::Fault;
 use crate::controller::tests::node::{PUSHED, body_of};
 use crate::controller::tests::world::World;
-use crate::pipeline::stored_outputs::FoundOutput;
-use crate::sandbox::kubernetes::PushReport;
+use codegen_api::CodeGenRun;
+use codegen_core::stored_outputs::FoundOutput;
+use codegen_sandbox::kubernetes::PushReport;
 
 const OPERATOR: &str = "operatorImage: registry.example/operator@sha256:00";
 const SUCCEEDED: &str = "Succeeded ProgramSucceeded";

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-use crate::pipeline::digest::sha256_hex;
+use codegen_core::digest::sha256_hex;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::api::CodeGenTask;
 use crate::controller::tests::world::World;
-use crate::engine::tests::world::{Fake, failure, splits};
+use codegen_api::CodeGenTask;
+use codegen_engine::test_support::{Fake, failure, splits};
 
 const ALL: [&str; 3] = ["plan", "code", "tests"];
 const HINT: &str = "words are separated by white space";

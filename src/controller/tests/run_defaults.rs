@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::api::{CodeGenRun, CodeGenTask};
 use crate::controller::tests::api_server::NAMESPACE;
 use crate::controller::tests::runs::of_words;
 use crate::controller::tests::world::World;
-use crate::pipeline::digest::sha256_hex;
+use codegen_api::{CodeGenRun, CodeGenTask};
+use codegen_core::digest::sha256_hex;
 
 const TEXT: &str = "two words\n";
 

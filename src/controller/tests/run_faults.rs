@@ -6,10 +6,10 @@ use kube::runtime::controller::Action;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::api::CodeGenRun;
 use crate::controller::tests::api_server::Fault;
 use crate::controller::tests::runs::{applied, pods_created};
 use crate::controller::tests::world::World;
+use codegen_api::CodeGenRun;
 
 const SUCCEEDED: &str = "Succeeded ProgramSucceeded";
 

@@ -7,9 +7,9 @@ use kube::runtime::reflector::ObjectRef;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::api::{CodeGenRun, CodeGenTask};
 use crate::controller::tests::api_server::NAMESPACE;
 use crate::controller::tests::world::{World, soon};
+use codegen_api::{CodeGenRun, CodeGenTask};
 
 /// The run `count` of the task `words`, which has succeeded.
 pub async fn applied(settings: &str) -> World {

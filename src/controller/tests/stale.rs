@@ -5,8 +5,8 @@ use std::sync::Arc;
 use kube::runtime::controller::Action;
 use serde_json::json;
 
-use crate::api::CodeGenTask;
 use crate::controller::tests::world::World;
+use codegen_api::CodeGenTask;
 
 const ALL: [&str; 3] = ["plan", "code", "tests"];
 

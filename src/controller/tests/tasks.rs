@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use kube::runtime::controller::Action;
 use serde_json::{Value, json};
 
-use crate::api::CodeGenTask;
 use crate::controller::tests::world::World;
+use codegen_api::CodeGenTask;
 
 /// Every call of a task without samples, whose program passes at once.
 const HAPPY: &str = "

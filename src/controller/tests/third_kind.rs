@@ -19,8 +19,8 @@ use crate::controller::schedule::shared::{Kind, Shared};
 use crate::controller::telemetry::metrics::{Metrics, Reconciled};
 use crate::controller::tests::api_server::{Fault, NAMESPACE};
 use crate::controller::tests::world::{World, pass};
-use crate::ledger::StoreError;
-use crate::pipeline::status::Hold;
+use codegen_core::status::Hold;
+use codegen_ledger::StoreError;
 
 /// A map whose `count` is counted up to 2, one step a pass; without one it is held.
 impl Kind for ConfigMap {

@@ -15,8 +15,6 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::code_mode::{CodeModeAgent, CodeModeRun};
-use crate::api::{CodeGenRun, CodeGenTask, CodeGenTaskStatus};
 use crate::controller::code_mode::memory;
 use crate::controller::config::OperatorConfig;
 use crate::controller::context::Context;
@@ -28,10 +26,12 @@ use crate::controller::tests::data_reader::data_reader;
 use crate::controller::tests::node::Node;
 use crate::controller::tests::provider::Provider;
 use crate::controller::tests::registry::Registry;
-use crate::engine::tests::world::{code, plan, tests};
-use crate::pipeline::call::CallKind;
-use crate::sandbox::kubernetes::RegistryCache;
-use crate::sandbox::kubernetes::isolation::{API_SERVER, Verdict};
+use codegen_api::code_mode::{CodeModeAgent, CodeModeRun};
+use codegen_api::{CodeGenRun, CodeGenTask, CodeGenTaskStatus};
+use codegen_core::call::CallKind;
+use codegen_engine::test_support::{code, plan, tests};
+use codegen_sandbox::kubernetes::RegistryCache;
+use codegen_sandbox::kubernetes::isolation::{API_SERVER, Verdict};
 
 /// Time that operators have been there, unless a test says otherwise: nothing ended just before they began.
 const LONG: SignedDuration = SignedDuration::from_hours(1);

@@ -10,13 +10,13 @@ use super::error::{AskError, stopped};
 use super::pick::Picked;
 use super::programs::{Programs, digests, same_programs};
 use super::resolve::{Resolved, fingerprint, model_of, resolve};
-use crate::egress::EgressGate;
-use crate::engine::code_mode::clients::{Servers, ToolClients};
 use crate::local::commands::{of_sources, of_tools};
 use crate::local::folder::{QUESTION, RevisionFolder, TaskFolder};
 use crate::local::objects::Objects;
 use crate::local::options::TaskOptions;
-use crate::pipeline::code_mode::Question;
+use codegen_core::code_mode::Question;
+use codegen_egress::EgressGate;
+use codegen_engine::code_mode::clients::{Servers, ToolClients};
 
 /// Characters that distinguish the calls of one start from those of another.
 const KEY_CHARACTERS: usize = 8;

@@ -1,16 +1,16 @@
 //! The clients of an agent's tools, with the headers that the manifests' Secrets give.
 
 use super::error::AskError;
-use crate::api::code_mode::ToolHeader;
-use crate::api::secret_use::{SecretUse, check_tool_host};
-use crate::egress::EgressGate;
-use crate::engine::code_mode::clients::{Servers, ToolClients, command_server};
 use crate::local::commands::Allowed;
 use crate::local::credentials::tool_header;
 use crate::local::objects::Objects;
-use crate::model::Secret;
-use crate::pipeline::code_mode::{SourcedTool, ToolOrigin};
-use crate::sources::find;
+use codegen_api::code_mode::ToolHeader;
+use codegen_api::secret_use::{SecretUse, check_tool_host};
+use codegen_core::code_mode::{SourcedTool, ToolOrigin};
+use codegen_egress::EgressGate;
+use codegen_engine::code_mode::clients::{Servers, ToolClients, command_server};
+use codegen_model::Secret;
+use codegen_sources::find;
 
 /// A client for each of `tools`; `servers` are those that there are already. Nothing is sent.
 pub(super) fn clients(

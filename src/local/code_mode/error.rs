@@ -1,15 +1,15 @@
 //! Errors: why a question could not be asked, or not be followed to its end, and the exit code that follows.
 
-use crate::api::validate::Fault;
-use crate::engine::EngineError;
 use crate::local::commands::NotAllowed;
 use crate::local::credentials::CredentialError;
 use crate::local::error::TaskError;
 use crate::local::folder::FolderError;
 use crate::local::run::LocalRunError;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::code_mode::{ResolveError, UnresolvedTool};
-use crate::tools::ToolError;
+use codegen_api::validate::Fault;
+use codegen_core::causes::with_causes;
+use codegen_core::code_mode::{ResolveError, UnresolvedTool};
+use codegen_engine::EngineError;
+use codegen_tools::ToolError;
 
 /// A question that could not be asked, or not be followed to its end.
 #[derive(Debug, thiserror::Error)]

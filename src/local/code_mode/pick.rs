@@ -5,12 +5,12 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::error::AskError;
-use crate::api::code_mode::{CodeModeAgent, CodeModeRun, HistoryMessage};
-use crate::api::validate::{self, Manifest};
-use crate::api::{GROUP, VERSION};
 use crate::local::objects::Objects;
-use crate::pipeline::digest::sha256_hex;
-use crate::sources::{ObjectKey, find};
+use codegen_api::code_mode::{CodeModeAgent, CodeModeRun, HistoryMessage};
+use codegen_api::validate::{self, Manifest};
+use codegen_api::{GROUP, VERSION};
+use codegen_core::digest::sha256_hex;
+use codegen_sources::{ObjectKey, find};
 
 /// Hex digits of a question's hash in names.
 const HASH_DIGITS: usize = 12;

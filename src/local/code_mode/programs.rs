@@ -6,18 +6,18 @@ use std::collections::BTreeMap;
 
 use super::error::AskError;
 use super::pick::Picked;
-use crate::api::CodeGenTask;
-use crate::api::code_mode::ToolSource;
-use crate::api::common::LocalRef;
 use crate::local::objects::Objects;
 use crate::local::prepare::agent_of;
 use crate::local::run::{Finished, LocalRunError};
 use crate::local::runner::output_folder;
 use crate::local::trust::Trust;
-use crate::pipeline::code_mode::{SourcedTool, ToolOrigin, program_tool};
-use crate::pipeline::digest::sha256_hex_of_parts;
-use crate::pipeline::task::{FrozenFiles, resolve};
-use crate::sources::renamed_text;
+use codegen_api::CodeGenTask;
+use codegen_api::code_mode::ToolSource;
+use codegen_api::common::LocalRef;
+use codegen_core::code_mode::{SourcedTool, ToolOrigin, program_tool};
+use codegen_core::digest::sha256_hex_of_parts;
+use codegen_core::task::{FrozenFiles, resolve};
+use codegen_sources::renamed_text;
 
 pub(super) use self::call::ProgramCaller;
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::error::{AskError, stopped};
-use crate::api::code_mode::CodeModeRunStatus;
-use crate::code_mode::journal::{Call, Ended};
-use crate::engine::code_mode::record::Record;
-use crate::ledger::{Ledger, Store, export_replies};
+use codegen_api::code_mode::CodeModeRunStatus;
+use codegen_code_mode::journal::{Call, Ended};
+use codegen_engine::code_mode::record::Record;
+use codegen_ledger::{Ledger, Store, export_replies};
 
 /// A call of a tool with the number of its program.
 #[derive(Serialize)]

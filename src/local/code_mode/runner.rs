@@ -12,18 +12,18 @@ use super::execute::{Executed, Observe, execute};
 use super::pick::Picked;
 use super::results::files;
 use super::runs::Runs;
-use crate::api::code_mode::CodeModeRunStatus;
-use crate::code_mode::journal::Ended as EndedCall;
-use crate::engine::code_mode::record::{Record, record};
-use crate::ledger::export_replies;
 use crate::local::approval::Approvals;
 use crate::local::error::TaskError;
 use crate::local::folder::{CALLS, DEFAULT_OUTPUT};
 use crate::local::interrupt::Stop;
-use crate::pipeline::code_mode::{
+use codegen_api::code_mode::CodeModeRunStatus;
+use codegen_code_mode::journal::Ended as EndedCall;
+use codegen_core::code_mode::{
     Answer, Progress, Stage, StatusContext, call_hash, conversation, conversation_document,
     conversation_file, status,
 };
+use codegen_engine::code_mode::record::{Record, record};
+use codegen_ledger::export_replies;
 
 /// Folder of questions among the results.
 const QUESTIONS: &str = "ask";

@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::api::CodeGenRun;
-use crate::api::run_status::RunOutputStatus;
-use crate::api::values::ValueType;
-use crate::ledger::{Seals, digest_below, read_below};
 use crate::local::folder::FolderError;
 use crate::local::large::LargeResults;
-use crate::pipeline::code_mode::FileHandle;
-use crate::pipeline::task::is_plain_name;
+use codegen_api::CodeGenRun;
+use codegen_api::run_status::RunOutputStatus;
+use codegen_api::values::ValueType;
+use codegen_core::code_mode::FileHandle;
+use codegen_core::task::is_plain_name;
+use codegen_ledger::{Seals, digest_below, read_below};
 
 /// The run as an object with its status, in its folder.
 const RUN: &str = "run.json";
@@ -155,7 +155,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::pipeline::digest::sha256_of;
+    use codegen_core::digest::sha256_of;
 
     const NAME: &str = "word-count-1f0c";
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::sources::remedy;
+use codegen_sources::remedy;
 
 /// A file or an option that no task can be made of.
 #[derive(Debug, Error)]

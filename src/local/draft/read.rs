@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use super::error::DraftError;
 use super::{DataFile, DraftInput, KUSTOMIZATION, Place, TASK, names};
-use crate::api::common::{ClaimPath, ConfigMapKeyRef, SecretKeyRef};
-use crate::api::model::{Model, Provider};
-use crate::api::values::{AcceptanceTests, Input, InputSource, Sample, ValueType};
 use crate::local::execute::check_acceptance_tests;
 use crate::local::options::ModelOverrides;
-use crate::sources::{Given, sample_names, usable};
+use codegen_api::common::{ClaimPath, ConfigMapKeyRef, SecretKeyRef};
+use codegen_api::model::{Model, Provider};
+use codegen_api::values::{AcceptanceTests, Input, InputSource, Sample, ValueType};
+use codegen_sources::{Given, sample_names, usable};
 
 /// The option of acceptance tests.
 const ACCEPT: &str = "--accept";

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use super::yaml::{block, quoted, scalar};
 use super::{DataFile, Place};
-use crate::api::CodeGenTask;
-use crate::api::common::ClaimPath;
-use crate::api::model::Model;
-use crate::api::values::{Input, Output, Sample};
-use crate::api::{GROUP, VERSION};
+use codegen_api::CodeGenTask;
+use codegen_api::common::ClaimPath;
+use codegen_api::model::Model;
+use codegen_api::values::{Input, Output, Sample};
+use codegen_api::{GROUP, VERSION};
 
 /// The comment before a task, whose large files lie on `claim`.
 fn head(claim: Option<&str>) -> String {
@@ -233,7 +233,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::api::validate::{self, Manifest};
+    use codegen_api::validate::{self, Manifest};
 
     fn typed(value: &Value) -> CodeGenTask {
         match validate::manifest(value) {

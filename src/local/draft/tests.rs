@@ -7,9 +7,9 @@ use rstest::rstest;
 use tempfile::TempDir;
 
 use super::*;
-use crate::api::values::FileFormat;
 use crate::local::kustomize;
-use crate::sources::{Claims, Given, Source, plan};
+use codegen_api::values::FileFormat;
+use codegen_sources::{Claims, Given, Source, plan};
 
 const ROWS: &[u8] = b"a,b\n1,2\n";
 

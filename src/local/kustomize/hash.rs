@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::pipeline::digest::sha256_hex;
+use codegen_core::digest::sha256_hex;
 
 /// Characters of it.
 const LENGTH: usize = 10;

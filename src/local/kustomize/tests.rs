@@ -5,7 +5,7 @@ use std::fs;
 use super::super::manifest;
 use super::super::objects::Objects;
 use super::*;
-use crate::sources::find;
+use codegen_sources::find;
 
 const TASK: &str = "apiVersion: codegen-operator.dev/v1alpha1\nkind: CodeGenTask\nmetadata: {name: sum}\nspec:\n  prompt: p\n  model: {name: m, apiKeySecretRef: {name: openai, key: k}}\n  samples: [{name: a, configMapKeyRef: {name: penguins, key: penguins.csv}}]\n";
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::local::folder::TaskFolder;
-use crate::pipeline::digest::sha256_hex;
+use codegen_core::digest::sha256_hex;
 
 struct World {
     root: tempfile::TempDir,

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::data::DataError;
-use crate::ledger::StoreError;
 use crate::local::credentials::CredentialError;
 use crate::local::folder::FolderError;
 use crate::local::freeze::FreezeError;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::run::{InputFault, RunFault};
-use crate::sandbox::SandboxError;
+use codegen_core::causes::with_causes;
+use codegen_core::run::{InputFault, RunFault};
+use codegen_data::DataError;
+use codegen_ledger::StoreError;
+use codegen_sandbox::SandboxError;
 
 /// A program that could not be run. One that ran and failed is no error.
 #[derive(Debug, Error)]

@@ -5,19 +5,19 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use super::error::LocalRunError;
-use crate::data::profile::SampleProfile;
-use crate::engine::results::SOLUTION;
-use crate::engine::run_data::{Columns, columns};
-use crate::ledger::{FolderStore, Key, Store as _, read_below};
 use crate::local::folder::{FolderError, RevisionFolder};
 use crate::local::trust::Trust;
-use crate::pipeline::checks::ColumnCheck;
-use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::lock::Lock;
-use crate::pipeline::progress::{BuiltImage, Document, Progress};
-use crate::pipeline::sandbox::NetworkAccess;
-use crate::pipeline::stage::Stage;
-use crate::pipeline::task::Task;
+use codegen_core::checks::ColumnCheck;
+use codegen_core::digest::sha256_hex;
+use codegen_core::lock::Lock;
+use codegen_core::progress::{BuiltImage, Document, Progress};
+use codegen_core::sandbox::NetworkAccess;
+use codegen_core::stage::Stage;
+use codegen_core::task::Task;
+use codegen_data::profile::SampleProfile;
+use codegen_engine::results::SOLUTION;
+use codegen_engine::run_data::{Columns, columns};
+use codegen_ledger::{FolderStore, Key, Store as _, read_below};
 
 /// A task that succeeded.
 #[derive(Debug)]

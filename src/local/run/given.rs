@@ -6,11 +6,11 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::error::LocalRunError;
-use crate::api::values::ValueType;
 use crate::local::freeze::{Downloads, INPUTS, freeze};
-use crate::pipeline::run::{Given, InputFault, Options, RunFault, faults};
-use crate::pipeline::task::{FrozenFile, Task};
-use crate::sources::{LARGEST_SOURCE, Plan, Source, Wanted, remedy};
+use codegen_api::values::ValueType;
+use codegen_core::run::{Given, InputFault, Options, RunFault, faults};
+use codegen_core::task::{FrozenFile, Task};
+use codegen_sources::{LARGEST_SOURCE, Plan, Source, Wanted, remedy};
 
 /// Inputs that are what the program takes, as far as that shows before a file is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

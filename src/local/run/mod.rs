@@ -19,25 +19,25 @@ use super::credentials::sandbox_variables;
 use super::execute::worker;
 use super::objects::Objects;
 use super::on_disk::check;
-use crate::api::common::LocalRef;
-use crate::api::run::{CodeGenRun, CodeGenRunSpec, RunInput, Validation};
-use crate::api::run_status::{CodeGenRunStatus, Finding, InputOrigin, RunInputStatus};
-use crate::api::sandbox::Sandbox as SandboxSpec;
-use crate::api::values::Output;
-use crate::data::source::Source;
-use crate::egress::AllowedHost;
-use crate::engine::run_data::RunData;
-use crate::pipeline::redact::Redactor;
-use crate::pipeline::run::checks::Severities;
-use crate::pipeline::run::{
+use codegen_api::common::LocalRef;
+use codegen_api::run::{CodeGenRun, CodeGenRunSpec, RunInput, Validation};
+use codegen_api::run_status::{CodeGenRunStatus, Finding, InputOrigin, RunInputStatus};
+use codegen_api::sandbox::Sandbox as SandboxSpec;
+use codegen_api::values::Output;
+use codegen_core::redact::Redactor;
+use codegen_core::run::checks::Severities;
+use codegen_core::run::{
     Options, OutputPlace, OutputsRead, ResolvedInput, ResolvedRun, Room, RunEnd, RunSettings, conclude,
-    duration, program_end, refused, resolve,
+    duration, program_end, redacted_finding, refused, resolve,
 };
-use crate::pipeline::sandbox::{Job, Phase, Report};
-use crate::pipeline::stage::Category;
-use crate::pipeline::stored_outputs::OutputsAsked;
-use crate::pipeline::task::FrozenFile;
-use crate::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _};
+use codegen_core::sandbox::{Job, Phase, Report};
+use codegen_core::stage::Category;
+use codegen_core::stored_outputs::OutputsAsked;
+use codegen_core::task::FrozenFile;
+use codegen_data::source::Source;
+use codegen_egress::AllowedHost;
+use codegen_engine::run_data::RunData;
+use codegen_sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _};
 use given::{GivenInputs, freeze_given};
 
 /// Options of the command line about a run.
@@ -323,7 +323,7 @@ fn may_be_repeated(report: &Report) -> bool {
 fn without_secrets(findings: Vec<Finding>, redactor: &Redactor) -> Vec<Finding> {
     findings
         .into_iter()
-        .map(|finding| finding.redacted(redactor))
+        .map(|finding| redacted_finding(finding, redactor))
         .collect()
 }
 

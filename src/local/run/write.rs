@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::error::LocalRunError;
-use crate::api::values::{Output, ValueType};
 use crate::local::folder::{FolderError, create, write_whole_with};
 use crate::local::on_disk::make_own;
-use crate::pipeline::run::{OutputPlace, Stored, TypedOutput};
+use codegen_api::values::{Output, ValueType};
+use codegen_core::run::{OutputPlace, Stored, TypedOutput};
 
 /// A folder that outputs go to, held against other runs as long as this lives.
 #[derive(Debug)]
@@ -145,7 +145,7 @@ fn inside(folder: &Path, name: &str) -> Result<PathBuf, FolderError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::run::OutputFile;
+    use codegen_core::run::OutputFile;
 
     fn folder_output(path: &str) -> TypedOutput {
         TypedOutput {

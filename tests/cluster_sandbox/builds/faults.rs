@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use codegen_operator::pipeline::sandbox::Packages;
-use codegen_operator::pipeline::task::Task;
-use codegen_operator::sandbox::kubernetes::Owner;
-use codegen_operator::sandbox::{Built, ImageSpec, Sandbox as _, SandboxError};
+use codegen_core::sandbox::Packages;
+use codegen_core::task::Task;
+use codegen_sandbox::kubernetes::Owner;
+use codegen_sandbox::{Built, ImageSpec, Sandbox as _, SandboxError};
 use serde_json::json;
 
 use super::image::tags;

@@ -1,6 +1,6 @@
 //! Packages that search, reach out and plant links while they are installed, and the same build without each defence.
 
-use codegen_operator::sandbox::{PackageProblemKind, SandboxError};
+use codegen_sandbox::{PackageProblemKind, SandboxError};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::ResourceExt as _;

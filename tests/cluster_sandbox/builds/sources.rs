@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use codegen_operator::sandbox::SandboxError;
+use codegen_sandbox::SandboxError;
 use serde_json::json;
 
 use super::image::{Pushed, private_base, pushed};

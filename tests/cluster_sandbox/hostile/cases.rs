@@ -1,6 +1,6 @@
 //! What keeps attacks on the network, the node and the harness out, and the smallest thing that takes each defence away.
 
-use codegen_operator::pipeline::sandbox::{Job, OutputContent, Phase};
+use codegen_core::sandbox::{Job, OutputContent, Phase};
 use serde_json::{Value, json};
 
 use super::without::{Ran, WITH_JOB, Without, command, container};

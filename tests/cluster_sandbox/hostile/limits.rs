@@ -1,6 +1,6 @@
 //! What keeps attacks within the limits of a job and of a phase.
 
-use codegen_operator::pipeline::sandbox::{Job, PhaseEnd};
+use codegen_core::sandbox::{Job, PhaseEnd};
 use serde_json::Value;
 
 use super::cases::{Case, attack, attacks, harness, pod};

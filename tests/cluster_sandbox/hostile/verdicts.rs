@@ -1,8 +1,8 @@
 //! What keeps attacks from a verdict that is not theirs to make.
 
-use codegen_operator::pipeline::cases::CasesJudged;
-use codegen_operator::pipeline::sandbox::{Job, Phase, PhaseName, Report};
-use codegen_operator::pipeline::verdict::{RehearsalFindings, judge};
+use codegen_core::cases::CasesJudged;
+use codegen_core::sandbox::{Job, Phase, PhaseName, Report};
+use codegen_core::verdict::{RehearsalFindings, judge};
 
 use super::cases::{Case, attack, harness, pod};
 use super::without::{Ran, WITH_JOB, command, mount_the_key};

@@ -1,7 +1,7 @@
 //! A sandbox from which one defence was taken: the Pod that our code makes, changed before it starts, and judged by our code.
 
-use codegen_operator::pipeline::sandbox::{Job, Report};
-use codegen_operator::sandbox::{KubernetesSandbox, Progressing, Sandbox as _, SandboxError};
+use codegen_core::sandbox::{Job, Report};
+use codegen_sandbox::{KubernetesSandbox, Progressing, Sandbox as _, SandboxError};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::api::{Api, DeleteParams};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Outputs on a claim, pushed to a registry from there.
 
-use codegen_operator::api::CodeGenRun;
+use codegen_api::CodeGenRun;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::ResourceExt as _;

@@ -21,7 +21,7 @@ pub mod runs;
 #[path = "../../support/server.rs"]
 mod server;
 
-use codegen_operator::api::CodeGenTask;
+use codegen_api::CodeGenTask;
 
 use self::model::Model;
 use crate::space::Space;

@@ -10,7 +10,7 @@ use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::serve::Listener;
-use codegen_operator::model::ReplyServer;
+use codegen_model::ReplyServer;
 use futures::StreamExt as _;
 use futures::stream::{iter, unfold};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use codegen_operator::api::CodeGenTask;
+use codegen_api::CodeGenTask;
 use rstest::rstest;
 
 use super::model::{Model, Trouble};

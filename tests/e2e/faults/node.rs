@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use codegen_operator::pipeline::digest::sha256_hex;
+use codegen_core::digest::sha256_hex;
 use serde_json::json;
 
 use super::remains::expect_no_process;

@@ -94,7 +94,7 @@ impl Own {
                 "OPERATOR_IMAGE",
                 std::env::var("CODEGEN_OPERATOR_IMAGE").expect("run make e2e"),
             )
-            .env("RUST_LOG", "info,codegen_operator=debug")
+            .env("RUST_LOG", "info,codegen=debug")
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()

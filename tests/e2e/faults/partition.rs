@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use codegen_operator::api::CodeGenTask;
+use codegen_api::CodeGenTask;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{Api, DeleteParams};
 use kube::{Client, ResourceExt as _};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use codegen_operator::api::CodeGenTask;
+use codegen_api::CodeGenTask;
 use serde_json::{Value, json};
 
 use super::faulty_registry::{Fault, FaultyRegistry, is_upload};

@@ -67,7 +67,7 @@ pub async fn a_task_waits(name: &str, meets: fn(&Head) -> bool, fault: Fault, wo
     .await;
 }
 
-pub fn message(task: &codegen_operator::api::CodeGenTask) -> String {
+pub fn message(task: &codegen_api::CodeGenTask) -> String {
     let status = task.status.as_ref();
     status
         .and_then(|status| status.message.clone())

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::routing::get;
-use codegen_operator::pipeline::digest::sha256_hex;
+use codegen_core::digest::sha256_hex;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::ResourceExt as _;
 use kube::api::{DeleteParams, ListParams};
@@ -346,7 +346,7 @@ fn one_command_says_where_it_lies(space: &Space) {
     );
 }
 
-pub fn on_claim(run: &codegen_operator::api::CodeGenRun, name: &str) -> Value {
+pub fn on_claim(run: &codegen_api::CodeGenRun, name: &str) -> Value {
     serde_json::to_value(output(run, name).claim.as_ref().unwrap()).unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codegen_operator::api::CodeGenTask;
+use codegen_api::CodeGenTask;
 use fastrand::Rng;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! One agent task, asked of a server of each protocol: what comes of it is the same.
 
-use codegen_operator::api::CodeGenTask;
+use codegen_api::CodeGenTask;
 use k8s_openapi::api::core::v1::ConfigMap;
 use regex::Regex;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use codegen_operator::api::CodeGenTask;
+use codegen_api::CodeGenTask;
 use futures::StreamExt as _;
 use futures::future::join_all;
 use kube::ResourceExt as _;

@@ -6,9 +6,9 @@ use kube::{Api, Resource as _, ResourceExt as _};
 use serde_json::json;
 
 use super::Stopped;
-use crate::api::CodeGenRun;
 use crate::cli::cluster::{Cluster, refusal};
 use crate::cli::run::request::Request;
+use codegen_api::CodeGenRun;
 
 /// Creates the run and each `ConfigMap` that it reads, which then belong to it.
 pub(super) async fn create(cluster: &Cluster, mut request: Request) -> Result<CodeGenRun, Stopped> {

@@ -4,16 +4,16 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt as _};
 
 use super::Stopped;
-use crate::api::run_status::RunOutputStatus;
-use crate::api::values::ValueType;
-use crate::api::{CodeGenRun, CodeGenRunStatus};
 use crate::cli::args::{ProgramArgs, RunArgs, RunFormat};
 use crate::cli::cluster::Cluster;
 use crate::cli::run::print::{Only, Outputs};
 use crate::controller::runs::outputs::{MOST_FILES, read};
 use crate::local::run::write;
-use crate::pipeline::causes::with_causes;
-use crate::pipeline::run::{OutputFile, TypedOutput};
+use codegen_api::run_status::RunOutputStatus;
+use codegen_api::values::ValueType;
+use codegen_api::{CodeGenRun, CodeGenRunStatus};
+use codegen_core::causes::with_causes;
+use codegen_core::run::{OutputFile, TypedOutput};
 
 /// Reads what the run wrote, as far as it is wanted here.
 pub(super) async fn fetch(

@@ -5,13 +5,13 @@ use std::pin::pin;
 use futures::StreamExt as _;
 
 use super::Stopped;
-use crate::api::conditions::{OUTPUTS_PUSHED, is_stalled, run_reason};
-use crate::api::{CodeGenRun, CodeGenRunStatus};
 use crate::cli::cluster::Cluster;
 use crate::cli::command::warning;
 use crate::cli::follow::{Change, changes};
 use crate::cli::progress::Progress;
-use crate::pipeline::stage::Stage;
+use codegen_api::conditions::{OUTPUTS_PUSHED, is_stalled, run_reason};
+use codegen_api::{CodeGenRun, CodeGenRunStatus};
+use codegen_core::stage::Stage;
 
 /// Shows what the run waits for until it has ended.
 pub(super) async fn follow(
@@ -131,8 +131,8 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
     use super::*;
-    use crate::api::conditions::STALLED;
-    use crate::api::run::{CodeGenRunSpec, OutputArtifact, RunOutputs};
+    use codegen_api::conditions::STALLED;
+    use codegen_api::run::{CodeGenRunSpec, OutputArtifact, RunOutputs};
 
     fn condition(type_: &str, status: &str, reason: &str) -> Condition {
         Condition {

@@ -6,17 +6,17 @@ use std::path::Path;
 use kube::ResourceExt as _;
 
 use super::Stopped;
-use crate::api::CodeGenTask;
-use crate::api::common::LocalRef;
-use crate::api::run::{OutputArtifact, OutputClaim, RunOutputs};
 use crate::cli::args::RunArgs;
 use crate::cli::run::request::{Asked, Content, Program};
 use crate::controller::sources::downloads::LARGEST_FILE;
 use crate::local::run::given::{GivenFile, GivenInputs, file_name, sort, stdin};
 use crate::local::run::write;
-use crate::pipeline::run::Options;
-use crate::pipeline::stage::Stage;
-use crate::sources::remedy;
+use codegen_api::CodeGenTask;
+use codegen_api::common::LocalRef;
+use codegen_api::run::{OutputArtifact, OutputClaim, RunOutputs};
+use codegen_core::run::Options;
+use codegen_core::stage::Stage;
+use codegen_sources::remedy;
 
 /// Which program is meant; the command line has one of both.
 pub(super) fn program(args: &RunArgs) -> Program {

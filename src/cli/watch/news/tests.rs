@@ -2,11 +2,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use rstest::rstest;
 
 use super::*;
-use crate::api::CodeGenTaskSpec;
-use crate::api::status::{ErrorType, FailureDiagnosis, TestCounts, TokenStatus};
 use crate::cli::paint::paint;
-use crate::pipeline::status::{Hold, Until, held};
-use crate::pipeline::test_support::at;
+use codegen_api::CodeGenTaskSpec;
+use codegen_api::status::{ErrorType, FailureDiagnosis, TestCounts, TokenStatus};
+use codegen_core::status::{Hold, Until, held};
+use codegen_core::test_support::at;
 
 fn text(lines: &[Line]) -> String {
     lines.iter().map(|line| paint(line, false) + "\n").collect()

@@ -11,8 +11,8 @@ use crate::controller::control::PassResult;
 use crate::controller::hold::queued;
 use crate::controller::record::records::QUESTION;
 use crate::controller::telemetry::metrics::Reconciled;
-use crate::ledger::{Created, Store as _};
-use crate::pipeline::code_mode::{Progress, Question};
+use codegen_core::code_mode::{Progress, Question};
+use codegen_ledger::{Created, Store as _};
 
 impl QuestionPass<'_> {
     /// Freezes what the question goes by, and asks the model. The first progress is recorded with the intent of that call.

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use kube::runtime::reflector::ObjectRef;
 
 use super::QuestionPass;
-use crate::api::CodeGenRun;
-use crate::api::code_mode::{CodeModeRunStatus, PendingCall};
-use crate::api::conditions::{STALLED, reason, run_reason};
 use crate::controller::control::{PassResult, SAFETY_NET};
 use crate::controller::runs;
 use crate::controller::telemetry::metrics::Reconciled;
-use crate::ledger::Store as _;
-use crate::pipeline::code_mode::Progress;
-use crate::pipeline::status::{Hold, Until};
+use codegen_api::CodeGenRun;
+use codegen_api::code_mode::{CodeModeRunStatus, PendingCall};
+use codegen_api::conditions::{STALLED, reason, run_reason};
+use codegen_core::code_mode::Progress;
+use codegen_core::status::{Hold, Until};
+use codegen_ledger::Store as _;
 
 impl QuestionPass<'_> {
     /// Says what the runs wait for that the program waits for, where that is a person.

@@ -6,9 +6,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use serde_json::{Map, Value};
 
-use crate::api::status::ArtifactRef;
-use crate::pipeline::digest::hex;
-use crate::pipeline::progress::Document;
+use codegen_api::status::ArtifactRef;
+use codegen_core::digest::hex;
+use codegen_core::progress::Document;
 
 /// Pointers to fields of a progress that the status says too: in the progress, and in the status. Times lose their fractions of a second.
 const SAID: [(&str, &str); 21] = [

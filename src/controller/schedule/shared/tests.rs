@@ -3,8 +3,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::runtime::{reflector, watcher};
 
 use super::*;
-use crate::api::status::CodeGenTaskStatus;
-use crate::api::{CodeGenTask, CodeGenTaskSpec};
+use codegen_api::status::CodeGenTaskStatus;
+use codegen_api::{CodeGenTask, CodeGenTaskSpec};
 
 fn task(name: &str, stage: Option<&str>, reason: &str) -> CodeGenTask {
     let mut task = CodeGenTask::new(name, CodeGenTaskSpec::default());

@@ -4,7 +4,7 @@ use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::*;
-use crate::api::conditions::reason;
+use codegen_api::conditions::reason;
 
 fn downloads(allow: &str) -> Downloads {
     let _ = rustls::crypto::ring::default_provider().install_default();

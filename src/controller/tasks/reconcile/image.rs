@@ -10,8 +10,6 @@ use tokio::sync::watch;
 use super::PassResult;
 use super::TaskPass;
 use super::advanced;
-use crate::api::CodeGenTask;
-use crate::api::retry::RETRY;
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{misconfigured, queued};
 use crate::controller::pooled_model::PooledModel;
@@ -22,11 +20,13 @@ use crate::controller::record::size::truncated_status;
 use crate::controller::record::store::replace_status;
 use crate::controller::tasks::revision::{Files, asks_for_another};
 use crate::controller::telemetry::metrics::Reconciled;
-use crate::engine::{Engine, Step, Surroundings};
-use crate::pipeline::progress::Progress;
-use crate::pipeline::publication::{is_due, unapproved};
-use crate::pipeline::stage::Stage;
-use crate::pipeline::status::{Hold, ImageShown, seen};
+use codegen_api::CodeGenTask;
+use codegen_api::retry::RETRY;
+use codegen_core::progress::Progress;
+use codegen_core::publication::{is_due, unapproved};
+use codegen_core::stage::Stage;
+use codegen_core::status::{Hold, ImageShown, seen};
+use codegen_engine::{Engine, Step, Surroundings};
 
 impl TaskPass<'_> {
     /// Reports whether the task has succeeded, and its spec asks for the same program.

@@ -5,9 +5,6 @@ use kube::ResourceExt as _;
 
 use super::image::recorded_in;
 use super::{PassResult, READING, SAFETY_NET, TaskPass, advanced};
-use crate::api::CodeGenTask;
-use crate::api::retry::{RETRY, RETRY_HINT, RETRY_REPLAN};
-use crate::api::status::CodeGenTaskStatus;
 use crate::controller::error::ReconcileError;
 use crate::controller::record::cache::{is_publishing, retry_asked};
 use crate::controller::record::cleanup::{self, Ended};
@@ -15,15 +12,18 @@ use crate::controller::record::revision::Revision;
 use crate::controller::record::store::replace_status;
 use crate::controller::tasks::revision::Started;
 use crate::controller::telemetry::metrics::Reconciled;
-use crate::engine::event::Observer as _;
-use crate::engine::{EngineError, retried, store_retries};
-use crate::ledger::Store as _;
-use crate::pipeline::budget;
-use crate::pipeline::machine::{Outcome, advance};
-use crate::pipeline::progress::Progress;
-use crate::pipeline::retry::Retry;
-use crate::pipeline::stage::Stage;
-use crate::sandbox::kubernetes::names::Component;
+use codegen_api::CodeGenTask;
+use codegen_api::retry::{RETRY, RETRY_HINT, RETRY_REPLAN};
+use codegen_api::status::CodeGenTaskStatus;
+use codegen_core::budget;
+use codegen_core::machine::{Outcome, advance};
+use codegen_core::progress::Progress;
+use codegen_core::retry::Retry;
+use codegen_core::stage::Stage;
+use codegen_engine::event::Observer as _;
+use codegen_engine::{EngineError, retried, store_retries};
+use codegen_ledger::Store as _;
+use codegen_sandbox::kubernetes::names::Component;
 
 /// Reason for which a task that has succeeded is not tried again with other inputs.
 const CHANGED: &str = "its samples, inputs or its agent are not what they were when it succeeded: change the spec to start over";

@@ -5,9 +5,9 @@ use kube::ResourceExt as _;
 use super::Events;
 use super::notes::{Note, approval_awaited, decided, end, waiting};
 use super::send::reference;
-use crate::api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
-use crate::api::code_mode::{CodeModeAgent, CodeModeRun, CodeModeRunStatus};
-use crate::pipeline::status::{Hold, Until};
+use codegen_api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
+use codegen_api::code_mode::{CodeModeAgent, CodeModeRun, CodeModeRunStatus};
+use codegen_core::status::{Hold, Until};
 
 impl Events {
     /// The agent is held; one Event for each cause.

@@ -1,9 +1,9 @@
 //! Log records of a task. No row of data and no text of a model.
 
-use crate::api::approval::ApprovalDecision;
-use crate::engine::event::Event;
-use crate::pipeline::agent::{CallResult, Step};
-use crate::pipeline::stage::Category;
+use codegen_api::approval::ApprovalDecision;
+use codegen_core::agent::{CallResult, Step};
+use codegen_core::stage::Category;
+use codegen_engine::event::Event;
 
 /// A log record.
 pub(super) struct Record {

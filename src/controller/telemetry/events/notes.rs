@@ -3,12 +3,12 @@
 use std::fmt::Display;
 
 use super::log::{particulars, turn_line};
-use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
-use crate::api::conditions::reason;
-use crate::api::status::{AgentStatus, CodeGenTaskStatus};
-use crate::engine::event::Event;
-use crate::pipeline::stage::{Category, Stage};
-use crate::pipeline::status::Hold;
+use codegen_api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
+use codegen_api::conditions::reason;
+use codegen_api::status::{AgentStatus, CodeGenTaskStatus};
+use codegen_core::stage::{Category, Stage};
+use codegen_core::status::Hold;
+use codegen_engine::event::Event;
 
 /// Event about a task, before it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use kube::{Api, Client, ResourceExt as _};
 use tokio::sync::mpsc;
 
 use super::notes::Note;
-use crate::pipeline::terminal::spelled_out;
-use crate::sandbox::kubernetes::names;
+use codegen_core::terminal::spelled_out;
+use codegen_sandbox::kubernetes::names;
 
 /// Longest note that the API server takes, bytes.
 pub(super) const LONGEST_NOTE: usize = 1_024;

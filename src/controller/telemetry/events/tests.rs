@@ -3,11 +3,11 @@ use proptest::prelude::*;
 
 use super::send::{LONGEST_NOTE, cut, kube_event};
 use super::*;
-use crate::api::CodeGenTaskSpec;
-use crate::api::status::CodeGenTaskStatus;
-use crate::pipeline::agent::{CallResult, Step};
-use crate::pipeline::call::{CallKind, Usage};
-use crate::pipeline::stage::{Category, Stage};
+use codegen_api::CodeGenTaskSpec;
+use codegen_api::status::CodeGenTaskStatus;
+use codegen_core::agent::{CallResult, Step};
+use codegen_core::call::{CallKind, Usage};
+use codegen_core::stage::{Category, Stage};
 
 fn task() -> CodeGenTask {
     let mut task = CodeGenTask::new("penguins", CodeGenTaskSpec::default());
@@ -189,8 +189,8 @@ fn no_row_of_data_goes_to_the_log() {
         examples: None,
         acceptance: None,
         failing: vec!["assert 'Jane Doe' == ''".to_owned()],
-        rehearsal: crate::api::status::RehearsalStatus {
-            result: crate::api::status::RehearsalResult::Passed,
+        rehearsal: codegen_api::status::RehearsalStatus {
+            result: codegen_api::status::RehearsalResult::Passed,
             message: None,
         },
     });

@@ -1,9 +1,9 @@
 use jiff::Timestamp;
 
 use super::*;
-use crate::api::status::{ErrorType, FailureDiagnosis};
-use crate::pipeline::call::{CallKind, Usage};
-use crate::pipeline::stage::Stage;
+use codegen_api::status::{ErrorType, FailureDiagnosis};
+use codegen_core::call::{CallKind, Usage};
+use codegen_core::stage::Stage;
 
 fn answered(from_ledger: bool) -> Event {
     Event::CallFinished {

@@ -5,13 +5,13 @@ use kube::runtime::watcher::Event;
 use kube::{Api, Client};
 
 use super::*;
-use crate::api::CodeGenApproval;
-use crate::code_mode::journal::Call;
 use crate::controller::approvals::watch_decisions;
 use crate::controller::tests::api_server::NAMESPACE;
 use crate::controller::tests::world::soon;
-use crate::pipeline::code_mode::call_hash;
-use crate::pipeline::terminal::is_obeyed;
+use codegen_api::CodeGenApproval;
+use codegen_code_mode::journal::Call;
+use codegen_core::code_mode::call_hash;
+use codegen_core::terminal::is_obeyed;
 
 const REFUND: &str = "await refund('7')";
 

@@ -10,21 +10,21 @@ use serde_json::{Map, Value};
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
 use super::{Programs, digest};
-use crate::api::CodeGenRun;
-use crate::api::run::{RunInput, RunSource};
-use crate::api::source::ContentSource;
-use crate::code_mode::journal::Outcome;
-use crate::egress::AllowedHost;
-use crate::engine::code_mode::clients::not_here;
-use crate::engine::code_mode::{CallKey, Made, ToolCaller};
 use crate::local::code_mode::runs::{OUTPUTS, Runs};
 use crate::local::folder::FolderError;
 use crate::local::objects::Objects;
 use crate::local::run::{Finished, LocalRunError, LocalRunOptions, run as run_program, write};
-use crate::pipeline::code_mode::{FileHandle, SourcedTool, ToolOrigin, handles, run_inputs, run_result};
-use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::run::RunEnd;
-use crate::sources::{place, usable};
+use codegen_api::CodeGenRun;
+use codegen_api::run::{RunInput, RunSource};
+use codegen_api::source::ContentSource;
+use codegen_code_mode::journal::Outcome;
+use codegen_core::code_mode::{FileHandle, SourcedTool, ToolOrigin, handles, run_inputs, run_result};
+use codegen_core::digest::sha256_hex;
+use codegen_core::run::RunEnd;
+use codegen_egress::AllowedHost;
+use codegen_engine::code_mode::clients::not_here;
+use codegen_engine::code_mode::{CallKey, Made, ToolCaller};
+use codegen_sources::{place, usable};
 
 /// Hex digits that distinguish runs of one task.
 const NAME_DIGITS: usize = 12;

@@ -1,0 +1,125 @@
+//! Asks a model, for tasks and questions alike: the recorded reply, else intent, call, record.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::EngineError;
+use super::documents::save;
+use super::event::Event;
+use codegen_core::call::{Reply, Request, request_hash};
+use codegen_core::progress::{CountsCalls, Intent};
+use codegen_ledger::{Entry, Ledger, Store};
+use codegen_model::{Model, ModelError};
+
+/// Asks a model in the name of one task or question.
+///
+/// A reply that is recorded is never asked for again. A call counts as lost where it left an intent and no reply: a kill during
+/// the call, or a connection that broke while a bill may show it.
+pub struct Asker<'a, M, S> {
+    /// Answers.
+    pub model: &'a M,
+    /// Holds progress and replies.
+    pub store: &'a S,
+    /// The clock.
+    pub clock: fn() -> Timestamp,
+    /// Receives what happens.
+    pub observe: &'a (dyn Fn(&Event) + Send + Sync),
+}
+
+/// Result of asking; the state has counted the call.
+pub enum Asked<T> {
+    /// A reply, which is recorded.
+    Reply(Reply),
+    /// A limit, before anything was sent.
+    Stopped(T),
+    /// No reply.
+    Failed(ModelError),
+}
+
+impl<M: Model, S: Store> Asker<'_, M, S> {
+    /// The reply to the next call of `progress`. `allow` gives the output limit of a call by the size of its request in tokens.
+    pub async fn ask<P, T>(
+        &self,
+        mut progress: P,
+        request: &Request,
+        allow: impl Fn(&P, u64) -> Result<u64, T> + Send,
+    ) -> Result<(P, Asked<T>), EngineError>
+    where
+        P: CountsCalls + Serialize + Send + Sync,
+        T: Send,
+    {
+        let sequence = *progress.calls().sequence;
+        // The record goes before everything: what has a reply is never asked for again.
+        if let Some(entry) = Ledger::new(self.store).find(sequence, request.kind).await? {
+            return Ok(self.take_recorded(progress, request, entry));
+        }
+        // An intent that is there is that of a call in flight at a kill, which may have been billed.
+        let progress = progress.with_call_lost();
+        let size = request.tokens();
+        let limit = match allow(&progress, size) {
+            Ok(limit) => limit,
+            Err(stop) => return Ok((progress, Asked::Stopped(stop))),
+        };
+        let request = request.limited(limit);
+        let intent = Intent::new(&request, sequence, size + limit);
+        self.send(progress.with_intent(intent), sequence, &request).await
+    }
+
+    fn take_recorded<P: CountsCalls, T>(
+        &self,
+        progress: P,
+        request: &Request,
+        entry: Entry,
+    ) -> (P, Asked<T>) {
+        let (kind, sequence, usage) = (entry.kind, entry.sequence, entry.reply.usage);
+        // The reply is used all the same: it is paid for.
+        if entry.request_hash != request_hash(request) {
+            (self.observe)(&Event::RequestChanged { kind, sequence });
+        }
+        (self.observe)(&Event::CallFinished {
+            kind,
+            sequence,
+            usage,
+            seconds: 0.0,
+            from_ledger: true,
+        });
+        (progress.with_call_answered(usage), Asked::Reply(entry.reply))
+    }
+
+    async fn send<P: CountsCalls + Serialize + Send + Sync, T: Send>(
+        &self,
+        progress: P,
+        sequence: u32,
+        request: &Request,
+    ) -> Result<(P, Asked<T>), EngineError> {
+        let kind = request.kind;
+        let started_at = (self.clock)();
+        // Before the request: a kill during the call leaves a trace of it.
+        save(self.store, &progress).await?;
+        (self.observe)(&Event::CallStarted { kind, sequence });
+        let reply = match Box::pin(self.model.call(request)).await {
+            Ok(reply) => reply,
+            Err(error) => {
+                let progress = if error.may_be_billed() {
+                    progress.with_call_lost()
+                } else {
+                    progress.with_call_not_made()
+                };
+                return Ok((progress, Asked::Failed(error)));
+            }
+        };
+        let finished_at = (self.clock)();
+        // Before the state moves, so that a kill from here on costs no second call. Of two processes the first one's reply counts.
+        let times = (started_at, finished_at);
+        let entry = Box::pin(Ledger::new(self.store).record(sequence, request, reply, times)).await?;
+        let usage = entry.reply.usage;
+        (self.observe)(&Event::CallFinished {
+            kind,
+            sequence,
+            usage,
+            seconds: finished_at.duration_since(started_at).as_secs_f64(),
+            from_ledger: false,
+        });
+        Ok((progress.with_call_answered(usage), Asked::Reply(entry.reply)))
+    }
+}

@@ -1,0 +1,48 @@
+//! Where calls of tools go.
+
+use serde_json::{Map, Value};
+
+use codegen_code_mode::journal::Outcome;
+use codegen_core::code_mode::SourcedTool;
+
+/// A key that follows from the run, the program and the place of a call, the same at every try: for `Idempotency-Key`, and for the names of
+/// objects that are made for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallKey {
+    /// Number of the program.
+    pub attempt: u32,
+    /// Place of the call among those of the program.
+    pub number: u32,
+}
+
+/// What making a call came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Made {
+    /// It has ended.
+    Ended(Outcome),
+    /// Its outcome comes from the run of that name.
+    Pending(String),
+    /// It was sent, and nobody knows what it came to.
+    Unknown(String),
+    /// It was not sent; a person, or time, must change something.
+    Blocked {
+        /// What.
+        message: String,
+        /// Whether a person must.
+        needs_person: bool,
+    },
+}
+
+/// Makes calls of tools.
+pub trait ToolCaller: Send + Sync {
+    /// Makes a call whose arguments are those of the tool's schema. Made twice with one key, a durable call is the same call.
+    fn call(
+        &self,
+        tool: &SourcedTool,
+        key: &CallKey,
+        arguments: &Map<String, Value>,
+    ) -> impl Future<Output = Made> + Send;
+
+    /// The beginning of the text file that a handle stands for.
+    fn read_text(&self, handle: &Value, limit: usize) -> impl Future<Output = Made> + Send;
+}

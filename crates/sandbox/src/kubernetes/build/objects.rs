@@ -1,0 +1,358 @@
+//! Reads and writes the objects of builds.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodTemplateSpec, Secret};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::api::{DeleteParams, ListParams, LogParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::Value;
+
+use super::adopted;
+use super::job::BUILD;
+use crate::SandboxError;
+use crate::kubernetes::names::{OPERATOR, PART_OF};
+use crate::kubernetes::policies;
+use codegen_api::secret_use::SecretUse;
+
+/// The key of a Secret of type `kubernetes.io/dockerconfigjson`.
+const DOCKER_CONFIG: &str = ".dockerconfigjson";
+/// Length of the part of a log that is searched for a cause, lines.
+const LOG_LINES: i64 = 200;
+
+/// The content of a `.dockerconfigjson`.
+#[derive(Clone)]
+pub(super) struct DockerConfig {
+    bytes: Vec<u8>,
+    /// The name of its Secret.
+    pub name: String,
+    /// The version of its Secret.
+    pub version: String,
+}
+
+impl DockerConfig {
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The objects of one namespace.
+pub(super) struct Objects {
+    client: Client,
+    namespace: String,
+}
+
+impl Objects {
+    /// Those of `namespace`.
+    pub fn new(client: Client, namespace: &str) -> Self {
+        Self {
+            client,
+            namespace: namespace.to_owned(),
+        }
+    }
+
+    fn jobs(&self) -> Api<Job> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    fn pods(&self) -> Api<Pod> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    fn secrets(&self) -> Api<Secret> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    fn config_maps(&self) -> Api<ConfigMap> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    fn policies(&self) -> Api<NetworkPolicy> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// The Job of this name.
+    pub async fn job(&self, name: &str) -> Result<Option<Job>, SandboxError> {
+        let found = self.jobs().get_opt(name).await;
+        let found = found.map_err(|error| self.failed("read", "Job", name, error))?;
+        // An object of that name that does not carry the mark was planted, and is neither read further nor deleted.
+        match found {
+            Some(job) if !adopted::is_ours(&job.metadata) => Err(self.not_ours("Job", name)),
+            found => Ok(found),
+        }
+    }
+
+    /// The Pod that a Job made last. An earlier one was disrupted.
+    pub async fn latest_pod(&self, job: &Job) -> Result<Option<Pod>, SandboxError> {
+        let name = name_of(&job.metadata);
+        let selector = ListParams::default().labels(&format!("batch.kubernetes.io/job-name={name}"));
+        let listed = self.pods().list(&selector).await;
+        let listed = listed.map_err(|error| self.failed("list the Pods of", "Job", name, error))?;
+        let created = |pod: &Pod| pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
+        let pods = listed
+            .items
+            .into_iter()
+            // The label is only how Pods are listed; whose they are is seen from their controller.
+            .filter(|pod| adopted::is_pod_of(pod, job));
+        Ok(pods.max_by_key(created))
+    }
+
+    /// The end of what the builder printed.
+    pub async fn builder_log(&self, pod: &Pod) -> Result<String, SandboxError> {
+        let name = pod.metadata.name.as_deref().unwrap_or_default();
+        let parameters = LogParams {
+            container: Some(BUILD.to_owned()),
+            // Installers say last what failed, and logs of Kaniko run to thousands of lines.
+            tail_lines: Some(LOG_LINES),
+            ..LogParams::default()
+        };
+        let log = self.pods().logs(name, &parameters).await;
+        log.map_err(|error| self.failed("read the log of", "Pod", name, error))
+    }
+
+    /// The credentials in the Secret that `field` names.
+    pub async fn docker_config(&self, name: &str, field: &str) -> Result<DockerConfig, SandboxError> {
+        let refused = |reason: &str, remedy: String| SandboxError::Refused {
+            object: format!("Secret {}/{name}", self.namespace),
+            reason: reason.to_owned(),
+            remedy,
+        };
+        let secret = self.secrets().get_opt(name).await;
+        let secret = secret
+            .map_err(|error| self.failed("read", "Secret", name, error))?
+            .ok_or_else(|| refused("it is not there", format!("create it, or correct {field}")))?;
+        // Whoever may create tasks need not be allowed to read Secrets: the owner's label decides what one is used for.
+        SecretUse::Registry
+            .check(&secret)
+            .map_err(|refusal| refused(&refusal.reason, refusal.remedy))?;
+        let version = secret.metadata.resource_version.unwrap_or_default();
+        let content = secret.data.and_then(|mut data| data.remove(DOCKER_CONFIG));
+        let content = content.ok_or_else(|| {
+            let remedy = format!("give {field} a Secret of type kubernetes.io/dockerconfigjson");
+            refused("it has no key .dockerconfigjson", remedy)
+        })?;
+        Ok(DockerConfig {
+            bytes: content.0,
+            name: name.to_owned(),
+            version,
+        })
+    }
+
+    /// Asks the API server whether it would take the Job's Pod. A Job whose Pod is refused says so nowhere but in an event.
+    pub async fn try_pod(&self, name: &str, template: PodTemplateSpec) -> Result<(), SandboxError> {
+        let pod = Pod {
+            metadata: ObjectMeta {
+                name: Some(name.to_owned()),
+                ..template.metadata.unwrap_or_default()
+            },
+            spec: template.spec,
+            ..Pod::default()
+        };
+        let parameters = PostParams {
+            // `dry_run` runs admission, quotas and defaults, and creates nothing.
+            dry_run: true,
+            ..parameters()
+        };
+        match self.pods().create(&parameters, &pod).await {
+            Err(error) => Err(self.failed("create the Pod of", "Job", name, error)),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Creates the Job; `None` where there is one of its name.
+    pub async fn create_job(&self, job: &Job) -> Result<Option<Job>, SandboxError> {
+        match self.jobs().create(&parameters(), job).await {
+            Ok(job) => Ok(Some(job)),
+            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(None),
+            Err(error) => Err(self.failed("create", "Job", name_of(&job.metadata), error)),
+        }
+    }
+
+    /// Changes a Job, so that another task waits for it.
+    pub async fn patch_job(&self, job: &str, patch: &Patch<Value>) -> Result<(), SandboxError> {
+        let parameters = PatchParams {
+            field_manager: Some(OPERATOR.to_owned()),
+            ..PatchParams::default()
+        };
+        match self.jobs().patch_metadata(job, &parameters, patch).await {
+            Err(error) => Err(self.failed("become an owner of", "Job", job, error)),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Deletes a Job that has ended, with its Pod.
+    pub async fn delete_job(&self, name: &str) -> Result<(), SandboxError> {
+        match self.jobs().delete(name, &DeleteParams::background()).await {
+            // Somebody else has deleted it, which is what was wanted.
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            Err(error) => Err(self.failed("delete", "Job", name, error)),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Reports whether the files of a Job's build are there: those that it was made for.
+    pub async fn has_files(&self, job: &Job) -> Result<bool, SandboxError> {
+        let name = name_of(&job.metadata);
+        let found = self.config_maps().get_opt(name).await;
+        let found = found.map_err(|error| self.failed("read", "ConfigMap", name, error))?;
+        match found {
+            None => Ok(false),
+            Some(map) if adopted::are_files_of(&map, job) => Ok(true),
+            Some(_) => Err(self.not_ours("ConfigMap", name)),
+        }
+    }
+
+    /// Writes the files of a Job's build, unless they are there.
+    pub async fn write_files(&self, map: &ConfigMap, job: &Job) -> Result<(), SandboxError> {
+        match self.config_maps().create(&parameters(), map).await {
+            // A crash may lie between the files and the record of them: what is there counts if it is the same.
+            Err(kube::Error::Api(status)) if status.is_already_exists() => {
+                self.has_files(job).await.map(drop)
+            }
+            Err(error) => Err(self.failed("create", "ConfigMap", name_of(&map.metadata), error)),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Makes a Secret, unless there is one of that name.
+    pub async fn make_secret(&self, secret: &Secret) -> Result<(), SandboxError> {
+        match self.secrets().create(&parameters(), secret).await {
+            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+            Err(error) => Err(self.failed("create", "Secret", name_of(&secret.metadata), error)),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Reads the data of a Secret; `None` where it is not there.
+    pub async fn secret(&self, name: &str) -> Result<Option<BTreeMap<String, Vec<u8>>>, SandboxError> {
+        let found = self.secrets().get_opt(name).await;
+        let found = found.map_err(|error| self.failed("read", "Secret", name, error))?;
+        Ok(found.map(|secret| {
+            let data = secret.data.unwrap_or_default().into_iter();
+            data.map(|(name, content)| (name, content.0)).collect()
+        }))
+    }
+
+    /// Writes a copy of credentials, unless it is there.
+    pub async fn write_copy(&self, copy: &Secret) -> Result<(), SandboxError> {
+        let name = name_of(&copy.metadata);
+        let Err(error) = self.secrets().create(&parameters(), copy).await else {
+            return Ok(());
+        };
+        if !matches!(&error, kube::Error::Api(status) if status.is_already_exists()) {
+            return Err(self.failed("create", "Secret", name, error));
+        }
+        // The copy of an earlier pass is as good, if it is one.
+        let found = self.secrets().get_opt(name).await;
+        let found = found.map_err(|error| self.failed("read", "Secret", name, error))?;
+        match found {
+            Some(found) if !adopted::is_copy(copy, &found) => Err(self.not_ours("Secret", name)),
+            _ => Ok(()),
+        }
+    }
+
+    fn not_ours(&self, kind: &str, name: &str) -> SandboxError {
+        SandboxError::Refused {
+            object: format!("{kind} {}/{name}", self.namespace),
+            reason: "it stands where the operator keeps what a build needs, and is not what the operator writes: somebody has replaced it"
+                .to_owned(),
+            remedy: "delete it, and see who may write such objects here; the operator makes it anew by itself".to_owned(),
+        }
+    }
+
+    /// Deletes the copies of credentials that a Job had.
+    pub async fn delete_copies(&self, job: &str) -> Result<(), kube::Error> {
+        let its = ListParams::default().labels(&format!("{PART_OF}={job}"));
+        let deleted = self
+            .secrets()
+            .delete_collection(&DeleteParams::default(), &its)
+            .await;
+        deleted.map(drop)
+    }
+
+    /// Writes the policy, unless it stands as it should.
+    pub async fn write_policy(&self, policy: &NetworkPolicy) -> Result<(), SandboxError> {
+        let name = name_of(&policy.metadata);
+        let failed = |error| self.failed("write", "NetworkPolicy", name, error);
+        let found = self.policies().get_opt(name).await.map_err(failed)?;
+        policies::ensure(&self.policies(), policy, found)
+            .await
+            .map_err(failed)
+    }
+
+    fn failed(&self, what: &str, kind: &str, name: &str, error: kube::Error) -> SandboxError {
+        let object = format!("{kind} {}/{name}", self.namespace);
+        match error {
+            // 422: the object itself is not valid, which no repeat changes.
+            kube::Error::Api(status) if status.is_forbidden() || status.code == 422 => {
+                SandboxError::Refused {
+                    object,
+                    reason: format!(
+                        "the API server does not let the operator {what} it: {}",
+                        status.message
+                    ),
+                    remedy: remedy(&status.message).to_owned(),
+                }
+            }
+            other => SandboxError::Cluster {
+                action: format!("{what} {object}"),
+                source: Box::new(other),
+            },
+        }
+    }
+}
+
+/// Returns the setting to change where the API server refuses.
+fn remedy(message: &str) -> &'static str {
+    if message.contains("exceeded quota") {
+        "raise the namespace's quota, or lower build.resources of the operator"
+    } else if message.contains("violates PodSecurity") {
+        "let the namespace enforce the level baseline, set build.namespace of the operator to one that does, or name an image \
+         that is there in image.reference"
+    } else if message.contains("is forbidden: User") {
+        "give the operator's service account the right to do it"
+    } else {
+        "change what it names"
+    }
+}
+
+fn parameters() -> PostParams {
+    PostParams {
+        dry_run: false,
+        field_manager: Some(OPERATOR.to_owned()),
+    }
+}
+
+fn name_of(metadata: &ObjectMeta) -> &str {
+    metadata.name.as_deref().unwrap_or_default()
+}
+
+/// A Job as its files refer to it.
+pub(super) fn reference_to(job: &Job) -> OwnerReference {
+    OwnerReference {
+        api_version: "batch/v1".to_owned(),
+        kind: "Job".to_owned(),
+        name: name_of(&job.metadata).to_owned(),
+        uid: job.metadata.uid.clone().unwrap_or_default(),
+        ..OwnerReference::default()
+    }
+}
+
+/// The content of files, one after another.
+pub fn concatenated(files: &[PathBuf]) -> Result<String, SandboxError> {
+    let mut all = String::new();
+    for file in files {
+        let content = std::fs::read_to_string(file).map_err(|error| SandboxError::Refused {
+            object: format!("certificate authorities {}", file.display()),
+            reason: error.to_string(),
+            remedy: "mount the file into the operator's Pod, or correct the operator's settings".to_owned(),
+        })?;
+        // A PEM file without a line end would run into the next one.
+        all.push_str(content.trim_end());
+        all.push('\n');
+    }
+    Ok(all)
+}
