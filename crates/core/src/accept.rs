@@ -1,4 +1,4 @@
-//! Whether a reply can be used, and what it says when it can.
+//! Checks of replies: whether one can be used, and its content when it can.
 //!
 //! What a reply must keep and no run could show is checked here: a refusal is a sentence that goes back to the model.
 
@@ -27,7 +27,7 @@ use super::task::Task;
 pub use outputs::proposed_outputs;
 pub use workspace::{AcceptedWorkspace, accept_workspace, packages_of_acceptance_tests, workspace_packages};
 
-/// What a usable reply says.
+/// Content of a usable reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Accepted {
     /// The plan, and the cases that it brings.
@@ -44,20 +44,20 @@ pub enum Accepted {
     Scope(Vec<(Break, bool)>),
     /// A diagnosis of some failures, or of all.
     Diagnosis {
-        /// What it says.
+        /// Diagnosis of the reply.
         diagnosis: Diagnosis,
         /// Packages that it adds to the declared ones.
         declared: Packages,
-        /// What is wanted then.
+        /// Packages that are wanted then.
         wanted: Packages,
     },
     /// A turn of an agent.
     Turn,
     /// Replacements of packages.
     Environment {
-        /// What is replaced by what.
+        /// Replaced packages, each with its replacement.
         replaced: Vec<(String, String)>,
-        /// What is wanted then.
+        /// Packages that are wanted then.
         wanted: Packages,
     },
 }
@@ -73,11 +73,11 @@ pub struct AcceptedSource {
     pub changed: Vec<String>,
     /// Packages that replies declared so far.
     pub declared: Packages,
-    /// What program and suite need now.
+    /// Packages that program and suite need now.
     pub wanted: Packages,
 }
 
-/// Why a reply is not used.
+/// Reason for which a reply is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// It cannot be used at all.
@@ -124,7 +124,7 @@ pub fn accept(
     }
 }
 
-/// What a reply is held to.
+/// Task, progress and material that a reply is checked against.
 struct Facts<'a> {
     task: &'a Task,
     progress: &'a Progress,

@@ -50,7 +50,7 @@ impl Progress {
         self.active_since = is_active.then_some(now);
     }
 
-    /// Whether so much time is not written down that it should be.
+    /// Reports whether so much time is not written down that it should be.
     #[must_use]
     pub fn is_overdue(&self, now: Timestamp) -> bool {
         let half = LONGEST_GAP / 2;

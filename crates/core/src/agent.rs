@@ -33,7 +33,7 @@ pub const MAX_SAME_FAILURES: u32 = 3;
 /// Attempts that the state holds one by one; the first of more give way.
 pub const LISTED_ATTEMPTS: usize = 10;
 
-/// How far an agent has come. Contents lie in the store, by the numbers that stand here.
+/// Progress of an agent. Contents lie in the store, by the numbers that stand here.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentProgress {
@@ -45,12 +45,12 @@ pub struct AgentProgress {
     pub next_step: u32,
     /// Number of the present turn's call in the ledger; 0 before the first.
     pub sequence: u32,
-    /// What comes next.
+    /// Next need of the task.
     pub next: Next,
-    /// What program, suite and packages were when they passed last.
+    /// State of program, suite and packages when they passed last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passed: Option<String>,
-    /// What they were at the last test run.
+    /// State of them at the last test run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tested: Option<String>,
     /// Test runs in a row that failed in the same way.
@@ -58,7 +58,7 @@ pub struct AgentProgress {
     /// Cases that were worked out again: none is twice.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub rechecked_cases: BTreeSet<String>,
-    /// What was called, and how it ended.
+    /// Counts of calls, and of how they ended.
     pub counts: ToolCounts,
 }
 
@@ -76,7 +76,7 @@ pub struct ToolCounts {
     pub failed: u32,
 }
 
-/// What an agent's task needs next.
+/// Next need of an agent's task.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum Next {
@@ -87,7 +87,7 @@ pub enum Next {
     Run,
     /// The tests of program and suite as they are.
     Test,
-    /// What was waited for is there: the turn goes on.
+    /// Event that was waited for has come: the turn goes on.
     Continue,
     /// The program has passed as it is, and the agent says that it is done.
     Done,

@@ -1,4 +1,4 @@
-//! What second answers to cases must keep.
+//! Checks of second answers to cases.
 
 use super::{Accepted, Facts, Refusal};
 use crate::cases::{self, Access, reference, usable};
@@ -69,8 +69,8 @@ impl Facts<'_> {
     }
 }
 
-/// Whether an answer has a value for each line of its case, or needs none: it says that the inputs must be refused, or that they must
-/// not be and the case was wrong about that.
+/// Reports whether an answer has a value for each line of its case, or needs none because it says that the inputs must be refused, or that
+/// they must not be and the case was wrong about that.
 fn is_whole(case: &Case, answer: &CaseAnswer) -> bool {
     answer.values.len() == case.expect.len() || answer.values.is_empty() && (answer.refused || case.refused)
 }

@@ -1,4 +1,4 @@
-//! What a diagnosis must keep: causes of failures that there are, of functions and packages that there can be.
+//! Checks of diagnoses: each cause must be a failure that occurred, and each function and package that it names must be possible.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What proposed outputs must keep: what an API server would ask of them.
+//! Checks of proposed outputs, by the rules of an API server.
 
 use serde_json::json;
 

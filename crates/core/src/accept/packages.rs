@@ -1,4 +1,4 @@
-//! Which packages follow from a reply, and what the replacement of some must keep.
+//! Packages that follow from a reply, and checks of replacements of packages.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +12,9 @@ use crate::python::requirement::{Requirement, normalized};
 use crate::reply::{EnvironmentReply, PackageManager};
 use crate::sandbox::Packages;
 
-/// How names of pip packages begin among the replaced ones; apt may know the same name.
+/// Prefix of names of pip packages among the replaced ones; apt may know the same name.
 const PIP: &str = "pip:";
-/// How names of apt packages begin among the replaced ones.
+/// Prefix of names of apt packages among the replaced ones.
 const APT: &str = "apt:";
 
 impl Facts<'_> {
@@ -58,7 +58,7 @@ impl Facts<'_> {
         self.wanted_beside(modules, declared, &BTreeSet::new())
     }
 
-    /// What is needed; imports of `own`, modules that lie beside these, ask for no package.
+    /// Returns the packages that `modules` need; imports of `own`, modules that lie beside these, ask for no package.
     pub(super) fn wanted_beside(
         &self,
         modules: &[&Module],
@@ -113,7 +113,7 @@ impl Build {
         }
     }
 
-    /// What a name became, over as many replacements as there are.
+    /// Follows the replacements of a name to their end, over as many steps as there are replacements.
     fn replacement(&self, manager: &str, name: &str) -> String {
         let mut now = name.to_owned();
         // As many steps as there are replacements: names that replace one another in a cycle end here.
@@ -127,7 +127,7 @@ impl Build {
     }
 }
 
-/// Whether a requirement is of that package.
+/// Reports whether a requirement is of the package of this name.
 pub(super) fn same_package(requirement: &str, name: &str) -> bool {
     let name_of =
         |text: &str| Requirement::parse(text).map_or_else(|_| normalized(text), |parsed| parsed.name);

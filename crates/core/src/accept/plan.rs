@@ -1,4 +1,4 @@
-//! What the plan and the reading of constraints must keep.
+//! Checks of the plan and of the reading of constraints.
 
 use std::collections::BTreeSet;
 

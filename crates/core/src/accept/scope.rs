@@ -1,4 +1,4 @@
-//! What an answer about constraints on outputs must keep.
+//! Checks of answers about constraints on outputs.
 
 use super::{Accepted, Facts, Refusal};
 use crate::reply::ScopeReply;

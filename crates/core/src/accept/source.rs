@@ -1,4 +1,4 @@
-//! What program and suite must keep, as a first version and as a fix.
+//! Checks of program and suite, as a first version and as a fix.
 
 use std::collections::BTreeSet;
 

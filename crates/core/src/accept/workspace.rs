@@ -1,4 +1,4 @@
-//! What the files of an agent must keep before its tests run: what a program and a suite of the pipeline must.
+//! Checks of an agent's files before their tests run: the same as of a program and a suite of the pipeline.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::python::stdlib;
 use crate::sandbox::Packages;
 use crate::task::Task;
 
-/// How a line of the list of packages begins that names one of the system.
+/// Prefix of a line of the list of packages that names one of the system.
 const APT: &str = "apt:";
 
 /// Program, suite and packages that may be tested.
@@ -27,11 +27,11 @@ pub struct AcceptedWorkspace {
     pub tests_tree: String,
     /// Packages that are listed.
     pub declared: Packages,
-    /// What program and suite need.
+    /// Packages that program and suite need.
     pub wanted: Packages,
 }
 
-/// Whether the files may be tested; why not, as a sentence for the agent.
+/// Checks that the files may be tested; otherwise the error is the reason, as a sentence for the agent.
 pub fn accept_workspace(
     task: &Task,
     progress: &Progress,

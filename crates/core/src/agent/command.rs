@@ -22,12 +22,12 @@ static ONLY_TESTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&pattern).ok()
 });
 
-/// What pytest is given where it shall only print.
+/// Options of pytest with which it only prints.
 static ONLY_PRINTS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\s(?:-h|-V|--(?:help|version|co|collect-only|fixtures|markers))\b").ok());
 
-/// Whether a command does nothing but start pytest, so that no sandbox needs to be asked whether it does. What is not seen here is seen
-/// there: this is about speed alone.
+/// Reports whether a command does nothing but start pytest, so that no sandbox needs to be asked whether it does. What is not seen here is
+/// seen there: this is about speed alone.
 pub(super) fn is_call_of_tests(command: &str) -> bool {
     let matches = |pattern: &Option<Regex>| pattern.as_ref().is_some_and(|regex| regex.is_match(command));
     matches(&ONLY_TESTS) && !matches(&ONLY_PRINTS)

@@ -1,4 +1,4 @@
-//! What commands came to, as the agent is told.
+//! Results of commands, as the agent is told them.
 
 use std::fmt::Write as _;
 
@@ -6,21 +6,21 @@ use jiff::Timestamp;
 
 use super::step::{CallResult, CommandResult, CommandRun, DENIED, EarlyEnd, INTERCEPTED, NO_OUTPUT, SAFE};
 
-/// Why a command was not run.
+/// Text about a command that was not run.
 const NOT_BEGUN: &str = "This command was not run: the sandbox ended before it was its turn.";
-/// What is said of a command that was running when its sandbox ended.
+/// Text about a command that was running when its sandbox ended.
 const INTERRUPTED: &str = "The sandbox ended while this command ran.";
 /// The exit code of a command that a signal killed which it cannot handle (128 + SIGKILL).
 const KILLED: i32 = 137;
-/// What is said of commands whose sandbox left no report.
+/// Text about commands whose sandbox left no report.
 const LOST: &str = "The sandbox ended without a report: the limit of memory was met, or something ended all of its processes. What this \
                     command wrote and changed is lost: the files are as they were before.";
 
-/// What is said of a command that started pytest.
+/// Text about a command that started pytest.
 const TESTS: &str =
     "[pytest: the task's own tests run in its place, and what stands after it in this command is not run]";
 
-/// What commands came to, as they are told: so many, up to one that asks for tests.
+/// Returns the results of commands as they are told: so many, up to one that asks for tests.
 pub(super) fn command_results(
     run: &CommandRun,
     asked: usize,
@@ -80,8 +80,8 @@ pub(super) fn command_results(
     (0..asked).map(result).collect()
 }
 
-/// Which of the commands that ended is told why its sandbox did: the last, where it was killed, whichever of the two was seen first. A limit that
-/// no command is told of otherwise was met by the last that failed, or by a process of a pipe that ended well.
+/// Finds the ended command that is told why its sandbox ended: the last, where it was killed, whichever of the two was seen first. A limit
+/// that no command is told of otherwise was met by the last that failed, or by a process of a pipe that ended well.
 fn carrier(run: &CommandRun, asked: usize, ended: &EarlyEnd) -> Option<usize> {
     let results = &run.results;
     let last = results.len().checked_sub(1)?;
@@ -95,7 +95,7 @@ fn carrier(run: &CommandRun, asked: usize, ended: &EarlyEnd) -> Option<usize> {
     }
 }
 
-/// What a command wrote and how it ended; `ended` says why the sandbox ended early.
+/// Returns the output of a command and how it ended; `ended` says why the sandbox ended early.
 fn command_text(done: Option<&CommandResult>, ended: Option<&str>) -> String {
     let Some(done) = done else {
         return ended.map_or_else(|| NOT_BEGUN.to_owned(), |why| format!("{NOT_BEGUN} {why}"));

@@ -1,4 +1,4 @@
-//! What goes out with a turn: everything that was said, long results cut, and old ones left out when it becomes too much.
+//! Content of a turn's request: everything that was said, long results cut, and old ones left out when it becomes too much.
 //!
 //! A function of the session alone, and of its beginning for what comes first: a request begins as the one before it did, so that the
 //! provider's cache serves it.
@@ -91,7 +91,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     format!("{first}{BEFORE}{bytes} bytes in {lines} lines{AFTER}{last}")
 }
 
-/// How the line begins and ends that says how much is left out; the harness writes the same.
+/// Beginning and end of the line that says how much is left out; the harness writes the same.
 const BEFORE: &str = "\n[... ";
 const AFTER: &str = " left out ...]\n";
 
@@ -106,7 +106,7 @@ fn left_out_of(part: &str) -> (u64, u64) {
     (bytes, lines)
 }
 
-/// What a line says that is left out in its place.
+/// Reads the numbers of bytes and lines that are left out from the line that stands in their place.
 fn marked(line: &str) -> Option<(u64, u64)> {
     let marker = line.strip_prefix(BEFORE.trim_start())?.strip_suffix(AFTER)?;
     let (bytes, lines) = marker.strip_suffix(" lines")?.split_once(" bytes in ")?;

@@ -1,4 +1,5 @@
-//! How much of a result is recorded: a function of what the session has recorded before it, so that a session stays small however long it is.
+//! Limit on the recorded length of a result: a function of what the session has recorded before it, so that a session stays small however
+//! long it is.
 
 use super::conversation::READ_BYTES;
 

@@ -30,11 +30,11 @@ const SUMMARY_CHARS: usize = 160;
 /// Calls of one turn that are made.
 const MAX_CALLS: usize = 20;
 
-/// What is said of the last call of a reply that met its limit.
+/// Text about the last call of a reply that met its limit.
 const CUT: &str = "Not done: your reply met the limit of output tokens, and this call may lack its end. Call it again with less at a time: \
                    write the first part of a long file, then add the rest with Edit.";
 
-/// What the present turn waits for.
+/// Event for which the present turn waits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pending {
     /// Nothing: the next turn begins.
@@ -50,7 +50,7 @@ pub enum Pending {
 }
 
 impl Pending {
-    /// Whether it runs in a sandbox, with packages.
+    /// Returns true where it runs in a sandbox, with packages.
     #[must_use]
     pub const fn needs_packages(&self) -> bool {
         match self {
@@ -60,12 +60,12 @@ impl Pending {
     }
 }
 
-/// How far a turn went without a sandbox.
+/// Progress of a turn without a sandbox.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proceeded {
-    /// What the calls came to that were made.
+    /// Results of the calls that were made.
     pub results: Vec<CallResult>,
-    /// What is waited for.
+    /// Event that is waited for.
     pub pending: Pending,
 }
 
@@ -96,7 +96,7 @@ impl Session {
         &self.exchanges
     }
 
-    /// What makes program, suite and packages the same as at another time.
+    /// Returns a hash of program, suite and packages, which is the same where these are.
     #[must_use]
     pub fn tested_state(&self) -> String {
         let workspace = &self.files.workspace;
@@ -163,7 +163,7 @@ impl Session {
         self.report_cases(&step.reported_cases);
     }
 
-    /// What the turn's next call came to, as it is to be recorded.
+    /// Records the result of the turn's next call, cut to the room that is left, and returns it as recorded.
     pub fn answer(&mut self, mut result: CallResult) -> CallResult {
         let whole = u64::try_from(result.text.len()).unwrap_or(u64::MAX);
         result.bytes = result.bytes.max(whole);
@@ -175,13 +175,13 @@ impl Session {
         self.settle(result)
     }
 
-    /// What the tests came to that the turn's next call asks for.
+    /// Records the result of the tests that the turn's next call asks for, and returns it as recorded.
     pub fn answer_tests(&mut self, mut result: CallResult) -> CallResult {
         INTERCEPTED.clone_into(&mut result.class);
         self.answer(result)
     }
 
-    /// What the turn's next call came to, as it is recorded.
+    /// Settles the turn's next call with this result, and returns it as recorded.
     fn settle(&mut self, mut result: CallResult) -> CallResult {
         let Some(call) = self.open.as_ref().and_then(Turn::next_call).cloned() else {
             return result;
@@ -296,7 +296,7 @@ impl Session {
         commands
     }
 
-    /// What so many commands came to, as a step; `ended` says why the sandbox ended early.
+    /// Returns the results of so many commands as a step; `ended` says why the sandbox ended early.
     pub fn ran(
         &mut self,
         run: CommandRun,
@@ -313,7 +313,7 @@ impl Session {
         step
     }
 
-    /// Why going on would repeat itself, if it would.
+    /// Returns the reason for which going on would repeat itself, if it would.
     #[must_use]
     pub fn stuck(&self) -> Option<String> {
         if self.denials >= MAX_DENIALS {
@@ -389,7 +389,7 @@ impl Session {
     }
 }
 
-/// What a call comes to that needs no sandbox; `None` for one that does.
+/// Executes a call that needs no sandbox and returns its result; `None` for one that needs a sandbox.
 fn on(files: &mut Files, tool: &ToolUse) -> Option<Result<String, String>> {
     match tool {
         ToolUse::Read(asked) => Some(files.read(asked)),
@@ -399,7 +399,7 @@ fn on(files: &mut Files, tool: &ToolUse) -> Option<Result<String, String>> {
     }
 }
 
-/// What a tool is called with, in a line.
+/// Returns the input of a tool call, in a line.
 fn summary(call: &ToolCall) -> String {
     let text = |name: &str| call.input.get(name).and_then(Value::as_str);
     let what = text("command").or_else(|| text("file_path")).unwrap_or_default();

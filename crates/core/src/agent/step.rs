@@ -1,11 +1,11 @@
-//! What is recorded of a turn, in one or several steps: one for each time that a sandbox was waited for.
+//! Record of a turn, in one or several steps: one for each time that a sandbox was waited for.
 
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// What is said of a command that printed nothing.
+/// Text about a command that printed nothing.
 pub(super) const NO_OUTPUT: &str = "(no output)";
 
 /// The class of a command that ran.
@@ -15,7 +15,7 @@ pub const INTERCEPTED: &str = "Intercepted";
 /// The class of a command in which a program was refused.
 pub(super) const DENIED: &str = "Denied";
 
-/// What one step of a turn came to.
+/// One step of a turn, with its results.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
@@ -23,54 +23,54 @@ pub struct Step {
     pub turn: u32,
     /// Number of the turn's call in the ledger.
     pub sequence: u32,
-    /// What the turn's next calls came to, in order.
+    /// Results of the turn's next calls, in order.
     pub results: Vec<CallResult>,
     /// Files that commands changed, in base64; `None` for one that is gone.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changes: BTreeMap<String, Option<String>>,
-    /// What the agent is told besides the results; empty for nothing.
+    /// Text that the agent is told besides the results; empty for nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
     /// Cases whose failure the agent is told of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reported_cases: Vec<String>,
-    /// Why the tests that were asked for last were not run; empty where they were.
+    /// Reason for which the tests that were asked for last were not run; empty where they were.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub not_tested: String,
 }
 
 impl Step {
-    /// What calls came to that are over.
+    /// Returns the results of calls that are over.
     pub fn calls(&self) -> impl Iterator<Item = &CallResult> {
         self.results.iter().filter(|result| !result.is_partial)
     }
 
-    /// Whether there is nothing to record.
+    /// Returns true where there is nothing to record.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.results.is_empty() && self.changes.is_empty() && self.note.is_empty()
     }
 }
 
-/// What one tool call came to.
+/// Result of one tool call.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct CallResult {
     /// Name of the tool.
     pub tool: String,
-    /// What it was called with, in a line: the command, or the file.
+    /// Input of the call, in a line: the command, or the file.
     #[serde(default)]
     pub what: String,
-    /// What happened in a command: it ran (`Safe`), it asked for the tests (`Intercepted`), a program in it was refused (`Denied`); empty for
-    /// other tools.
+    /// Class of a command: it ran (`Safe`), it asked for the tests (`Intercepted`), a program in it was refused (`Denied`); empty for other
+    /// tools.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub class: String,
-    /// What is told, whole.
+    /// Text that is told, whole.
     pub text: String,
-    /// Whether the call failed.
+    /// True where the call failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
-    /// Whether it is of the part of a call before the tests that it asks for: the call itself has another result.
+    /// True for the part of a call before the tests that it asks for: the call itself has another result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
     /// Exit code of a command.
@@ -79,9 +79,9 @@ pub struct CallResult {
     /// Bytes of the whole result, of which `text` may be a part.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bytes: u64,
-    /// When the call was begun.
+    /// Time at which the call was begun.
     pub started_at: Timestamp,
-    /// When its result was there.
+    /// Time at which its result was there.
     pub finished_at: Timestamp,
 }
 
@@ -104,7 +104,7 @@ impl CallResult {
         }
     }
 
-    /// What a call came to until it asked for the tests, followed by what those came to.
+    /// Joins the result of a call until it asked for the tests with the result of those.
     #[must_use]
     pub(super) fn followed_by(self, next: Self) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl CallResult {
         }
     }
 
-    /// Which tool, and how the call ended: nothing that a model wrote, which may repeat rows of the samples.
+    /// Returns the name of the tool and how the call ended: nothing that a model wrote, which may repeat rows of the samples.
     #[must_use]
     pub fn outcome(&self) -> String {
         let how = match (self.is_denied(), self.is_error) {
@@ -140,14 +140,14 @@ impl CallResult {
         }
     }
 
-    /// Whether a program in a command was refused.
+    /// Reports whether a program in a command was refused.
     #[must_use]
     pub fn is_denied(&self) -> bool {
         self.class == DENIED
     }
 }
 
-/// What a sandbox says of a turn's commands.
+/// Report of a sandbox about a turn's commands.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CommandRun {
@@ -155,14 +155,14 @@ pub struct CommandRun {
     pub results: Vec<CommandResult>,
     /// Files of the workspace that changed, in base64; `None` for one that is gone.
     pub changes: BTreeMap<String, Option<String>>,
-    /// What lies in the workspace and is not taken into it, each with the reason.
+    /// Entries of the workspace that are not taken into it, each with the reason.
     pub left_out: Vec<String>,
-    /// Whether the sandbox ended without a report, so that nothing is known of what it did.
+    /// True where the sandbox ended without a report, so that nothing is known of what it did.
     #[serde(skip)]
     pub is_lost: bool,
 }
 
-/// Why a sandbox did not end as one does whose commands have all run.
+/// Reason for which a sandbox did not end as one does whose commands have all run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EarlyEnd {
     /// Its processes met a limit together, whichever of them was ended for it: its name.
@@ -181,27 +181,27 @@ impl EarlyEnd {
     }
 }
 
-/// What one command came to.
+/// Result of one command.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CommandResult {
     /// Exit code.
     pub exit: i32,
-    /// What it wrote to both streams, in order.
+    /// Text that it wrote to both streams, in order.
     pub output: String,
     /// Wall time, seconds.
     pub seconds: f64,
-    /// Whether it was ended because its time was over.
+    /// True where it was ended because its time was over.
     pub timed_out: bool,
     /// Bytes that it wrote, of which `output` may be a part.
     pub bytes: u64,
-    /// When it began, in seconds since 1970 by the clock of the sandbox.
+    /// Time at which it began, in seconds since 1970 by the clock of the sandbox.
     pub started_at: Option<f64>,
-    /// Whether the sandbox ended while it ran: nothing else is known of it.
+    /// True where the sandbox ended while it ran: nothing else is known of it.
     pub interrupted: bool,
-    /// Whether it started pytest and was ended there.
+    /// True where it started pytest and was ended there.
     pub asks_for_tests: bool,
-    /// What was refused in it, each with what to do instead.
+    /// Programs that were refused in it, each with what to do instead.
     pub denied: Vec<String>,
 }
 
@@ -210,7 +210,7 @@ impl CommandResult {
         self.exit != 0 || self.timed_out || self.interrupted
     }
 
-    /// When it began and ended, where the sandbox says so.
+    /// Returns the times at which it began and ended, where the sandbox says so.
     pub(super) fn times(&self) -> Option<(Timestamp, Timestamp)> {
         let started = Timestamp::UNIX_EPOCH
             .checked_add(seconds(self.started_at?)?)

@@ -1,4 +1,4 @@
-//! What an agent is told of a test run: as pytest tells it, cut to what failed, and what else decides beside the suite.
+//! Text for an agent about a test run: as pytest tells it, cut to what failed, and what else decides beside the suite.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use codegen_api::status::RehearsalResult;
 const FAILURE_BYTES: usize = 1_500;
 /// Failures that are told with their text.
 const SHOWN_FAILURES: usize = 8;
-/// What is added to the failure of a case that was worked out again.
+/// Text that is added to the failure of a case that was worked out again.
 const STANDS: &str = "(This case was worked out a second time from the task alone, and it stands: the program must give its result.)";
 
 /// The result of a test run of the suite of this name; `rechecked` names cases that were worked out again.
@@ -57,7 +57,7 @@ fn reported(verdict: &Verdict) -> impl Iterator<Item = &FailedCheck> {
     verdict.failed.iter().filter(|check| !check.source.is_hidden())
 }
 
-/// What failed: pytest's own text, which has the reason in it, or the reason and what was said beside it.
+/// Returns the text of a failure: pytest's own, which has the reason in it, or the reason and what was said beside it.
 fn text(check: &FailedCheck) -> String {
     let detail = tail(check.detail.text.trim_end(), FAILURE_BYTES);
     let message = check.detail.message.trim_end();
@@ -113,7 +113,7 @@ fn counts(verdict: &Verdict) -> String {
     lines.join("\n")
 }
 
-/// What an agent is told that says it is done and is not.
+/// Returns the text for an agent that says it is done and is not.
 #[must_use]
 pub fn missing(why: &str) -> String {
     format!(
@@ -121,7 +121,7 @@ pub fn missing(why: &str) -> String {
     )
 }
 
-/// What an agent is told of packages that cannot be installed.
+/// Returns the text for an agent whose packages cannot be installed.
 #[must_use]
 pub fn build_failed(message: &str) -> String {
     format!(

@@ -33,7 +33,7 @@ fn write(path: &str, content: &str) -> (&'static str, Value) {
     ("Write", json!({"file_path": path, "content": content}))
 }
 
-/// What these calls of one turn come to, each in words.
+/// Returns the results of these calls of one turn, each in words.
 fn results_of(calls: &[(&str, Value)]) -> Vec<(String, bool)> {
     let mut session = Session::default();
     session.begin(2, reply(calls));

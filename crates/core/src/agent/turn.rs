@@ -4,7 +4,7 @@ use super::step::CallResult;
 use crate::call::{FinishReason, Reply};
 use crate::conversation::ToolCall;
 
-/// What comes again where an agent gets nowhere.
+/// Event that comes again where an agent gets nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Repeated {
     Call,
@@ -20,7 +20,7 @@ pub(super) struct Turn {
     pub(super) sequence: u32,
     pub(super) reply: Reply,
     pub(super) results: Vec<CallResult>,
-    /// What the next call came to until it asked for the tests.
+    /// Result of the next call until it asked for the tests.
     pub(super) earlier: Option<CallResult>,
     pub(super) note: String,
 }
@@ -30,12 +30,12 @@ impl Turn {
         self.reply.calls.get(self.results.len())
     }
 
-    /// Whether its next call may lack its end.
+    /// Reports whether its next call may lack its end.
     pub(super) fn is_cut(&self, index: usize) -> bool {
         self.reply.finish == FinishReason::Length && index + 1 == self.reply.calls.len()
     }
 
-    /// What an agent is told whose reply ended before it said what is to be done.
+    /// Returns the text for an agent whose reply ended before it said what is to be done.
     pub(super) fn unfinished(&self) -> Option<String> {
         if !self.reply.calls.is_empty() {
             return None;
@@ -66,7 +66,7 @@ impl Turn {
     }
 }
 
-/// Whether a provider says by this that the model has not said everything, or not so that it can be read.
+/// Reports whether this name of an end means that the model has not said everything, or not so that it can be read.
 fn is_pause(name: &str) -> bool {
     name == "pause_turn" || name.to_lowercase().contains("malformed")
 }

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use crate::digest::sha256_hex;
 
-/// Where the samples lie in a sandbox.
+/// Directory of the samples in a sandbox.
 const INPUTS: &str = "/var/inputs/";
-/// Where the files lie in a sandbox.
+/// Directory of the files in a sandbox.
 pub const WORKSPACE: &str = "/sandbox";
 /// The program.
 pub const SOLUTION: &str = "solution.py";
@@ -65,7 +65,7 @@ impl Workspace {
         std::str::from_utf8(content).map_err(|_| format!("{path} is not text (UTF-8)."))
     }
 
-    /// What is there, in one sentence.
+    /// Lists the files that are there, in one sentence.
     fn listed(&self) -> String {
         if self.files.is_empty() {
             return "The workspace is empty.".to_owned();
@@ -110,7 +110,7 @@ impl Workspace {
         }
     }
 
-    /// Why there can be no file at a path beside those that are there.
+    /// Returns the reason for which there can be no file at a path beside those that are there.
     fn obstacle(&self, path: &str) -> Option<String> {
         let mut folders = path.match_indices('/').map(|(end, _)| &path[..end]);
         if let Some(file) = folders.find(|folder| self.files.contains_key(*folder)) {
@@ -132,7 +132,7 @@ impl Workspace {
         self.get(path).map(sha256_hex).unwrap_or_default()
     }
 
-    /// What makes two workspaces the same, hex.
+    /// Returns the hash of all paths and contents, hex: the same for equal workspaces.
     #[must_use]
     pub fn hash(&self) -> String {
         let mut all = String::new();

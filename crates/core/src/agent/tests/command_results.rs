@@ -1,4 +1,4 @@
-//! What the agent is told of commands whose sandbox ended.
+//! Results of commands whose sandbox ended, as the agent is told them.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::reply;
 use crate::agent::session::Session;
 use crate::agent::step::{CallResult, EarlyEnd};
 
-/// What is told of two commands of which this became known.
+/// Returns the results that are told of two commands of which this became known.
 fn ran(run: Value, ended: Option<&EarlyEnd>) -> Vec<CallResult> {
     let mut session = Session::default();
     let command = |command: &str| ("Bash", json!({"command": command}));
@@ -55,7 +55,7 @@ fn memory() -> EarlyEnd {
     EarlyEnd::Limit("memory".to_owned())
 }
 
-/// Which of two commands is told why their sandbox ended: whoever is told has failed.
+/// Finds the one of two commands that is told why their sandbox ended: whichever is told has failed.
 fn named(run: &Value, ended: &EarlyEnd) -> Vec<bool> {
     let results = ran(run.clone(), Some(ended)).into_iter();
     let named = results.map(|result| {
