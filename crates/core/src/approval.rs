@@ -18,7 +18,7 @@ const LINE: usize = 400;
 /// Bytes of all packages with their versions.
 const INSTALLED: usize = 2_048;
 
-/// What a person must approve of before the task goes on; `None` where nobody is waited for.
+/// Returns the approval of a person for which the task waits; `None` where nobody is waited for.
 #[must_use]
 pub fn awaited(task: &Task, progress: &Progress) -> Option<AwaitedApproval> {
     let agent = progress.agent.as_ref();
@@ -49,19 +49,19 @@ pub fn awaited(task: &Task, progress: &Progress) -> Option<AwaitedApproval> {
     at(gate, task, progress)
 }
 
-/// Whether what program and suite need may be built without asking.
+/// Reports whether the packages of program and suite may be built without asking.
 #[must_use]
 pub fn allows_build(task: &Task, progress: &Progress) -> bool {
     at(Gate::Packages, task, progress).is_none()
 }
 
-/// Whether somebody would have to approve of the program that was not asked about it.
+/// Reports whether somebody would have to approve of the program that was not asked about it.
 #[must_use]
 pub fn lacks_result(task: &Task, progress: &Progress) -> bool {
     at(Gate::Result, task, progress).is_some()
 }
 
-/// Whether the plan, and its cases with it, is what a person approved of.
+/// Reports whether the plan, and its cases with it, is the one that a person approved of.
 #[must_use]
 pub fn has_approved_plan(task: &Task, progress: &Progress) -> bool {
     let is_of_plan = |decision: &ApprovalStatus| {
@@ -107,7 +107,7 @@ fn at(gate: Gate, task: &Task, progress: &Progress) -> Option<AwaitedApproval> {
     Some(AwaitedApproval { gate, hash, what })
 }
 
-/// What is to be approved: all of it for the hash, and so much of it as a status shows.
+/// Matter to be approved: all of it for the hash, and so much of it as a status shows.
 struct Shown {
     exactly: Vec<String>,
     what: Vec<String>,
@@ -217,7 +217,7 @@ fn result(progress: &Progress) -> Shown {
     }
 }
 
-/// How a rejection ends the task.
+/// Returns the stop with which a rejection ends the task.
 pub(super) fn rejected(decision: &ApprovalStatus) -> Stop {
     let why = decision
         .reason

@@ -1,4 +1,4 @@
-//! How large a task's state may become. It lies in an object of an API server, beside thousands of others.
+//! Bounds on the size of a task's state. It lies in an object of an API server, beside thousands of others.
 //!
 //! Texts of models and programs are cut where they enter the state; what decides the next step is never cut, and is small by what
 //! it is made of: hashes, numbers, and packages within [`MOST_PACKAGE_BYTES`].
@@ -106,7 +106,7 @@ pub(super) fn bounded_signatures(failing: &BTreeSet<String>) -> BTreeSet<String>
         .collect()
 }
 
-/// Why so many packages are too many; `None` where they are not.
+/// Returns the reason for which so many packages are too many; `None` where they are not.
 #[must_use]
 pub(super) fn too_many(packages: &Packages) -> Option<String> {
     let names = || packages.pip.iter().chain(&packages.apt);

@@ -1,4 +1,4 @@
-//! What a task or question may still spend. Every stop names the limit, what was spent and the last failure.
+//! Remaining budgets of tasks and questions. Every stop names the limit, what was spent and the last failure.
 
 use jiff::Timestamp;
 
@@ -18,11 +18,11 @@ const MIN_OUTPUT_TOKENS: u64 = 256;
 pub struct Exceeded {
     /// Its name in the spec.
     pub limit: &'static str,
-    /// What of it is spent.
+    /// Text that says how much of it is spent.
     pub spent: String,
 }
 
-/// Whether active time is left: both in seconds.
+/// Checks that active time is left: both in seconds.
 pub fn time_allows(spent: f64, limit: f64) -> Result<(), Exceeded> {
     if spent < limit {
         return Ok(());
@@ -33,7 +33,7 @@ pub fn time_allows(spent: f64, limit: f64) -> Result<(), Exceeded> {
     })
 }
 
-/// Whether one more model call is allowed at all.
+/// Checks that one more model call is allowed at all.
 pub fn calls_allow(spent: &Spent, limit: u32) -> Result<(), Exceeded> {
     let spent = spent.model_calls;
     if spent < limit {
@@ -60,14 +60,14 @@ pub fn tokens_allow(spent: &Spent, limit: u64, request: u64, most: u64) -> Resul
     })
 }
 
-/// Whether the active time is spent.
+/// Returns the stop of a task whose active time is spent; `None` where some is left.
 #[must_use]
 pub fn exhausted(task: &Task, progress: &Progress, now: Timestamp) -> Option<Stop> {
     let time = time_allows(progress.active_seconds(now), task.limits.deadline_seconds);
     time.err().map(|exceeded| stop(progress, &exceeded))
 }
 
-/// Whether one more model call is allowed at all.
+/// Checks that one more model call is allowed at all.
 pub fn allow_another_call(task: &Task, progress: &Progress) -> Result<(), Stop> {
     let calls = calls_allow(&progress.spent, task.limits.max_model_calls);
     calls.map_err(|exceeded| stop(progress, &exceeded))
@@ -84,7 +84,7 @@ pub fn allow_call(task: &Task, progress: &Progress, request: u64) -> Result<u64,
     tokens.map_err(|exceeded| stop(progress, &exceeded))
 }
 
-/// Whether one more build is allowed.
+/// Checks that one more build is allowed.
 pub fn allow_build(task: &Task, progress: &Progress) -> Result<(), Stop> {
     let (spent, limit) = (progress.spent.builds, task.limits.max_builds);
     if spent < limit {
@@ -97,7 +97,7 @@ pub fn allow_build(task: &Task, progress: &Progress) -> Result<(), Stop> {
     Err(stop(progress, &exceeded))
 }
 
-/// Whether the limit or rule that stopped the task lets it go on.
+/// Reports whether the limit or rule that stopped the task lets it go on.
 #[must_use]
 pub fn has_room_again(task: &Task, progress: &Progress, now: Timestamp) -> bool {
     let stopped = progress.stop.as_ref().map(|stop| stop.reason);

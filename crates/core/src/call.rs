@@ -1,4 +1,4 @@
-//! What a model call is: its kind, the request as it goes out, the reply as it comes back.
+//! Model calls: their kinds, the request as it goes out, the reply as it comes back.
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr};
@@ -14,7 +14,7 @@ use codegen_data::context::estimate_tokens;
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum CallKind {
-    /// What the program does and how, before any code.
+    /// Behaviour of the program and how it comes about, before any code.
     Plan,
     /// The program.
     Code,
@@ -22,7 +22,7 @@ pub enum CallKind {
     Tests,
     /// All constraints as checks.
     Constraints,
-    /// Why each failing test fails.
+    /// Cause of each failing test.
     Diagnosis,
     /// The functions of the program that change.
     FixCode,
@@ -34,9 +34,9 @@ pub enum CallKind {
     Cases,
     /// Cases that tell the program from near misses which the plan's do not, without the program.
     MoreCases,
-    /// Whether constraints that an output breaks speak of that output, without the program.
+    /// Decision on whether constraints that an output breaks speak of that output, without the program.
     Scope,
-    /// What an agent does next.
+    /// Next actions of an agent.
     Turn,
     /// The outputs of a task that does not exist yet.
     Outputs,
@@ -79,13 +79,13 @@ impl CallKind {
 /// One request, before a provider's protocol shapes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// What is asked for; also the name of `schema`.
+    /// Kind of the call; also the name of `schema`.
     pub kind: CallKind,
     /// System text and output contract; byte-identical in every call of a task.
     pub system: String,
     /// Task and data context; byte-identical in every call of a task.
     pub prefix: String,
-    /// What this call asks for.
+    /// Instruction of this call.
     pub instruction: String,
     /// JSON Schema of the reply: every property required, no further properties. Of no meaning in a conversation.
     pub schema: serde_json::Value,
@@ -102,7 +102,7 @@ impl Request {
         format!("{}\n\n{}", self.prefix, self.instruction)
     }
 
-    /// What goes out besides system text and first message: the schema, or tools and conversation, as JSON.
+    /// Returns the rest of the request besides system text and first message: the schema, or tools and conversation, as JSON.
     #[must_use]
     pub fn form(&self) -> String {
         match &self.conversation {
@@ -148,7 +148,7 @@ pub fn request_hash(request: &Request) -> String {
 pub struct Reply {
     /// The text of the answer; JSON by the request's schema when the model kept to it.
     pub text: String,
-    /// Why the model stopped.
+    /// Reason for which the model stopped.
     pub finish: FinishReason,
     /// Tokens as the provider counted them (or the estimate when it did not say).
     pub usage: Usage,
@@ -160,7 +160,7 @@ pub struct Reply {
     pub echo: Option<serde_json::Value>,
 }
 
-/// Why a model stopped.
+/// Reason for which a model stopped.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum FinishReason {

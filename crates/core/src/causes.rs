@@ -18,7 +18,7 @@ pub fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     .unwrap_or_default()
 }
 
-/// Whether an error is the API server's answer with its fields: what it says stands in its cause.
+/// Reports whether an error is the API server's answer with its fields: what it says stands in its cause.
 // kube prints the whole status object there, and the message once more as its cause.
 fn repeats_its_cause(error: &(dyn std::error::Error + 'static)) -> bool {
     let boxed = error.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);

@@ -28,7 +28,7 @@ pub struct Interpretation {
 pub struct Unchecked {
     /// Position of the constraint in `spec.constraints`, counted from 0.
     pub constraint: usize,
-    /// Why.
+    /// Reason for which it is not checked.
     pub reason: String,
 }
 
@@ -45,7 +45,7 @@ pub struct Break {
 }
 
 impl Break {
-    /// What makes two breaks the same.
+    /// Returns the hash that two equal breaks share: of constraint, column and output.
     #[must_use]
     pub fn signature(&self) -> String {
         sha256_hex_of_parts(&[&self.constraint.to_string(), &self.column, &self.output])[..16].to_owned()
@@ -164,8 +164,8 @@ const fn bound_in(rule: &Rule) -> Option<&Bound> {
     }
 }
 
-/// Why a bound says nothing about a column: every sample that has it holds dates there and the bound is a number, or the
-/// other way round. Every value would break such a rule.
+/// Returns the reason for which a bound says nothing about a column: every sample that has it holds dates there and the bound is a number,
+/// or the other way round. Every value would break such a rule.
 fn other_kind(bound: &Bound, column: &str, columns: &[(String, ColumnType)]) -> Option<String> {
     let is_moment = matches!(bound, Bound::Moment(_));
     let is_other = |type_: &ColumnType| match type_ {

@@ -1,4 +1,4 @@
-//! Whether a case can be run and compared at all: it names what the task has, and states what can be checked.
+//! Checks that a case can be run and compared at all: it names what the task has, and states what can be checked.
 
 use std::collections::BTreeSet;
 
@@ -18,16 +18,16 @@ const MOST: [usize; 2] = [48, 32];
 /// Bytes of the name of a file.
 const LONGEST_FILE_NAME: usize = 255;
 
-/// What a case may be run on.
+/// Data that a case may be run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// The samples too, whatever a model may see of them.
     Everything,
-    /// What a model may see: no private sample.
+    /// Data that a model may see: no private sample.
     Exposed,
 }
 
-/// Why a case cannot be used, as a sentence; `None` when it can.
+/// Returns the reason for which a case cannot be used, as a sentence; `None` when it can.
 ///
 /// `unstable` are outputs that depend on time, chance or the network: of them nothing exact can be stated.
 #[must_use]
@@ -45,7 +45,7 @@ pub fn usable(task: &Task, case: &Case, unstable: &[String], access: Access) -> 
         })
 }
 
-/// Why the files of a case cannot be written as the samples are; `None` when they can.
+/// Returns the reason for which the files of a case cannot be written as the samples are; `None` when they can.
 #[must_use]
 pub fn unwritable(task: &Task, case: &Case, forms: &Forms) -> Option<String> {
     case.inputs.iter().find_map(|given| {
@@ -66,7 +66,7 @@ pub fn unwritable_example(task: &Task, forms: &Forms) -> Option<String> {
     })
 }
 
-/// What is longer than the API allows.
+/// Finds a text or list that is longer than the API allows, and says so.
 fn too_much(case: &Case) -> Option<String> {
     let [about, value, name, tolerance] = LONGEST;
     let mut texts = vec![("about", &case.about, about)];
@@ -125,7 +125,7 @@ fn input_problem(task: &Task, given: &CaseInput) -> Option<String> {
     }
 }
 
-/// Why a file of a case cannot be written.
+/// Returns the reason for which a file of a case cannot be written.
 fn file_problem(task: &Task, forms: &Forms, input: &Input, given: &CaseInput) -> Option<String> {
     let name = &input.name;
     let file = CaseFile::of(task, forms, input, given)?;
@@ -178,7 +178,7 @@ fn expectation_problem(task: &Task, expectation: &Expectation, unstable: &[Strin
     }
 }
 
-/// How the output of an expectation is read; `None` where the task has none of that name.
+/// Finds the shape in which the output of an expectation is read; `None` where the task has none of that name.
 pub(super) fn shape(task: &Task, expectation: &Expectation) -> Option<Shape> {
     let (name, file) = split(&expectation.output);
     if file.is_none() && matches!(name, "stdout" | "stderr") {

@@ -1,4 +1,4 @@
-//! Which case is held back from whoever writes the program, and other choices among cases. They must be the same at each repetition, also of
+//! Choices among cases, as of the one that is held back from whoever writes the program. They must be the same at each repetition, also of
 //! a task that is replayed, and neither a program nor its author can know them.
 
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ impl CaseSet {
             .map(|(number, _)| number)
     }
 
-    /// Which of these still decide.
+    /// Returns those of these numbers that still decide.
     #[must_use]
     pub fn still_deciding(&self, numbers: &BTreeSet<usize>) -> BTreeSet<usize> {
         let deciding = self.deciding().map(|(number, _)| number);

@@ -1,4 +1,4 @@
-//! How the files of cases are written: named, encoded and compressed as the program finds them in a run.
+//! Form of the files of cases: name, encoding and compression as the program finds them in a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub type Forms = BTreeMap<String, Form>;
 pub struct Form {
     /// The encoding of its text; `None` where it is no text.
     pub encoding: Option<Encoding>,
-    /// How its bytes are compressed.
+    /// Compression of its bytes.
     pub compression: Option<Compression>,
 }
 

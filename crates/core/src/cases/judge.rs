@@ -1,4 +1,4 @@
-//! Whether the runs of cases showed what was expected.
+//! Judgement of the runs of cases.
 
 use std::collections::BTreeSet;
 
@@ -22,14 +22,14 @@ use super::{CaseExecution, MOST_OUTPUT_BYTES, Origin, check, form, output_of, re
 const INPUT: usize = 600;
 /// Bytes of what a program said of its end.
 const SAID: usize = 400;
-/// How the harness begins to say that it started no program.
+/// Beginning of the harness's message that it started no program.
 const NOT_STARTED: &str = "the sandbox could not ";
 /// Characters of an expected and of an actual value that a person reads beside each other.
 const SIDE: usize = 56;
 /// Expectations that did not hold and are listed.
 const LISTED: usize = 3;
 
-/// What the cases of one attempt came to.
+/// Results of the cases of one attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CasesJudged {
     /// Counts of the plan's cases and of those that follow from them; `None` where there are none.
@@ -40,7 +40,7 @@ pub struct CasesJudged {
     pub failed: Vec<FailedCheck>,
     /// The cases that failed where they only report.
     pub reported: Vec<FailedCheck>,
-    /// Why a case failed that is held back: among those that failed it has neither inputs nor results.
+    /// Failures of a case that is held back: among those that failed it has neither inputs nor results.
     pub held: Vec<FailedCheck>,
     /// Numbers of the cases whose failure shows what they state.
     pub seen: BTreeSet<usize>,
@@ -88,7 +88,7 @@ pub fn judge<'a>(
     judged
 }
 
-/// Whether everything that a case expects holds.
+/// Reports whether everything that a case expects holds.
 pub(super) fn holds(task: &Task, run: &CaseExecution, phase: Option<&PhaseReport>) -> bool {
     faults(task, run, phase).is_empty()
 }
@@ -105,7 +105,7 @@ fn examples_failed(counts: CaseCounts) -> Option<FailedCheck> {
     })
 }
 
-/// What did not hold: in words, and how the program said it.
+/// Expectation that did not hold: in words, and how the program said it.
 #[derive(Default)]
 struct Fault {
     /// The output that it is about, where it is about one.
@@ -181,8 +181,8 @@ fn faults(task: &Task, run: &CaseExecution, phase: Option<&PhaseReport>) -> Vec<
         .collect()
 }
 
-/// What was expected and what is there, so short that a person reads both; of long values what lies around their first difference, and
-/// all of them beside it.
+/// Describes the expected and the actual value, so short that a person reads both; of long values what lies around their first difference,
+/// and all of them beside it.
 fn fault_of(expectation: &Expectation, mismatch: &Mismatch) -> Fault {
     let expected = visible(&statement_of(expectation, mismatch));
     let actual = visible(&mismatch.actual);
@@ -254,7 +254,7 @@ fn type_fault(task: &Task, report: &OutputReport) -> Option<String> {
     Some(fault.to_string())
 }
 
-/// Whether a file is text as it stands: what is packed would be unpacked where nothing limits how long that takes.
+/// Reports whether a file is text as it stands: what is packed would be unpacked where nothing limits how long that takes.
 fn is_plain_text(encoded: &str) -> bool {
     let bytes = BASE64_STANDARD.decode(encoded).unwrap_or_default();
     let is_packed = bytes.starts_with(b"PK") || bytes.starts_with(b"BZh");
@@ -271,13 +271,13 @@ fn statement_of(expectation: &Expectation, mismatch: &Mismatch) -> String {
     }
 }
 
-/// Whether the exit code is the harness's, since there was no program to end with one.
+/// Reports whether the exit code is the harness's, since there was no program to end with one.
 fn was_not_started(phase: &PhaseReport) -> bool {
     // 126 and 127 may be a program's own; only the harness's words make them its.
     matches!(phase.end, PhaseEnd::Exited(126 | 127)) && phase.stderr.starts_with(NOT_STARTED)
 }
 
-/// Why the program did not end as the case says it must.
+/// Finds the fault of a program that did not end as the case says it must.
 fn ended_otherwise(is_refused: bool, phase: &PhaseReport) -> Option<Fault> {
     let said = tail(phase.stderr.trim_end(), SAID);
     if was_not_started(phase) {
@@ -343,7 +343,7 @@ pub(super) fn compared_with(
     compare(shape, expectation, &expected, &text)
 }
 
-/// Whether only the end of a stream is there.
+/// Reports whether only the end of a stream is there.
 fn is_cut(output: &str, phase: &PhaseReport) -> bool {
     let streams = [("stdout", Stream::Stdout), ("stderr", Stream::Stderr)];
     let is_it = |(name, stream): &(&str, Stream)| *name == output && phase.cut.contains(stream);

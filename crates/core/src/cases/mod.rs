@@ -44,7 +44,7 @@ const MOST_FURTHER: usize = 3;
 /// Largest output of a case that is compared, bytes.
 pub const MOST_OUTPUT_BYTES: u64 = 256 << 10;
 
-/// What the plan says of cases, as it is stored.
+/// Cases of the plan, as they are stored.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CaseSet {
@@ -66,12 +66,12 @@ pub struct PlannedCase {
     /// The case.
     #[serde(flatten)]
     pub case: Case,
-    /// What was found when it was worked out again.
+    /// Result of working it out again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<Revision>,
 }
 
-/// What became of a case that was blamed for a failure and worked out again without the program.
+/// Result for a case that was blamed for a failure and worked out again without the program.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 pub enum Revision {
     /// The second answer is the first one: the program is at fault.
@@ -112,7 +112,7 @@ impl CaseSet {
         }
     }
 
-    /// What became of the plan's cases, besides their counts.
+    /// Returns the evidence of the plan's cases, besides their counts.
     #[must_use]
     pub fn evidence(&self, task: &Task) -> CaseEvidence {
         let int = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
@@ -128,8 +128,8 @@ impl CaseSet {
         }
     }
 
-    /// Whether the cases and examples that decide also hold for a program that does the same whatever it is given. A case that
-    /// was corrected to what the program does proves nothing of it.
+    /// Reports whether the cases and examples that decide also hold for a program that does the same whatever it is given. A case that was
+    /// corrected to what the program does proves nothing of it.
     fn are_vacuous(&self, task: &Task) -> bool {
         let decide = task.cases == CaseMode::Require;
         let is_planned =
@@ -171,14 +171,14 @@ impl CaseSet {
         self.deciding().map(|(number, case)| line(number, case)).collect()
     }
 
-    /// Whether the case of this number was worked out again.
+    /// Reports whether the case of this number was worked out again.
     #[must_use]
     pub fn is_revised(&self, number: usize) -> bool {
         let planned = number.checked_sub(1).and_then(|index| self.cases.get(index));
         planned.is_some_and(|planned| planned.revision.is_some())
     }
 
-    /// How many were revised in this way.
+    /// Counts the cases that were revised in this way.
     #[must_use]
     pub fn revised(&self, revision: Revision) -> usize {
         let is_so = |planned: &&PlannedCase| planned.revision == Some(revision);
@@ -197,7 +197,7 @@ impl CaseSet {
     }
 }
 
-/// What a plan says of cases, for this task: those that can be used, each once, and why the others cannot.
+/// Builds the cases of a plan for this task: those that can be used, each once, and why the others cannot.
 #[must_use]
 pub fn planned(task: &Task, cases: Vec<Case>, unstable: Vec<String>, forms: &Forms) -> CaseSet {
     if task.cases == CaseMode::Off {
@@ -219,14 +219,14 @@ pub fn extended(task: &Task, mut set: CaseSet, cases: Vec<Case>, forms: &Forms) 
     set
 }
 
-/// Whether the user's examples, which decide where the plan brings no case, also hold for a program that does the same whatever
-/// it is given.
+/// Reports whether the user's examples, which decide where the plan brings no case, also hold for a program that does the same whatever it
+/// is given.
 #[must_use]
 pub fn examples_are_vacuous(task: &Task) -> bool {
     probe::are_vacuous(task, task.examples.iter(), task.examples.iter())
 }
 
-/// Why no case at all can be run; `None` where some can.
+/// Returns the reason for which no case at all can be run; `None` where some can.
 fn out_of_reach(task: &Task) -> Option<String> {
     let is_text = |name: &str| is_text_file(task.mount_name(name).as_deref().unwrap_or(name));
     let mut files = task.inputs.iter().filter(|input| input.type_ == ValueType::File);
@@ -246,7 +246,7 @@ pub fn reference<'a>(task: &Task, value: &'a str) -> Option<&'a str> {
     is_output.then_some(name)
 }
 
-/// Whether two cases ask for the same.
+/// Reports whether two cases ask for the same.
 fn is_equal(one: &Case, other: &Case) -> bool {
     one.inputs == other.inputs && one.refused == other.refused && one.expect == other.expect
 }

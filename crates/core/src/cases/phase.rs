@@ -16,7 +16,7 @@ use super::form::{CaseFile, Forms, split};
 use super::shown::shown;
 use super::{CaseSet, MOST_OUTPUT_BYTES, choice, gives, output_of, reference, unique};
 
-/// Where a case comes from.
+/// Origin of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The user: no model learns more of it than whether it holds.
@@ -28,15 +28,15 @@ pub enum Origin {
 /// A case that is executed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseExecution {
-    /// Where it comes from.
+    /// Origin of the case.
     pub origin: Origin,
     /// The case.
     pub case: Case,
-    /// Whether it was worked out twice already.
+    /// True where it was worked out twice already.
     pub is_settled: bool,
-    /// Whether the author of the program learns no more of it than that it failed.
+    /// True where the author of the program learns no more of it than that it failed.
     pub is_held: bool,
-    /// Whether it is executed exactly as a run is, in a sandbox of its own: where it is not, a program may find out that it is a case.
+    /// True where it is executed exactly as a run is, in a sandbox of its own: where it is not, a program may find out that it is a case.
     pub is_apart: bool,
 }
 
@@ -65,7 +65,7 @@ pub fn executions(task: &Task, set: &CaseSet) -> Vec<CaseExecution> {
     runs
 }
 
-/// Which one is executed as a run is: one of those that decide, by a choice that neither the program nor its author can know.
+/// Finds the one that is executed as a run is: one of those that decide, by a choice that neither the program nor its author can know.
 fn apart(task: &Task, runs: &[CaseExecution]) -> Option<usize> {
     let of = |is_example: bool| {
         let runs = runs.iter().enumerate();
@@ -78,7 +78,7 @@ fn apart(task: &Task, runs: &[CaseExecution]) -> Option<usize> {
 }
 
 impl CaseExecution {
-    /// What a failure of it is called (`case 2 (ties)`).
+    /// Returns the name of a failure of it (`case 2 (ties)`).
     #[must_use]
     pub fn id(&self) -> String {
         match self.origin {
@@ -177,7 +177,7 @@ impl CaseExecution {
     }
 }
 
-/// Whether an output is a value, or a file whose format is one of text.
+/// Reports whether an output is a value, or a file whose format is one of text.
 fn has_typed_text(output: &Output) -> bool {
     Shape::declared(output.type_, output.format).is_some_and(|shape| shape != Shape::Bytes)
 }
@@ -207,7 +207,7 @@ fn call(task: &Task, forms: &Forms, case: &Case) -> (Vec<String>, Vec<InputMount
     (args, inputs)
 }
 
-/// What a case gives for an input of files, as it is mounted; `None` where it gives none.
+/// Returns the mount of a case's content for an input of files; `None` where it gives none.
 fn mount(input: &Input, mut content: Vec<PhaseFile>) -> Option<InputMount> {
     let first = content.first()?;
     let file_name = match input.type_ {

@@ -18,11 +18,11 @@ use super::{CaseExecution, CaseSet, Revision};
 pub struct Blamed {
     /// The case as it ran.
     pub run: CaseExecution,
-    /// What it came to.
+    /// Report of its run.
     pub phase: Option<PhaseReport>,
 }
 
-/// What became of the cases that were blamed.
+/// Results for the cases that were blamed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Revised {
     /// The cases from now on.
@@ -84,7 +84,7 @@ fn judge(task: &Task, blamed: &Blamed, answer: &Case) -> Revision {
     }
 }
 
-/// Whether two answers to a case say the same.
+/// Reports whether two answers to a case say the same.
 fn is_same(task: &Task, first: &Case, second: &Case) -> bool {
     first.refused == second.refused
         && first.expect.len() == second.expect.len()

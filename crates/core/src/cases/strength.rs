@@ -42,7 +42,7 @@ pub fn count_near_misses<'a>(
     counts
 }
 
-/// Which cases reject a near miss.
+/// Rejection of a near miss, by cases of the plan and by examples.
 #[derive(Default)]
 struct Rejected {
     by_plan: Option<bool>,
@@ -72,7 +72,7 @@ impl Rejected {
     }
 }
 
-/// Whether one of the cases rejects it; `None` where none did and some were not reached.
+/// Reports whether one of the cases rejects it; `None` where none did and some were not reached.
 fn is_rejected(task: &Task, ran: &[&Ran<'_>]) -> Option<bool> {
     let rejects = |(case, phase): &&Ran<'_>| phase.is_some_and(|phase| !holds(task, case, Some(phase)));
     let is_reached = ran.iter().all(|(_, phase)| phase.is_some());

@@ -140,7 +140,7 @@ fn text_is_compared_line_by_line_whatever_ends_its_lines() {
     ));
 }
 
-/// Whether `text` is what is expected of it within a tolerance.
+/// Reports whether `text` is the text that is expected of it within a tolerance.
 fn holds_within(tolerance: &str, shape: Shape, check: Check, value: &str, text: &str) -> bool {
     let expectation = Expectation {
         tolerance: tolerance.into(),

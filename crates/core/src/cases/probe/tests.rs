@@ -45,7 +45,7 @@ fn are_vacuous(expectations: &Value) -> bool {
     set(cases(expectations), None).evidence(&shop()).vacuous
 }
 
-/// Whether nonsense passes: of a task without inputs no constants are tried.
+/// Reports whether nonsense passes: of a task without inputs no constants are tried.
 fn pass_nonsense(expectations: &Value) -> bool {
     let task = Task {
         inputs: Vec::new(),

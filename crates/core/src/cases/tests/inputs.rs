@@ -1,4 +1,4 @@
-//! What the files and arguments of a case are, and which cases have none that could be given.
+//! Tests of the files and arguments of a case, and of cases that have none that could be given.
 
 use std::io::Read as _;
 

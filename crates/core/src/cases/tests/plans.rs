@@ -1,4 +1,4 @@
-//! Which cases of a plan and which examples are used.
+//! Tests of the cases of a plan and the examples that are used.
 
 use super::*;
 
