@@ -8,7 +8,7 @@ use serde_json::Value;
 pub struct Tool {
     /// Its name.
     pub name: &'static str,
-    /// What it does.
+    /// Description of its effect.
     pub description: &'static str,
     /// JSON Schema of its input.
     pub input_schema: Value,
@@ -25,7 +25,7 @@ pub struct ToolCall {
     pub input: Value,
 }
 
-/// What a call came to.
+/// Result of a call.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
@@ -33,27 +33,27 @@ pub struct ToolResult {
     pub id: String,
     /// As the model reads it.
     pub text: String,
-    /// Whether the call failed.
+    /// True where the call failed.
     pub is_error: bool,
 }
 
 /// One reply of a model and what was said to it.
 #[derive(Serialize, Clone, Debug, PartialEq)]
 pub struct Exchange {
-    /// What the model said besides its calls.
+    /// Text of the model besides its calls.
     pub text: String,
-    /// What it called, in order.
+    /// Calls that it made, in order.
     pub calls: Vec<ToolCall>,
     /// The message as its provider wrote it, where it holds more than text and calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub echo: Option<Value>,
     /// One result for each call, in order.
     pub results: Vec<ToolResult>,
-    /// What it is told besides; empty for nothing.
+    /// Text that it is told besides; empty for nothing.
     pub note: String,
 }
 
-/// What follows the first message.
+/// Messages and tools that follow the first message.
 #[derive(Serialize, Clone, Debug, PartialEq)]
 pub struct Conversation {
     /// The tools.

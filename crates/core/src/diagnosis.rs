@@ -22,13 +22,13 @@ pub struct Diagnosis {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct DiagnosedFailure {
-    /// What makes the failure the same as another.
+    /// Signature by which the failure is recognised as the same as another.
     pub signature: String,
-    /// What the status shows.
+    /// Diagnosis that the status shows.
     pub diagnosis: FailureDiagnosis,
     /// Functions of the program (logic) or tests (test error) that must change.
     pub functions: Vec<String>,
-    /// Whether a case is blamed: it is worked out again.
+    /// True where a case is blamed: it is worked out again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub blames_case: bool,
     /// pip packages to add.
@@ -79,7 +79,7 @@ impl Diagnosis {
         }
     }
 
-    /// Whether any failure changed sides.
+    /// Reports whether any failure changed sides.
     #[must_use]
     pub fn reclassified(&self) -> bool {
         self.failures
@@ -204,7 +204,7 @@ pub fn of_doubtful_case(check: &FailedCheck) -> DiagnosedFailure {
     }
 }
 
-/// Whether nothing fails but what no model may see: acceptance tests and the user's examples.
+/// Reports whether nothing fails but what no model may see: acceptance tests and the user's examples.
 #[must_use]
 pub fn only_acceptance(failed: &[FailedCheck]) -> bool {
     !failed.is_empty() && failed.iter().all(|check| check.source.is_hidden())

@@ -1,4 +1,4 @@
-//! What speaks for a program that passed, and how strong it is.
+//! Evidence for a program that passed, and its strength.
 
 use codegen_api::case::CaseMode;
 use codegen_api::status::{CaseCounts, CaseEvidence, EvidenceStatus, EvidenceStrength};
@@ -12,13 +12,13 @@ use super::scope::not_applied;
 use super::task::Task;
 use super::verdict::SuiteRole;
 
-/// Why evidence is not independent where there is nothing of the kind.
+/// Reason for which evidence is not independent where there is nothing of the kind.
 const NOTHING: &str =
     "no case, example or acceptance test checked it: give spec.examples or spec.acceptanceTests";
-/// Why where there are acceptance tests and nothing else.
+/// Reason where there are acceptance tests and nothing else.
 const IN_PROCESS: &str = "its acceptance tests import the program, which can change there what they find: have them run it by the \
                           fixture program, or give spec.examples";
-/// Why where there are cases or examples.
+/// Reason where there are cases or examples.
 const VACUOUS: &str = "its cases and examples also hold for a program that does the same whatever it is given (corrected ones do not \
                        count): give two spec.examples with different results, or spec.acceptanceTests";
 
@@ -62,7 +62,7 @@ pub fn evidence(task: &Task, progress: &Progress) -> Option<EvidenceStatus> {
     })
 }
 
-/// Why evidence that is not independent is none, in a sentence that says what to do.
+/// Returns the reason for which evidence is not independent, in a sentence that says what to do.
 #[must_use]
 pub fn doubt(task: &Task, progress: &Progress) -> String {
     let near_misses = progress.near_misses.as_ref().filter(|counts| counts.is_weak());
@@ -84,7 +84,7 @@ pub fn doubt(task: &Task, progress: &Progress) -> String {
     why.to_owned()
 }
 
-/// Whether something decides in which the program has no hand: cases or examples that are not vacuous, acceptance tests that it
+/// Reports whether something decides in which the program has no hand: cases or examples that are not vacuous, acceptance tests that it
 /// runs apart from.
 #[must_use]
 pub fn has_proof(task: &Task, progress: &Progress) -> bool {
@@ -95,7 +95,7 @@ pub fn has_proof(task: &Task, progress: &Progress) -> bool {
 }
 
 impl Progress {
-    /// What is made of a suite that finds no fault: it is asked for again once, while an attempt and a call are left for it.
+    /// Returns the role of a suite that finds no fault: it is asked for again once, while an attempt and a call are left for it.
     #[must_use]
     pub fn suite_role(&self, task: &Task) -> SuiteRole {
         let is_left = self.attempts_of_try() < task.limits.max_iterations;
@@ -110,8 +110,8 @@ impl Progress {
 }
 
 impl Progress {
-    /// Whether further cases are asked for: too many near misses survive those that there are, and nobody approved of these. A program that
-    /// passed is tested again only while an attempt and a call are left.
+    /// Reports whether further cases are asked for: too many near misses survive those that there are, and nobody approved of these. A
+    /// program that passed is tested again only while an attempt and a call are left.
     #[must_use]
     pub fn needs_more_cases(&self, task: &Task) -> bool {
         let is_too_few = self
@@ -127,7 +127,7 @@ impl Progress {
     }
 }
 
-/// Whether cases or examples decided the last attempt.
+/// Reports whether cases or examples decided the last attempt.
 fn has_cases(progress: &Progress) -> bool {
     let is_any = |counts: &CaseCounts| counts.total > 0;
     progress.attempts.last().is_some_and(|attempt| {

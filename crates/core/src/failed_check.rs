@@ -1,4 +1,4 @@
-//! What a check found at fault, and how that is said and recognised.
+//! Faults that checks found, and how they are said and recognised.
 
 use std::sync::LazyLock;
 
@@ -13,13 +13,13 @@ use codegen_api::duration;
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct FailedCheck {
-    /// What noticed it.
+    /// Check that noticed it.
     pub source: CheckSource,
-    /// What was noticed.
+    /// Failure that was noticed.
     pub detail: TestFailure,
 }
 
-/// What noticed a failure.
+/// Check that noticed a failure.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[serde(rename_all = "camelCase")]
 pub enum CheckSource {
@@ -46,7 +46,7 @@ pub enum CheckSource {
 }
 
 impl CheckSource {
-    /// Whether the suite may be to blame. Rehearsal and acceptance tests are never the model's to change.
+    /// Reports whether the suite may be to blame. Rehearsal and acceptance tests are never the model's to change.
     #[must_use]
     pub const fn suite_may_be_wrong(self) -> bool {
         match self {
@@ -62,13 +62,13 @@ impl CheckSource {
 }
 
 impl CheckSource {
-    /// Whether a model learns of it no more than how many fail: it is the user's own, or held back.
+    /// Reports whether a model learns of it no more than how many fail: it is the user's own, or held back.
     #[must_use]
     pub const fn is_hidden(self) -> bool {
         matches!(self, Self::Acceptance | Self::Example | Self::HeldCase)
     }
 
-    /// Whether it is a case of the plan, or one that follows from it.
+    /// Reports whether it is a case of the plan, or one that follows from it.
     #[must_use]
     pub const fn is_case(self) -> bool {
         matches!(self, Self::Case | Self::SettledCase)
@@ -76,7 +76,7 @@ impl CheckSource {
 }
 
 impl FailedCheck {
-    /// What makes two failures the same: test, exception, message without what varies from run to run. A hash.
+    /// Returns the hash that equal failures share: of test, exception, and message without what varies from run to run. A hash.
     #[must_use]
     pub fn signature(&self) -> String {
         // Sixteen digits: signatures are compared among the failures of one task, and stand in a status of limited size.
@@ -109,7 +109,7 @@ impl FailedCheck {
     }
 }
 
-/// How a program ended that did not end well, in words.
+/// Says in words how a program ended that did not end well.
 pub(crate) fn end_in_words(phase: &PhaseReport) -> String {
     match &phase.end {
         PhaseEnd::Exited(code) => format!("the program ended with exit code {code}"),

@@ -17,7 +17,7 @@ pub fn of_environment(content_hash: &str) -> String {
     format!("{ENVIRONMENT}{digits}")
 }
 
-/// Why nobody in `namespace` may give the tag, where that is so.
+/// Returns the reason for which nobody in `namespace` may give the tag, where that is so.
 #[must_use]
 pub fn objection(tag: &str, namespace: &str) -> Option<String> {
     if tag.starts_with(ENVIRONMENT) {

@@ -1,4 +1,4 @@
-//! What an environment holds, by version and content: a requirements file that installs exactly that.
+//! Content of an environment, by version and hash: a requirements file that installs exactly that.
 //!
 //! ```text
 //! # Python 3.12.4 on x86_64
@@ -22,7 +22,7 @@ const DIGITS: usize = 64;
 /// Packages that are named as those that brought another one.
 const MOST_BRINGERS: usize = 3;
 
-/// What an environment holds.
+/// Content of an environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lock {
     /// The interpreter's version (`3.12.4`); empty where it is not known.
@@ -88,14 +88,15 @@ impl Lock {
             .collect()
     }
 
-    /// Whether each has a digest, so that it can be installed by it.
+    /// Reports whether each has a digest, so that it can be installed by it.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         // With `--require-hashes` pip refuses a file in which one line lacks a digest.
         !self.packages.is_empty() && self.packages.iter().all(|locked| locked.sha256.is_some())
     }
 
-    /// Whether it was made with the same minor version (`3.12`) as this interpreter, and for this architecture: others want other archives.
+    /// Reports whether it was made with the same minor version (`3.12`) as this interpreter, and for this architecture: others want other
+    /// archives.
     #[must_use]
     pub fn is_for(&self, python: &str, architecture: &str) -> bool {
         let minor = |version: &str| {

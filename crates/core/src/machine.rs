@@ -34,7 +34,7 @@ pub use outcome::{
     NewSource, SamplesRead, ScopesDecided, Tested,
 };
 
-/// What happened.
+/// Outcome of a step.
 #[derive(Clone, Debug, PartialEq, EnumDiscriminants)]
 #[strum_discriminants(name(OutcomeKind), vis(pub), derive(Hash, PartialOrd, Ord, IntoStaticStr))]
 pub enum Outcome {
@@ -44,7 +44,7 @@ pub enum Outcome {
     ConstraintsRead {
         /// The checks.
         checks: Document,
-        /// What became of each constraint.
+        /// Status of each constraint.
         constraints: Vec<ConstraintStatus>,
     },
     /// There is a plan.
@@ -68,9 +68,9 @@ pub enum Outcome {
     ImageLost,
     /// Other packages took the place of those that cannot be installed.
     EnvironmentFixed {
-        /// What was replaced by what.
+        /// Replaced packages, each with its replacement.
         replaced: Vec<(String, String)>,
-        /// What is wanted now.
+        /// Packages that are wanted now.
         wanted: Packages,
     },
     /// Tests and rehearsal were executed.
@@ -114,7 +114,7 @@ pub enum Outcome {
     Retried(Retry),
 }
 
-/// Where an outcome can happen, and where it leads.
+/// Stages in which an outcome can happen, and those to which it leads.
 #[derive(Clone, Copy, Debug)]
 pub struct Transition {
     /// The stages in which it can happen.
@@ -123,7 +123,7 @@ pub struct Transition {
     pub outcome: OutcomeKind,
     /// The stages that can follow.
     pub to: &'static [Stage],
-    /// Whether the task can also stay where it is.
+    /// True where the task can also stay where it is.
     pub stays: bool,
 }
 
@@ -277,7 +277,7 @@ pub const TRANSITIONS: &[Transition] = {
 };
 /// To the tests where the image holds everything, to the builder where not.
 const AFTER_FIX: &[Stage] = &[Stage::AwaitingImage, Stage::RunningTests];
-/// Where a program goes that passed everything.
+/// Stages to which a program goes that passed everything.
 const PASSED: &[Stage] = &[Stage::Passed, Stage::Publishing, Stage::Succeeded];
 
 impl Transition {
@@ -315,7 +315,7 @@ pub struct IllegalTransition {
     pub outcome: &'static str,
 }
 
-/// What the engine shall do next.
+/// Next action of the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Read the samples and write the data context.
@@ -439,7 +439,7 @@ fn call(task: &Task, progress: &Progress, kind: CallKind) -> Decision {
     }
 }
 
-/// What follows from `outcome`. Pure and total.
+/// Returns the progress that follows from `outcome`. Pure and total.
 pub fn advance(
     task: &Task,
     progress: &Progress,

@@ -1,4 +1,4 @@
-//! Where inputs and samples lie inside the sandbox, and how the program is called on them.
+//! Places of inputs and samples inside the sandbox, and how the program is called on them.
 
 use codegen_api::common::Exposure;
 use codegen_api::values::{Input, ValueType};
@@ -22,13 +22,13 @@ impl Task {
         self.samples.iter().chain(&self.input_files)
     }
 
-    /// Whether it refers to anything that may change: a sample, an input with a source, acceptance tests.
+    /// Reports whether it refers to anything that may change: a sample, an input with a source, acceptance tests.
     #[must_use]
     pub fn has_sources(&self) -> bool {
         self.acceptance_tests.is_some() || self.frozen_inputs().next().is_some()
     }
 
-    /// Whether what a run reads must not reach the model.
+    /// Reports whether the data of a run must not reach the model.
     #[must_use]
     pub fn has_private_data(&self) -> bool {
         self.exposure < Exposure::Rows && self.frozen_inputs().next().is_some()
@@ -43,7 +43,7 @@ impl Task {
             .map(mount_name)
     }
 
-    /// What the sandbox mounts; `source` says where a frozen file lies.
+    /// Returns the mounts of the sandbox; `source` says where a frozen file lies.
     pub fn mounts(&self, source: impl Fn(&FrozenFile) -> String) -> Vec<InputMount> {
         self.frozen_inputs()
             .map(|file| InputMount {
@@ -70,7 +70,7 @@ impl Task {
         }
     }
 
-    /// How the rehearsal calls the program: samples, defaults and examples.
+    /// Returns the calls of the program in the rehearsal: samples, defaults and examples.
     #[must_use]
     pub fn rehearsal(&self) -> Rehearsal {
         let mut args = Vec::new();
@@ -114,7 +114,7 @@ pub(super) fn mount_name(file: &FrozenFile) -> String {
     }
 }
 
-/// Whether a file of this name holds text, compressed or not, by its ending.
+/// Reports whether a file of this name holds text, compressed or not, by its ending.
 pub(crate) fn is_text_file(name: &str) -> bool {
     /// Compressed, archives, images, sound and film, documents, data, programs.
     const NO_TEXT: [&[&str]; 7] = [

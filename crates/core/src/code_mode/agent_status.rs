@@ -51,7 +51,7 @@ pub fn resolved(
     }
 }
 
-/// Which tools take anything in places where their server says more.
+/// Lists the tools that take anything in places where their server says more.
 fn of_loosened(tools: &[SourcedTool]) -> String {
     let loosened = tools.iter().filter(|sourced| sourced.tool.is_loosened);
     let names: Vec<String> = loosened

@@ -17,7 +17,7 @@ const SHOWN_BYTES: usize = 300;
 const NAME_BYTES: usize = 60;
 /// Arguments that have a line of their own.
 const SHOWN_ARGUMENTS: usize = 16;
-/// What somebody must know before they approve of texts that a terminal would not show as they are.
+/// Caution for somebody who is to approve of texts that a terminal would not show as they are.
 const CAUTION: &str =
     "caution: an argument holds characters that a terminal obeys or hides, written as \\u... above";
 /// Decisions that the status shows.
@@ -36,7 +36,7 @@ pub fn call_hash(uid: &str, attempt: u32, call: &Call) -> String {
     sha256_hex_of_parts(&[&gate, uid, &attempt, &number, &call.tool, &arguments])
 }
 
-/// What a person is asked about a call of the program `attempt`.
+/// Returns the question to a person about a call of the program `attempt`.
 #[must_use]
 pub fn asked(
     uid: &str,
@@ -73,7 +73,7 @@ pub fn asked(
     }
 }
 
-/// Whether what is shown of a call is not all of it.
+/// Reports whether less than all of a call is shown.
 #[must_use]
 pub fn is_cut(call: &Call) -> bool {
     let is_long = |(name, value): (&String, &Value)| {
@@ -82,7 +82,7 @@ pub fn is_cut(call: &Call) -> bool {
     call.arguments.len() > SHOWN_ARGUMENTS || call.arguments.iter().any(is_long)
 }
 
-/// Whether a text in it holds what a terminal obeys, which is shown in other characters.
+/// Reports whether a text in it holds what a terminal obeys, which is shown in other characters.
 fn is_obeyed_by(value: &Value) -> bool {
     match value {
         Value::String(text) => is_obeyed_in(text),
@@ -125,7 +125,7 @@ fn shown_name(name: &str) -> String {
     quoted.trim_matches('"').to_owned()
 }
 
-/// What a decision makes of a call that it refuses: an exception that the program can catch.
+/// Returns the outcome of a call that a decision refuses: an exception that the program can catch.
 #[must_use]
 pub fn refusal(call: &Call, decision: &ApprovalStatus<QuestionGate>) -> Outcome {
     let reason = decision.reason.as_deref().map(str::trim).unwrap_or_default();
@@ -186,13 +186,13 @@ impl Progress {
     }
 }
 
-/// Whether the call is made.
+/// Reports whether the call is made.
 #[must_use]
 pub fn is_approved(decision: &ApprovalStatus<QuestionGate>) -> bool {
     decision.decision == ApprovalDecision::Approve
 }
 
-/// What the status says of a call that waits. `how` is how somebody decides.
+/// Returns the status text about a call that waits. `how` is how somebody decides.
 #[must_use]
 pub(super) fn message(awaited: &AwaitedCall, how: &str) -> String {
     let (number, tool) = (awaited.number, &awaited.tool);

@@ -12,7 +12,8 @@ const MOST_MESSAGES: usize = 200;
 /// Characters of one of them.
 const MOST_CHARACTERS: usize = 65_536;
 
-/// What was said before, the question and its answer: of a conversation that is too long for another question, the newest messages.
+/// Returns the messages so far, with the question and its answer: of a conversation that is too long for another question, the newest
+/// messages.
 #[must_use]
 pub fn conversation(question: &Question, answer: &Answer) -> Vec<Message> {
     let text = match answer.text().trim() {

@@ -1,4 +1,4 @@
-//! What is next, and what an outcome does to the state.
+//! Decision of the next step, and effects of an outcome on the state.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const NAMED_CALLS: usize = 8;
 /// Output tokens that a call asks for where the budget leaves room.
 const MAX_OUTPUT_TOKENS: u64 = 8_192;
 
-/// What is next.
+/// Next step of a question.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
     /// Nothing: it has ended.
@@ -36,7 +36,7 @@ pub enum Decision {
     AwaitApproval(AwaitedApproval<QuestionGate>),
 }
 
-/// What a step came to.
+/// Outcome of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// The model wrote a program.
@@ -50,9 +50,9 @@ pub enum Outcome {
     },
     /// The program ran.
     Ran {
-        /// What it came to.
+        /// Outcome of the run.
         ran: Ran,
-        /// How often it called each tool.
+        /// Counts of its calls, by tool.
         calls: BTreeMap<String, u32>,
     },
     /// A person has decided about a call.
@@ -63,7 +63,7 @@ pub enum Outcome {
     Stopped(Stop),
 }
 
-/// What a program came to.
+/// Outcome of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ran {
     /// An answer.
@@ -81,7 +81,7 @@ pub enum Ran {
     Ended(Stop),
 }
 
-/// What is next.
+/// Decides the next step.
 #[must_use]
 pub fn decide(question: &Question, progress: &Progress, now: Timestamp) -> Decision {
     if progress.stage.is_terminal() {
@@ -109,7 +109,7 @@ pub fn decide(question: &Question, progress: &Progress, now: Timestamp) -> Decis
     }
 }
 
-/// Whether there is active time left.
+/// Checks that there is active time left.
 pub fn in_time(question: &Question, progress: &Progress, now: Timestamp) -> Result<(), Stop> {
     let time = time_allows(progress.active_seconds(now), question.limits.deadline_seconds);
     time.map_err(|exceeded| spent_up(progress, &exceeded))

@@ -101,7 +101,7 @@ fn handle() -> Value {
     json!({"type": "object", "format": FILE_FORMAT})
 }
 
-/// Whether a parameter takes the handle of a file.
+/// Reports whether a parameter takes the handle of a file.
 fn takes_file(schema: &Value) -> bool {
     let is_file = |schema: &Value| schema["format"] == FILE_FORMAT;
     is_file(schema)
@@ -199,7 +199,7 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// What a run gave: each output by name, files as handles. `value_of` reads a value that the status does not have.
+/// Returns the result of a run: each output by name, files as handles. `value_of` reads a value that the status does not have.
 #[must_use]
 pub fn run_result(
     run: &str,

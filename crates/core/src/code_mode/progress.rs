@@ -1,4 +1,4 @@
-//! Where the answer to a question stands: the state that survives a restart.
+//! Progress of the answer to a question: the state that survives a restart.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use codegen_api::code_mode::PendingCall;
 /// document of its own before it ran.
 pub const PROGRESS_VERSION: u32 = 3;
 
-/// Where the answer stands.
+/// Stage of the answer.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 pub enum Stage {
     /// The model is asked for a program.
@@ -35,14 +35,14 @@ impl Stage {
         self.into()
     }
 
-    /// Whether nothing follows.
+    /// Returns true where nothing follows.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed)
     }
 }
 
-/// Why no answer will come, as one word.
+/// Reason for which no answer will come, as one word.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 pub enum StopReason {
     /// The last program that was allowed failed.
@@ -55,17 +55,17 @@ pub enum StopReason {
     JournalMismatch,
 }
 
-/// Why no answer will come.
+/// Reason for which no answer will come.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Stop {
     /// As one word.
     pub reason: StopReason,
-    /// What happened, and what to do next.
+    /// Event that happened, and what to do next.
     pub message: String,
 }
 
-/// What a program that waits waits for.
+/// Events for which a waiting program waits.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Waits {
@@ -77,7 +77,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Whether it waits for nothing.
+    /// Returns true where it waits for nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.calls.is_empty() && self.approval.is_none()
@@ -92,12 +92,12 @@ pub struct AwaitedCall {
     pub number: u32,
     /// The tool.
     pub tool: String,
-    /// What is shown of it, and the hash of all of it.
+    /// Text that is shown of it, and the hash of all of it.
     pub asked: AwaitedApproval<QuestionGate>,
     /// The whole call, where what is shown is not all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<Document>,
-    /// How many calls of the program wait for a decision after this one.
+    /// Number of the program's calls that wait for a decision after this one.
     #[serde(default)]
     pub more: u32,
 }
@@ -108,21 +108,21 @@ pub struct AwaitedCall {
 pub struct Failed {
     /// Its number, counted from 1.
     pub attempt: u32,
-    /// What was wrong, in a line.
+    /// Fault, in a line.
     pub error: String,
     /// Calls that it made.
     pub calls: u32,
-    /// What the next request is written from.
+    /// Document that the next request is written from.
     pub evidence: Document,
 }
 
-/// Where the answer stands.
+/// Progress of the answer.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
     /// [`PROGRESS_VERSION`] of the writer.
     pub version: u32,
-    /// Where it stands.
+    /// Stage of the answer.
     pub stage: Stage,
     /// Number of the present program, counted from 1.
     pub attempt: u32,
@@ -137,36 +137,36 @@ pub struct Progress {
     /// The programs that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<Failed>,
-    /// What the program waits for.
+    /// Events for which the program waits.
     #[serde(default)]
     pub waits: Waits,
     /// The decision that the program has not taken note of: it counts once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided: Option<ApprovalStatus<QuestionGate>>,
-    /// What persons decided about calls, the newest last.
+    /// Decisions of persons about calls, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<ApprovalStatus<QuestionGate>>,
     /// Something that is no fault of the program, and is tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<Waiting>,
-    /// How often each tool was called by the programs that have ended.
+    /// Counts of calls by the programs that have ended, by tool.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tool_calls: BTreeMap<String, u32>,
     /// The answer: the value and its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Document>,
-    /// Why no answer will come.
+    /// Reason for which no answer will come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// What was spent.
+    /// Calls and tokens that were spent.
     #[serde(default)]
     pub spent: Spent,
     /// Up to when the active time is counted; none where it is not active now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_since: Option<Timestamp>,
-    /// When it began.
+    /// Time at which it began.
     pub started_at: Timestamp,
-    /// When it ended.
+    /// Time at which it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Timestamp>,
 }

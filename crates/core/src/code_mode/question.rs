@@ -21,7 +21,7 @@ pub struct Question {
     pub agent: String,
     /// The model with defaults applied.
     pub model: ModelSettings,
-    /// What the agent says of itself.
+    /// Persona of the agent.
     pub persona: Persona,
     /// Its tools.
     pub tools: Vec<SourcedTool>,
@@ -32,7 +32,7 @@ pub struct Question {
     pub history: Vec<Message>,
     /// The question.
     pub message: String,
-    /// What it may spend.
+    /// Limits on what it may spend.
     pub limits: Limits,
 }
 
@@ -42,14 +42,14 @@ pub struct Question {
 pub struct SourcedTool {
     /// The tool as programs see it.
     pub tool: Tool,
-    /// Where a call goes.
+    /// Destination of a call.
     pub origin: ToolOrigin,
-    /// Whether a call whose outcome nobody knows is made again, whatever the tool does.
+    /// True where a call whose outcome nobody knows is made again, whatever the tool does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retries_unknown: bool,
 }
 
-/// Where a call goes.
+/// Destination of a call.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ToolOrigin {
@@ -57,7 +57,7 @@ pub enum ToolOrigin {
     Task {
         /// The task.
         name: String,
-        /// What distinguishes its program, and the data that it runs with where nothing else is given, from others.
+        /// Identity of its program, and of the data that it runs with where nothing else is given.
         #[serde(default)]
         program: String,
     },
@@ -81,7 +81,7 @@ pub enum ToolOrigin {
     Mcp {
         /// Address of the server.
         url: String,
-        /// What the server calls it.
+        /// Name of the tool at the server.
         tool: String,
         /// Headers from Secrets.
         headers: Vec<ToolHeader>,
@@ -90,7 +90,7 @@ pub enum ToolOrigin {
     McpCommand {
         /// Program and arguments.
         command: Vec<String>,
-        /// What the server calls it.
+        /// Name of the tool at the server.
         tool: String,
     },
 }
@@ -112,13 +112,13 @@ impl ToolOrigin {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct UnresolvedTool {
-    /// What is wrong, with which tool, and what to do.
+    /// Fault, with its tool and the remedy.
     pub message: String,
-    /// Whether it may come by itself.
+    /// True where it may come by itself.
     pub is_awaited: bool,
 }
 
-/// What a question may spend.
+/// Limits on what a question may spend.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
@@ -152,7 +152,7 @@ impl Question {
         self.tools.iter().find(|sourced| sourced.tool.name == name)
     }
 
-    /// Whether a call of `tool` whose outcome nobody knows may be made again.
+    /// Reports whether a call of `tool` whose outcome nobody knows may be made again.
     #[must_use]
     pub fn is_repeatable(&self, tool: &str) -> bool {
         // Not among them: built in, and those read.
@@ -160,13 +160,13 @@ impl Question {
             .is_none_or(|sourced| sourced.retries_unknown || sourced.tool.effect.is_repeatable())
     }
 
-    /// Whether a person decides about each call of `tool`.
+    /// Reports whether a person decides about each call of `tool`.
     #[must_use]
     pub fn requires_approval(&self, tool: &str) -> bool {
         self.require_approval.contains(tool)
     }
 
-    /// What a call of `tool` does to the world.
+    /// Returns the effect of a call of `tool` on the world.
     #[must_use]
     pub fn effect(&self, tool: &str) -> Effect {
         self.tool(tool)

@@ -28,13 +28,14 @@ const DEFAULT_DEADLINE: Duration = Duration::from_mins(30);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {message}")]
 pub struct ResolveError {
-    /// Which field.
+    /// Name of the field.
     pub field: String,
-    /// What is wrong with it, and what to write.
+    /// Fault of the field, and what to write.
     pub message: String,
 }
 
-/// What a question goes by. `skills` are the agent's texts, read; `history` is that of the run that this one continues, else its own.
+/// Collects the settings that a question goes by. `skills` are the agent's texts, read; `history` is that of the run that this one
+/// continues, else its own.
 pub fn question(
     run: &CodeModeRun,
     agent: &CodeModeAgent,

@@ -27,7 +27,7 @@ const SUMMARY_BYTES: usize = 120;
 /// Programs that failed that a status lists.
 const LISTED_ATTEMPTS: usize = 10;
 
-/// What a program came to: a document.
+/// Answer of a program: a document.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Answer {
@@ -35,9 +35,9 @@ pub struct Answer {
     pub value: Option<Value>,
     /// The value as Python prints it.
     pub text: String,
-    /// What it printed on the way.
+    /// Text that it printed on the way.
     pub printed: String,
-    /// What is missing of the text; nothing where it is whole.
+    /// Missing part of the text; nothing where it is whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<String>,
 }
@@ -66,12 +66,12 @@ impl Answer {
     }
 }
 
-/// What the status says besides the state.
+/// Context of the status besides the state.
 #[derive(Clone, Debug, Default)]
 pub struct StatusContext<'a> {
     /// Generation of the spec.
     pub generation: Option<i64>,
-    /// What holds the run.
+    /// Hold on the run.
     pub hold: Option<&'a Hold>,
     /// The answer, where there is one.
     pub answer: Option<&'a Answer>,
@@ -79,7 +79,7 @@ pub struct StatusContext<'a> {
     pub code: Option<&'a str>,
     /// The conversation with the answer, where there is one.
     pub conversation: Option<&'a Document>,
-    /// How a person decides about a call, as an instruction.
+    /// Instruction that says how a person decides about a call.
     pub how_to_decide: &'a str,
 }
 
@@ -141,7 +141,7 @@ pub fn status(
     }
 }
 
-/// What the run is in, why, and in which words.
+/// Returns the condition that the run is in, its reason, and the words for it.
 fn said(progress: &Progress, around: &StatusContext<'_>) -> (Kind, String, String) {
     // First: everything else goes on when somebody has decided.
     if let Some(awaited) = &progress.waits.approval {

@@ -8,7 +8,7 @@ use codegen_code_mode::finite::finite;
 use codegen_code_mode::names::{check_tool_name, parameter_name};
 use codegen_code_mode::signature::{Effect, Tool};
 
-/// Where a call of a server's tool goes.
+/// Returns the destination of a call of a server's tool.
 fn origin_of(mcp: &McpTool, tool: String) -> ToolOrigin {
     match &mcp.url {
         Some(url) => ToolOrigin::Mcp {
@@ -121,7 +121,7 @@ fn check_listed(source: &ToolSource, mcp: &McpTool, listed: &[Tool]) -> Result<(
     })
 }
 
-/// What programs call a tool of a server: characters that Python does not take become `_`.
+/// Returns the name by which programs call a tool of a server: characters that Python does not take become `_`.
 fn name_of(source: &ToolSource, mcp: &McpTool, listed: &str) -> Result<String, UnresolvedTool> {
     let own = parameter_name(listed);
     let has_prefix = mcp.prefix == Some(true);
@@ -151,7 +151,7 @@ fn retries_unknown(source: &ToolSource) -> bool {
     source.on_unknown_outcome == Some(UnknownOutcome::Retry)
 }
 
-/// What a request of this method does to the world, as HTTP defines it.
+/// Returns the effect of a request of this method on the world, as HTTP defines it.
 const fn effect_of(method: HttpMethod) -> Effect {
     match method {
         HttpMethod::Get | HttpMethod::Head => Effect::ReadOnly,

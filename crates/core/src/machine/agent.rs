@@ -1,4 +1,4 @@
-//! What outcomes do to the progress of a task whose program an agent writes.
+//! Effects of outcomes on the progress of a task whose program an agent writes.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! What outcomes do to the progress of a task.
+//! Effects of outcomes on the progress of a task.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;

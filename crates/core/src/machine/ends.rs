@@ -1,4 +1,4 @@
-//! How a task ends: approved of or rejected, published, succeeded or stopped.
+//! Ends of a task: approved of or rejected, published, succeeded or stopped.
 
 use jiff::Timestamp;
 

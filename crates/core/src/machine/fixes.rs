@@ -1,4 +1,4 @@
-//! What diagnoses and fixes do to the progress of a task.
+//! Effects of diagnoses and fixes on the progress of a task.
 
 use jiff::Timestamp;
 
@@ -72,7 +72,8 @@ impl Progress {
         self.enter_next_fix(now);
     }
 
-    /// Where a constraint speaks of other data, the next run decides without it; else its break is a fault of the program.
+    /// Records decided scopes: where a constraint speaks of other data, the next run decides without it; else its break is a fault of the
+    /// program.
     pub(super) fn take_scopes(&mut self, task: &Task, decided: ScopesDecided, now: Timestamp) {
         self.settled_breaks.extend(decided.settled);
         let is_waived = decided.changed.is_some();

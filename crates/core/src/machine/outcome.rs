@@ -1,4 +1,4 @@
-//! What outcomes carry.
+//! Content of outcomes.
 
 use std::collections::BTreeSet;
 
@@ -19,16 +19,16 @@ pub struct SamplesRead {
     pub context: Document,
     /// Profiles and inferred schemas.
     pub profiles: Document,
-    /// What was read.
+    /// Status of the samples that were read.
     pub samples: Vec<SampleStatus>,
-    /// Whether the user has acceptance tests that the program runs apart from.
+    /// True where the user has acceptance tests that the program runs apart from.
     pub acceptance_is_apart: bool,
 }
 
 /// It is decided whether constraints that outputs break speak of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScopesDecided {
-    /// What was asked about, by signature.
+    /// Signatures of the breaks that were asked about.
     pub settled: BTreeSet<String>,
     /// The checks and the constraints as they are now; `None` where all of them hold.
     pub changed: Option<(Document, Vec<ConstraintStatus>)>,
@@ -37,13 +37,13 @@ pub struct ScopesDecided {
 /// Source that a reply brought.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewSource {
-    /// Where it is stored.
+    /// Document in which it is stored.
     pub document: Document,
     /// Hash of its syntax tree.
     pub tree: String,
     /// Packages that replies declared so far.
     pub declared: Packages,
-    /// What program and suite need now.
+    /// Packages that program and suite need now.
     pub wanted: Packages,
 }
 
@@ -54,21 +54,21 @@ pub struct AgentMoved {
     pub began: Option<u32>,
     /// Steps that were recorded.
     pub steps: u32,
-    /// What they hold.
+    /// Counts of their calls.
     pub counts: ToolCounts,
-    /// What comes next.
+    /// Next need of the task.
     pub next: Next,
-    /// What is listed, and what is needed now, where a sandbox is waited for.
+    /// Packages that are listed, and those that are needed now, where a sandbox is waited for.
     pub packages: Option<(Packages, Packages)>,
-    /// What is to be tested.
+    /// Sources that are to be tested.
     pub sources: Option<AgentSources>,
     /// Cases to be worked out again before the turn goes on.
     pub doubtful_cases: Vec<String>,
-    /// Why going on would repeat itself.
+    /// Reason for which going on would repeat itself.
     pub stuck: Option<String>,
-    /// What keeps everything from running that nobody but the user can put right.
+    /// Fault that keeps everything from running and that nobody but the user can put right.
     pub users_fault: Option<String>,
-    /// Why the tests that were asked for last were not run; empty where they were.
+    /// Reason for which the tests that were asked for last were not run; empty where they were.
     pub not_tested: String,
 }
 
@@ -83,7 +83,7 @@ pub struct AgentSources {
     pub tests: Document,
     /// Hash of its syntax tree.
     pub tests_tree: String,
-    /// What makes them and their packages the same as at another time.
+    /// Hash that is the same where they and their packages are.
     pub state: String,
 }
 
@@ -92,18 +92,18 @@ pub struct AgentSources {
 pub struct ImageReady {
     /// The image.
     pub built: BuiltImage,
-    /// What it holds, archive by archive; `None` where that was not recorded.
+    /// Content of the image, archive by archive; `None` where that was not recorded.
     pub lock: Option<RecordedLock>,
-    /// Whether it was built for this (and not found).
+    /// True where it was built for this, and not found.
     pub fresh: bool,
 }
 
 /// The image cannot be built for want of a package.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BuildFailed {
-    /// Why.
+    /// Reason of the failure.
     pub fault: BuildFault,
-    /// Whether a build was started, and not only the index asked.
+    /// True where a build was started, and not only the index asked.
     pub is_tried: bool,
 }
 
@@ -112,9 +112,9 @@ pub struct BuildFailed {
 pub struct Tested {
     /// The record of the attempt.
     pub record: Document,
-    /// What it showed.
+    /// Verdict of the attempt.
     pub verdict: Box<Verdict>,
-    /// When it started.
+    /// Time at which it started.
     pub started_at: Timestamp,
 }
 
@@ -123,11 +123,11 @@ pub struct Tested {
 pub struct Diagnosed {
     /// The record of the diagnosis.
     pub document: Document,
-    /// What it says.
+    /// Diagnosis of the failures.
     pub diagnosis: Diagnosis,
     /// Packages that it declares.
     pub declared: Packages,
-    /// What is wanted now.
+    /// Packages that are wanted now.
     pub wanted: Packages,
 }
 
@@ -142,11 +142,11 @@ pub struct CasesRevised {
     pub document: Document,
     /// The diagnosis, in which what fails confirmed cases is a fault of the program.
     pub diagnosis: Diagnosis,
-    /// Whether any was confirmed.
+    /// True where any was confirmed.
     pub program_is_at_fault: bool,
-    /// Whether all of them were, so that the cases are as they were.
+    /// True where all of them were, so that the cases are as they were.
     pub are_all_confirmed: bool,
-    /// Whether the case was held back until now.
+    /// True where the case was held back until now.
     pub was_held: bool,
     /// Numbers of the cases that the author of the program has seen, of those that still decide.
     pub seen: BTreeSet<usize>,
@@ -166,12 +166,12 @@ pub enum LostChild {
 pub struct Blocked {
     /// Infrastructure or configuration.
     pub category: Category,
-    /// What happened, to which object, and what to do.
+    /// Event that happened, to which object, and what to do.
     pub message: String,
-    /// When it is tried again.
+    /// Time at which it is tried again.
     pub retry_at: Timestamp,
     /// End of a child (a build, a sandbox) without an answer, so that only another one can give it.
     pub lost_child: Option<LostChild>,
-    /// Whether the step did nothing but try in vain to reach somebody: its time is none in which the task worked.
+    /// True where the step did nothing but try in vain to reach somebody: its time is none in which the task worked.
     pub was_idle: bool,
 }

@@ -1,4 +1,4 @@
-//! How a task goes on that has ended: where a limit was raised, and where somebody asks for another try.
+//! Continuation of a task that has ended: where a limit was raised, and where somebody asks for another try.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -72,7 +72,7 @@ impl Progress {
         }
     }
 
-    /// Where planning begins: what was read before is not read again.
+    /// Returns the stage at which planning begins: what was read before is not read again.
     fn before_planning(&self, task: &Task) -> Stage {
         if self.documents.context.is_none() {
             Stage::ReadingSamples

@@ -1,4 +1,4 @@
-//! What ends a task, and what makes it wait.
+//! Tests of the events that end a task or make it wait.
 
 use super::*;
 

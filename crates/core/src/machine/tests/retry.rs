@@ -132,7 +132,7 @@ fn a_task_that_has_succeeded_is_tried_again_where_somebody_says_how() {
     assert_eq!(walk.progress.retries[0].after, "Succeeded");
 }
 
-/// What keeps a task that ended so from another try.
+/// Returns the text that keeps a task that ended so from another try.
 fn refusal(walk: &mut Walk, hint: Option<&str>) -> String {
     let before = walk.progress.clone();
     walk.take(retry(false, hint));

@@ -303,7 +303,7 @@ impl Random {
     }
 }
 
-/// What a row of the table allows.
+/// Returns the steps that a row of the table allows.
 fn steps(row: &Transition) -> Vec<Step> {
     let each = |from: &Stage| {
         let stays = row.stays.then_some((*from, row.outcome, *from));
