@@ -76,7 +76,7 @@ impl CheckSource {
 }
 
 impl FailedCheck {
-    /// Returns the hash that equal failures share: of test, exception, and message without what varies from run to run. A hash.
+    /// Returns the hash that equal failures share: of test, exception, and message without what varies from run to run.
     #[must_use]
     pub fn signature(&self) -> String {
         // Sixteen digits: signatures are compared among the failures of one task, and stand in a status of limited size.

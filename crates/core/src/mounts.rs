@@ -70,7 +70,7 @@ impl Task {
         }
     }
 
-    /// Returns the calls of the program in the rehearsal: samples, defaults and examples.
+    /// Returns the rehearsal: the call of the program on samples, defaults and examples.
     #[must_use]
     pub fn rehearsal(&self) -> Rehearsal {
         let mut args = Vec::new();

@@ -55,17 +55,17 @@ pub enum StopReason {
     JournalMismatch,
 }
 
-/// Reason for which no answer will come.
+/// Stop of a question to which no answer will come.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Stop {
     /// As one word.
     pub reason: StopReason,
-    /// Event that happened, and what to do next.
+    /// Message that says what happened, and what to do next.
     pub message: String,
 }
 
-/// Events for which a waiting program waits.
+/// Calls and approval that a program waits for.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Waits {
@@ -137,7 +137,7 @@ pub struct Progress {
     /// The programs that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<Failed>,
-    /// Events for which the program waits.
+    /// Calls and approval that the program waits for.
     #[serde(default)]
     pub waits: Waits,
     /// The decision that the program has not taken note of: it counts once.
@@ -155,7 +155,7 @@ pub struct Progress {
     /// The answer: the value and its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Document>,
-    /// Reason for which no answer will come.
+    /// Stop of the question, where no answer will come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
     /// Calls and tokens that were spent.

@@ -166,7 +166,7 @@ pub enum LostChild {
 pub struct Blocked {
     /// Infrastructure or configuration.
     pub category: Category,
-    /// Event that happened, to which object, and what to do.
+    /// Message that says what happened, to which object, and what to do.
     pub message: String,
     /// Time at which it is tried again.
     pub retry_at: Timestamp,
