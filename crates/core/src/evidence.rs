@@ -110,7 +110,7 @@ impl Progress {
 }
 
 impl Progress {
-    /// Reports whether further cases are asked for: too many near misses survive those that there are, and nobody approved of these. A
+    /// Reports whether more cases are asked for: too many near misses survive those that there are, and nobody approved of these. A
     /// passed program is tested again only while an attempt and a call are left.
     #[must_use]
     pub fn needs_more_cases(&self, task: &Task) -> bool {
