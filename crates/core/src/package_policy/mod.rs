@@ -1,4 +1,4 @@
-//! Which packages may be installed: the rules of the operator and of the task, and what they say of a set of packages.
+//! Rules about which packages may be installed, of the operator and of the task, and their judgement of a set of packages.
 
 mod popular;
 pub(super) mod rules;
@@ -16,9 +16,9 @@ use super::stage::{Stop, StopReason};
 use super::task::{ImageSettings, Task};
 use super::wildcard;
 
-/// What every image holds besides: no rule of a task is about it.
+/// Test runner, which every image holds besides: no rule of a task is about it.
 const TEST_RUNNER: &str = "pytest";
-/// What the test runner brings into every image: no rule is about it either, unless somebody asks for it.
+/// Packages that the test runner brings into every image: no rule is about them either, unless somebody asks for one.
 const BROUGHT_BY_TEST_RUNNER: [&str; 7] = [
     "colorama",
     "exceptiongroup",
@@ -38,9 +38,9 @@ pub struct Denial {
     package: String,
     /// The name in a list that forbids it; nothing where the list of what is allowed lacks it.
     pattern: Option<String>,
-    /// Whether the rule is the operator's.
+    /// True where the rule is the operator's.
     is_clusters: bool,
-    /// Whether it was not asked for, and another package brought it.
+    /// True where it was not asked for, and another package brought it.
     is_brought: bool,
 }
 
@@ -71,7 +71,7 @@ impl fmt::Display for Denial {
 }
 
 impl Denial {
-    /// How a task ends for it.
+    /// Returns the stop with which a task ends for it.
     #[must_use]
     pub fn stop(&self) -> Stop {
         Stop {
@@ -151,13 +151,13 @@ impl PackagePolicy {
             .max(self.cluster.min_release_age_days)
     }
 
-    /// Whether the index is asked before a build.
+    /// Reports whether the index is asked before a build.
     #[must_use]
     pub const fn verifies_on_index(&self) -> bool {
         self.own.verify_on_index && self.cluster.verify_on_index
     }
 
-    /// Whether a rule is about what is installed, whoever brought it along.
+    /// Reports whether a rule is about what is installed, whoever brought it along.
     #[must_use]
     pub fn judges_installed(&self) -> bool {
         let denied = self.own.deny.iter().chain(&self.cluster.deny);
@@ -189,7 +189,7 @@ fn not_allowed(rules: &Rules, name: &str, is_clusters: bool) -> Option<Denial> {
     })
 }
 
-/// Why the task must end before the image that it wants is made, if it must.
+/// Returns the denial for which the task must end before the image that it wants is made, if it must.
 #[must_use]
 pub fn denial(task: &Task, progress: &Progress) -> Option<Denial> {
     task.packages.denial(&progress.build.wanted, &task.image)
@@ -211,8 +211,8 @@ pub fn doubts(wanted: &Packages) -> Vec<String> {
         .collect()
 }
 
-/// What to say where nobody knows what is installed in the image that was made for the task: its manifest does not say it, as when
-/// another version of the operator has pushed it. The test runner is in every image, so that no list is empty.
+/// Says that nobody knows what is installed in the image that was made for the task: its manifest does not say it, as when another version
+/// of the operator has pushed it. The test runner is in every image, so that no list is empty.
 #[must_use]
 pub fn unlisted(task: &Task, image: &str, resolved: &[String]) -> Option<String> {
     // An image that the task brings is not inspected.
@@ -248,7 +248,7 @@ fn shown(name: &str) -> String {
     }
 }
 
-/// Whether a name of a rule means this package.
+/// Reports whether a name of a rule means this package.
 fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = match (pattern.strip_prefix(SYSTEM), name.strip_prefix(SYSTEM)) {
         (Some(pattern), Some(name)) => (Cow::Borrowed(pattern), name),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What stands before the name of a system package.
+/// Prefix of the name of a system package.
 pub(super) const SYSTEM: &str = "apt:";
 
 /// The rules of one party.
@@ -16,7 +16,7 @@ pub struct Rules {
     pub deny: Vec<String>,
     /// Days that a release must have been on the index.
     pub min_release_age_days: u32,
-    /// Whether the index is asked before a build.
+    /// Set to true where the index is asked before a build.
     pub verify_on_index: bool,
 }
 

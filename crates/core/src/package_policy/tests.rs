@@ -33,7 +33,7 @@ fn a_rule_means_a_name_with_stars(#[case] pattern: &str, #[case] name: &str, #[c
     assert_eq!(matches(pattern, name), expected);
 }
 
-/// What is wanted beside which base, by which rules, and what the end says; nothing where all may be installed.
+/// Takes the packages wanted, the base, the rules, and what the end says; nothing where all may be installed.
 #[rstest]
 #[case(&["pandas"], &[], rules(&[], &[]), rules(&[], &[]), None)]
 #[case(&["torch>=2"], &[], rules(&[], &["torch*"]), rules(&[], &[]), Some("pip package torch is denied by \"torch*\" in packages.deny of the task"))]
