@@ -1,4 +1,4 @@
-//! How far a task has come: the serialised state of the machine.
+//! Progress of a task: the serialised state of the machine.
 //!
 //! Small by design: contents lie in the store under the names that [`Documents`] holds.
 
@@ -36,7 +36,7 @@ pub use waiting::{WaitReason, Waiting, asked_moment, pause_after};
 /// Version of the serialised form. A newer one is left alone.
 pub const PROGRESS_VERSION: u32 = 3;
 
-/// How far a task has come.
+/// Serialised state of a task.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
@@ -44,7 +44,7 @@ pub struct Progress {
     pub version: u32,
     /// The run: the task's decisive hash.
     pub run: String,
-    /// Where it stands.
+    /// Present stage.
     pub stage: Stage,
     /// Number of the present or last test run, counted from 1; 0 before the first.
     #[serde(default)]
@@ -57,7 +57,7 @@ pub struct Progress {
     // Not under `rejections`, where earlier versions wrote sentences alone: of those a call begins its tries anew.
     #[serde(default, rename = "replyFaults")]
     pub rejections: Vec<ReplyFault>,
-    /// How often the present fix came back without having been applied.
+    /// Number of times that the present fix came back without having been applied.
     #[serde(default, skip_serializing_if = "is_none")]
     pub fix_tries: u32,
     /// Children (builds, sandboxes) of the present step that are gone through no fault of their own, since the last that answered.
@@ -66,9 +66,9 @@ pub struct Progress {
     /// Children of the present step that ended without a report, since the last that answered.
     #[serde(default, skip_serializing_if = "is_none")]
     pub silent_ends: u32,
-    /// What it waits for.
+    /// Pause in which the task is, if it waits.
     pub waiting: Option<Waiting>,
-    /// Why it was stopped.
+    /// Cause for which it was stopped.
     pub stop: Option<Stop>,
     /// The stage that a raised limit goes on from.
     pub stopped_in: Option<Stage>,
@@ -81,30 +81,30 @@ pub struct Progress {
     /// Further tries after an end, the last one last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retries: Vec<RetryStatus>,
-    /// Why there was no further try when somebody asked for one last.
+    /// Reason why there was no further try when somebody asked for one last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_refused: Option<String>,
-    /// How far the agent has come; `None` where none writes the program.
+    /// Progress of the agent; `None` where none writes the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentProgress>,
     /// The image.
     #[serde(default)]
     pub build: Build,
-    /// Where the contents lie.
+    /// Places of the contents in the store.
     #[serde(default)]
     pub documents: Documents,
     /// The plan.
     pub plan: Option<PlanStatus>,
-    /// What became of the plan's cases; `None` without any.
+    /// Results of the plan's cases; `None` without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cases: Option<CaseEvidence>,
-    /// Whether the user has acceptance tests that the program runs apart from.
+    /// True where the user has acceptance tests that the program runs apart from.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub acceptance_is_apart: bool,
     /// The samples as they were read.
     #[serde(default)]
     pub samples: Vec<SampleStatus>,
-    /// What became of each constraint.
+    /// Result of each constraint.
     #[serde(default)]
     pub constraints: Vec<ConstraintStatus>,
     /// Constraints that outputs broke and of which it was asked whether they speak of them, by signature.
@@ -122,9 +122,9 @@ pub struct Progress {
     /// Near misses of the program that passed last, on the cases that decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub near_misses: Option<NearMissCounts>,
-    /// Whether any fix of the present attempt was applied.
+    /// True where any fix of the present attempt was applied.
     pub fix_applied: bool,
-    /// What the loop remembers to notice that it repeats itself.
+    /// Memory by which the loop notices that it repeats itself.
     #[serde(default)]
     pub memory: Memory,
     /// Every attempt so far.
@@ -133,30 +133,30 @@ pub struct Progress {
     /// Task whose program was taken over.
     #[serde(default)]
     pub adopted_from: Option<String>,
-    /// What persons decided at gates.
+    /// Decisions of persons at gates.
     #[serde(default)]
     pub approvals: Vec<ApprovalStatus>,
     /// The program as an image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedImage>,
-    /// Whether the rehearsal writes to a disk, as what it wrote to memory was too large once.
+    /// True where the rehearsal writes to a disk, as what it wrote to memory was too large once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub writes_to_disk: bool,
-    /// How the last rehearsal ended.
+    /// End of the last rehearsal.
     pub rehearsal: Option<RehearsalStatus>,
     /// Exit code of the last run.
     pub exit_code: Option<i32>,
     /// The last failure in one sentence.
     pub last_error: Option<String>,
-    /// What was spent.
+    /// Sum of what was spent.
     #[serde(default)]
     pub spent: Spent,
     /// Up to when the active time is counted in `spent`; `None` where the task is not active now.
     #[serde(default)]
     pub active_since: Option<Timestamp>,
-    /// When it started.
+    /// Time at which it started.
     pub started_at: Timestamp,
-    /// When it ended.
+    /// Time at which it ended.
     pub completed_at: Option<Timestamp>,
 }
 
@@ -164,7 +164,7 @@ pub struct Progress {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Intent {
-    /// What is asked for.
+    /// Kind of the call.
     pub kind: CallKind,
     /// Its number.
     pub sequence: u32,
@@ -195,12 +195,12 @@ pub struct PublishedImage {
     pub image: String,
     /// The tag that it was given (`registry.example/team:lab.penguins`).
     pub tag: String,
-    /// What was asked for.
+    /// Publication that was asked for.
     #[serde(default)]
     pub asked: Publish,
 }
 
-/// What the loop remembers to notice that it repeats itself.
+/// Memory by which the loop notices that it repeats itself.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Memory {
@@ -210,16 +210,16 @@ pub struct Memory {
     pub tests_tree: String,
     /// Failures of the last run, by signature.
     pub failing: BTreeSet<String>,
-    /// Whether a suite was asked for again because it finds no fault: that happens once.
+    /// True where a suite was asked for again because it finds no fault: that happens once.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub suite_asked: bool,
-    /// Whether further cases were asked for since too many near misses survive: that happens once.
+    /// True where further cases were asked for since too many near misses survive: that happens once.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cases_asked: bool,
-    /// Whether nothing but the acceptance tests fails: no model may learn more than their count.
+    /// True where nothing but the acceptance tests fails: no model may learn more than their count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub only_acceptance_fails: bool,
-    /// What was tried against each failure.
+    /// Fixes tried against each failure.
     pub tried: BTreeMap<String, Tried>,
     /// States that failed before: program, suite, packages and failing set in one hash.
     pub seen: BTreeSet<String>,
@@ -227,7 +227,7 @@ pub struct Memory {
     pub after_reclassification: Option<Recurrence>,
 }
 
-/// What was tried against one failure.
+/// Fixes tried against one failure.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Tried {
@@ -235,7 +235,7 @@ pub struct Tried {
     pub as_type: ErrorType,
     /// Verified fixes of that type in a row that left it as it was.
     pub fixes: u32,
-    /// How often it failed in all.
+    /// Number of runs that failed with it in all.
     pub failed: u32,
 }
 
@@ -250,7 +250,7 @@ pub struct Recurrence {
     pub times: u32,
 }
 
-/// What was spent.
+/// Resources that a task has spent.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Spent {

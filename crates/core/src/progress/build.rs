@@ -11,24 +11,24 @@ use crate::sandbox::Packages;
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Build {
-    /// What program and suite need.
+    /// Packages that program and suite need.
     pub wanted: Packages,
-    /// What replies and diagnoses declared, besides what the syntax trees show.
+    /// Packages that replies and diagnoses declared, besides those that the syntax trees show.
     pub declared: Packages,
     /// Names that could not be installed, after `pip:` or `apt:`, and what took their place (empty: nothing).
     pub replaced: BTreeMap<String, String>,
     /// The last image that was built.
     pub built: Option<BuiltImage>,
-    /// Why the last build failed for want of a package.
+    /// Cause for which the last build failed for want of a package.
     pub fault: Option<BuildFault>,
     /// The image that a sandbox could not find although it was built.
     pub lost: Option<String>,
-    /// What the last image held, archive by archive, where that is known.
+    /// Archives that the last image held, where they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lock: Option<RecordedLock>,
 }
 
-/// What an environment held: whoever makes the same one again makes it of the same archives.
+/// Archives of an environment: whoever makes the same one again makes it of the same archives.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordedLock {
@@ -44,9 +44,9 @@ pub struct RecordedLock {
 pub struct BuiltImage {
     /// Its reference (locally the environment's name).
     pub image: String,
-    /// What was asked of it.
+    /// Packages that were asked of it.
     pub packages: Packages,
-    /// What was installed (`pandas==2.3.1`).
+    /// Packages that were installed (`pandas==2.3.1`).
     pub resolved: Vec<String>,
     /// The interpreter inside (`3.12.4`).
     pub python: String,
@@ -59,9 +59,9 @@ pub struct BuiltImage {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BuildFault {
-    /// What was wanted.
+    /// Packages that were wanted.
     pub packages: Packages,
-    /// What the package manager said.
+    /// Message of the package manager.
     pub message: String,
 }
 
@@ -74,7 +74,7 @@ impl Build {
             .filter(|built| covers(&built.packages, &self.wanted))
     }
 
-    /// Whether the image has everything that is wanted, and packages that are not wanted any more.
+    /// Reports whether the image has everything that is wanted, and packages that are not wanted any more.
     #[must_use]
     pub fn has_surplus(&self) -> bool {
         let built = self.ready();
@@ -88,7 +88,7 @@ impl Build {
     }
 }
 
-/// Whether `have` holds all of `want`.
+/// Reports whether `have` holds all of `want`.
 fn covers(have: &Packages, want: &Packages) -> bool {
     want.pip.iter().all(|p| have.pip.contains(p)) && want.apt.iter().all(|p| have.apt.contains(p))
 }

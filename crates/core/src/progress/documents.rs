@@ -1,4 +1,4 @@
-//! Where the contents of a task lie.
+//! Places of a task's contents in the store.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,14 +27,14 @@ impl Document {
         }
     }
 
-    /// Why these bytes, read under its name, are not its content; `None` where they are. Somebody may have replaced them.
+    /// Returns why these bytes, read under its name, are not its content; `None` where they are. Somebody may have replaced them.
     #[must_use]
     pub fn differs(&self, bytes: &[u8]) -> Option<&'static str> {
         (sha256_hex(bytes) != self.sha256).then_some("its SHA-256 is not the recorded one")
     }
 }
 
-/// Where the contents lie.
+/// Places of the contents in the store.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Documents {

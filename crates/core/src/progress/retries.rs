@@ -10,7 +10,7 @@ use codegen_api::retry::RetryStatus;
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EarlierRetries {
-    /// How many.
+    /// Number of earlier retries.
     pub count: u32,
     /// Digest of their hints, each with those before it; empty where there was none.
     #[serde(skip_serializing_if = "String::is_empty")]

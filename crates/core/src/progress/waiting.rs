@@ -1,4 +1,4 @@
-//! What a task waits for, and for how long.
+//! Cause and duration of a task's waiting.
 
 use std::time::Duration;
 
@@ -22,35 +22,36 @@ pub fn pause_after(times: u32, category: Category) -> SignedDuration {
     }
 }
 
-/// When a server that asks to be called again after `asked` is, at the latest after the longest pause that it is granted.
+/// Returns the moment at which a server wants to be called again that asks for a pause of `asked`, at the latest after the longest pause
+/// that it is granted.
 #[must_use]
 pub fn asked_moment(asked: Duration, now: Timestamp) -> Timestamp {
     let pause = SignedDuration::try_from(asked).unwrap_or(LONGEST_PAUSE_ASKED);
     now.checked_add(pause.min(LONGEST_PAUSE_ASKED)).unwrap_or(now)
 }
 
-/// What a task waits for.
+/// Pause of a task, with its cause and its end.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Waiting {
     /// Infrastructure (tried again by itself) or configuration (a person must act).
     pub category: Category,
-    /// What happened, to which object, and what to do.
+    /// Message about what happened, to which object, and what to do.
     pub message: String,
-    /// How often in a row.
+    /// Number of pauses in a row.
     pub times: u32,
-    /// When it is tried again.
+    /// Time of the next try.
     pub retry_at: Timestamp,
-    /// When the pause began. States of earlier versions lack it.
+    /// Time at which the pause began. States of earlier versions lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// What a person must change, where that has a name of its own.
+    /// Cause that a person must remove, where it has a name of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<WaitReason>,
 }
 
 impl Waiting {
-    /// Whether it is time for another try. A pause that has not begun yet is one of a clock that was set back since.
+    /// Reports whether it is time for another try. A pause that has not begun yet is one of a clock that was set back since.
     #[must_use]
     pub fn is_over(&self, now: Timestamp) -> bool {
         let is_set_back = match self.since {
@@ -61,7 +62,7 @@ impl Waiting {
     }
 }
 
-/// What a person must change.
+/// Cause of a pause that a person must remove.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum WaitReason {
