@@ -38,12 +38,12 @@ const FAILURE_BYTES: usize = 1_200;
 /// Bytes of the columns and keys of all outputs in a prompt.
 const OUTPUT_NAMES_BYTES: usize = 1_000;
 
-/// What a prompt may need besides the task.
+/// Texts that a prompt may need besides the task.
 #[derive(Clone, Debug, Default)]
 pub struct Material {
     /// The data context.
     pub context: String,
-    /// What whoever asked for another try adds to the task; empty without a hint.
+    /// Hint that whoever asked for another try adds to the task; empty without one.
     pub hint: String,
     /// The plan.
     pub plan: PlanStatus,
@@ -51,9 +51,9 @@ pub struct Material {
     pub solution: String,
     /// Source of the suite.
     pub tests: String,
-    /// What the last run showed.
+    /// Verdict on the last run.
     pub verdict: Option<Verdict>,
-    /// What the last diagnosis says.
+    /// Last diagnosis.
     pub diagnosis: Diagnosis,
     /// Packages of the build that failed, and what the package manager said.
     pub fault: Option<(Vec<String>, String)>,
@@ -222,7 +222,7 @@ fn names(material: &Material) -> String {
     head(&outputs.join("; "), OUTPUT_NAMES_BYTES)
 }
 
-/// What the diagnosis of `verdict` is asked about, in order: all but the acceptance tests, of which no model learns.
+/// Lists the failures of `verdict` that the diagnosis is asked about, in order: all but the acceptance tests, of which no model learns.
 #[must_use]
 pub fn listed(verdict: &Verdict) -> Vec<&FailedCheck> {
     verdict
