@@ -1,4 +1,4 @@
-//! What an execution on private samples may show: how it ended, the type of an exception, its place in the program, one column.
+//! Facts that an execution on private samples may show: how it ended, the type of an exception, its place in the program, one column.
 //!
 //! A program can print, raise and write whatever it has read, and it chooses the names of its exceptions and the text of its
 //! tracebacks. So nothing of what it printed is passed on: what is shown is rebuilt from the program's own source, from names of
@@ -128,7 +128,7 @@ fn visible_stderr(stderr: &str, source: Option<&Source>, columns: &BTreeSet<Stri
     text + &format!("{type_}: {told}\n")
 }
 
-/// What stands for an exception whose name may be a value.
+/// Stands for an exception whose name may be a value.
 const UNKNOWN: &str = "Exception";
 
 /// The program's own text, from which tracebacks are rebuilt.

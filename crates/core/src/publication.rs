@@ -1,4 +1,4 @@
-//! Whether a program that has succeeded is the image that is asked for, which may be asked for later.
+//! Publication of a program that has succeeded as the image that is asked for, which may be asked for later.
 
 use super::approval;
 use super::progress::Progress;
@@ -6,13 +6,13 @@ use super::stage::Stage;
 use super::task::Task;
 use codegen_api::publish::Publish;
 
-/// Whether the program has succeeded and is not published as `wanted`.
+/// Reports whether the program has succeeded and is not published as `wanted`.
 #[must_use]
 pub fn is_due(wanted: Option<&Publish>, progress: &Progress) -> bool {
     progress.stage == Stage::Succeeded && wanted.is_some() && !is_done(wanted, progress)
 }
 
-/// Whether the program is published as `wanted`.
+/// Reports whether the program is published as `wanted`.
 #[must_use]
 pub fn is_done(wanted: Option<&Publish>, progress: &Progress) -> bool {
     // Compared with what was asked for then: another repository or tag is another publication.
@@ -20,7 +20,7 @@ pub fn is_done(wanted: Option<&Publish>, progress: &Progress) -> bool {
     wanted.is_some() && asked == wanted
 }
 
-/// Why a program that has succeeded must not leave the cluster: whoever must approve of results was not asked about it.
+/// Says why a program that has succeeded must not leave the cluster: whoever must approve of results was not asked about it.
 #[must_use]
 pub fn unapproved(task: &Task, progress: &Progress) -> Option<String> {
     approval::lacks_result(task, progress).then(|| {
