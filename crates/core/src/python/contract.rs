@@ -1,10 +1,10 @@
-//! What of a program's contract is plain without a run: the name of each option and output stands somewhere in it.
+//! Part of a program's contract that is plain without a run: the name of each option and output stands somewhere in it.
 //!
 //! By which parser, helper or loop it gets there is left to the runs.
 
 use codegen_api::values::{Input, Output};
 
-/// What a program names nowhere, each as a sentence for the model.
+/// Finds the options and outputs that a program names nowhere, each as a sentence for the model.
 #[must_use]
 pub fn unnamed(source: &str, inputs: &[Input], outputs: &[Output]) -> Vec<String> {
     let options = inputs.iter().filter(|input| !is_named(source, &input.name));
@@ -20,7 +20,7 @@ pub fn unnamed(source: &str, inputs: &[Input], outputs: &[Output]) -> Vec<String
     options.chain(outputs).collect()
 }
 
-/// Whether a name stands in the source, with underscores or hyphens: a field `max_rows` may become the option `--max-rows`.
+/// Reports whether a name stands in the source, with underscores or hyphens: a field `max_rows` may become the option `--max-rows`.
 fn is_named(source: &str, name: &str) -> bool {
     let spellings = [name.to_owned(), name.replace('-', "_"), name.replace('_', "-")];
     spellings.iter().any(|name| source.contains(name.as_str()))

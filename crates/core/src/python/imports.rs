@@ -1,4 +1,4 @@
-//! What a file imports, at any depth, and what guards each import.
+//! Imports of a file, at any depth, with what guards each.
 
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -16,11 +16,11 @@ pub struct Import {
     pub names: Vec<String>,
     /// Line, counted from 1.
     pub line: u32,
-    /// What guards it.
+    /// Guard of the import.
     pub guard: Guard,
 }
 
-/// When an import happens.
+/// Condition under which an import happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
     /// Always.

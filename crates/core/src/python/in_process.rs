@@ -1,4 +1,4 @@
-//! Whether tests have the program in their own process, where it can change what they find.
+//! Search for suites that have the program in their own process, where it can change what they find.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::syntax::literal;
 /// The name of the program's module and, with its ending, of its file.
 const PROGRAM: &str = "solution";
 
-/// Whether a suite uses the program in its own process, by an import or by the module's name, rather than running it. To ask the
+/// Reports whether a suite uses the program in its own process, by an import or by the module's name, rather than running it. To ask the
 /// module where its file lies (`solution.__file__`) is no such use.
 #[must_use]
 pub fn imports_program(source: &str) -> bool {
@@ -27,7 +27,7 @@ pub fn imports_program(source: &str) -> bool {
 
 #[derive(Default)]
 struct Uses<'a> {
-    /// What the module is called.
+    /// Names of the module.
     names: BTreeSet<&'a str>,
     found: bool,
 }

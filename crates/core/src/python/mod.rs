@@ -35,7 +35,7 @@ pub struct Module {
     lines: LineIndex,
 }
 
-/// Why a text is not a Python file.
+/// Syntax error for which a text is not a Python file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
 pub struct SyntaxFault {
@@ -43,7 +43,7 @@ pub struct SyntaxFault {
     pub line: u32,
     /// Column in characters, counted from 1.
     pub column: u32,
-    /// What the parser did not understand.
+    /// Message of the parser about what it did not understand.
     pub message: String,
 }
 

@@ -55,7 +55,7 @@ pub enum Mistake {
     /// Rows that are not left out.
     #[strum(to_string = "rows that a condition leaves out, with values that would change the result")]
     Unfiltered,
-    /// What is missing or empty is treated as any other.
+    /// Missing or empty data, treated as any other.
     #[strum(to_string = "rows that are missing, odd or empty and are skipped")]
     Unskipped,
     /// Letters as they are.
@@ -98,20 +98,20 @@ pub struct NearMissCounts {
     pub total: usize,
     /// Those that some case rejects.
     pub rejected: usize,
-    /// What the others do wrong.
+    /// Mistakes of the others.
     pub survivors: BTreeSet<Mistake>,
-    /// What those do wrong that the plan's cases pass, examples left aside: all that a model learns, since examples are hidden from it.
+    /// Mistakes of those that the plan's cases pass, examples left aside: all that a model learns, since examples are hidden from it.
     pub passed_by_plan: BTreeSet<Mistake>,
 }
 
 impl NearMissCounts {
-    /// Whether too many survive, so that further cases are asked for.
+    /// Reports whether too many survive, so that further cases are asked for.
     #[must_use]
     pub const fn needs_more_cases(&self) -> bool {
         self.is_below(ENOUGH)
     }
 
-    /// Whether so many survive that the cases prove little.
+    /// Reports whether so many survive that the cases prove little.
     #[must_use]
     pub const fn is_weak(&self) -> bool {
         self.is_below(LITTLE)
@@ -121,13 +121,13 @@ impl NearMissCounts {
         self.total >= LEAST && self.rejected * of < self.total * part
     }
 
-    /// What neither cases nor examples have, in words.
+    /// Lists in words what neither cases nor examples have.
     #[must_use]
     pub fn unseen(&self) -> Vec<String> {
         self.survivors.iter().map(Mistake::to_string).collect()
     }
 
-    /// What the plan's cases do not have, in words that say nothing of examples.
+    /// Lists what the plan's cases do not have, in words that say nothing of examples.
     #[must_use]
     pub fn unseen_by_plan(&self) -> Vec<String> {
         self.passed_by_plan.iter().map(Mistake::to_string).collect()
@@ -399,7 +399,7 @@ impl Places<'_> {
     }
 }
 
-/// Whether a branch leaves a row or a whole call out.
+/// Reports whether a branch leaves a row or a whole call out.
 fn skips(body: &[Stmt]) -> bool {
     matches!(body, [Stmt::Continue(_) | Stmt::Return(_)])
 }

@@ -13,16 +13,16 @@ use super::requirement::{Requirement, RequirementFault, normalized, system_packa
 use super::syntax::{Mentions, dotted, literal};
 use super::{stdlib, tables};
 
-/// What packages are found from.
+/// Sources from which packages are found.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
     /// The program and its tests.
     pub modules: &'a [&'a Module],
     /// Python version (`3.12`).
     pub version: &'a str,
-    /// What the model declares.
+    /// Packages that the model declares.
     pub declared: &'a Packages,
-    /// What is always installed.
+    /// Packages that are always installed.
     pub base: &'a Packages,
     /// Modules that lie beside these, and are no packages.
     pub own: &'a BTreeSet<String>,
@@ -42,7 +42,7 @@ pub struct Detection {
 pub struct RejectedPackage {
     /// As it was given.
     pub given: String,
-    /// Why it is refused.
+    /// Reason why it is refused.
     pub reason: RequirementFault,
 }
 
@@ -196,7 +196,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Whether one alternative of a chain imports modules that are there anyway, and nothing else.
+    /// Reports whether one alternative of a chain imports modules that are there anyway, and nothing else.
     fn has_standard_alternative(&self, imports: &[Import], chain: u32) -> bool {
         let mut alternatives: BTreeMap<u32, bool> = BTreeMap::new();
         for import in imports {
@@ -289,7 +289,7 @@ fn package_of(path: &str) -> String {
 #[derive(Default)]
 struct Implied {
     packages: BTreeSet<&'static str>,
-    /// Whether a test is a coroutine function.
+    /// True where a test is a coroutine function.
     has_async_test: bool,
 }
 
@@ -363,7 +363,7 @@ fn method(call: &ast::ExprCall) -> Option<&str> {
     }
 }
 
-/// Whether a function is a fixture of pytest.
+/// Reports whether a function is a fixture of pytest.
 fn is_fixture(function: &ast::StmtFunctionDef) -> bool {
     function.decorator_list.iter().any(|decorator| {
         let callable = ast::helpers::map_callable(&decorator.expression);

@@ -12,7 +12,7 @@ pub struct Requirement {
     versions: BTreeSet<String>,
 }
 
-/// Why a text is no requirement that may be installed.
+/// Reason why a text is no requirement that may be installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequirementFault {
     /// Nothing was given.

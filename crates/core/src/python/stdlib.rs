@@ -48,7 +48,7 @@ const REMOVED: &[(&str, u8)] = &[
 /// Modules that earlier versions lack, each with the first minor version that has it.
 const ADDED: &[(&str, u8)] = &[("annotationlib", 14), ("compression", 14), ("tomllib", 11)];
 
-/// Whether a top-level module belongs to the standard library of a version (`3.12`).
+/// Reports whether a top-level module belongs to the standard library of a version (`3.12`).
 ///
 /// A version that is not understood counts as the newest one.
 #[must_use]

@@ -9,7 +9,7 @@ use super::merge::{self, Part, Splices, changed_names};
 use super::syntax::{docstring, dotted, is_import, is_main_guard};
 use super::{Module, SyntaxFault};
 
-/// Why a suite cannot be patched.
+/// Reason why a suite cannot be patched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatchFault {
     /// The patch is no Python.
@@ -186,10 +186,10 @@ fn qualname(class: Option<&str>, name: &str) -> String {
     class.map_or_else(|| name.to_owned(), |class| format!("{class}.{name}"))
 }
 
-/// How far bases are followed: a cycle of them is no Python, and need not be noticed.
+/// Number of generations for which bases are followed: a cycle of them is no Python, and need not be noticed.
 const GENERATIONS: u32 = 8;
 
-/// Whether pytest may find a test here: something in the file has a name that begins as those of tests do. Whether it is one, a run
+/// Reports whether pytest may find a test here: something in the file has a name that begins as those of tests do. Whether it is one, a run
 /// shows.
 #[must_use]
 pub fn may_have_tests(module: &Module) -> bool {

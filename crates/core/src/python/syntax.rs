@@ -20,7 +20,7 @@ pub(super) fn literal(expr: &Expr) -> Option<&str> {
     expr.as_string_literal_expr().map(|string| string.value.to_str())
 }
 
-/// Whether the statement is `if __name__ == "__main__":`.
+/// Reports whether the statement is `if __name__ == "__main__":`.
 pub(super) fn is_main_guard(stmt: &Stmt) -> bool {
     let Stmt::If(branch) = stmt else { return false };
     let Expr::Compare(compare) = branch.test.as_ref() else {
@@ -35,7 +35,7 @@ pub(super) fn is_main_guard(stmt: &Stmt) -> bool {
         && (is_name(&compare.left) && is_main(right) || is_main(&compare.left) && is_name(right))
 }
 
-/// Whether the statement is an import.
+/// Reports whether the statement is an import.
 pub(super) const fn is_import(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Import(_) | Stmt::ImportFrom(_))
 }
@@ -81,7 +81,7 @@ pub(super) fn shape(stmt: &Stmt) -> String {
 pub(super) struct Mentions<'a> {
     pub(super) names: BTreeSet<&'a str>,
     pub(super) attributes: BTreeSet<&'a str>,
-    /// Whether bodies of functions count.
+    /// True where bodies of functions are left aside.
     pub(super) skip_bodies: bool,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Mentions<'a> {
         mentions
     }
 
-    /// What is evaluated while the statement itself runs: decorators, defaults, bases, but no bodies of functions.
+    /// Collects what is evaluated while the statement itself runs: decorators, defaults, bases, but no bodies of functions.
     pub(super) fn at_import(stmt: &'a Stmt) -> Self {
         let mut mentions = Self {
             skip_bodies: true,
@@ -134,7 +134,7 @@ impl<'a> Visitor<'a> for Mentions<'a> {
     }
 }
 
-/// What imports bind: `np` to `numpy`, `bye` to `os._exit`.
+/// Names that imports bind: `np` to `numpy`, `bye` to `os._exit`.
 #[derive(Default)]
 pub(super) struct Aliases(BTreeMap<String, String>);
 

@@ -1,4 +1,4 @@
-//! What is different between two files, by their trees: comments and formatting do not count, docstrings do.
+//! Differences between two files, by their trees: comments and formatting do not count, docstrings do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

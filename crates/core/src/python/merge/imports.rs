@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ruff_python_ast::{self as ast, Stmt};
 
-/// What one alias imports: level, module, name and the name it is bound to.
+/// Import of one alias: level, module, name and the name it is bound to.
 type Key = (u32, String, String, String);
 
 fn key(level: u32, module: &str, alias: &ast::Alias) -> Key {

@@ -17,11 +17,11 @@ pub(super) use place::Splices;
 pub struct Merged {
     /// The whole file.
     pub source: String,
-    /// What is different in the tree, sorted: see [`changed_names`].
+    /// Names that are different in the tree, sorted: see [`changed_names`].
     pub changed: Vec<String>,
 }
 
-/// Why a patch cannot be applied.
+/// Reason why a patch cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeFault {
     /// The patch is no Python.
@@ -57,7 +57,7 @@ pub fn merge(module: &Module, patch: &str) -> Result<Merged, MergeFault> {
 pub(super) struct Part<'a> {
     /// Class that it belongs to; `None` at the top.
     pub(super) class: Option<String>,
-    /// What it is.
+    /// Statement itself.
     pub(super) stmt: &'a Stmt,
 }
 
@@ -68,7 +68,7 @@ fn parts(patch: &Module) -> Vec<Part<'_>> {
     statements.map(|stmt| Part { class: None, stmt }).collect()
 }
 
-/// Whether the patch has the main guard, every function and class, and whatever else it uses itself.
+/// Reports whether the patch has the main guard, every function and class, and whatever else it uses itself.
 fn is_whole_file(module: &Module, patch: &Module) -> bool {
     let defines = |name: &str| patch.body().iter().any(|stmt| definition(stmt) == Some(name));
     let bound: Vec<&str> = patch.body().iter().flat_map(bound_names).collect();

@@ -1,4 +1,4 @@
-//! Where text of a patch goes in a file, and with which indentation.
+//! Place and indentation of a patch's text in a file.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
