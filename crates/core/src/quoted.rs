@@ -2,7 +2,7 @@
 
 use codegen_data::escape::{has_line_ends, is_markup, one_line};
 
-/// What a program or a tool said: one line as it is; of several each behind `> `, as Markdown quotes.
+/// Quotes what a program or a tool said: one line as it is; of several each behind `> `, as Markdown quotes.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     if !has_line_ends(text) && !is_markup(text) {

@@ -96,7 +96,7 @@ impl Redactor {
         }
     }
 
-    /// Where the next value begins at or after `from`, and which it is: the longest of those that begin there.
+    /// Finds the next value that begins at or after `from`, as its place and its index: the longest of those that begin there.
     fn earliest(&self, text: &str, from: usize, next: &mut [Option<usize>]) -> Option<(usize, usize)> {
         for (position, (spelling, _)) in next.iter_mut().zip(&self.replacements) {
             if position.is_some_and(|at| at < from) {

@@ -1,4 +1,4 @@
-//! What the loop remembers to notice that it repeats itself.
+//! Memory by which the loop notices that it repeats itself.
 
 use std::collections::BTreeSet;
 

@@ -11,7 +11,7 @@ use codegen_api::approval::{ApprovalDecision, Gate};
 /// Bytes of the longest hint: it is part of the state, and of every prompt.
 pub const LONGEST_HINT: usize = 400;
 
-/// Where another try begins: what comes before it stays as it is.
+/// Step at which another try begins: what comes before it stays as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// A plan and all that follows are asked for anew.
@@ -22,7 +22,7 @@ pub enum Start {
     Stage(Stage),
 }
 
-/// What somebody asks for.
+/// Try that somebody asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Retry {
     /// A new plan, and all that follows from it.
@@ -32,13 +32,13 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Whether it asks for nothing in particular: what waits is tried again, and what a limit ended goes on.
+    /// Reports whether it asks for nothing in particular: what waits is tried again, and what a limit ended goes on.
     #[must_use]
     pub const fn is_plain(&self) -> bool {
         !self.replan && self.hint.is_none()
     }
 
-    /// Where another try begins; why there is none, where it cannot.
+    /// Returns the step at which another try begins; as an error, why there is none.
     pub fn start(&self, task: &Task, progress: &Progress, now: Timestamp) -> Result<Start, String> {
         self.check(progress)?;
         spent(task, progress, now).map_or_else(|| Ok(self.begins(progress)), Err)
@@ -99,7 +99,7 @@ fn spent(task: &Task, progress: &Progress, now: Timestamp) -> Option<String> {
     Some(stop.message)
 }
 
-/// Whether a person ended the task for its plan.
+/// Reports whether a person ended the task for its plan.
 fn plan_was_rejected(progress: &Progress) -> bool {
     let was_rejected = progress
         .stop

@@ -1,4 +1,4 @@
-//! What a task takes over from a succeeded one that asked the same.
+//! Results that a task takes over from a succeeded one that asked the same.
 
 use jiff::Timestamp;
 
@@ -9,7 +9,7 @@ use super::stage::Stage;
 use super::task::Task;
 use codegen_api::common::CacheMode;
 
-/// Whether the task may take over the result of another one. Where a person has to approve, that is for this task to ask.
+/// Reports whether the task may take over the result of another one. Where a person has to approve, that is for this task to ask.
 #[must_use]
 pub fn may_adopt(task: &Task) -> bool {
     // Approving is about what this task shows, so nothing is taken over where somebody has to approve.
@@ -31,7 +31,7 @@ pub fn key_of(task: &Task, progress: &Progress) -> Option<String> {
     ))
 }
 
-/// Whether the rules of packages allow what is installed for `origin`: they may be others than when it was made.
+/// Reports whether the rules of packages allow what is installed for `origin`: they may be others than when it was made.
 #[must_use]
 pub fn is_allowed(task: &Task, origin: &Progress) -> bool {
     let built = origin.build.built.as_ref();
@@ -45,7 +45,7 @@ pub fn is_allowed(task: &Task, origin: &Progress) -> bool {
         && task.packages.min_release_age_days() <= days
 }
 
-/// What an adopted result consists of: all of it must be there as it was.
+/// Lists the documents of an adopted result: all of them must be there as they were.
 #[must_use]
 pub fn needed(origin: &Progress) -> Vec<&Document> {
     let documents = &origin.documents;
@@ -62,8 +62,8 @@ pub fn needed(origin: &Progress) -> Vec<&Document> {
     all.into_iter().flatten().chain(lock).collect()
 }
 
-/// Whether a task that adopts a program takes this document over: no further tries of the origin, and where it tests the program again
-/// no test results.
+/// Reports whether a task that adopts a program takes this document over: no further tries of the origin, and where it tests the program
+/// again no test results.
 #[must_use]
 pub fn is_carried_over(task: &Task, document: &str) -> bool {
     let is_of = |kinds: &[&str]| kinds.iter().any(|kind| document.starts_with(kind));
