@@ -1,10 +1,10 @@
-//! How the outputs of a run are named in an artifact, whoever pushes them.
+//! Names of a run's outputs in an artifact, whoever pushes them.
 
 use std::collections::BTreeMap;
 
 use codegen_api::values::ValueType;
 
-/// What kind of files they are.
+/// Artifact type of the outputs of a run.
 pub const KIND: &str = "application/vnd.codegen-operator.outputs.v1";
 /// Annotation with the run; only who has pushed a tag moves it.
 pub const RUN: &str = "dev.codegen-operator.run";
@@ -27,7 +27,7 @@ pub fn title(file_name: &str, path: &str) -> String {
     }
 }
 
-/// What there is to say of a file of the output `name`.
+/// Returns the annotations of a file of the output `name`.
 #[must_use]
 pub fn annotations(name: &str, type_: ValueType) -> BTreeMap<String, String> {
     BTreeMap::from([

@@ -1,9 +1,9 @@
-//! Which data of a run is checked, and what it means when a rule is broken.
+//! Selection of the data of a run that is checked, and the meaning of a rule that is broken.
 
 use codegen_api::run::Validation;
 use codegen_api::run_status::Severity;
 
-/// What a broken rule means; `None` where nothing is checked.
+/// Severity of a broken rule, per side; `None` where nothing is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Severities {
     /// Of the inputs: constraints, and the types that the samples have.

@@ -1,4 +1,4 @@
-//! What a run came to: computed from the report and what was found in the data, never from a word in the output.
+//! Result of a run: computed from the report and what was found in the data, never from a word in the output.
 
 use strum::{IntoStaticStr, VariantArray};
 
@@ -16,7 +16,7 @@ const LAST_BYTES: usize = 2_000;
 /// Most faults that a message names.
 const NAMED: usize = 3;
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEnd {
     /// Every declared output is there and of its type, in declared order.
@@ -25,12 +25,12 @@ pub enum RunEnd {
     Failed(RunFailure),
 }
 
-/// Why a run failed.
+/// Failure of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFailure {
     /// In one word.
     pub reason: FailureReason,
-    /// What happened, and what to do.
+    /// Message about what happened, and what to do.
     pub message: String,
     /// Exit code of the program; 128 and the signal where one ended it; `None` where it was stopped or never ran.
     pub exit_code: Option<i32>,
@@ -52,7 +52,7 @@ impl RunFailure {
         }
     }
 
-    /// Whether another execution may end otherwise: what a program wrote is what it wrote.
+    /// Reports whether another execution may end otherwise: what a program wrote is what it wrote.
     #[must_use]
     pub const fn may_be_repeated(&self) -> bool {
         match self.reason {
@@ -65,7 +65,7 @@ impl RunFailure {
     }
 }
 
-/// Why a run failed, in one word.
+/// Cause of a run's failure, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
 pub enum FailureReason {
     /// The program ended with another exit code than 0, or by a signal.
@@ -93,7 +93,7 @@ impl FailureReason {
     }
 }
 
-/// Why a run does not start: inputs that break a rule which is enforced.
+/// Returns the failure of a run that does not start: its inputs break a rule which is enforced.
 #[must_use]
 pub fn refused(findings: &[Finding]) -> Option<RunFailure> {
     let message = violations(findings)?;
@@ -130,7 +130,7 @@ pub fn program_end(report: &Report) -> Result<&PhaseReport, RunFailure> {
     }
 }
 
-/// Why a program that ran has failed.
+/// Returns the failure of a program that ran.
 fn failure_of(phase: &PhaseReport) -> RunFailure {
     let (reason, exit_code, limit) = match &phase.end {
         PhaseEnd::Exited(code) => (FailureReason::ProgramFailed, Some(*code), None),
@@ -159,8 +159,8 @@ fn failure_of(phase: &PhaseReport) -> RunFailure {
     }
 }
 
-/// What a run came to, without the values of Secrets. `read` is what was found in the outputs; it is of no matter where the
-/// program failed.
+/// Concludes the end of a run, without the values of Secrets. `read` is what was found in the outputs; it is of no matter where the program
+/// failed.
 #[must_use]
 pub fn conclude(mut report: Report, read: OutputsRead, redactor: &Redactor) -> RunEnd {
     // Before a text is cut: of a value that lies across the cut, the rest would stay.

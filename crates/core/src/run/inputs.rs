@@ -1,4 +1,4 @@
-//! What is wrong with the inputs that a run gives, said all at once.
+//! Check of the inputs that a run gives: all faults are said at once.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ const LISTED: usize = 8;
 /// Most characters of a value that a message quotes.
 const QUOTED: usize = 80;
 
-/// What a run gives for one input, before any of it is read.
+/// Input as a run gives it, before any of it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given<'a> {
     /// A value.
@@ -36,7 +36,7 @@ pub enum InputFault {
         name: String,
         /// Its type.
         type_: ValueType,
-        /// What was given.
+        /// Text that was given.
         text: String,
     },
     /// A value where a file or folder is wanted.
@@ -46,7 +46,7 @@ pub enum InputFault {
         name: String,
         /// Its type.
         type_: ValueType,
-        /// What was given.
+        /// Text that was given.
         text: String,
     },
     /// A file or folder where a value is wanted.
@@ -56,7 +56,7 @@ pub enum InputFault {
         name: String,
         /// Its type.
         type_: ValueType,
-        /// What was given.
+        /// Kind of content that was given.
         found: &'static str,
     },
     /// A folder where a file is wanted, or the other way round.
@@ -66,7 +66,7 @@ pub enum InputFault {
         name: String,
         /// Its type.
         type_: ValueType,
-        /// What was given.
+        /// Kind of content that was given.
         found: &'static str,
     },
     /// A file or folder that cannot be read.
@@ -74,7 +74,7 @@ pub enum InputFault {
     Unreadable {
         /// Name of the input.
         name: String,
-        /// What cannot be read, why, and what to do.
+        /// Words about what cannot be read, why, and what to do.
         why: String,
     },
     /// The task has no value to fall back to.
@@ -213,7 +213,7 @@ fn missing(options: &Options, input: &Input) -> Option<InputFault> {
     }
 }
 
-/// What to do about an unknown name.
+/// Says what to do about an unknown name.
 fn nearest(options: &Options, name: &str) -> String {
     let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
     let wanted = plain(name);

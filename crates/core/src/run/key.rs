@@ -1,4 +1,4 @@
-//! What decides the outputs of a run.
+//! Key of a run: all that decides its outputs.
 
 use serde::Serialize;
 

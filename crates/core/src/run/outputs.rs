@@ -1,4 +1,4 @@
-//! What a run wrote, as the types that the task declares.
+//! Outputs of a run, as the types that the task declares.
 
 use std::path::PathBuf;
 
@@ -23,13 +23,13 @@ pub struct TypedOutput {
     pub value: Option<String>,
     /// File name with the ending of its declared format (`summary.csv`); of a folder its name.
     pub file_name: String,
-    /// What the program wrote: one file with an empty path, or those of a folder in the order of their paths. None of what is stored.
+    /// Files that the program wrote: one with an empty path, or those of a folder in the order of their paths. None of what is stored.
     pub files: Vec<OutputFile>,
-    /// What was found where it lies, where it was not brought back.
+    /// Place, hash and size of an output that was not brought back.
     pub stored: Option<Stored>,
 }
 
-/// Where an output lies that was not brought back.
+/// Place of an output that was not brought back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutputPlace {
     /// On a claim.
@@ -43,7 +43,7 @@ pub enum OutputPlace {
 /// An output as it was found where it lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Where.
+    /// Place of the output.
     pub place: OutputPlace,
     /// SHA-256 of the bytes, of a folder of its paths and contents, hex.
     pub sha256: String,
@@ -67,17 +67,17 @@ pub struct OutputFile {
 pub struct OutputsRead {
     /// Those that are what the task declares, in declared order.
     pub outputs: Vec<TypedOutput>,
-    /// What is wrong with the others.
+    /// Faults of the others.
     pub faults: Vec<Fault>,
     /// Those that were too large to be brought back.
     pub too_large: Vec<TooLarge>,
     /// Constraints that they break.
     pub findings: Vec<Finding>,
-    /// Where those go that are too large to be brought back.
+    /// Place for outputs that are too large to be brought back.
     pub room: Room,
 }
 
-/// Where outputs go that are too large to be brought back.
+/// Place for outputs that are too large to be brought back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Room {
     /// Nowhere.
@@ -92,7 +92,7 @@ pub enum Room {
 }
 
 impl OutputsRead {
-    /// Whether something is wrong with this output.
+    /// Reports whether something is wrong with this output.
     #[must_use]
     pub fn is_at_fault(&self, output: &str) -> bool {
         self.faults.iter().any(|fault| fault.output == output)
@@ -147,7 +147,7 @@ impl OutputsRead {
 }
 
 impl TypedOutput {
-    /// What lies at a declared output whose value was read as `value`; `None` where nothing of that shape lies there.
+    /// Builds what lies at a declared output whose value was read as `value`; `None` where nothing of that shape lies there.
     #[must_use]
     pub fn new(declared: &Output, content: &OutputContent, value: Option<String>) -> Option<Self> {
         let file = |path: &str, encoded: &str| {

@@ -78,7 +78,7 @@ fn about(count: i64) -> String {
     }
 }
 
-/// How an output lay that was not brought back.
+/// Describes an output as it lay that was not brought back; `None` where it was.
 fn stored_output(output: &TypedOutput) -> Option<StoredOutput> {
     let stored = output.stored.as_ref()?;
     Some(StoredOutput {

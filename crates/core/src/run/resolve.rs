@@ -16,14 +16,14 @@ use codegen_api::values::{Output, ValueType};
 /// Longest value that a status repeats, bytes.
 const LONGEST_SHOWN: usize = 256;
 
-/// What a run says besides its inputs.
+/// Settings of a run besides its inputs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunSettings<'a> {
     /// In the place of the task's sandbox, field by field.
     pub sandbox: Option<&'a Sandbox>,
-    /// What is done about data that breaks a rule.
+    /// Treatment of data that breaks a rule.
     pub validation: Option<Validation>,
-    /// Where outputs go that are too large.
+    /// Claim to which outputs go that are too large.
     pub claim: Option<&'a OutputClaim>,
 }
 
@@ -43,14 +43,14 @@ impl<'a> From<&'a CodeGenRunSpec> for RunSettings<'a> {
 pub struct ResolvedRun {
     /// Every option of the program, in the task's order.
     pub inputs: Vec<ResolvedInput>,
-    /// What the program writes, in declared order.
+    /// Outputs that the program writes, in declared order.
     pub outputs: Vec<Output>,
-    /// Where and within which limits it runs.
+    /// Sandbox in which it runs, with its limits.
     pub sandbox: SandboxSettings,
-    /// What is done about data that breaks a rule; `None` for the defaults.
+    /// Treatment of data that breaks a rule; `None` for the defaults.
     #[serde(default)]
     pub validation: Option<Validation>,
-    /// Where outputs go that are too large.
+    /// Claim to which outputs go that are too large.
     #[serde(default)]
     pub claim: Option<OutputClaim>,
 }
@@ -64,13 +64,13 @@ pub struct ResolvedInput {
     /// Its type.
     #[serde(rename = "type")]
     pub type_: ValueType,
-    /// Who says what it is. A file of the run and one of the task may have the same name, and lie in two places.
+    /// Origin of the value. A file of the run and one of the task may have the same name, and lie in two places.
     pub from: InputOrigin,
-    /// What it is.
+    /// Value of the option.
     pub value: ResolvedValue,
 }
 
-/// What an option is.
+/// Value of an option.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub enum ResolvedValue {
@@ -170,7 +170,7 @@ impl ResolvedInput {
         }
     }
 
-    /// What the status says of it. A value that is long is left out.
+    /// Returns the input as the status shows it. A value that is long is left out.
     #[must_use]
     pub fn status(&self) -> RunInputStatus {
         let file = self.file();
@@ -191,7 +191,7 @@ impl ResolvedInput {
 }
 
 impl ResolvedRun {
-    /// How the program is called.
+    /// Returns the arguments with which the program is called.
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
         let value = |input: &ResolvedInput| match &input.value {
@@ -211,7 +211,7 @@ impl ResolvedRun {
             .filter_map(|input| Some((input, input.file()?)))
     }
 
-    /// What the sandbox mounts; `source` says where a file lies.
+    /// Lists what the sandbox mounts; `source` says where a file lies.
     pub fn mounts(&self, source: impl Fn(&ResolvedInput, &FrozenFile) -> String) -> Vec<InputMount> {
         let files = self.files();
         files

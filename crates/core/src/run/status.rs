@@ -1,4 +1,4 @@
-//! What the status of a run says once it has ended.
+//! Status of a run once it has ended.
 
 use super::conclude::RunEnd;
 use super::outputs::TypedOutput;
@@ -50,7 +50,7 @@ pub fn duration(seconds: f64) -> String {
 }
 
 impl TypedOutput {
-    /// What the status says of it, but for where its bytes lie.
+    /// Returns the output as the status shows it, but for where its bytes lie.
     #[must_use]
     pub fn status(&self) -> RunOutputStatus {
         RunOutputStatus {

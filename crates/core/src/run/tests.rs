@@ -1,4 +1,4 @@
-//! What a run may be given, how the program is called, and what its report is worth.
+//! Tests of what a run may be given, how the program is called, and what its report is worth.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ fn values(given: &[(&str, &str)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// What must be given.
+/// Returns the values that must be given.
 fn compulsory() -> BTreeMap<String, String> {
     values(&[("site", "-Torgersen"), ("ratio", "0.25")])
 }

@@ -1,4 +1,4 @@
-//! How a run ends, of what its program did.
+//! Ends of a run, of what its program did.
 
 use super::*;
 
