@@ -1,4 +1,4 @@
-//! What a sandbox is asked to do and what it reports: the contract between decisions, sandboxes and the Python harness.
+//! Contract between decisions, sandboxes and the Python harness: what a sandbox is asked to do, and what it reports.
 //!
 //! A job runs its phases one after another, each from fresh directories. The report carries facts only; the verdict is
 //! computed in `pipeline::verdict`.
@@ -31,7 +31,7 @@ pub struct Packages {
     pub apt: Vec<String>,
 }
 
-/// What a sandbox runs in one session.
+/// Work of a sandbox in one session.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Job {
@@ -43,7 +43,7 @@ pub struct Job {
     pub env: BTreeMap<String, String>,
     /// Limits of the whole process tree.
     pub limits: JobLimits,
-    /// What the sandbox may reach.
+    /// Network that the sandbox may reach.
     pub network: NetworkAccess,
 }
 
@@ -55,7 +55,7 @@ impl Job {
         self.limits.timeout_seconds.max(0.0) * self.phases.len().max(1) as f64
     }
 
-    /// Whether phases have inputs of their own, for which `/var/inputs` is a folder that the harness writes.
+    /// Reports whether phases have inputs of their own, for which `/var/inputs` is a folder that the harness writes.
     #[must_use]
     pub fn has_own_inputs(&self) -> bool {
         self.phases.iter().any(|phase| match phase {
@@ -74,9 +74,9 @@ pub struct InputMount {
     pub name: String,
     /// File name with its ending (`measurements.csv`): reachable as `/var/inputs/<file_name>`. Equal to `name` for folders.
     pub file_name: String,
-    /// Where it lies in the snapshot (a path locally, a volume path in a cluster).
+    /// Place in the snapshot (a path locally, a volume path in a cluster).
     pub source: String,
-    /// What it is where it lies nowhere: an input of a case that is executed as a run is. The path of a file's content is empty.
+    /// Content of an input that lies nowhere: of a case that is executed as a run is. The path of a file's content is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<PhaseFile>,
 }
@@ -97,7 +97,7 @@ pub struct JobLimits {
     pub file_bytes: u64,
 }
 
-/// What a job may reach.
+/// Network that a job may reach.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum NetworkAccess {
@@ -121,7 +121,7 @@ pub enum Phase {
     Commands(CommandsPhase),
 }
 
-/// Which step of a job.
+/// Step of a job.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[serde(rename_all = "camelCase")]
 pub enum PhaseName {
@@ -145,7 +145,7 @@ pub enum PhaseName {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct TestPhase {
-    /// Which suite this is.
+    /// Suite that is run.
     pub name: PhaseName,
     /// Source of `solution.py`.
     pub solution: String,
@@ -163,7 +163,7 @@ const SHORTEST_TIMEOUT: f64 = 1.0;
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandsPhase {
-    /// Which phase this is.
+    /// Phase in which the commands run.
     pub name: PhaseName,
     /// The files of the workspace.
     pub files: Vec<PhaseFile>,
@@ -175,8 +175,8 @@ pub struct CommandsPhase {
     pub most_files: usize,
     /// Most bytes of them together.
     pub most_bytes: usize,
-    /// Whether a small report may be in the termination message of a Pod, as that of a run: it is read without asking the node.
-    /// Commands are given no Secret.
+    /// True where a small report may be in the termination message of a Pod, as that of a run: it is read without asking the node. Commands
+    /// are given no Secret.
     pub in_message: bool,
 }
 
@@ -218,7 +218,7 @@ impl CommandsPhase {
     }
 }
 
-/// How tests see a program that is never there while they are: it runs for their calls, alone, and they get what it came to.
+/// Channel by which tests see a program that is never there while they are: it runs for their calls, alone, and they get what it came to.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct ProgramChannel {
@@ -232,7 +232,7 @@ pub struct ProgramChannel {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct ProgramPhase {
-    /// Which run this is.
+    /// Run of the program.
     pub name: PhaseName,
     /// Source of `solution.py`.
     pub solution: String,
@@ -248,8 +248,8 @@ pub struct ProgramPhase {
     /// Most bytes that the outputs may have together, where they go to a disk; `None` where they are memory of the sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_bytes: Option<u64>,
-    /// Whether a small report may be in the termination message of a Pod, which everyone reads who may see the Pod: not where
-    /// the program is given a secret, which it might print.
+    /// True where a small report may be in the termination message of a Pod, which everyone reads who may see the Pod: not where the
+    /// program is given a secret, which it might print.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_message: bool,
 }
@@ -267,7 +267,7 @@ pub struct PhaseFile {
     pub also: Vec<String>,
 }
 
-/// What a job's phases did.
+/// Report on the phases of a job.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
@@ -277,13 +277,13 @@ pub struct Report {
     pub seconds: f64,
 }
 
-/// What one phase did.
+/// Report on one phase.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct PhaseReport {
-    /// Which phase.
+    /// Phase that it is about.
     pub name: PhaseName,
-    /// How its process ended.
+    /// End of its process.
     pub end: PhaseEnd,
     /// Wall time, seconds.
     pub seconds: f64,
@@ -294,16 +294,16 @@ pub struct PhaseReport {
     /// Of which of the two there was more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut: Vec<Stream>,
-    /// What pytest said; `None` for a program.
+    /// Report of pytest; `None` for a program.
     #[serde(default)]
     pub tests: Option<TestReport>,
-    /// What the program wrote to the declared outputs; empty for tests.
+    /// Outputs that the program wrote, of those declared; empty for tests.
     #[serde(default)]
     pub outputs: Vec<OutputReport>,
-    /// Why a program was not started: the system's words about the disk that its outputs go to.
+    /// Cause for which a program was not started: the system's words about the disk that its outputs go to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_writable: Option<String>,
-    /// What commands of an agent came to.
+    /// Results of an agent's commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<CommandRun>,
 }
@@ -318,8 +318,8 @@ impl Report {
         }
     }
 
-    /// Whether the execution of `job` as such failed: a limit, a signal, a phase that never started. How the program without
-    /// bodies fares is no matter of the execution.
+    /// Reports whether the execution of `job` as such failed: a limit, a signal, a phase that never started. How the program without bodies
+    /// fares is no matter of the execution.
     #[must_use]
     pub fn is_failed_execution(&self, job: &Job) -> bool {
         // This run is about the suite: a program without bodies may well hang.
@@ -352,7 +352,7 @@ pub enum Stream {
     Stderr,
 }
 
-/// How a phase's process ended.
+/// End of a phase's process.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum PhaseEnd {
@@ -382,7 +382,7 @@ pub enum LimitKind {
     Disk,
 }
 
-/// What pytest said, as streamed by the harness's plugin.
+/// Report of pytest, as streamed by the harness's plugin.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TestReport {
@@ -402,17 +402,17 @@ pub struct TestReport {
 pub struct TestResult {
     /// Node id.
     pub id: String,
-    /// How it ended.
+    /// Outcome of the test.
     pub outcome: TestOutcome,
-    /// What failed; `None` unless `outcome` is `Failed` or `Error`.
+    /// Failure of the test; `None` unless `outcome` is `Failed` or `Error`.
     #[serde(default)]
     pub failure: Option<TestFailure>,
-    /// What the test printed, cut to 4 KiB.
+    /// Standard output of the test, cut to 4 KiB.
     #[serde(default)]
     pub stdout: String,
 }
 
-/// How a test ended.
+/// Outcome of a test.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum TestOutcome {
@@ -430,7 +430,7 @@ pub enum TestOutcome {
     XPassed,
 }
 
-/// What failed.
+/// Failure of a test, or of the collection of a file.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TestFailure {
@@ -458,12 +458,12 @@ pub struct Frame {
     pub function: String,
 }
 
-/// What lies at one declared output.
+/// Content of one declared output.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputReport {
     /// Name of the output.
     pub name: String,
-    /// What is there.
+    /// Content that was found.
     pub content: OutputContent,
 }

@@ -47,7 +47,7 @@ pub fn doubtful(task: &Task, progress: &Progress, checks: &[ColumnCheck], faults
     found
 }
 
-/// Whether a constraint has the name of an output in it, whatever stands for its underscores.
+/// Reports whether a constraint has the name of an output in it, whatever stands for its underscores.
 fn names(task: &Task, constraint: usize, output: &str) -> bool {
     let words = |text: &str| -> String {
         let letters = text.chars().flat_map(char::to_lowercase);

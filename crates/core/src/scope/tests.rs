@@ -12,7 +12,7 @@ fn check(column: &str, rule: Rule, in_samples: bool) -> ColumnCheck {
     }
 }
 
-/// What is asked where the output breaks this constraint.
+/// Returns what is asked where the output breaks this constraint.
 fn asked(constraint: &str, check: &ColumnCheck, output: &str) -> Vec<Break> {
     let task = Task {
         constraints: vec![constraint.to_owned()],
