@@ -32,18 +32,18 @@ use self::state::State;
 /// Stage of a task that has not started.
 const PENDING: &str = "Pending";
 
-/// What the status says of the object besides the state of its task.
+/// Facts that the status holds about the object besides the state of its task.
 #[derive(Clone, Debug, Default)]
 pub struct StatusContext<'a> {
-    /// What was archived.
+    /// Artifacts that were archived.
     pub artifacts: Vec<ArtifactRef>,
     /// Generation of the spec that is acted on.
     pub generation: Option<i64>,
     /// The conditions as they stood: a transition time moves only when its condition's status changes.
     pub before: &'a [Condition],
-    /// What holds the task.
+    /// Hold of the task, where there is one.
     pub hold: Option<&'a Hold>,
-    /// What was shown of the isolation; nothing locally, where every execution checks it itself.
+    /// Isolation that was shown; nothing locally, where every execution checks it itself.
     pub isolation: Option<IsolationShown>,
 }
 
@@ -174,7 +174,7 @@ fn agent(agent: &AgentProgress) -> AgentStatus {
     }
 }
 
-/// How the task stands, of its image, of its isolation where a cluster shows it, and of its publication where it has one.
+/// Returns the conditions of the task, of its image, of its isolation where a cluster shows it, and of its publication where it has one.
 fn all_conditions(
     task: &Task,
     progress: &Progress,
@@ -189,7 +189,7 @@ fn all_conditions(
     conditions
 }
 
-/// How many tests of the last attempt passed, of how many.
+/// Counts the tests of the last attempt that passed, and all of them (`3/4`).
 fn tests(progress: &Progress) -> Option<String> {
     let counts = progress.attempts.last()?.tests?;
     Some(format!("{}/{}", counts.passed, counts.total))
@@ -206,7 +206,7 @@ fn packages(task: &Task, progress: &Progress) -> Vec<String> {
         .unwrap_or_else(|| with_base(task, &progress.build.wanted.pip, &task.image.base_packages))
 }
 
-/// What is asked for, with what is always installed. In an image that is given nothing is.
+/// Returns what is asked for, with what is always installed. In an image that is given nothing is.
 fn with_base(task: &Task, asked: &[String], base: &[String]) -> Vec<String> {
     let installed = if task.image.reference.is_none() { base } else { &[] };
     let all: BTreeSet<&String> = asked.iter().chain(installed).collect();

@@ -74,7 +74,7 @@ pub fn conditions(
     .collect()
 }
 
-/// What was shown of how the cluster isolates what the task runs, in a sentence.
+/// Isolation by the cluster of what the task runs, as far as it was shown, in a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IsolationShown {
     /// It was seen to.
@@ -86,7 +86,7 @@ pub enum IsolationShown {
 }
 
 impl IsolationShown {
-    /// What `conditions` say of it.
+    /// Reads it from `conditions`.
     #[must_use]
     pub fn said(conditions: &[Condition]) -> Option<Self> {
         let said = conditions.iter().find(|said| said.type_ == ISOLATION_VERIFIED)?;
@@ -99,7 +99,7 @@ impl IsolationShown {
     }
 }
 
-/// What all conditions of one status share.
+/// Values that all conditions of one status share.
 #[derive(Clone, Copy)]
 pub(super) struct Stamp<'a> {
     pub generation: Option<i64>,

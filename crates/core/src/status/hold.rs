@@ -1,15 +1,15 @@
-//! What holds an object that could go on, and who ends that.
+//! Holds of an object that could go on, and what ends each.
 
 use codegen_api::conditions::reason;
 
-/// What holds a task that could go on.
+/// Hold of a task that could go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
     /// One word (`Queued`).
     pub reason: &'static str,
-    /// What it waits for, and what to do where somebody must do something.
+    /// Message about what it waits for, and what to do where somebody must do something.
     pub message: String,
-    /// Who ends it.
+    /// Event that ends the hold.
     pub until: Until,
 }
 
@@ -25,7 +25,7 @@ impl Hold {
     }
 }
 
-/// Who ends a hold.
+/// Event that ends a hold: it ends by itself, or a person ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// It ends by itself.

@@ -1,4 +1,4 @@
-//! What the status says of the image that the program is to be.
+//! Status of the image that the program is to be.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
@@ -11,7 +11,7 @@ use crate::stage::Stage;
 use crate::task::Task;
 use codegen_api::conditions::{PUBLISHED, reason};
 
-/// What is said of the image that the program is to be.
+/// Condition of the image that the program is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageShown {
     is_there: bool,
@@ -50,7 +50,7 @@ impl ImageShown {
         }
     }
 
-    /// Whether `conditions` say the same.
+    /// Reports whether `conditions` say the same.
     #[must_use]
     pub fn is_said_by(&self, conditions: &[Condition]) -> bool {
         let of_image = conditions.iter().find(|said| said.type_ == PUBLISHED);
@@ -65,7 +65,7 @@ impl ImageShown {
     }
 }
 
-/// What is to be said of the program as an image, where one is asked for and the program has passed.
+/// Returns what is to be said of the program as an image, where one is asked for and the program has passed.
 pub(super) fn published(task: &Task, progress: &Progress, state: &State) -> Option<ImageShown> {
     task.publish.as_ref()?;
     match (progress.stage, &progress.published, &progress.waiting) {

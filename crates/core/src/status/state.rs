@@ -1,4 +1,4 @@
-//! What a task is in, why, and in which words.
+//! State of a task, with its reason and its message.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -14,11 +14,11 @@ use codegen_api::common::TestingMode;
 use codegen_api::conditions::reason;
 use codegen_api::status::{EvidenceStrength, RehearsalResult};
 
-/// What is said of outputs of the rehearsal that were too large for its report, where they go with the sandbox.
+/// Message about outputs of the rehearsal that were too large for its report, where they go with the sandbox.
 const NOT_RETAINED: &str = "the outputs that were too large for its report went with the sandbox: a CodeGenRun with \
                         spec.outputs.persistentVolumeClaim makes them of the same samples again, and keeps them";
 
-/// What a task is in, before it is written as conditions.
+/// State of a task, before it is written as conditions.
 pub(super) struct State {
     pub reason: &'static str,
     pub message: String,
