@@ -35,7 +35,7 @@ pub struct Task {
     pub namespace: String,
     /// Name of the object.
     pub name: String,
-    /// What the program shall do.
+    /// Description of what the program shall do.
     pub prompt: String,
     /// Free text about formats, verbatim in every prompt.
     pub schema: Option<String>,
@@ -53,43 +53,43 @@ pub struct Task {
     pub input_files: Vec<FrozenFile>,
     /// The user's acceptance tests.
     pub acceptance_tests: Option<FrozenFile>,
-    /// Whether a suite is generated.
+    /// Mode of testing: whether a suite is generated.
     pub testing: TestingMode,
-    /// What the plan's cases decide. Snapshots of earlier versions have none.
+    /// Effect of the plan's cases. Snapshots of earlier versions have none.
     #[serde(default = "without_cases")]
     pub cases: CaseMode,
     /// The user's examples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Case>,
-    /// Who writes the program. Snapshots of earlier versions have the pipeline.
+    /// Author of the program. Snapshots of earlier versions have the pipeline.
     #[serde(default)]
     pub backend: Backend,
     /// Language of the program.
     pub language: Language,
     /// Upper bound of sample rows shown to the model.
     pub max_sample_rows: usize,
-    /// What of the samples may reach the model.
+    /// Part of the samples that may reach the model.
     pub exposure: Exposure,
     /// The model.
     pub model: ModelSettings,
     /// The image.
     pub image: ImageSettings,
-    /// Which packages may be installed; the operator adds its own rules.
+    /// Rules about which packages may be installed; the operator adds its own.
     #[serde(default)]
     pub packages: PackagePolicy,
     /// The sandbox.
     pub sandbox: SandboxSettings,
-    /// What the task may spend.
+    /// Bounds of what the task may spend.
     pub limits: LimitSettings,
-    /// What is kept between tasks.
+    /// Use of what is kept between tasks.
     pub cache: CacheMode,
-    /// Whether the tests of an adopted program are run again.
+    /// True where the tests of an adopted program are run again.
     #[serde(default = "is_true")]
     pub reruns_tests: bool,
-    /// Where it waits for a person, in order and each once.
+    /// Gates at which it waits for a person, in order and each once.
     #[serde(default)]
     pub approvals: BTreeSet<Gate>,
-    /// Whether and where the program is published as an image.
+    /// Publication of the program as an image, if any.
     #[serde(default)]
     pub publish: Option<Publish>,
 }
@@ -142,7 +142,7 @@ pub struct FrozenFile {
     pub sha256: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// Whether it is a folder.
+    /// True where it is a folder.
     pub is_dir: bool,
 }
 
@@ -210,13 +210,13 @@ pub struct SandboxSettings {
     pub timeout_seconds: f64,
     /// Repeats of a failed execution.
     pub retries: u32,
-    /// What it may reach.
+    /// Network that it may reach.
     pub network: NetworkAccess,
     /// Environment variables.
     pub env: BTreeMap<String, String>,
     /// Environment variables from Secrets.
     pub secrets: Vec<SecretVariable>,
-    /// Where a Pod may run; nothing of it concerns a local sandbox.
+    /// Place where a Pod may run; nothing of it concerns a local sandbox.
     #[serde(default)]
     pub placement: Placement,
 }
@@ -241,7 +241,7 @@ impl SandboxSettings {
     }
 }
 
-/// Where in a cluster a sandbox may run, and as what.
+/// Place in a cluster where a sandbox may run, and its runtime and priority classes.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Placement {

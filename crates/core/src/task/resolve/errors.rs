@@ -1,4 +1,4 @@
-//! What can be wrong with a task, and the list that collects it.
+//! Faults of a task, and the list that collects them.
 
 use crate::cases::{Access, usable};
 use crate::task::Task;
@@ -12,11 +12,11 @@ use codegen_api::values::ValueType;
 pub struct ResolveError {
     /// The field (`spec.limits.deadline`), with the agent's name where it is the agent's.
     pub path: String,
-    /// What is wrong with it.
+    /// Problem of the field.
     pub problem: Problem,
 }
 
-/// What is wrong with a field.
+/// Problem of a field.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// Neither the task nor its agent names a model.

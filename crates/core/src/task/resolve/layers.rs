@@ -68,7 +68,7 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// Where a field of this layer stands (`CodeGenAgent shared: spec.limits.deadline`).
+    /// Returns the path of a field of this layer (`CodeGenAgent shared: spec.limits.deadline`).
     pub(super) fn path(&self, field: &str) -> String {
         match self.agent {
             Some(agent) => format!("CodeGenAgent {agent}: spec.{field}"),

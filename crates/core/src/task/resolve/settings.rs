@@ -393,7 +393,7 @@ fn seconds(text: &str) -> Result<f64, Problem> {
     }
 }
 
-/// Whether a shell could set a variable of this name.
+/// Reports whether a shell could set a variable of this name.
 fn names_variable(name: &str) -> bool {
     !name.starts_with(|first: char| first.is_ascii_digit())
         && !name.is_empty()

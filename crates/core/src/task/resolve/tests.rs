@@ -1,4 +1,4 @@
-//! What a task becomes once agent and defaults are applied, and what prevents it from starting.
+//! Tests of what a task becomes once agent and defaults are applied, and of what prevents it from starting.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +48,7 @@ fn resolved(spec: &str) -> Task {
     resolve(&task(spec), None, FrozenFiles::default()).unwrap()
 }
 
-/// What prevents a task with these lines beside prompt and model from starting.
+/// Lists what prevents a task with these lines beside prompt and model from starting.
 fn faults(lines: &str, frozen: FrozenFiles) -> Vec<String> {
     let task = task(&format!("prompt: count\nmodel: {{name: m}}\n{lines}"));
     resolve(&task, None, frozen)

@@ -1,4 +1,4 @@
-//! What decides the result changes the hash of a task, and nothing else does.
+//! Tests of the hash of a task: what decides the result changes it, and nothing else does.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Where the model of a task is, and what it is called there.
+//! Tests of the model of a task: where it is, and what it is called there.
 
 use super::*;
 use codegen_api::model::ANTHROPIC_ALIASES;
