@@ -1,4 +1,4 @@
-//! Whether a program passed: computed from the report alone, never from an exit code or a word in the output.
+//! Verdict on a program: computed from the report alone, never from an exit code or a word in the output.
 
 mod findings;
 mod rehearsal;
@@ -24,18 +24,18 @@ pub use suite::SuiteRole;
 /// Acceptance tests of which it is recorded why they failed.
 const MOST_ACCEPTANCE_FAILURES: usize = 20;
 
-/// What a run of tests and rehearsal showed.
+/// Result of a run of tests and rehearsal.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
     /// Counts of the generated suite; `None` when tests are skipped.
     pub tests: Option<TestCounts>,
-    /// How the generated suite fares without the program's bodies; `None` where that was not asked.
+    /// Strength of the generated suite, by its session without the program's bodies; `None` where that was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<SuiteStrength>,
     /// Counts of the acceptance tests; `None` without any.
     pub acceptance: Option<TestCounts>,
-    /// Whether the acceptance tests had the program in their own process, where it could have changed what they find.
+    /// True where the acceptance tests had the program in their own process, where it could have changed what they find.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub acceptance_imports: bool,
     /// Counts of the plan's cases; `None` without any.
@@ -44,7 +44,7 @@ pub struct Verdict {
     /// Counts of the user's examples; `None` without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub examples: Option<CaseCounts>,
-    /// How the rehearsal ended.
+    /// End of the rehearsal.
     pub rehearsal: RehearsalStatus,
     /// Exit code of the last phase that ended by itself.
     pub exit_code: Option<i32>,
@@ -53,7 +53,7 @@ pub struct Verdict {
     /// Cases that failed and only report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reported: Vec<FailedCheck>,
-    /// Why a case failed that is held back. Of a model that writes the program none of it reaches a prompt before it is no longer held.
+    /// Failures of cases that are held back. None of them reaches a prompt of a model that writes the program while they are held.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<FailedCheck>,
     /// Numbers of the cases whose failure shows what they state.
@@ -68,25 +68,25 @@ pub struct Verdict {
     /// Outputs that could not be checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub too_large: Vec<TooLarge>,
-    /// Whether the rehearsal wrote to a disk.
+    /// True where the rehearsal wrote to a disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_on_disk: bool,
 }
 
 impl Verdict {
-    /// Whether everything holds.
+    /// Reports whether everything holds.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.failed.is_empty() && self.too_large.is_empty()
     }
 
-    /// Why it is open whether everything holds, and what to do, where nothing is wrong of what could be checked.
+    /// Says why it is open whether everything holds, and what to do, where nothing is wrong of what could be checked.
     #[must_use]
     pub fn unchecked(&self) -> Option<String> {
         self.failed.is_empty().then(|| explain(&self.too_large)).flatten()
     }
 
-    /// Why another suite is asked for; `None` where none is.
+    /// Returns the failure for which another suite is asked for; `None` where none is.
     #[must_use]
     pub fn asks_for_a_stronger_suite(&self) -> Option<&FailedCheck> {
         self.failed
@@ -94,7 +94,7 @@ impl Verdict {
             .find(|check| check.source == CheckSource::Vacuity)
     }
 
-    /// Whether nothing fails but a case that is held back. It may be wrong itself, and nobody else could say so.
+    /// Reports whether nothing fails but a case that is held back. It may be wrong itself, and nobody else could say so.
     #[must_use]
     pub fn only_held_fails(&self) -> bool {
         !self.failed.is_empty()
@@ -167,7 +167,7 @@ impl Verdict {
         format!("{first}{more}")
     }
 
-    /// What the cases that only report found.
+    /// Says what the cases that only report found.
     fn reported_words(&self) -> String {
         let Some(first) = self.reported.first() else {
             return String::new();
@@ -179,7 +179,7 @@ impl Verdict {
         format!("; reported, and deciding nothing: {}{more}", first.headline())
     }
 
-    /// What the acceptance tests are worth.
+    /// Says what the acceptance tests are worth.
     fn acceptance_words(&self) -> String {
         let Some(acceptance) = self.acceptance else {
             return String::new();
@@ -193,7 +193,7 @@ impl Verdict {
     }
 }
 
-/// What to do about outputs that are too large.
+/// Says what to do about outputs that are too large.
 fn explain(too_large: &[TooLarge]) -> Option<String> {
     let TooLarge { output, bytes } = too_large.first()?;
     let size = bytes.map_or_else(|| "is too large".to_owned(), |bytes| format!("has {bytes} bytes"));
@@ -256,16 +256,16 @@ pub fn judge(
     }
 }
 
-/// What the phases of the jobs showed, cases and acceptance tests aside.
+/// Results of the jobs' phases, cases and acceptance tests aside.
 #[derive(Default)]
 struct PhasesJudged {
     /// Counts of the generated suite.
     tests: Option<TestCounts>,
-    /// What suite and rehearsal found at fault.
+    /// Faults that suite and rehearsal found.
     failed: Vec<FailedCheck>,
-    /// How the suite fares without the program's bodies.
+    /// Strength of the suite, by its session without the program's bodies.
     suite: Option<SuiteStrength>,
-    /// Whether the job ended before the rehearsal, by a failure of what came before it.
+    /// True where the job ended before the rehearsal, by a failure of what came before it.
     was_cut_off: bool,
     /// Exit code of the rehearsal.
     program_code: Option<i32>,
@@ -309,7 +309,7 @@ impl PhasesJudged {
     }
 }
 
-/// Why acceptance tests failed, which no model learns.
+/// Lists why acceptance tests failed, which no model learns.
 #[must_use]
 pub fn acceptance_failures(report: &Report) -> Vec<TestFailure> {
     let (_, found) = judge_session(report.phases.first());

@@ -1,4 +1,4 @@
-//! What was found in the outputs of a rehearsal, as it is recorded.
+//! Findings in the outputs of a rehearsal, as they are recorded.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ pub struct StoredOutput {
 }
 
 impl StoredOutput {
-    /// How large it is and which content it has, in words.
+    /// Returns its size, its number of files and the start of its hash, in words.
     #[must_use]
     pub fn size(&self) -> String {
         let bytes = self.bytes.unwrap_or_default();
@@ -44,7 +44,7 @@ impl StoredOutput {
     }
 }
 
-/// What the rehearsal's outputs are worth, as found by the data module.
+/// Worth of the rehearsal's outputs, as found by the data module.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct RehearsalFindings {
@@ -61,15 +61,15 @@ pub struct RehearsalFindings {
     pub stored: Vec<StoredOutput>,
 }
 
-/// What is wrong with an output.
+/// Fault of an output.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Fault {
     /// Name of the output.
     pub output: String,
-    /// What is wrong, values quoted.
+    /// Words about what is wrong, values quoted.
     pub problem: String,
-    /// What is wrong, without any value.
+    /// Words about what is wrong, without any value.
     pub without_values: String,
     /// The check in words, where a constraint is broken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ impl Fault {
 }
 
 impl RehearsalFindings {
-    /// What may be shown where the samples are private.
+    /// Returns what may be shown where the samples are private.
     #[must_use]
     pub fn without_private_values(&self) -> Self {
         let faults = self.faults.iter().map(|fault| Fault {

@@ -80,7 +80,7 @@ pub(super) fn rehearsal_status(
     }
 }
 
-/// What is said of outputs that were checked on a disk.
+/// Says where outputs lay that were checked on a disk.
 fn where_they_lay(stored: &[StoredOutput]) -> Option<String> {
     let first = stored.first()?;
     let size = match first.bytes {

@@ -8,7 +8,7 @@ use codegen_api::status::TestCounts;
 
 use super::{CheckSource, FailedCheck, int, unusual};
 
-/// How pytest ends where it has found no test.
+/// Exit code of pytest where it has found no test.
 const NONE_COLLECTED: i32 = 5;
 
 /// Counts of a pytest session, and why it did not pass. Passed means: the session ended, at least one test was collected, and every
@@ -94,7 +94,7 @@ fn judge_honesty(phase: &PhaseReport, report: &TestReport, counts: TestCounts) -
     None
 }
 
-/// Whether every collected test has one result and nothing else has any.
+/// Reports whether every collected test has one result and nothing else has any.
 fn each_once(report: &TestReport) -> bool {
     let results: BTreeSet<&str> = report.results.iter().map(|result| result.id.as_str()).collect();
     let collected: BTreeSet<&str> = report.collected.iter().map(String::as_str).collect();

@@ -6,7 +6,7 @@ use codegen_api::status::SuiteStrength;
 use super::session::judge_session;
 use super::{CheckSource, FailedCheck, Verdict, exit_code, unusual};
 
-/// What is made of a suite that finds no fault.
+/// Treatment of a suite that finds no fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SuiteRole {
     /// It is asked for again, which happens once.
@@ -17,7 +17,7 @@ pub enum SuiteRole {
     AsItIs,
 }
 
-/// How a suite fares, by its session against the program with all bodies emptied.
+/// Judges a suite by its session against the program with all bodies emptied.
 pub(super) fn strength(phase: Option<&PhaseReport>) -> SuiteStrength {
     let (_, failed) = judge_session(phase);
     // Only tests that fail show it; a session that broke off says nothing.
@@ -63,7 +63,7 @@ impl Verdict {
         self.exit_code = exit_code(&self.failed, self.exit_code);
     }
 
-    /// Whether the session came to its end and no test of the suite was executed: none was collected, or all are skipped.
+    /// Reports whether the session came to its end and no test of the suite was executed: none was collected, or all are skipped.
     fn is_without_test(&self) -> bool {
         let is_idle = self.tests.is_some_and(|tests| tests.total == tests.skipped);
         // Of a session that broke off nobody knows what it would have collected.
@@ -75,7 +75,7 @@ impl Verdict {
     }
 }
 
-/// Why a suite of this strength should be another one.
+/// Says why a suite of this strength should be another one.
 const fn weakness(strength: SuiteStrength) -> Option<&'static str> {
     match strength {
         SuiteStrength::FailsWhenEmptied | SuiteStrength::NoSuite => None,
