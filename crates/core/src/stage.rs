@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
-/// Where a task stands. Each variant says what is true while the task is in it.
+/// Stage of a task. Each variant says what is true while the task is in it.
 #[derive(
     Serialize,
     Deserialize,
@@ -101,20 +101,20 @@ impl Stage {
         self.into()
     }
 
-    /// Whether the program has passed, and nothing more is spent on it.
+    /// Reports whether the program has passed, and nothing more is spent on it.
     #[must_use]
     pub const fn has_passed(self) -> bool {
         matches!(self, Self::Passed | Self::Publishing | Self::Succeeded)
     }
 
-    /// Whether nothing follows.
+    /// Reports whether nothing follows.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed)
     }
 }
 
-/// Whose matter it is that a task waits. Neither spends an iteration.
+/// Category of a cause for which a task waits, by who removes it. Neither spends an iteration.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
@@ -124,7 +124,7 @@ pub enum Category {
     Configuration,
 }
 
-/// Why a task was stopped without success.
+/// Cause for which a task was stopped without success.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
 pub enum StopReason {
     /// `limits.maxIterations` test runs, none passed; of an agent, `limits.agentMaxTurns` turns.
@@ -149,12 +149,12 @@ impl StopReason {
     }
 }
 
-/// Why a task was stopped without success.
+/// End of a task that was stopped without success.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[serde(rename_all = "camelCase")]
 pub struct Stop {
-    /// Why, as one word.
+    /// Cause, as one word.
     pub reason: StopReason,
     /// The limit, what was spent, the last failure, and what to do next.
     pub message: String,

@@ -13,19 +13,19 @@ use super::sandbox::{LimitKind, OutputContent, PhaseEnd, PhaseReport, Report};
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputsAsked {
-    /// Which.
+    /// Outputs that are asked for.
     pub outputs: Vec<Output>,
     /// The constraints on columns.
     pub checks: Vec<ColumnCheck>,
-    /// What it means when one is broken; `None` where nothing is checked.
+    /// Severity of a broken constraint; `None` where nothing is checked.
     pub severity: Option<Severity>,
 }
 
-/// What was found at an output where it lies.
+/// Output as it was found where it lies.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub enum FoundOutput {
-    /// What the task declares.
+    /// Output as the task declares it.
     Read {
         /// SHA-256 of the file, or of the folder as a whole, hex.
         sha256: String,
@@ -44,12 +44,12 @@ pub enum FoundOutput {
     TooLarge(Option<u64>),
 }
 
-/// What came of a program that wrote to a disk.
+/// Result of a program that wrote to a disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOnDisk {
-    /// What the sandbox reported. What did not fit it is `TooLarge` there.
+    /// Report of the sandbox. What did not fit it is `TooLarge` there.
     pub report: Report,
-    /// What was found at the outputs that were asked for, in their order; none where the program did not end well.
+    /// Results of the outputs that were asked for, in their order; none where the program did not end well.
     pub found: Vec<FoundOutput>,
 }
 
@@ -62,7 +62,8 @@ pub fn may_be_stored(declared: &[Output]) -> Vec<Output> {
     stored.cloned().collect()
 }
 
-/// Whether a program that wrote to memory must run again with a disk: what it wrote was too large to be brought back, or took its memory.
+/// Reports whether a program that wrote to memory must run again with a disk: what it wrote was too large to be brought back, or took its
+/// memory.
 #[must_use]
 pub fn needs_disk(declared: &[Output], phase: &PhaseReport) -> bool {
     let may_have_been_well = matches!(

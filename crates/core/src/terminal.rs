@@ -1,6 +1,7 @@
 //! Texts that others wrote, as they may be shown on a terminal.
 
-/// Whether a terminal obeys the character in place of showing it: it moves the cursor, turns the direction of the text, or has no width.
+/// Reports whether a terminal obeys the character in place of showing it: it moves the cursor, turns the direction of the text, or has no
+/// width.
 #[must_use]
 pub fn is_obeyed(character: char) -> bool {
     character.is_control()

@@ -1,6 +1,6 @@
 //! Names that are meant by a pattern in which `*` stands for any characters. Pure.
 
-/// Whether `pattern` means `name`. Both are compared as they are.
+/// Reports whether `pattern` means `name`. Both are compared as they are.
 #[must_use]
 pub fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
