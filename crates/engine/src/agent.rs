@@ -30,7 +30,7 @@ struct Turn {
     recorded: Session,
     /// The same with what has happened since.
     session: Session,
-    /// What has happened since.
+    /// Step from the recorded session to that one.
     step: Step,
     /// Number of the turn's call, where it begins.
     began: Option<u32>,
@@ -44,7 +44,7 @@ const STEP: &str = "documents/step-";
 struct Recording {
     /// Number of the turn's call, where it begins.
     began: Option<u32>,
-    /// How many.
+    /// Number of the steps.
     steps: u32,
 }
 
@@ -320,7 +320,7 @@ fn counts(step: &Step) -> ToolCounts {
     counts
 }
 
-/// What a sandbox did with commands, and why it ended early where it did.
+/// Returns the results of commands that a sandbox ran, and the cause of an early end where there was one.
 fn commands_of(report: Report) -> (CommandRun, Option<EarlyEnd>) {
     let Some(phase) = report.phases.into_iter().next() else {
         let lost = CommandRun {

@@ -32,18 +32,18 @@ use super::{Engine, EngineError, MAX_LOST_CHILDREN, Performed};
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptRecord {
-    /// Which attempt.
+    /// Number of the attempt.
     pub attempt: u32,
-    /// When it started.
+    /// Time at which it started.
     pub started_at: Timestamp,
-    /// What the sandbox reported, secrets taken out. Never holds anything of the acceptance tests.
+    /// Report of the sandbox, secrets taken out. Never holds anything of the acceptance tests.
     pub report: Report,
-    /// What was found in the rehearsal's outputs.
+    /// Findings in the rehearsal's outputs.
     pub findings: RehearsalFindings,
-    /// What the cases that failed came to, by their names.
+    /// Reports of the cases that failed, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed_cases: BTreeMap<String, PhaseReport>,
-    /// Why acceptance tests failed, for their owner: no prompt is made of it.
+    /// Failures of acceptance tests, for their owner: no prompt is made of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_acceptance: Vec<TestFailure>,
     /// The verdict.
@@ -57,7 +57,7 @@ pub struct AttemptRecord {
 }
 
 impl AttemptRecord {
-    /// What the rehearsal wrote.
+    /// Returns the outputs of the rehearsal.
     #[must_use]
     pub fn outputs(&self) -> &[OutputReport] {
         let rehearsal = self
@@ -123,7 +123,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         Ok(Performed::Done(self.ran(document, record)))
     }
 
-    /// What a sandbox with `image` reported, or what comes of it that it did not.
+    /// Returns the report of a sandbox with `image`, or the outcome of its absence.
     pub(super) fn reported<T>(
         &self,
         progress: &Progress,
@@ -284,7 +284,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         progress.unanswered_children() * (self.task.sandbox.retries + 1)
     }
 
-    /// What an execution came to, once it has not failed as an execution or is not to be repeated.
+    /// Repeats an execution until it has not failed as an execution or is not to be repeated, and returns its result.
     pub(super) async fn repeated<T, F: Future<Output = Result<Progressing<T>, SandboxError>>>(
         &self,
         progress: &Progress,
@@ -312,7 +312,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
     }
 
-    /// What a run of jobs came to. The inner error is that its outputs cannot be checked now.
+    /// Turns the reports of a run of jobs into the record of an attempt. The inner error is that its outputs cannot be checked now.
     async fn judged(
         &self,
         progress: &Progress,
@@ -419,7 +419,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         Ok(())
     }
 
-    /// Why acceptance tests failed, as it is stored.
+    /// Lists the failures of acceptance tests as they are stored, secrets taken out.
     fn failed_acceptance(&self, acceptance: Option<&Report>) -> Vec<TestFailure> {
         let mut failed = acceptance.map_or_else(Vec::new, acceptance_failures);
         for detail in &mut failed {
@@ -443,7 +443,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         Ok(read.map_err(|error| error.to_string()))
     }
 
-    /// What an execution on private samples may show.
+    /// Reduces the report of an execution on private samples to the part that may be shown.
     async fn visible_report(&self, progress: &Progress, report: &Report) -> Result<Report, EngineError> {
         let solution = self.text(progress.documents.solution.as_ref()).await?;
         let profiles = match &progress.documents.profiles {
@@ -458,7 +458,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 }
 
-/// How long the longest of some executions took.
+/// Returns the duration of the longest of some executions, in seconds.
 fn longest<'a>(reports: impl IntoIterator<Item = &'a Option<Report>>) -> f64 {
     let seconds = reports.into_iter().flatten().map(|report| report.seconds);
     seconds.fold(0.0, f64::max)

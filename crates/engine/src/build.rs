@@ -93,7 +93,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         Some(Outcome::Stopped(denial.stop()))
     }
 
-    /// What the environment held when it was made before, unless it is to be made of what the index has now.
+    /// Returns the lock of the environment when it was made before, unless it is to be made of the packages that the index has now.
     async fn lock(&self, progress: &Progress, spec: &ImageSpec) -> Result<Option<Lock>, EngineError> {
         let recorded = progress.build.lock.as_ref();
         let is_asked = |lock: &&RecordedLock| lock.environment == spec.content_hash();

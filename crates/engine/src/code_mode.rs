@@ -33,8 +33,8 @@ pub use self::tools::{CallKey, Made, ToolCaller};
 pub struct CodeModeEngine<'a, M, S, T> {
     /// The question.
     pub question: &'a Question,
-    /// What distinguishes it from every other one, also from a later one of the same name: what is decided about a call is decided about
-    /// one of this question.
+    /// Identity that distinguishes the question from every other one, also from a later one of the same name: what is decided about a call
+    /// is decided about one of this question.
     pub uid: &'a str,
     /// Writes programs.
     pub model: &'a M,
@@ -48,7 +48,7 @@ pub struct CodeModeEngine<'a, M, S, T> {
     pub clock: fn() -> Timestamp,
     /// True while something is under way whose result is not recorded yet.
     pub in_call: &'a watch::Sender<bool>,
-    /// Whether no call of a tool may begin any more: somebody holds the question, it is gone, or this process ends.
+    /// Returns true once no call of a tool may begin any more: somebody holds the question, it is gone, or this process ends.
     pub is_stopped: &'a (dyn Fn() -> bool + Send + Sync),
     /// Receives what happens.
     pub observer: &'a (dyn Fn(&Happened) + Send + Sync),
@@ -73,7 +73,7 @@ pub enum Happened {
     ProgramFailed {
         /// Number of the program.
         attempt: u32,
-        /// What was wrong.
+        /// Error of the program.
         error: String,
     },
     /// A tool was called; calls that are answered from the journal are not.
@@ -84,7 +84,7 @@ pub enum Happened {
         number: u32,
         /// The tool.
         tool: String,
-        /// What was raised; none where it gave a value.
+        /// Exception that was raised; none where it gave a value.
         raised: Option<String>,
         /// Seconds that it took.
         seconds: f64,
@@ -104,7 +104,7 @@ pub enum Happened {
     },
 }
 
-/// What a step came to.
+/// Outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// It moved on.

@@ -1,4 +1,4 @@
-//! What the engine asks of data: reading samples and outputs.
+//! Interface to data that the engine needs: reading samples and outputs.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -30,7 +30,7 @@ pub trait DataReader: Send + Sync {
     /// Names of the samples' columns that the model may know.
     fn columns(&self, task: &Task, profiles: &[u8]) -> BTreeSet<String>;
 
-    /// How the samples are written, so that the files of cases are written alike.
+    /// Returns the forms in which the samples are written, so that the files of cases are written alike.
     fn forms(&self, profiles: &[u8]) -> Forms;
 
     /// Reads the outputs as their types and checks the constraints on their columns.
@@ -51,6 +51,6 @@ pub struct Described {
     pub profiles: Vec<u8>,
     /// Columns on which samples may be joined, as far as the task's exposure shows them.
     pub joins: Vec<JoinProfile>,
-    /// What was read.
+    /// Samples that were read.
     pub samples: Vec<SampleStatus>,
 }

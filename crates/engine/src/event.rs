@@ -1,4 +1,4 @@
-//! What the engine reports to those who watch: progress lines, events, metrics.
+//! Events that the engine reports to those who watch: progress lines, events, metrics.
 
 use jiff::Timestamp;
 
@@ -14,50 +14,50 @@ use codegen_core::stage::{Category, Stage};
 pub enum Event {
     /// A task goes on from where an earlier run left it.
     Resumed {
-        /// Where it stands.
+        /// Stage that it is in.
         stage: Stage,
         /// Replies that are recorded and not asked for again.
         replies: usize,
     },
     /// A stage was entered.
     StageEntered {
-        /// Which.
+        /// Stage that was entered.
         stage: Stage,
         /// Number of the present or last attempt; 0 before the first.
         attempt: u32,
     },
     /// A model call starts.
     CallStarted {
-        /// What is asked for.
+        /// Kind of reply that is asked for.
         kind: CallKind,
         /// Its number, counted from 1.
         sequence: u32,
     },
     /// A model call was answered.
     CallFinished {
-        /// What was asked for.
+        /// Kind of reply that was asked for.
         kind: CallKind,
         /// Its number.
         sequence: u32,
         /// Its tokens.
         usage: Usage,
-        /// How long it took.
+        /// Duration in seconds.
         seconds: f64,
-        /// Whether the reply was recorded before and nothing was paid.
+        /// True where the reply was recorded before and nothing was paid.
         from_ledger: bool,
     },
     /// A recorded reply answers a request that has changed since.
     RequestChanged {
-        /// What was asked for.
+        /// Kind of reply that was asked for.
         kind: CallKind,
         /// Its number.
         sequence: u32,
     },
     /// A reply cannot be used and is asked for again.
     ReplyRejected {
-        /// What was asked for.
+        /// Kind of reply that was asked for.
         kind: CallKind,
-        /// Why.
+        /// Reason of the rejection.
         reason: String,
     },
     /// The image builds.
@@ -69,31 +69,31 @@ pub enum Event {
     BuildFinished {
         /// Its interpreter (`3.12.4`).
         python: String,
-        /// How many packages it holds, those that others need counted.
+        /// Number of packages that it holds, those that others need counted.
         packages: usize,
-        /// How long it took.
+        /// Duration in seconds.
         seconds: f64,
-        /// Whether it was there already.
+        /// True where it was there already.
         cached: bool,
     },
     /// A package that is asked for may not be the one that is meant.
     PackageDoubtful {
-        /// Which, and why.
+        /// Name of the package, and the reason of the doubt.
         message: String,
     },
     /// Another image had the place of this one.
     ImageReplaced {
-        /// Which, and why it is not used.
+        /// Name of the other image, and the reason for which it is not used.
         message: String,
     },
     /// The image cannot be built for want of a package.
     BuildFailed {
-        /// Why.
+        /// Reason of the failure.
         message: String,
     },
     /// An attempt's tests and rehearsal ran.
     TestsFinished {
-        /// Which attempt.
+        /// Number of the attempt.
         attempt: u32,
         /// Counts of the generated suite.
         tests: Option<TestCounts>,
@@ -103,37 +103,37 @@ pub enum Event {
         examples: Option<CaseCounts>,
         /// Counts of the acceptance tests.
         acceptance: Option<TestCounts>,
-        /// What failed, one line each; empty means passed.
+        /// Failures, one line each; empty means passed.
         failing: Vec<String>,
-        /// How the rehearsal ended.
+        /// End of the rehearsal.
         rehearsal: RehearsalStatus,
     },
     /// An agent's turn went on.
     AgentMoved {
         /// Its number.
         turn: u32,
-        /// What is recorded of it.
+        /// Record of the turn.
         step: Box<Step>,
     },
     /// The failures have a diagnosis.
     Diagnosed {
-        /// Which attempt.
+        /// Number of the attempt.
         attempt: u32,
         /// One entry a failure.
         failures: Vec<FailureDiagnosis>,
     },
     /// A fix was applied.
     FixApplied {
-        /// Which fix.
+        /// Kind of the fix.
         kind: CallKind,
         /// Functions, tests or packages that changed.
         names: Vec<String>,
     },
     /// An attempt is over.
     IterationFinished {
-        /// Which attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// Whether it passed.
+        /// True where it passed.
         passed: bool,
         /// Types of its failures; empty when it passed, or was the last and had no diagnosis.
         error_types: Vec<String>,
@@ -151,7 +151,7 @@ pub enum Event {
     },
     /// Another try was asked for, and there is none.
     RetryRefused {
-        /// Why.
+        /// Reason of the refusal.
         why: String,
     },
     /// The program is an image in a registry.
@@ -167,9 +167,9 @@ pub enum Event {
     Waiting {
         /// Infrastructure or configuration.
         category: Category,
-        /// What happened and what to do.
+        /// Event that it waits for, and the remedy.
         message: String,
-        /// When it is tried again.
+        /// Time of the next try.
         retry_at: Timestamp,
     },
 }

@@ -22,40 +22,40 @@ use super::data::DataReader;
 use super::on_disk::OnDisk;
 use super::{Engine, EngineError};
 
-/// How much of the end of a failed case's output streams is kept, bytes.
+/// Most bytes that are kept of the end of a failed case's output streams.
 const CASE_STREAM_BYTES: usize = 4_096;
 
 pub(super) struct Jobs {
-    /// What a model may learn of.
+    /// Job that a model may learn of.
     pub main: Job,
     /// The rehearsal where the samples are private: what runs beside it shows less.
     pub hidden: Option<Job>,
-    /// Whether the samples are private.
+    /// True where the samples are private.
     pub is_private: bool,
     /// The rehearsal with its outputs on a disk, where it has any that may be too large for memory.
     pub on_disk: Option<OnDisk>,
     pub acceptance: Option<Job>,
-    /// Whether those tests have the program in their own process.
+    /// True where those tests have the program in their own process.
     pub acceptance_imports: bool,
     pub skipped_rehearsal: Option<String>,
     /// The cases, by sandbox.
     pub cases: Vec<CaseJob>,
 }
 
-/// What cases that share a sandbox have in common: whether they are hidden, whether it is executed apart, and the frozen inputs.
+/// Properties that cases which share a sandbox have in common: hidden or not, executed apart or not, and the frozen inputs.
 type Key = (bool, bool, BTreeSet<String>);
 
 /// Cases that share a sandbox.
 pub(super) struct CaseJob {
     /// The job; `None` for those in the main one.
     pub job: Option<Job>,
-    /// Whether they are the user's examples, of which no model learns more than their count.
+    /// True where they are the user's examples, of which no model learns more than their count.
     pub is_hidden: bool,
     /// The cases in the order of the phases, each with its place among all.
     cases: Vec<(usize, CaseExecution)>,
 }
 
-/// What the jobs of an attempt came to.
+/// Reports of the jobs of an attempt.
 pub(super) struct Reports {
     pub main: Report,
     pub hidden: Option<Report>,
@@ -288,7 +288,7 @@ impl Jobs {
         judged
     }
 
-    /// What the plan's cases that failed came to, by their names: the others are compared and forgotten.
+    /// Returns the reports of the plan's cases that failed, by their names: the others are compared and forgotten.
     pub fn failed_cases(&self, reports: &Reports, judged: &CasesJudged) -> BTreeMap<String, PhaseReport> {
         let is_failed = |id: &String| {
             let mut failed = judged.failed.iter().chain(&judged.reported).chain(&judged.held);
@@ -307,7 +307,8 @@ impl Jobs {
             .collect()
     }
 
-    /// What each case came to (`None` for one that never ran), and whether its sandbox ended with a phase that used up its time.
+    /// Returns each case with its report (`None` for one that never ran), and true where its sandbox ended with a phase that used up its
+    /// time.
     fn case_reports<'a>(
         &'a self,
         reports: &'a Reports,
@@ -336,7 +337,7 @@ fn suite_phase(name: PhaseName, solution: &str, tests: &str) -> Phase {
     })
 }
 
-/// Whether a job ended with a phase that used up its time, as its own failure says.
+/// Reports whether a job ended with a phase that used up its time, as its own failure says.
 fn has_hung(report: &Report) -> bool {
     report
         .phases
@@ -344,7 +345,7 @@ fn has_hung(report: &Report) -> bool {
         .is_some_and(|phase| phase.end == PhaseEnd::TimedOut && phase.name != PhaseName::Vacuity)
 }
 
-/// What each case of a job came to; `None` for one that never ran.
+/// Returns the report of each case of a job; `None` for one that never ran.
 fn phases_of_cases<'a>(job: &'a Job, report: &'a Report) -> impl Iterator<Item = Option<&'a PhaseReport>> {
     let is_case = |phase: &Phase| matches!(phase, Phase::Program(run) if run.name == PhaseName::Case);
     job.phases

@@ -68,7 +68,7 @@ pub struct Engine<'a, M, S, B, D> {
     pub sandbox: &'a B,
     /// Reads samples and outputs.
     pub data: &'a D,
-    /// What the local machine or the cluster adds to the task.
+    /// Additions of the local machine or the cluster to the task.
     pub surroundings: &'a Surroundings,
     /// Receives what happens.
     pub observer: &'a dyn Observer,
@@ -79,10 +79,10 @@ pub struct Engine<'a, M, S, B, D> {
     pub in_call: &'a watch::Sender<bool>,
 }
 
-/// What the local machine or the cluster adds to the task.
+/// Additions of the local machine or the cluster to the task.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
-    /// Where each frozen sample and input lies, by name.
+    /// Place of each frozen sample and input, by name.
     pub sources: BTreeMap<String, String>,
     /// Source of the acceptance tests.
     pub acceptance_tests: Option<String>,
@@ -94,14 +94,14 @@ pub struct Surroundings {
     pub denied_commands: Vec<String>,
 }
 
-/// When a step began, by the clock on the wall and by one that nobody sets.
+/// Beginning of a step, by the clock on the wall and by one that nobody sets.
 #[derive(Clone, Copy)]
 struct Began {
     at: Timestamp,
     instant: Instant,
 }
 
-/// What a step came to.
+/// Outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The task moved on.
@@ -120,7 +120,7 @@ pub enum Step {
     Finished,
 }
 
-/// What performing a decision came to.
+/// Outcome of performing a decision.
 type Performed = Progressing<Outcome>;
 
 /// A step that could not be performed; the recorded state is as it was.
@@ -143,9 +143,9 @@ pub enum EngineError {
         "the stored state {name} cannot be read: {why}; start over (a task here with --fresh, in a cluster another task or question), or use the version that wrote it"
     )]
     State {
-        /// Which entry.
+        /// Name of the entry.
         name: String,
-        /// What is wrong.
+        /// Fault of the entry.
         why: String,
     },
 }
@@ -172,7 +172,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         Ok(progress)
     }
 
-    /// What comes next.
+    /// Decides the next step.
     #[must_use]
     pub fn decide(&self, progress: &Progress) -> Decision {
         decide(self.task, progress, (self.clock)())

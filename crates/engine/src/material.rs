@@ -77,7 +77,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
     }
 
-    /// How the samples are written; nothing where there are none.
+    /// Returns the forms in which the samples are written; nothing where there are none.
     pub(super) async fn forms(&self, progress: &Progress) -> Result<Forms, EngineError> {
         match &progress.documents.profiles {
             Some(document) if !self.task.samples.is_empty() => {

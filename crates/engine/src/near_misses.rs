@@ -21,7 +21,7 @@ use super::{Engine, EngineError};
 const LEAST_SECONDS: f64 = 5.0;
 const TIMES: f64 = 10.0;
 
-/// What cases that share a sandbox have in common: whether they are hidden from models, and the frozen inputs.
+/// Properties that cases which share a sandbox have in common: hidden from models or not, and the frozen inputs.
 type Key = (bool, BTreeSet<String>);
 
 /// Near misses on the cases that share their inputs, in one sandbox.
@@ -30,7 +30,7 @@ pub(super) struct NearMissJob {
     cases: Vec<CaseExecution>,
 }
 
-/// What is to be run.
+/// Jobs that are to be run.
 pub(super) struct NearMissJobs {
     misses: Vec<NearMiss>,
     jobs: Vec<NearMissJob>,

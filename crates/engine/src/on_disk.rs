@@ -17,12 +17,12 @@ use super::data::DataReader;
 pub(super) struct OnDisk {
     /// The job.
     pub job: Job,
-    /// What is checked there.
+    /// Outputs that are checked there.
     pub asked: OutputsAsked,
 }
 
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
-    /// Whether the rehearsal of the present attempt writes to a disk from the first.
+    /// Reports whether the rehearsal of the present attempt writes to a disk from the first.
     pub(super) const fn begins_on_disk(&self, progress: &Progress) -> bool {
         progress.writes_to_disk || self.task.sandbox.disk_bytes.is_some()
     }

@@ -1,4 +1,4 @@
-//! What a published image says of the program in it: for the launcher beside it, and for runs by the image alone.
+//! Description of the program in a published image: for the launcher beside it, and for runs by the image alone.
 //!
 //! It is made of what a run needs, field by field: no prompt, no row or value of a sample, no name of the task (so that tasks which share a
 //! program share its layer), and of Secrets the names of variables alone.
@@ -34,11 +34,11 @@ pub struct ProgramFile {
     pub python_version: String,
     /// Every option of the program, without the contents of files and without examples.
     pub inputs: Vec<Input>,
-    /// What it writes, in declared order.
+    /// Outputs that it writes, in declared order.
     pub outputs: Vec<Output>,
-    /// What its tests ran with.
+    /// Limits with which its tests ran.
     pub limits: Limits,
-    /// Whether its tests could reach a network.
+    /// True where its tests could reach a network.
     pub has_network: bool,
     /// Plain environment variables.
     pub env: BTreeMap<String, String>,
@@ -46,11 +46,11 @@ pub struct ProgramFile {
     pub variables: Vec<String>,
     /// The constraints on columns.
     pub checks: Vec<ColumnCheck>,
-    /// What a file must be like to be read as the task's sample of that input was.
+    /// Requirements on a file for it to be read as the task's sample of that input was.
     pub columns: Columns,
 }
 
-/// What a program may use.
+/// Resources that a program may use.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
@@ -63,7 +63,7 @@ pub struct Limits {
 }
 
 impl ProgramFile {
-    /// What is said of the program of `task`.
+    /// Describes the program of `task`.
     #[must_use]
     pub fn new(task: &Task, checks: Vec<ColumnCheck>, profiles: &[SampleProfile]) -> Self {
         let sandbox = &task.sandbox;

@@ -30,7 +30,7 @@ const NO_JOINS: &str = "columns on which the samples may be joined are not known
 pub struct WorkerReader {
     /// Starts the child.
     pub client: Client,
-    /// Where each sample lies, by name.
+    /// Place of each sample, by name.
     pub sources: BTreeMap<String, PathBuf>,
     /// The profiles of the samples, where they are recorded: then no sample is read.
     pub profiles: Option<Profiles>,
@@ -113,7 +113,7 @@ pub struct SampleFile {
     pub name: String,
     /// Its file name as the program sees it.
     pub file_name: String,
-    /// Where it lies.
+    /// Place of the file.
     pub path: PathBuf,
 }
 

@@ -148,7 +148,7 @@ pub async fn store_retries<S: Store>(
     Ok(())
 }
 
-/// What became of the last wish for another try.
+/// Returns the event for the last wish for another try.
 #[must_use]
 pub fn retried(progress: &Progress) -> Option<Event> {
     let refused = progress.retry_refused.clone();

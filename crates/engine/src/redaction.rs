@@ -4,12 +4,12 @@ use codegen_core::redact::Redactor;
 use codegen_core::sandbox::{PhaseReport, Report, TestFailure};
 use codegen_core::verdict::{RehearsalFindings, Verdict};
 
-/// What the phases printed and what failed in them.
+/// Redacts the printed text of the phases and their failures.
 pub(super) fn report(redactor: &Redactor, report: &mut Report) {
     phases(redactor, report.phases.iter_mut());
 }
 
-/// What some phases printed and what failed in them.
+/// Redacts the printed text of some phases and their failures.
 pub(super) fn phases<'a>(redactor: &Redactor, phases: impl Iterator<Item = &'a mut PhaseReport>) {
     for phase in phases {
         clean(redactor, &mut phase.stdout);
@@ -28,7 +28,7 @@ pub(super) fn phases<'a>(redactor: &Redactor, phases: impl Iterator<Item = &'a m
     }
 }
 
-/// What was found in the outputs.
+/// Redacts the findings in the outputs.
 pub(super) fn findings(redactor: &Redactor, findings: &mut RehearsalFindings) {
     for fault in &mut findings.faults {
         clean(redactor, &mut fault.problem);
@@ -39,7 +39,7 @@ pub(super) fn findings(redactor: &Redactor, findings: &mut RehearsalFindings) {
     }
 }
 
-/// What the verdict rests on.
+/// Redacts the failures and messages that the verdict rests on.
 pub(super) fn verdict(redactor: &Redactor, verdict: &mut Verdict) {
     let failed = verdict.failed.iter_mut().chain(&mut verdict.reported);
     for check in failed.chain(&mut verdict.held) {

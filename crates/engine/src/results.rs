@@ -1,4 +1,4 @@
-//! What a task leaves: program, suite, outputs, conversation, each under its path, and how the status refers to them.
+//! Results of a task: program, suite, outputs, conversation, each under its path, and the references of the status to them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -50,7 +50,7 @@ pub const INPUTS: &str = "inputs";
 pub struct Results {
     /// Files by path.
     pub files: Files,
-    /// What the status says of them.
+    /// References of the status to them.
     pub artifacts: Vec<ArtifactRef>,
     /// Outputs on the samples: name and value, of files and folders their size.
     pub outputs: Vec<(String, String)>,
@@ -191,7 +191,7 @@ fn add_untested(results: &mut Results, workspace: &Workspace) {
     }
 }
 
-/// Whether inputs, outputs, and what tests print, may hold data that no model was to see.
+/// Reports whether inputs, outputs, and printed text of tests, may hold data that no model was to see.
 #[must_use]
 pub fn is_private(task: &Task) -> bool {
     task.exposure <= Exposure::SchemaOnly && task.frozen_inputs().next().is_some()
@@ -277,7 +277,7 @@ fn samples_artifact(task: &Task) -> ArtifactRef {
     }
 }
 
-/// What the phases printed, and the text of every failure.
+/// Renders the printed text of the phases, and the text of every failure.
 #[must_use]
 pub fn test_output(record: &AttemptRecord) -> String {
     let mut text = format!("attempt {}: {}\n", record.attempt, record.verdict.summary());

@@ -44,12 +44,12 @@ pub fn columns(profiles: &[SampleProfile]) -> Columns {
     columns.filter(|(_, columns)| !columns.is_empty()).collect()
 }
 
-/// What is known of the data of a task.
+/// Knowledge about the data of a task.
 #[derive(Clone, Copy, Debug)]
 pub struct RunData<'a> {
     /// Starts the child.
     pub client: &'a Client,
-    /// What a file must be like to be read as the task's sample of that input was.
+    /// Requirements on a file for it to be read as the task's sample of that input was.
     pub columns: &'a Columns,
     /// The constraints on columns.
     pub checks: &'a [ColumnCheck],
@@ -58,7 +58,7 @@ pub struct RunData<'a> {
 /// The files that a run gives, held to the rules of their task.
 #[derive(Debug, Default)]
 pub struct CheckedInputs {
-    /// What is wrong with them.
+    /// Faults that were found in them.
     pub findings: Vec<Finding>,
     /// Names of those for which there are rules, and whose content was not looked at.
     pub unchecked: Vec<String>,
@@ -74,8 +74,8 @@ impl CheckedInputs {
 }
 
 impl RunData<'_> {
-    /// What is wrong with the files that a run gives, and which of them were not looked at: folders, and those for which `source`
-    /// has no place that can be read here. The error is that no child process could be started; the same may work at another time.
+    /// Checks the files that a run gives, and lists those that were not looked at: folders, and those for which `source` has no place that
+    /// can be read here. The error is that no child process could be started; the same may work at another time.
     pub async fn inputs(
         &self,
         run: &ResolvedRun,
@@ -335,7 +335,7 @@ fn refuse(read: &mut OutputsRead, type_: ValueType, fault: OutputFault) {
     }
 }
 
-/// Whether so many bytes may be what the task asks for: no number or date has them.
+/// Reports whether so many bytes may be a value of the type that the task asks for: no number or date has them.
 const fn may_be_large(type_: ValueType) -> bool {
     match type_ {
         ValueType::File | ValueType::Dir | ValueType::String => true,
@@ -354,7 +354,7 @@ fn checks_of(output: &str, checks: &[ColumnCheck]) -> Vec<ColumnCheck> {
         .collect()
 }
 
-/// Which data findings are about.
+/// Data that findings are about.
 #[derive(Clone, Copy)]
 struct About<'a> {
     severity: Severity,
@@ -363,7 +363,7 @@ struct About<'a> {
 }
 
 impl About<'_> {
-    /// What a file has that its sample does not have, and the constraints that it breaks.
+    /// Finds everything that a file has and its sample does not have, and the constraints that it breaks.
     fn input(&self, expected: &[Expected], report: &CheckReport) -> Vec<Finding> {
         let count: usize = expected.iter().map(|one| rules(one).count()).sum();
         // The checks of the sample come first, as they were asked.

@@ -109,7 +109,7 @@ impl World {
         requests.iter().map(|request| request.kind).collect()
     }
 
-    /// What comes from outside a step, in a process of its own.
+    /// Applies an outcome from outside a step, in a process of its own.
     pub async fn apply<S: Store>(&self, store: &S, outcome: Outcome) -> Progress {
         let (in_call, _) = watch::channel(false);
         let engine = self.engine(store, &in_call);

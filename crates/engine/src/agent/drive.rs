@@ -22,17 +22,17 @@ use codegen_sandbox::Sandbox;
 /// A file of pytest that the tests do not load.
 const FIXTURES: &str = "conftest.py";
 
-/// What is listed, and what is needed.
+/// Listed packages, and those that are needed.
 type AcceptedPackages = (Packages, Packages);
 
-/// What a turn came to so far, and what comes next.
+/// State of a turn, and its next step.
 pub(super) struct Move {
     pub step: Step,
     pub next: Next,
     pub sources: Option<AcceptedWorkspace>,
     pub packages: Option<AcceptedPackages>,
     pub doubtful_cases: Vec<String>,
-    /// What nobody but the user can put right.
+    /// Fault that nobody but the user can put right.
     pub users_fault: Option<String>,
 }
 
@@ -116,7 +116,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
     }
 
-    /// Why nothing can run, where the user's acceptance tests import what cannot be installed.
+    /// Finds the reason for which nothing can run, where the user's acceptance tests import a package that cannot be installed.
     fn fault_of_acceptance_tests(
         &self,
         progress: &Progress,
@@ -136,7 +136,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         ))
     }
 
-    /// What commands need, unless it cannot be had.
+    /// Returns the packages that commands need, unless they cannot be had.
     fn packages(
         &self,
         progress: &Progress,
@@ -147,7 +147,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         fault_of(progress, &packages.1).map_or(Ok(packages), Err)
     }
 
-    /// What the tests of the files as they are came to, where they ran.
+    /// Returns the result of the tests of the files as they are, where they ran.
     fn tests(&self, progress: &Progress, material: &Material, session: &Session) -> Tests {
         let sources = match accept_workspace(self.task, progress, material, session.workspace()) {
             Ok(sources) => sources,
@@ -166,7 +166,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 }
 
-/// What is made of a verdict on the files as they are.
+/// Turns a verdict on the files as they are into a result of the tests.
 fn of_verdict(verdict: &Verdict, session: &Session, agent: &AgentProgress) -> Tests {
     let told = test_result(verdict, &agent.rechecked_cases, session.workspace().suite());
     if verdict.passed() {
@@ -183,7 +183,7 @@ fn of_verdict(verdict: &Verdict, session: &Session, agent: &AgentProgress) -> Te
     })
 }
 
-/// What was found, and what of the files the tests do not read.
+/// Adds to the findings a note about the files that the tests do not read.
 fn with_notes(told: String, session: &Session) -> String {
     if session.workspace().get(FIXTURES).is_none() {
         return told;
@@ -191,7 +191,7 @@ fn with_notes(told: String, session: &Session) -> String {
     format!("({FIXTURES} is not loaded: put its fixtures into the suite, which is one file.)\n{told}")
 }
 
-/// What the tests came to.
+/// Result of the tests.
 enum Tests {
     Passed(String),
     Failed(Failed),
@@ -201,10 +201,10 @@ enum Tests {
     Due(Box<AcceptedWorkspace>),
 }
 
-/// Why tests did not pass.
+/// Reason for which tests did not pass.
 struct Failed {
     message: String,
-    /// Whether nothing ran.
+    /// True where nothing ran.
     is_refused: bool,
     /// Cases that it is told of.
     cases: Vec<String>,
@@ -231,7 +231,7 @@ fn report(failed: &Failed, session: &mut Session, step: &mut Step) {
     };
 }
 
-/// What is told at once of what was asked for.
+/// Answer to a request that is told at once.
 enum Answer {
     Commands(usize, String),
     Tests(Result<String, String>),
@@ -271,7 +271,7 @@ fn words(message: &str) -> impl Iterator<Item = &str> {
         .map(|word| word.trim_matches('.'))
 }
 
-/// When the tests began and ended that the turn waited for.
+/// Returns the times at which the tests that the turn waited for began and ended.
 fn test_times(progress: &Progress) -> Option<(Timestamp, Timestamp)> {
     let waited = progress
         .agent
@@ -281,7 +281,7 @@ fn test_times(progress: &Progress) -> Option<(Timestamp, Timestamp)> {
     Some((attempt.started_at.as_ref()?.0, attempt.completed_at.as_ref()?.0))
 }
 
-/// Why packages cannot be installed, where that is known.
+/// Returns the reason for which packages cannot be installed, where that is known.
 fn fault_of(progress: &Progress, wanted: &Packages) -> Option<String> {
     let fault = progress
         .build

@@ -91,7 +91,7 @@ pub(super) fn evidence_name(progress: &Progress) -> String {
     format!("documents/evidence-{:04}.json", progress.attempt)
 }
 
-/// What was wrong, in a line.
+/// Tells the error of a program in a line.
 pub(super) fn line(evidence: &Evidence) -> String {
     let place = evidence
         .line

@@ -26,7 +26,7 @@ pub type Servers = BTreeMap<String, McpClient>;
 /// The clients of the tools of one question.
 #[derive(Default)]
 pub struct ToolClients {
-    /// What requests go through; none where whoever runs this process wrote the addresses.
+    /// Gate that requests go through; none where whoever runs this process wrote the addresses.
     gate: Option<EgressGate>,
     http: BTreeMap<String, HttpTool>,
     servers: Servers,
@@ -171,7 +171,7 @@ impl<P: ToolCaller> ToolCaller for Caller<P> {
     }
 }
 
-/// What a call comes to that nothing here can make.
+/// Returns the outcome of a call that nothing here can make.
 #[must_use]
 pub fn not_here(tool: &SourcedTool) -> Made {
     Made::Blocked {
@@ -180,7 +180,7 @@ pub fn not_here(tool: &SourcedTool) -> Made {
     }
 }
 
-/// What distinguishes the server of a tool from others: where it is, and as whom it is spoken to.
+/// Returns the key that distinguishes the server of a tool from others: its place, and the identity with which it is spoken to.
 #[must_use]
 pub(super) fn server_key(origin: &ToolOrigin) -> Option<String> {
     match origin {
@@ -218,7 +218,7 @@ pub fn server(
     })
 }
 
-/// What a call came to: nobody knows it of one that may have been made and must not be made twice.
+/// Converts the outcome of a call: unknown for one that may have been made and must not be made twice.
 fn made(called: Called, is_repeatable: bool) -> Made {
     match called {
         Called::Returned(value) => Made::Ended(Outcome::Returned(value)),

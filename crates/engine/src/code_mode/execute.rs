@@ -29,7 +29,7 @@ use codegen_tools::computed;
 /// Depth of calls inside a program.
 const RECURSION: u32 = 256;
 
-/// Why a program goes no further in this step.
+/// Reason for which a program goes no further in this step.
 pub(super) enum Halt {
     /// An end that no other program mends.
     Stop(Stop),
@@ -94,7 +94,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         Ok(Some(Outcome::Ran { ran, calls }))
     }
 
-    /// What earlier programs of the run called that must not be called twice.
+    /// Collects the calls of earlier programs of the run that must not be made twice.
     async fn earlier(&self, progress: &Progress) -> Result<Earlier, EngineError> {
         let mut journals: Vec<Journal> = Vec::new();
         for attempt in 1..progress.attempt {
@@ -241,7 +241,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         Ok(outcomes.map(to_interpreter).collect())
     }
 
-    /// What becomes of a call that the program makes. Nothing of it is made yet.
+    /// Decides the course of a call that the program makes. Nothing of it is made yet.
     async fn course(
         &self,
         progress: &Progress,
@@ -307,7 +307,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         })
     }
 
-    /// What is recorded that a call came to; nothing where it is to be made.
+    /// Looks up the recorded outcome of a call; nothing where it is to be made.
     fn recorded(&self, run: &Run<'_, S>, call: &Call) -> Result<Option<CallOutcome>, Halt> {
         let journal = run.journal.journal();
         let found = journal.find(call).map_err(|mismatch| {
@@ -354,7 +354,7 @@ fn answered(finished: Finished) -> Answer {
     }
 }
 
-/// What becomes of a call that a program makes.
+/// Course of a call that a program makes.
 pub(super) enum Course {
     /// Its outcome is there.
     Answered(CallOutcome),

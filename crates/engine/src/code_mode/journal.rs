@@ -51,12 +51,12 @@ impl<'a, S: Store> OpenJournal<'a, S> {
         })
     }
 
-    /// What is recorded or buffered.
+    /// Returns the entries that are recorded or buffered.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }
 
-    /// Whether it holds as much as it may. The same program with the same outcomes finds the same at the same call.
+    /// Reports whether the journal holds as much as it may. The same program with the same outcomes finds the same at the same call.
     pub fn is_full(&self) -> bool {
         self.bytes >= MOST_MEBIBYTES * 1024 * 1024
     }

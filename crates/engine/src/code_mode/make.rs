@@ -24,7 +24,7 @@ use codegen_model::Model;
 /// Calls that are made at once, and runs of durable ones that are under way at once.
 const AT_ONCE: usize = 16;
 
-/// What calls that were made together came to, by their numbers.
+/// Outcomes of calls that were made together, by their numbers.
 #[derive(Default)]
 struct Together {
     outcomes: BTreeMap<u32, CallOutcome>,
@@ -35,7 +35,8 @@ struct Together {
 }
 
 impl Together {
-    /// Why the program goes no further. What nobody knows goes first, for a person must be told of it.
+    /// Returns the reason for which the program goes no further. Calls of unknown outcome go first, for a person must be told of them. What
+    /// nobody knows goes first, for a person must be told of it.
     fn halt(&mut self) -> Option<Halt> {
         let unknown: Vec<_> = std::mem::take(&mut self.unknown).into_values().collect();
         if !unknown.is_empty() {
@@ -92,7 +93,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         wishes.filter(has_room).take(AT_ONCE).collect()
     }
 
-    /// Whether another call may begin.
+    /// Checks that another call may begin.
     fn may_go_on(&self, progress: &Progress) -> Result<(), Halt> {
         if (self.is_stopped)() {
             return Err(Halt::Paused);

@@ -1,4 +1,4 @@
-//! What calls come to, as it is recorded, told to the program, or ends the run.
+//! Outcomes of calls, as they are recorded, told to the program, or end the run.
 
 use codegen_interpreter as interpreter;
 
@@ -10,13 +10,13 @@ use codegen_core::code_mode::{Stop, StopReason};
 
 /// A call that was made.
 pub(super) struct Finished {
-    /// What it came to.
+    /// Its outcome.
     pub made: Made,
-    /// Whether an equal call of an earlier program came to it.
+    /// True where it is the outcome of an equal call of an earlier program.
     pub is_copy: bool,
-    /// When it was made, RFC 3339.
+    /// Time at which it was made, RFC 3339.
     pub started_at: String,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn raised(kind: &str, message: String) -> CallOutcome {
     }
 }
 
-/// What a call comes to once those before have filled the journal.
+/// Returns the outcome of a call once those before have filled the journal.
 pub(super) fn no_room() -> CallOutcome {
     let message = format!(
         "the calls of one program may give {MOST_MEBIBYTES} MiB in all, and these have: ask the tools for less"
@@ -36,12 +36,12 @@ pub(super) fn no_room() -> CallOutcome {
     raised("RuntimeError", message)
 }
 
-/// Why nobody knows what the calls came to that were in flight when their program was left.
+/// Reason for which the outcomes of calls are unknown that were in flight when their program was left.
 pub(super) const INTERRUPTED: &str = "what ran the program ended before their outcomes were recorded";
 /// Bytes of a message for the calls whose outcomes nobody knows, so that each has its place in it.
 const UNKNOWN_BYTES: usize = 700;
 
-/// How calls end the run whose outcomes nobody knows, each with why.
+/// Builds the stop of a run with calls of unknown outcome, each with its reason.
 pub(super) fn unknown_outcomes(calls: &[(Call, String)]) -> Stop {
     let listed = listed(calls);
     let message = match calls {

@@ -1,4 +1,4 @@
-//! Whether a call may be made: at once, once a person has approved of exactly it, or not at all.
+//! Permission of a call: at once, once a person has approved of exactly it, or not at all.
 
 use super::execute::{Course, Wish};
 use super::journal::OpenJournal;
@@ -11,7 +11,8 @@ use codegen_ledger::Store;
 use codegen_model::Model;
 
 impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
-    /// Whether `call` may be made. What was decided is in the journal afterwards, so that nobody is asked about it again.
+    /// Decides whether `call` may be made. The decision is in the journal afterwards, so that nobody is asked about it again. What was
+    /// decided is in the journal afterwards, so that nobody is asked about it again.
     pub(super) async fn permit(
         &self,
         progress: &Progress,
@@ -58,7 +59,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
         Ok(Course::Answered(outcome))
     }
 
-    /// What the program waits for: the first of `calls`, which persons decide about one after another.
+    /// Returns the call that the program waits for: the first of `calls`, which persons decide about one after another.
     pub(super) async fn wait_for_approval(
         &self,
         progress: &Progress,

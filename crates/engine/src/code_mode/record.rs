@@ -1,4 +1,4 @@
-//! What a question leaves in its store, for whoever shows it.
+//! Record that a question leaves in its store, for whoever shows it.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use codegen_ledger::{Entry, Ledger, Prefix, Store, StoreError};
 const PROGRAM: &str = "documents/program-";
 const ENDING: &str = ".json";
 
-/// What a question left so far.
+/// Record of a question so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     /// The present program.
@@ -28,7 +28,7 @@ pub struct Record {
     pub calls: Vec<(u32, Vec<Ended>)>,
     /// Calls that were begun and whose outcome nobody has recorded, with the number of the program.
     pub in_flight: Vec<(u32, Call)>,
-    /// How often the programs have called each tool, also one that has not ended.
+    /// Number of calls that the programs have made of each tool, also of calls that have not ended.
     pub made: BTreeMap<String, u32>,
     /// Calls of the model.
     pub entries: Vec<Entry>,

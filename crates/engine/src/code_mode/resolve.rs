@@ -1,4 +1,5 @@
-//! What an agent refers to, looked up: its tools with their types, and its texts. Where they are looked up is for others to say.
+//! Lookup of everything that an agent refers to: its tools with their types, and its texts. Others say where they are looked up. Where they
+//! are looked up is for others to say.
 
 use std::future::Future;
 use std::time::Duration;
@@ -13,12 +14,12 @@ use codegen_code_mode::signature::{Tool, Toolbox, check_schemas};
 use codegen_core::code_mode::{SourcedTool, UnresolvedTool, check_required, http_tool, mcp_tools};
 use codegen_tools::{McpClient, ToolError, computed};
 
-/// How long a server may take to list its tools.
+/// Longest time that a server may take to list its tools.
 const LIST_DEADLINE: Duration = Duration::from_secs(20);
 
 /// Looks up what an agent refers to: in a cluster, or among the manifests of a command.
 pub trait Lookup: Sync {
-    /// Why something cannot be had.
+    /// Error of a lookup.
     type Error: From<UnresolvedTool> + From<ToolError>;
 
     /// The tool that a finished program is.
@@ -39,13 +40,13 @@ pub trait Lookup: Sync {
     ) -> impl Future<Output = Result<String, Self::Error>> + Send;
 }
 
-/// What an agent comes to.
+/// Agent with everything that it refers to.
 pub struct ResolvedAgent {
     /// Its tools.
     pub tools: Vec<SourcedTool>,
     /// The tools with their signatures.
     pub toolbox: Toolbox,
-    /// What the model reads besides.
+    /// Texts that the model reads besides.
     pub skills: Vec<String>,
     /// Clients of the servers that were asked.
     pub servers: Servers,

@@ -356,7 +356,7 @@ async fn a_run_that_is_killed_at_any_write_asks_for_nothing_recorded_again(#[cas
     }
 }
 
-/// What the store of a killed run holds.
+/// Content of the store of a killed run.
 struct Recorded {
     replies: usize,
     /// Calls whose outcome is recorded, by attempt and number.

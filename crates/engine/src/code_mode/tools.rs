@@ -1,4 +1,4 @@
-//! Where calls of tools go.
+//! Destination of the calls of tools.
 
 use serde_json::{Map, Value};
 
@@ -15,7 +15,7 @@ pub struct CallKey {
     pub number: u32,
 }
 
-/// What making a call came to.
+/// Outcome of making a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Made {
     /// It has ended.
@@ -26,9 +26,9 @@ pub enum Made {
     Unknown(String),
     /// It was not sent; a person, or time, must change something.
     Blocked {
-        /// What.
+        /// Change that is needed.
         message: String,
-        /// Whether a person must.
+        /// True where a person must make it.
         needs_person: bool,
     },
 }

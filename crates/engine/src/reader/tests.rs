@@ -1,4 +1,4 @@
-//! What becomes of a child that ends too early.
+//! Tests of a child that ends too early.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What an agent did and said: the trace of its calls, and the messages of its turns.
+//! Acts and words of an agent: the trace of its calls, and the messages of its turns.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ impl<'a> TracedCall<'a> {
     }
 }
 
-/// How a call failed, in a word.
+/// Names the way in which a call failed, in a word.
 fn failure(result: &CallResult) -> Option<&'static str> {
     match (result.is_error, result.class.as_str(), result.exit) {
         (false, ..) => None,

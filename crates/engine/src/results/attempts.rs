@@ -104,7 +104,7 @@ pub async fn source_of<S: Store>(
     Ok(None)
 }
 
-/// What changed of a file, as a unified diff.
+/// Compares two versions of a file, as a unified diff.
 #[must_use]
 pub fn difference(before: &str, after: &str, old: &str, new: &str) -> String {
     TextDiff::from_lines(before, after)

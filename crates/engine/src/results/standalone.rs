@@ -1,4 +1,4 @@
-//! What it takes to run the program without this operator: pinned packages, a Dockerfile, a script.
+//! Files for running the program without this operator: pinned packages, a Dockerfile, a script.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use codegen_sandbox::HASH_SEED;
 const REQUIREMENTS: &str = "requirements.txt";
 /// The same with the digests of the archives that were installed, which are for one version of Python and one platform.
 pub(super) const LOCK: &str = "requirements.lock";
-/// What starts the program.
+/// Script that starts the program.
 const LAUNCHER: &str = "launcher.py";
 /// It runs the program with another folder in the place of `/var/outputs`; follows what computes the order of its sets.
 const LAUNCHER_TEXT: &str = include_str!("launcher.py");
@@ -94,10 +94,10 @@ fn dockerfile(task: &Task, built: &BuiltImage, lock: Option<&Lock>) -> String {
     text
 }
 
-/// What an image of one's own begins with.
+/// Base of an image of one's own.
 struct Base {
     image: String,
-    /// Whether it has the Python that the tests ran with.
+    /// True where it has the Python that the tests ran with.
     has_the_python: bool,
 }
 
@@ -138,7 +138,7 @@ fn minor_version(python: &str) -> Option<String> {
     (is_number(major) && is_number(minor)).then(|| format!("{major}.{minor}"))
 }
 
-/// Whether the environment has the Python that the task asks for.
+/// Reports whether the environment has the Python that the task asks for.
 fn has_python(built: &BuiltImage, wanted: &str) -> bool {
     let rest = built.python.strip_prefix(wanted);
     // With the dot, for 3.1 is not 3.12.

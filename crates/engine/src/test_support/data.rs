@@ -17,11 +17,11 @@ use codegen_data::context::Context;
 #[derive(Default)]
 pub struct FixedData {
     pub context: String,
-    /// What is found in the outputs, broken constraints among it as long as they hold for the output.
+    /// Findings in the outputs, broken constraints among them as long as they hold for the output.
     pub read: OutputsRead,
-    /// What the constraints become.
+    /// Checks that the constraints become.
     pub checks: Vec<ColumnCheck>,
-    /// How the samples are written.
+    /// Forms in which the samples are written.
     pub forms: codegen_core::cases::Forms,
 }
 

@@ -15,7 +15,7 @@ use codegen_model::{Model, ModelError};
 pub struct Script {
     replies: BTreeMap<CallKind, Vec<Scripted>>,
     asked: Mutex<BTreeMap<CallKind, usize>>,
-    /// How long a call takes.
+    /// Duration of a call.
     pub takes: Duration,
     /// Every request that came in, lives of the task together.
     pub requests: Mutex<Vec<Request>>,
@@ -51,7 +51,7 @@ impl Script {
         self
     }
 
-    /// What an agent says in a turn, and which tools it calls.
+    /// Adds a turn of an agent, with its text and the tools that it calls.
     pub fn with_turn(mut self, text: &str, calls: &[(&str, Value)]) -> Self {
         let call = |(index, (name, input)): (usize, &(&str, Value))| ToolCall {
             id: format!("toolu-{index}"),

@@ -17,7 +17,7 @@ use codegen_sandbox::{
     SandboxError,
 };
 
-/// What the sandbox answers to the generated suite for a program and a suite: ids of failing tests and their failures.
+/// Answer of the sandbox to the generated suite for a program and a suite: ids of failing tests and their failures.
 pub type Judge = fn(solution: &str, tests: &str, installed: &[String]) -> Vec<TestFailure>;
 
 /// A sandbox that does not run anything but knows what would happen.
@@ -33,25 +33,25 @@ pub struct Fake {
     pub is_unlisted: bool,
     pub builds: AtomicUsize,
     pub runs: AtomicUsize,
-    /// Which jobs began and ended, in order, by their phases.
+    /// Begins and ends of jobs, in order, by their phases.
     pub log: Mutex<Vec<String>>,
-    /// Whether a program hangs in a run.
+    /// Reports whether a program hangs in a run.
     pub hangs: fn(&ProgramPhase) -> bool,
     pub acceptance_passes: fn(&str) -> bool,
-    /// Whether this suite passes whatever the program does.
+    /// Reports whether this suite passes whatever the program does.
     pub notices_nothing: fn(&str) -> bool,
     /// The image is gone at the next run.
     pub loses_image: AtomicBool,
     /// Every build is lost.
     pub loses_builds: AtomicBool,
-    /// What each build was to install, where it was.
+    /// Lock that each build was to install, where it had one.
     pub locks: Mutex<Vec<Option<Lock>>>,
     installed: Mutex<BTreeMap<String, Vec<String>>>,
-    /// What a program prints in a case.
+    /// Printed text of a program in a case.
     pub prints: fn(&str) -> String,
-    /// What a program writes in a case.
+    /// Outputs of a program in a case.
     pub writes: fn(&ProgramPhase) -> Vec<OutputReport>,
-    /// What an agent's commands come to.
+    /// Result of an agent's commands.
     pub runs_commands: fn(&CommandsPhase) -> CommandRun,
     /// Every sandbox ends without a report.
     pub reports_nothing: AtomicBool,
@@ -59,15 +59,15 @@ pub struct Fake {
     pub unanswered: Mutex<VecDeque<LostChild>>,
     /// Numbers of the executions that were asked for.
     pub executions: Mutex<Vec<u32>>,
-    /// How long each sandbox says that it took.
+    /// Seconds that each sandbox says that it took.
     pub seconds: f64,
     /// Commands that steps asked for.
     pub asked: Mutex<Vec<Job>>,
-    /// How many inputs each sandbox of commands had.
+    /// Number of inputs of each sandbox of commands.
     pub command_inputs: Mutex<Vec<usize>>,
     /// No program can be published.
     pub refuses_programs: AtomicBool,
-    /// What was published; a registry has what is equal once.
+    /// Publications so far; a registry has equal ones once.
     pub published: Mutex<Vec<Publication>>,
 }
 
@@ -198,8 +198,8 @@ impl Fake {
     }
 }
 
-/// What commands come to where shims stand before their programs: `curl` and what is denied is refused, and a command that goes well as far as
-/// pytest is ended there, and the row with it.
+/// Returns the result of commands where shims stand before their programs: `curl` and what is denied is refused, and a command that goes
+/// well as far as pytest is ended there, and the row with it.
 fn shimmed(phase: &CommandsPhase, mut run: CommandRun) -> CommandRun {
     for (command, result) in phase.commands.iter().zip(&mut run.results) {
         let mut words = command.command.split_whitespace();
@@ -216,7 +216,7 @@ fn shimmed(phase: &CommandsPhase, mut run: CommandRun) -> CommandRun {
     run
 }
 
-/// What the fake installs for `spec`, with made-up digests.
+/// Returns the lock that the fake installs for `spec`, with made-up digests.
 fn lock_of(spec: &ImageSpec) -> Lock {
     let packages = spec.packages.pip.iter().map(|name| Locked {
         package: format!("{name}==1.0"),

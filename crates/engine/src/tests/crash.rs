@@ -76,7 +76,7 @@ fn three_failures() -> Value {
     all
 }
 
-/// What must be the same however often a task was killed.
+/// Extracts the state that must be the same however often a task was killed.
 fn essence(progress: &Progress) -> (Stage, u32, Option<String>, u32, Option<PublishedImage>) {
     let solution = progress
         .documents

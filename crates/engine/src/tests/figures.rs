@@ -162,7 +162,7 @@ async fn run(task: Task, context: String, script: Script, judge: Judge) -> (Prog
     (progress, world)
 }
 
-/// What a right program writes for the sales that a case gives; nothing of one with a mistake more.
+/// Returns the outputs of a right program for the sales that a case gives; nothing of one with a mistake more.
 fn totals_of(program: &ProgramPhase) -> Vec<OutputReport> {
     let parts = [
         READ,

@@ -1,4 +1,4 @@
-//! Which jobs run, in which order, and what a phase that was not reached decides.
+//! Choice and order of jobs, and the consequences of a phase that was not reached.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Which inputs of a run are held to the rules of its task.
+//! Choice of the inputs of a run that are held to the rules of its task.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a long session of an agent costs: prompt tokens that a provider's cache can serve, and bytes that stay behind.
+//! Cost of a long session of an agent: prompt tokens that a provider's cache can serve, and bytes that stay behind.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -22,7 +22,7 @@ use codegen_ledger::{Ledger, MemoryStore, Store as _};
 
 /// Turns of a long session.
 const TURNS: u32 = 50;
-/// What may be recorded of it beside its replies and its files, bytes.
+/// Most bytes that may be recorded of it beside its replies and its files.
 const MOST_RECORDED: usize = 64 * 1024;
 /// Bytes by which counters and ranges of numbers may lengthen a status.
 const DIGITS: usize = 96;
@@ -125,7 +125,7 @@ async fn ended_after(turns: u32) -> (World, MemoryStore, Progress) {
     (world, store, progress)
 }
 
-/// What goes out with a turn, in order: a request that another begins with is a beginning of its text.
+/// Returns the texts that go out with a turn, in order: a request that another begins with is a beginning of its text.
 fn prompt(request: &Request) -> String {
     let conversation = request.conversation.as_ref().unwrap();
     let exchanges = conversation.exchanges.iter();

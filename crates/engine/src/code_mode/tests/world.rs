@@ -24,7 +24,7 @@ use codegen_ledger::MemoryStore;
 /// Uid of the question.
 pub const UID: &str = "uid-1";
 
-/// What a tool in memory does with a call.
+/// Behaviour of a tool in memory at a call.
 pub type Conduct = fn(&World, &CallKey, &Map<String, Value>) -> Made;
 
 /// Tools in memory, with every call that reached them.
@@ -33,11 +33,11 @@ pub struct World {
     pub script: Script,
     pub conducts: BTreeMap<&'static str, Conduct>,
     pub made: Mutex<Vec<String>>,
-    /// Whether runs that are waited for have ended.
+    /// Highest number of a run that is waited for and has ended.
     pub runs_ended: AtomicUsize,
     /// Hashes of the calls about which a decision was recorded.
     pub decided: Mutex<Vec<String>>,
-    /// Whether somebody holds the question.
+    /// Reports whether somebody holds the question.
     pub is_stopped: fn(&World) -> bool,
     /// Other workers than the usual ones.
     pub pool: Interpreter,

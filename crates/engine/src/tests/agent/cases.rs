@@ -29,7 +29,7 @@ fn plan(expected: &[&str]) -> Value {
     })
 }
 
-/// What comes of working out cases again, in order.
+/// Builds the answer to working out cases again, in order.
 fn answers(values: &[&str]) -> Value {
     let answer =
         |(index, value): (usize, &&str)| json!({"case": index + 1, "refused": false, "values": [value]});

@@ -1,4 +1,4 @@
-//! How an agent's task ends without a program.
+//! Ends of an agent's task without a program.
 
 use std::sync::atomic::Ordering;
 

@@ -13,7 +13,7 @@ use codegen_core::stage::Stage;
 use codegen_core::task::Task;
 use codegen_ledger::{Fault, FaultMoment, MemoryStore};
 
-/// What must be the same however often a task was killed.
+/// Extracts the state that must be the same however often a task was killed.
 fn essence(progress: &Progress) -> (Stage, u32, Option<String>, u32) {
     let solution = progress
         .documents

@@ -1,4 +1,4 @@
-//! What an agent's turns leave: requests, state, Events, trace and conversation.
+//! Traces of an agent's turns: requests, state, Events, trace and conversation.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What is lost, down or refused costs no attempt; the task waits and goes on.
+//! Losses, outages and refusals cost no attempt; the task waits and goes on.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
