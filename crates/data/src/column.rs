@@ -41,7 +41,7 @@ pub(crate) const CATEGORY_LIMIT: usize = 12;
 const FREQUENT_SHARE: u64 = 100;
 const PATTERN_LIMIT: usize = 8;
 
-/// What one value showed.
+/// Observations on one value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// Hash of the value; 0 for a missing one.
@@ -56,7 +56,7 @@ pub(crate) struct Seen {
     pub broke_rise: bool,
 }
 
-/// What a column knows of itself.
+/// Uniqueness of a column, as far as the column itself knows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Uniqueness {
     /// True where no value was seen twice and none is missing, as far as the hashes show.
@@ -77,11 +77,11 @@ pub(crate) struct KeyCandidate {
 /// A column when all its values are met.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    /// What is known of it.
+    /// Its profile.
     pub profile: ColumnProfile,
     /// Doubts about it alone.
     pub remarks: Vec<Remark>,
-    /// What is odd about its values.
+    /// Oddities of its values.
     pub oddities: Vec<Oddity>,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Column {
     rise: Rise,
     texts: Texts,
     oddities: Oddities,
-    /// Whether a number is beyond `i64`, and whether one is negative: no integer of pandas holds both.
+    /// True where a number is beyond `i64`: no integer of pandas holds such a one and a negative one.
     has_wide: bool,
     has_negative: bool,
     /// Record of the smallest number or date.
@@ -119,7 +119,7 @@ struct Lengths {
     count: u64,
 }
 
-/// Whether numbers and dates have risen strictly so far: then they are unique, however many there are.
+/// Course of numbers and dates, which are unique as long as they have risen strictly, however many there are.
 #[derive(Clone, Copy, Debug)]
 enum Rise {
     Untested,
@@ -276,7 +276,7 @@ impl Column {
         (2..=PATTERN_LIMIT).contains(&self.shapes.len())
     }
 
-    /// What it knows of its own uniqueness.
+    /// Returns the column's knowledge of its own uniqueness.
     #[must_use]
     pub(crate) fn uniqueness(&self) -> Uniqueness {
         Uniqueness {

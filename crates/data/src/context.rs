@@ -30,7 +30,7 @@ use lines::print_lines;
 use rows::print_rows;
 
 const SHOWN_REMARKS: usize = 12;
-/// What is said of columns that no budget brings back, and of remarks.
+/// Words about columns that no budget brings back, and about remarks.
 const BEYOND_DESCRIBED: &str = ", beyond those that are described";
 const FURTHER_REMARK: &str = "further remark";
 const LONGEST_REMARK: usize = 300;
@@ -43,12 +43,12 @@ pub struct Context {
     pub text: String,
     /// Its tokens, estimated.
     pub estimated_tokens: u64,
-    /// What was left out to keep the budget, one sentence each; the text says the same.
+    /// Parts that were left out to keep the budget, one sentence each; the text says the same.
     pub cut: Vec<String>,
 }
 
 impl Context {
-    /// Whether a larger budget would bring back what was left out, or some of it.
+    /// Reports whether a larger budget would bring back anything that was left out.
     #[must_use]
     pub fn is_over_budget(&self) -> bool {
         let is_fixed = |what: &String| what.ends_with(BEYOND_DESCRIBED) || what.contains(FURTHER_REMARK);
@@ -56,7 +56,7 @@ impl Context {
     }
 }
 
-/// How much of each sample is printed.
+/// Detail in which each sample is printed.
 #[derive(Clone, Copy, Debug)]
 struct Detail {
     rows: usize,

@@ -31,7 +31,7 @@ pub(crate) use json::{Json, json_layout};
 use parquet::parquet;
 use text::text;
 
-/// What a description shall hold.
+/// Options of a description.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Options {

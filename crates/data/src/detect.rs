@@ -1,4 +1,4 @@
-//! What a file is: by its content first and its name second.
+//! Detection of a file's format: by its content first and its name second.
 
 mod binary;
 mod characters;
@@ -23,16 +23,16 @@ const LONGEST_FIRST_LINE: usize = 1024 * 1024;
 /// Lines of which one must be JSON in what is named JSON Lines.
 const JUDGED_LINES: usize = 20;
 
-/// What a file was found to be.
+/// Properties of a file, as they were detected.
 #[derive(Clone, Debug)]
 pub(crate) struct Detection {
     /// Its format.
     pub format: FileFormat,
-    /// How its text is encoded; `None` where it is no text.
+    /// Encoding of its text; `None` where it is no text.
     pub encoding: Option<Encoding>,
-    /// How its fields are written; `None` unless CSV or TSV.
+    /// Dialect of its fields; `None` unless CSV or TSV.
     pub dialect: Option<Dialect>,
-    /// What its bytes are, where they are no text.
+    /// Name of the format of its bytes, where they are no text.
     pub what: Option<String>,
     /// Doubts, one sentence each.
     pub remarks: Vec<String>,
@@ -42,7 +42,7 @@ pub(crate) struct Detection {
     pub first_character: Option<char>,
 }
 
-/// What the name of a file says; the ending of packed data says nothing of what is in it.
+/// Returns the ending of a file's name; that of packed data says nothing of its content.
 fn ending(file_name: &str) -> String {
     let stem = Compression::of_name(file_name).map_or(file_name, |(stem, _)| stem);
     stem.rsplit_once('.')
@@ -132,7 +132,7 @@ fn is_arrow_ending(ending: &str) -> bool {
     matches!(ending, "arrow" | "feather" | "ipc")
 }
 
-/// Whether an archive is a workbook by its parts.
+/// Reports whether an archive is a workbook by its parts.
 fn is_workbook(source: &Source, scan: &Scan) -> io::Result<bool> {
     Ok(scan.start.starts_with(b"PK\x03\x04")
         && !matches!(excel::package(source)?, Err(WorkbookError::Unreadable(_))))
@@ -210,7 +210,7 @@ fn is_json_ending(ending: &str) -> bool {
     matches!(ending, "json" | "jsonl" | "ndjson")
 }
 
-/// Where the name of a file says of JSON what its content does not.
+/// Returns a remark where the name of a file contradicts its content about JSON.
 fn json_remark(found: Option<FileFormat>, ending: &str) -> Option<String> {
     match found {
         Some(FileFormat::JSONLines) if ending == "json" => {
@@ -271,7 +271,7 @@ fn markup(start: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a text is one JSON document or a value a line, judged by its first values.
+/// Tells apart a text that is one JSON document and one with a value a line, judged by its first values.
 fn json_format(head: &str, is_cut: bool, ending: &str) -> Option<FileFormat> {
     if matches!(ending, "jsonl" | "ndjson") {
         return json_lines_format(head, is_cut);
@@ -310,7 +310,7 @@ fn json_format(head: &str, is_cut: bool, ending: &str) -> Option<FileFormat> {
     (ending == "json" || is_stream).then_some(FileFormat::JSON)
 }
 
-/// Whether a text begins with two values that do not stand on a line each.
+/// Reports whether a text begins with two values that do not stand on a line each.
 fn is_stream_of_values(head: &str) -> bool {
     let mut values = serde_json::Deserializer::from_str(head).into_iter::<Value>();
     let is_container = |value: Option<serde_json::Result<Value>>| {
@@ -325,7 +325,7 @@ fn is_stream_of_values(head: &str) -> bool {
     !is_line && is_container(values.next())
 }
 
-/// What is named JSON Lines: that, unless it is one document on several lines.
+/// Returns the format of a file that is named JSON Lines: that, unless it is one document on several lines.
 fn json_lines_format(head: &str, is_cut: bool) -> Option<FileFormat> {
     if is_stream_of_values(head) {
         return Some(FileFormat::JSON);

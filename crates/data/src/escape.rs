@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Whether a reader may take the character for the end of a line.
+/// Reports whether a reader may take the character for the end of a line.
 const fn ends_line(character: char) -> bool {
     matches!(
         character,
@@ -10,13 +10,13 @@ const fn ends_line(character: char) -> bool {
     )
 }
 
-/// Whether a text has more than one line.
+/// Reports whether a text has more than one line.
 #[must_use]
 pub fn has_line_ends(text: &str) -> bool {
     text.contains(ends_line)
 }
 
-/// Whether a line reads as a heading, or as where a block of code begins or ends.
+/// Reports whether a line reads as a heading, or as the beginning or end of a block of code.
 #[must_use]
 pub fn is_markup(line: &str) -> bool {
     let line = line.trim_start();

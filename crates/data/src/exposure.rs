@@ -1,4 +1,4 @@
-//! What of a sample may be shown to the model: a profile reduced to an exposure level.
+//! Reduction of a profile to an exposure level: the part of a sample that may be shown to the model.
 //!
 //! Only what was reduced here is printed for a model. Every profile struct is taken apart field by field, so that a field
 //! that is added later does not compile before somebody has decided about it; `docs/exposure.md` lists the decisions.
@@ -21,7 +21,7 @@ use lines::reduced_text;
 use mask::{mask, mask_json};
 use names::Names;
 
-/// What of the samples may reach the model; each value lets through what the one before it does, and more.
+/// Part of the samples that may reach the model; each value lets through everything that the one before it does, and more.
 #[derive(
     Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema,
 )]
@@ -83,13 +83,13 @@ impl Exposed {
         profiles.iter().map(reduce).collect()
     }
 
-    /// What may be shown.
+    /// Returns the profile that may be shown.
     #[must_use]
     pub const fn profile(&self) -> &SampleProfile {
         &self.profile
     }
 
-    /// What may be shown.
+    /// Returns the profile that may be shown.
     #[must_use]
     pub fn into_profile(self) -> SampleProfile {
         self.profile
@@ -108,7 +108,7 @@ impl Exposed {
     }
 }
 
-/// What a level calls the columns of a table; `None` for one that it does not show.
+/// Returns the names that a level gives the columns of a table; `None` for one that it does not show.
 #[must_use]
 pub fn shown_names(table: &TableProfile, level: Exposure) -> Vec<Option<String>> {
     let names = if level == Exposure::Rows {

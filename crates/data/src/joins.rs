@@ -38,7 +38,7 @@ struct Candidate<'a> {
     owner: Vec<String>,
 }
 
-/// How two columns go together.
+/// Overlap of two columns.
 struct Overlap {
     left: f64,
     right: f64,
@@ -120,7 +120,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether a name is that of numbers which identify something (`order_id`, `Probe Nr.`), so that their mean says nothing.
+/// Reports whether a name is that of numbers which identify something (`order_id`, `Probe Nr.`), so that their mean says nothing.
 pub(super) fn names_identifier(name: &str) -> bool {
     let words = words(name);
     words
@@ -128,8 +128,8 @@ pub(super) fn names_identifier(name: &str) -> bool {
         .is_some_and(|word| IDENTIFIERS.contains(&word.as_str()))
 }
 
-/// Whether the names of two columns say the same: equal and no plain word, or one is the other with its sample's name
-/// before it (`customer_id` and `id` of `customers`).
+/// Reports whether the names of two columns say the same: equal and no plain word, or one is the other with its sample's name before it
+/// (`customer_id` and `id` of `customers`).
 fn has_same_name(one: &Candidate<'_>, other: &Candidate<'_>) -> bool {
     let is_plain = |words: &[String]| matches!(words, [word] if PLAIN_NAMES.contains(&word.as_str()));
     let qualifies = |one: &Candidate<'_>, other: &Candidate<'_>| {
@@ -186,8 +186,8 @@ fn join(one: &Candidate<'_>, other: &Candidate<'_>) -> Option<JoinProfile> {
     })
 }
 
-/// Whether values are such that two columns do not share them by chance: texts, or large numbers that refer to a key and
-/// are none themselves.
+/// Reports whether values are such that two columns do not share them by chance: texts, or large numbers that refer to a key and are none
+/// themselves.
 fn is_distinctive(column: &ColumnProfile, is_key: bool) -> bool {
     match column.type_ {
         ColumnType::Text => true,
@@ -211,7 +211,7 @@ fn part_of(count: u64, share: f64) -> u64 {
     (count as f64 * share).round() as u64
 }
 
-/// How much of each column lies in the other; `None` where nothing does, or too few hashes can be compared.
+/// Returns the share of each column that lies in the other; `None` where nothing does, or too few hashes can be compared.
 fn overlap(one: &ValueHashes, other: &ValueHashes, fewest: usize) -> Option<Overlap> {
     let reach = one.reach().min(other.reach());
     let is_estimated = !one.is_whole() || !other.is_whole();
@@ -256,7 +256,7 @@ fn keep_surest(mut found: Vec<JoinProfile>) -> Vec<JoinProfile> {
 }
 
 impl DistinctCount {
-    /// How many there are, counted or estimated.
+    /// Returns the number of values, counted or estimated.
     #[must_use]
     pub const fn count(self) -> u64 {
         match self {

@@ -23,7 +23,7 @@ struct Log {
     is_lost: bool,
 }
 
-/// What the hashes show.
+/// Findings from the hashes.
 pub(crate) struct Found {
     /// By column, whether every record has a value and no two are equal.
     pub unique: Vec<bool>,
@@ -144,7 +144,7 @@ impl Keys {
         }
     }
 
-    /// What the hashes of all records show.
+    /// Returns the findings from the hashes of all records.
     pub(crate) fn finish(self, candidates: &[KeyCandidate]) -> Found {
         let records = self.ended;
         let is_unique = |log: Log| log.hashes.len() as u64 == records && log.repetitions() == Some(0);
@@ -167,7 +167,7 @@ impl Keys {
     }
 }
 
-/// What distinguishes a record from others.
+/// Hash that distinguishes a record from others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RecordHash {
     /// Its values.

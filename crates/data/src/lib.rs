@@ -36,7 +36,7 @@ use std::io;
 
 use source::SourceError;
 
-/// Why a file could not be described or checked.
+/// Reason for which a file could not be described or checked.
 #[derive(thiserror::Error, Debug)]
 pub enum DataError {
     /// The file could not be opened or read.
@@ -44,7 +44,7 @@ pub enum DataError {
     Read {
         /// File name as the user knows it.
         file: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The file is larger than what is read.
@@ -71,7 +71,7 @@ pub enum DataError {
     NotATable {
         /// File name as the user knows it.
         file: String,
-        /// What it is.
+        /// Format of the file.
         format: String,
     },
     /// The file whose values are to be checked has none.
@@ -87,7 +87,7 @@ pub enum DataError {
         file: String,
         /// The format it should have.
         format: String,
-        /// What is wrong, with its place.
+        /// Fault with its place.
         reason: String,
     },
     /// A regular expression of a check does not compile.
@@ -95,7 +95,7 @@ pub enum DataError {
     Check {
         /// The column.
         column: String,
-        /// What is wrong with the check.
+        /// Fault of the check.
         reason: String,
     },
     /// The child process met a limit.
@@ -129,7 +129,7 @@ pub enum DataError {
     Crashed {
         /// File name as the user knows it.
         file: String,
-        /// How it ended.
+        /// End of the process.
         reason: String,
     },
     /// The child process answered with an error.
@@ -141,7 +141,7 @@ pub enum DataError {
 }
 
 impl DataError {
-    /// Whether the file has no part in it: the same may work at another time.
+    /// Reports whether the file has no part in it: the same may work at another time.
     #[must_use]
     pub const fn is_passing(&self) -> bool {
         matches!(self, Self::Killed { .. } | Self::Worker(_))

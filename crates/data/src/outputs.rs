@@ -21,7 +21,7 @@ use crate::format::parquet::ParquetFile;
 
 const LONGEST_VALUE: usize = 80;
 
-/// What a task declares an output to be.
+/// Declaration of an output in a task.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Declared {
@@ -35,7 +35,7 @@ pub struct Declared {
     pub format: Option<FileFormat>,
 }
 
-/// What lies at a declared output.
+/// Content at a declared output.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum OutputContent {
@@ -87,18 +87,18 @@ impl OutputValue {
     }
 }
 
-/// Why what lies at an output is not the declared value.
+/// Reason for which the content of an output is not the declared value.
 #[derive(thiserror::Error, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 #[error("output {output}: {problem}")]
 pub struct OutputFault {
     /// Name of the output.
     pub output: String,
-    /// What is wrong.
+    /// Fault of the output.
     pub problem: OutputProblem,
 }
 
-/// What is wrong with an output.
+/// Fault of an output.
 #[derive(thiserror::Error, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum OutputProblem {
@@ -111,17 +111,17 @@ pub enum OutputProblem {
     /// A file where a folder is declared, or the other way round.
     #[error("declared as {declared}, but {found} is there")]
     WrongKind {
-        /// What the task declares.
+        /// Kind that the task declares.
         declared: String,
-        /// What is there.
+        /// Kind that is there.
         found: String,
     },
     /// The text is not a value of the type.
     #[error("expected {expected}, found {found:?}")]
     NotAValue {
-        /// What is expected, with an example.
+        /// Expected value, with an example.
         expected: String,
-        /// What is there, cut to 80 characters.
+        /// Text that is there, cut to 80 characters.
         found: String,
     },
     /// The file does not have the declared format.
@@ -129,13 +129,13 @@ pub enum OutputProblem {
     Malformed {
         /// The declared format.
         format: String,
-        /// What is wrong, with its place.
+        /// Fault with its place.
         reason: String,
     },
 }
 
 impl OutputProblem {
-    /// What is wrong, without anything that the program wrote.
+    /// Describes the fault without anything that the program wrote.
     #[must_use]
     pub fn without_values(&self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! What is known of a sample: plain data, equal for equal bytes on every machine.
+//! Profile of a sample: plain data, equal for equal bytes on every machine.
 
 mod layout;
 
@@ -18,7 +18,7 @@ pub use crate::remark::Remark;
 
 pub use self::layout::{Layout, Lead};
 
-/// What is known of one sample.
+/// Profile of one sample.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct SampleProfile {
@@ -30,13 +30,13 @@ pub struct SampleProfile {
     pub format: FileFormat,
     /// Size of the file, packed as it is, bytes.
     pub bytes: u64,
-    /// How its bytes are packed; `None` where they are not, or cannot be unpacked.
+    /// Compression of its bytes; `None` where they are not packed, or cannot be unpacked.
     pub compression: Option<Compression>,
-    /// How its text is encoded; `None` where it is no text.
+    /// Encoding of its text; `None` where it is no text.
     pub encoding: Option<Encoding>,
     /// Every doubt and oddity, one sentence each.
     pub remarks: Vec<Remark>,
-    /// What it holds.
+    /// Content of the sample.
     pub content: Content,
 }
 
@@ -58,7 +58,7 @@ pub struct JoinProfile {
     pub left: JoinSide,
     /// The column that is referred to.
     pub right: JoinSide,
-    /// Whether the counts are estimates.
+    /// True where the counts are estimates.
     pub is_estimated: bool,
 }
 
@@ -74,9 +74,9 @@ pub struct JoinSide {
     pub column: String,
     /// Its distinct values.
     pub distinct: u64,
-    /// How many of them the other column has.
+    /// Distinct values that the other column has.
     pub found: u64,
-    /// Whether every record has a value and no two are equal.
+    /// True where every record has a value and no two are equal.
     pub is_unique: bool,
 }
 
@@ -100,7 +100,7 @@ impl SampleProfile {
     }
 }
 
-/// What a sample holds.
+/// Content of a sample.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub enum Content {
@@ -118,7 +118,7 @@ pub enum Content {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct TableProfile {
-    /// How the records stand in the file.
+    /// Layout of the records in the file.
     pub layout: Layout,
     /// Records of the whole file, the header not counted.
     pub records: u64,
@@ -182,17 +182,17 @@ pub struct ColumnProfile {
     pub padded: u64,
     /// Distinct values.
     pub distinct: DistinctCount,
-    /// Whether every record has a value and no two are equal.
+    /// True where every record has a value and no two are equal.
     pub is_unique: bool,
     /// Statistics of its numbers; also of those that stand in a text, as `style` describes.
     pub numbers: Option<NumberStats>,
-    /// How its numbers are written, where that makes them text.
+    /// Style of its numbers, where that makes them text.
     pub style: Option<NumberStyle>,
     /// Range of its dates and times; also of those that make it look like dates while its type is text or int.
     pub times: Option<TimeStats>,
     /// Shapes of its texts (`AA-9999`) with their counts over all values, most frequent first, at most five.
     pub patterns: Vec<(String, u64)>,
-    /// Whether its texts have further shapes.
+    /// True where its texts have further shapes.
     pub has_more_patterns: bool,
     /// Lengths of its texts.
     pub lengths: Option<LengthStats>,
@@ -211,7 +211,7 @@ impl ColumnProfile {
     }
 }
 
-/// What a schema needs of a column, and all that is known of one beyond those that are described.
+/// Facts about a column that a schema needs, and the only ones about a column beyond those that are described.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct PlainColumn {
@@ -224,11 +224,11 @@ pub struct PlainColumn {
     pub declared: Option<String>,
     /// Records that have a value; of Parquet all or none, since the values are not read.
     pub values: u64,
-    /// Whether blanks stand around a value.
+    /// True where blanks stand around a value.
     pub is_padded: bool,
-    /// Whether a whole number is beyond 63 bits.
+    /// True where a whole number is beyond 63 bits.
     pub is_wide: bool,
-    /// Whether all its dates and times are without zone and within the nanoseconds of 64 bits.
+    /// True where all its dates and times are without zone and within the nanoseconds of 64 bits.
     pub is_timestamp: bool,
 }
 
@@ -354,9 +354,9 @@ pub struct TextProfile {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct LinePattern {
-    /// How they are written, variable parts masked (`<time> INFO api[<int>]`).
+    /// Pattern of the lines, variable parts masked (`<time> INFO api[<int>]`).
     pub pattern: String,
-    /// How many lines have it.
+    /// Number of lines that have it.
     pub lines: u64,
     /// The first of them; a long one is cut with a marker.
     pub example: SampleRow,
@@ -382,15 +382,15 @@ pub struct LineTimes {
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Continuations {
-    /// How many there are.
+    /// Number of the lines.
     pub lines: u64,
     /// The first of them, counted from 1.
     pub first: u64,
-    /// What the first line of a record has and these lack.
+    /// Part that the first line of a record has and these lack.
     pub lack: RecordStart,
 }
 
-/// What the first line of a record has.
+/// Part that the first line of a record has.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum RecordStart {

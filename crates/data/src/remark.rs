@@ -1,4 +1,4 @@
-//! What is doubtful or odd about a sample: a sentence, and the columns that it names as data.
+//! Doubts and oddities of a sample: a sentence, and the columns that it names as data.
 
 use std::fmt;
 use std::ops::Deref;

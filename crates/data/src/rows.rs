@@ -40,7 +40,7 @@ pub(crate) struct TableBuilder {
     keys: Keys,
 }
 
-/// What became of the records.
+/// Columns and rows that were built of the records.
 pub(crate) struct Built {
     /// The columns.
     pub columns: Vec<ColumnProfile>,

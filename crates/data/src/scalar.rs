@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Span, SpanRelativeTo};
 
 use crate::calendar::{SECONDS_PER_DAY, seconds_of_day};
 
-/// What Python prints of a finite float. Rust would also take `inf`, `nan` and `infinity`.
+/// Reads a finite float as Python prints it. Rust would also take `inf`, `nan` and `infinity`.
 pub(crate) fn float(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())
 }

@@ -29,7 +29,7 @@ pub struct Schema {
     pub columns: Vec<SchemaColumn>,
     /// Body of the Python function that reads the file at `path` into a data frame.
     pub reader: String,
-    /// What stands before the decimals of numbers that are read as text, `.` or `,`.
+    /// Sign before the decimals of numbers that are read as text, `.` or `,`.
     pub decimal: char,
 }
 
@@ -44,7 +44,7 @@ pub struct SchemaColumn {
     pub type_: ColumnType,
     /// pandas type to which the column is coerced; `None` where any value is allowed.
     pub dtype: Option<String>,
-    /// Whether values may be missing.
+    /// True where values may be missing.
     pub nullable: bool,
 }
 
@@ -221,7 +221,7 @@ fn read_csv(
     format!("return pandas.read_csv({})", arguments.join(", "))
 }
 
-/// What `read_csv` is given of the types of columns: times are parsed, everything else is cast.
+/// Returns the arguments of `read_csv` for the types of columns: times are parsed, everything else is cast.
 fn type_arguments(columns: &[SchemaColumn], has_commas: bool) -> Vec<String> {
     let is_time = |column: &&SchemaColumn| column.dtype.as_deref() == Some("datetime64[ns]");
     let dtypes: Vec<_> = columns

@@ -1,4 +1,4 @@
-//! Where bytes come from: opened once, read in passes between which nothing may write, unpacked and decoded on the way.
+//! Sources of bytes: opened once, read in passes between which nothing may write, unpacked and decoded on the way.
 
 mod encoding;
 mod guess;
@@ -30,7 +30,7 @@ pub(crate) const HEAD_BYTES: usize = 64 * 1024;
 /// Largest file that is read, bytes.
 pub(crate) const LARGEST_FILE: u64 = 2 * 1024 * 1024 * 1024;
 
-/// Where the bytes of a file are, as plain data.
+/// Location of the bytes of a file, as plain data.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 enum Location {
@@ -70,7 +70,7 @@ impl Clone for Source {
     }
 }
 
-/// Why bytes are not read although the system would give them.
+/// Reason for which bytes are not read although the system would give them.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SourceError {
     /// Somebody wrote to the file.
@@ -126,12 +126,12 @@ impl Source {
         self.opened()?.bytes.size()
     }
 
-    /// How its bytes are packed.
+    /// Returns the compression of its bytes.
     pub(crate) fn compression(&self) -> io::Result<Option<Compression>> {
         Ok(self.packing()?.compression())
     }
 
-    /// Why it is an archive that is not unpacked, with what to do.
+    /// Returns the reason for which it is an archive that is not unpacked, with the remedy.
     pub(crate) fn archive(&self) -> io::Result<Option<&str>> {
         Ok(match self.packing()? {
             Packing::Archive(reason) => Some(reason),
@@ -139,7 +139,7 @@ impl Source {
         })
     }
 
-    /// Why unpacking stopped early, once a pass has met it.
+    /// Returns the fault for which unpacking stopped early, once a pass has met it.
     #[must_use]
     pub(crate) fn fault(&self) -> Option<Fault> {
         self.opened.get()?.fault.get().copied()
@@ -300,7 +300,7 @@ pub(crate) struct Seekable {
 }
 
 impl Seekable {
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     pub(crate) fn size(&self) -> io::Result<u64> {
         self.opened.bytes.size()
     }

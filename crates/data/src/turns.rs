@@ -113,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    /// Who is served, in that order, where so many of each namespace come in turn.
+    /// Returns the namespaces in the order in which they are served, where so many of each come in turn.
     async fn served(coming: &[(&'static str, usize)]) -> Vec<&'static str> {
         let (turns, order) = (Turns::default(), Arc::new(Mutex::new(Vec::new())));
         let head = turns.try_take();

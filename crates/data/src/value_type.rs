@@ -44,8 +44,8 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    /// Whether a `default` or `example` of an input of this type may read `text`: the same texts that the CEL rules
-    /// of inputs allow.
+    /// Reports whether a `default` or `example` of an input of this type may read `text`: the same texts that the CEL rules of inputs
+    /// allow.
     #[must_use]
     pub fn accepts(self, text: &str) -> bool {
         match self {

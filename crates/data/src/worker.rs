@@ -34,7 +34,7 @@ const MIB: u64 = 1024 * 1024;
 const STDERR_LIMIT: u64 = 4096;
 /// Most bytes of all answers of a child. Those to honest files are of some hundred KiB.
 const MOST_ANSWERED: u64 = 64 * MIB;
-/// What a child does: it reads files, and writes to whoever started it.
+/// System calls of a child: it reads files, and writes to whoever started it.
 const READER: Allowed<'_> = Allowed {
     reads: &[0],
     writes: &[1, 2],
@@ -226,8 +226,8 @@ impl Limits {
     }
 }
 
-/// What the child runs: takes its limits from the first line, then answers every further line until the input ends.
-/// Call it before any other thread starts.
+/// Runs the child: takes its limits from the first line, then answers every further line until the input ends. Call it before any other
+/// thread starts.
 pub fn serve(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let mut line = String::new();
     input.read_line(&mut line)?;

@@ -19,7 +19,7 @@ const LONGEST_VALUE: usize = 80;
 const AT_LEAST: &[Ordering] = &[Ordering::Greater, Ordering::Equal];
 const AT_MOST: &[Ordering] = &[Ordering::Less, Ordering::Equal];
 
-/// Where a value stands.
+/// Place of a value in its file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     /// Number of its record, counted from 1.
@@ -33,7 +33,7 @@ pub(super) struct RunningCheck<'c> {
     /// The check.
     pub check: &'c ColumnCheck,
     test: Test<'c>,
-    /// Whether the file has its column.
+    /// True where the file has its column.
     pub is_bound: bool,
     decimal: u8,
     values: u64,
@@ -168,7 +168,7 @@ impl<'c> RunningCheck<'c> {
         }
     }
 
-    /// What it found.
+    /// Returns the result of the check.
     pub(super) fn finish(self) -> CheckResult {
         let Self {
             check,
@@ -194,7 +194,7 @@ impl<'c> RunningCheck<'c> {
     }
 }
 
-/// Whether a value reads as one of a type, as the profile of a sample sees it.
+/// Reports whether a value reads as one of a type, as the profile of a sample sees it.
 fn is_of_type(text: &str, decimal: u8, type_: ValueType) -> bool {
     let kind = Cell::with_decimal(text, decimal).kind();
     match type_ {

@@ -1,5 +1,5 @@
-//! How a check reads a value: more lenient than the types of columns, because a rule about numbers is
-//! about codes with leading zeros and numbers beyond 64 bits too.
+//! Values as a check reads them: more lenient than the types of columns, because a rule about numbers is about codes with leading zeros and
+//! numbers beyond 64 bits too.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -11,7 +11,7 @@ use crate::column::cell::Cell;
 /// Longest whole number that is compared exactly, characters.
 const LONGEST_WHOLE: usize = 38;
 
-/// What a value says. Blanks around it do not count, unless it is text.
+/// Meaning of a value. Blanks around it do not count, unless it is text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'a> {
     /// A number.
@@ -45,7 +45,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether both say the same (`1` and `1.0`, `true` and `True`).
+    /// Reports whether both have the same meaning (`1` and `1.0`, `true` and `True`).
     pub(crate) fn is_same(self, other: Self) -> bool {
         match (self, other) {
             (Self::Number(one), Self::Number(other)) => one.compare(other).is_eq(),
@@ -156,7 +156,7 @@ impl Limit {
         }
     }
 
-    /// How a value compares with it; `None` for a value of another kind.
+    /// Compares a value with the limit; `None` for a value of another kind.
     pub(crate) fn compare(self, text: &str) -> Option<Ordering> {
         match self {
             Self::Number(limit) => Some(Number::of(text)?.compare(limit)),

@@ -1,4 +1,4 @@
-//! What one cell holds: nothing, a number, a truth value, a date, or text.
+//! Content of one cell: nothing, a number, a truth value, a date, or text.
 
 use jiff::civil;
 use serde::{Deserialize, Serialize};
@@ -111,7 +111,7 @@ impl<'a> Cell<'a> {
         typed.unwrap_or(Self::Text(text))
     }
 
-    /// What it is; `None` for a missing value.
+    /// Returns the kind of the value; `None` for a missing one.
     #[must_use]
     pub(crate) const fn kind(&self) -> Option<Kind> {
         match self {

@@ -171,7 +171,7 @@ fn formats_of(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// What stands between the digits and letters of a text, each run of which is one sign.
+/// Returns the form of a text: each run of digits or of letters becomes one sign, and everything else stays.
 fn form(text: &str) -> String {
     let mut form = String::new();
     for character in text.chars().take(LONGEST + 1) {
@@ -291,7 +291,7 @@ fn is_padded(text: &str, format: &str) -> bool {
     }
 }
 
-/// What the whole numbers of a column may mean, as long as every one of them may.
+/// Dates that the whole numbers of a column may mean, as long as every one of them may.
 #[derive(Clone, Debug)]
 pub(super) struct IntDates {
     compact: Option<Times>,
@@ -300,7 +300,7 @@ pub(super) struct IntDates {
 }
 
 impl IntDates {
-    /// What a first number may mean; `None` where it is no moment.
+    /// Starts with the meanings of a first number; `None` where it is no moment.
     pub(super) fn of(value: i64, text: &str, limit: usize, seed: u64) -> Option<Self> {
         let times = || Some(Times::new(limit, seed));
         let mut found = Self {

@@ -37,7 +37,7 @@ pub(crate) fn hash(cell: Cell<'_>, text: &str) -> u64 {
     hash.max(1)
 }
 
-/// Whether a number has more significant digits than it keeps, or a moment more than microseconds.
+/// Reports whether a number has more significant digits than it keeps, or a moment more than microseconds.
 fn loses_digits(cell: Cell<'_>, text: &str) -> bool {
     // As many digits as any number keeps, and as a moment in microseconds with zone has at least.
     if text.len() <= 16 {

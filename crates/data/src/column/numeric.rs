@@ -11,7 +11,7 @@ use crate::column::quantiles::{Quartiles, Reservoir};
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct NumberStats {
-    /// How many values are numbers.
+    /// Values that are numbers.
     pub count: u64,
     /// Smallest, as the file writes it.
     pub min: String,
@@ -54,7 +54,7 @@ struct Bounding {
     text: String,
 }
 
-/// How to distinguish numbers that are equal as floats, as neighbours beyond 2^53 are.
+/// Exact value that distinguishes numbers which are equal as floats, as neighbours beyond 2^53 are.
 #[derive(Clone, Copy, Debug)]
 enum Exact {
     /// By this value.
@@ -79,7 +79,7 @@ impl Bounding {
     }
 }
 
-/// Whether a value is a new extreme.
+/// Position of a value among those before it: a new extreme or none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extreme {
     /// Below all before it.

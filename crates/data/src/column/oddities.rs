@@ -28,7 +28,7 @@ const SENTINELS: [(f64, &str); 10] = [
 /// Other numbers that must stand beside such a number, and how often it must stand there.
 const FEWEST_OTHERS: u64 = 3;
 const FEWEST_SENTINELS: u64 = 2;
-/// How many times the range of all others it must lie from them.
+/// Least distance from all others, in multiples of their range.
 const FAR: f64 = 2.0;
 /// Digits from which a number with a plus is one of a telephone.
 const FEWEST_DIGITS: usize = 8;
@@ -36,7 +36,7 @@ const LARGEST_EXACT: i64 = 1 << 53;
 /// Digits from which a whole number may be beyond 64 bits.
 const WIDEST: usize = 19;
 
-/// What was met so far.
+/// Oddities that were met so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Oddities {
     infinite: u64,
@@ -105,13 +105,13 @@ impl Oddities {
         }
     }
 
-    /// Whether every value is a telephone number: text, whatever a reader of numbers makes of it.
+    /// Reports whether every value is a telephone number: text, whatever a reader of numbers makes of it.
     pub(super) const fn are_telephones(&self, values: u64) -> bool {
         self.telephones > 0 && self.telephones == values
     }
 
-    /// What is odd about a column of this type with so many values of each kind; `impossible` of its dates are written
-    /// otherwise than in ISO 8601.
+    /// Lists the oddities of a column of this type with so many values of each kind; `impossible` of its dates are written otherwise than
+    /// in ISO 8601.
     pub(super) fn finish(
         self,
         type_: ColumnType,
@@ -158,7 +158,7 @@ impl Oddities {
         found
     }
 
-    /// Whether a number that stands there so often lies far from all others, or below zero where they do not.
+    /// Reports whether a number that stands there so often lies far from all others, or below zero where they do not.
     fn is_sentinel(&self, count: u64, value: f64) -> bool {
         let Some((low, high)) = self.range.filter(|_| self.others >= FEWEST_OTHERS) else {
             return false;
@@ -180,7 +180,7 @@ fn is_infinite(text: &str) -> bool {
     unsigned.eq_ignore_ascii_case("inf") || unsigned.eq_ignore_ascii_case("infinity")
 }
 
-/// Whether a text that is no date has the form of one in ISO 8601.
+/// Reports whether a text that is no date has the form of one in ISO 8601.
 fn has_form_of_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_form = |position: usize, byte: u8| match position {

@@ -1,4 +1,4 @@
-//! What is odd about the values of columns though no type says it, and about their names: one remark for each kind.
+//! Oddities of the values of columns that no type shows, and of their names: one remark for each kind.
 
 use std::fmt::Write as _;
 

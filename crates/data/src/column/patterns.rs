@@ -13,7 +13,7 @@ const SHOWN_SHAPES: usize = 5;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Patterns {
     counts: HashMap<Box<str>, u64>,
-    /// Whether sequences of letters and of digits are shown without their lengths (`a+-9+`).
+    /// True where sequences of letters and of digits are shown without their lengths (`a+-9+`).
     is_collapsed: bool,
     uncounted: u64,
     buffer: String,

@@ -22,7 +22,7 @@ fn build(rows: &[Vec<String>]) -> Built {
     builder.finish(10, None)
 }
 
-/// What a value is worth: numbers by value, texts by spelling, `None` where it is missing.
+/// Returns the worth of a value: of numbers the value, of texts the spelling, `None` where it is missing.
 fn worth(text: &str) -> Option<String> {
     match text {
         "" | "NA" => None,

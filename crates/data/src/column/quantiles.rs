@@ -18,7 +18,7 @@ pub struct Quartiles {
     pub median: f64,
     /// Three quarters of the values lie at or below it.
     pub upper: f64,
-    /// Whether they come from all values; otherwise from a sample of 10,000 (less in wide tables).
+    /// True where they come from all values; otherwise from a sample of 10,000 (less in wide tables).
     pub is_exact: bool,
 }
 
@@ -58,12 +58,12 @@ impl Reservoir {
         }
     }
 
-    /// Whether every number that was met is kept.
+    /// Reports whether every number that was met is kept.
     pub(crate) const fn is_exact(&self) -> bool {
         self.seen == self.retained.len() as u64
     }
 
-    /// How many numbers lie in each of 16 equal bins from `min` to `max`; scaled up where not every number is kept.
+    /// Counts the numbers in each of 16 equal bins from `min` to `max`; scaled up where not every number is kept.
     pub(crate) fn histogram(&self, min: f64, max: f64) -> Vec<u64> {
         let mut bins = vec![0u64; BINS];
         // Halves, because the difference of two large numbers may be infinite.

@@ -18,24 +18,24 @@ const CODES: [&str; 44] = [
 /// Longest text whose style is inferred, bytes.
 const LONGEST: usize = 48;
 
-/// How numbers are written that a reader of plain numbers takes for text.
+/// Style of numbers that a reader of plain numbers takes for text.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct NumberStyle {
-    /// What stands before the decimals, `.` or `,`; `None` where no value has decimals.
+    /// Sign before the decimals, `.` or `,`; `None` where no value has decimals.
     pub decimal: Option<char>,
-    /// What groups the thousands (`,`, `.`, `'`, a blank of any width); `None` where nothing does.
+    /// Sign that groups the thousands (`,`, `.`, `'`, a blank of any width); `None` where nothing does.
     pub thousands: Option<char>,
-    /// Whether a percent sign follows; the statistics are those of the numbers before it.
+    /// True where a percent sign follows; the statistics are those of the numbers before it.
     pub has_percent: bool,
     /// Sign or code of the currency (`€`, `USD`).
     pub currency: Option<String>,
-    /// Whether negative numbers stand in brackets (`(4.10)`).
+    /// True where negative numbers stand in brackets (`(4.10)`).
     #[serde(default)]
     pub has_brackets: bool,
 }
 
-/// What the column of a `Styled` is about.
+/// Verdict on the column of a `Styled`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Verdict {
     /// Its texts are no numbers.
@@ -55,7 +55,7 @@ pub(crate) enum Verdict {
 pub(crate) struct Styled {
     point: Option<Reading>,
     comma: Option<Reading>,
-    /// Whether the readings give different values.
+    /// True where the readings give different values.
     differs: bool,
     texts: u64,
     percents: u64,
@@ -72,7 +72,7 @@ struct Reading {
     thousands: Option<char>,
     /// Fewest and most digits of a number with thousands separated by blanks.
     digits: Option<(usize, usize)>,
-    /// Whether every text has separated thousands and no decimals.
+    /// True where every text has separated thousands and no decimals.
     is_all_grouped: bool,
 }
 
@@ -103,7 +103,7 @@ impl Reading {
         true
     }
 
-    /// Whether it may as well be codes in groups of three, all of one length (`123 456 789`).
+    /// Reports whether the numbers may as well be codes in groups of three, all of one length (`123 456 789`).
     fn is_code(&self) -> bool {
         let is_one_length = self.digits.is_some_and(|(least, most)| least == most);
         self.is_all_grouped && is_one_length && !matches!(self.thousands, Some(',' | '.'))
@@ -204,7 +204,7 @@ impl Styled {
         }
     }
 
-    /// What the whole column is; `decimal` is the sign that the rest of the file uses, where that is known.
+    /// Judges the whole column; `decimal` is the sign that the rest of the file uses, where that is known.
     pub(crate) fn verdict(self, plain: u64, decimal: Option<char>) -> Verdict {
         if self.texts == 0 || (self.percents > 0 && (self.percents < self.texts || plain > 0)) {
             return Verdict::NoNumbers;
@@ -250,7 +250,7 @@ fn push_reading(reading: &mut Option<Reading>, body: Option<Body>, text: &str) {
     }
 }
 
-/// What stands around the digits of a number.
+/// Signs around the digits of a number.
 struct Shell<'a> {
     body: &'a str,
     is_negative: bool,

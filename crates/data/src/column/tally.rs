@@ -54,7 +54,7 @@ impl Tally {
         }
     }
 
-    /// What it is.
+    /// Returns the description of the column.
     pub(crate) fn finish(self) -> PlainColumn {
         let type_ = type_of(
             self.kinds,

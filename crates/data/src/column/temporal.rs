@@ -18,15 +18,15 @@ const COUNTED_STEPS: usize = 32;
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct TimeStats {
-    /// How many values are dates or times.
+    /// Values that are dates or times.
     pub count: u64,
     /// Earliest, as the file writes it.
     pub min: String,
     /// Latest, as the file writes it.
     pub max: String,
-    /// How many of them give a zone.
+    /// Values among them that give a zone.
     pub zoned: u64,
-    /// How they are written: directives of Python's `strptime`, `ISO 8601` where several of its spellings stand, `RFC 2822`, or
+    /// Format of the values: directives of Python's `strptime`, `ISO 8601` where several of its spellings stand, `RFC 2822`, or
     /// `Unix seconds` and `Unix milliseconds` (there `min` and `max` are ISO 8601).
     pub format: String,
     /// The most frequent difference between neighbours that differ, in the order of the file; `None` unless more than
@@ -34,7 +34,7 @@ pub struct TimeStats {
     pub step: Option<TimeStep>,
     /// Values in each of 16 equal bins from the earliest to the latest; scaled from a sample unless `is_exact`.
     pub histogram: Vec<u64>,
-    /// Whether the histogram counts all values.
+    /// True where the histogram counts all values.
     pub is_exact: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct TimeStep {
 }
 
 impl TimeStats {
-    /// Whether nanoseconds in 64 bits, the only resolution that Pandera coerces to, hold every value.
+    /// Reports whether nanoseconds in 64 bits, the only resolution that Pandera coerces to, hold every value.
     pub(crate) fn fits_nanoseconds(&self) -> bool {
         let year = |text: &str| text.get(..4).and_then(|year| year.parse::<u16>().ok());
         let fits = |text: &str| year(text).is_some_and(|year| (1678..=2261).contains(&year));
@@ -73,7 +73,7 @@ pub(crate) struct Times {
     reservoir: Reservoir,
 }
 
-/// How ISO 8601 is spelled.
+/// Spelling of ISO 8601.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spelling {
     Unseen,
@@ -144,13 +144,13 @@ impl Times {
         Some((self.min.as_ref()?.0, self.max.as_ref()?.0))
     }
 
-    /// What is known of moments in ISO 8601; `None` when there was none.
+    /// Returns the statistics of moments in ISO 8601; `None` when there was none.
     pub(crate) fn finish_iso(self) -> Option<TimeStats> {
         let format = self.spelling.format();
         self.finish(format)
     }
 
-    /// What is known of moments in `format`; `None` when there was none.
+    /// Returns the statistics of moments in `format`; `None` when there was none.
     pub(crate) fn finish(self, format: String) -> Option<TimeStats> {
         let (min, max) = (self.min?, self.max?);
         Some(TimeStats {
@@ -322,7 +322,7 @@ fn plural(count: i64, unit: &str) -> String {
     format!("{count} {unit}{plural}")
 }
 
-/// Whether one of two moments of the same microsecond is before the other by its nanoseconds; both are written alike.
+/// Reports whether one of two moments of the same microsecond is before the other by its nanoseconds; both are written alike.
 fn is_finer_before(one: &str, other: &str) -> bool {
     const TO_MICROSECONDS: usize = "2026-01-01T00:00:00.000000".len();
     one.len() > TO_MICROSECONDS && one.len() == other.len() && one < other

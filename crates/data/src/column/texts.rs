@@ -1,4 +1,4 @@
-//! What stands in the texts and whole numbers of a column beside their type: numbers in a style, dates in other spellings.
+//! Texts and whole numbers of a column that mean more than their type says: numbers in a style, dates in other spellings.
 
 use crate::column::dates::{InferredDates, IntDates, TextDates};
 use crate::column::numeric::{NumberStats, Numbers};
@@ -44,11 +44,11 @@ pub(super) struct Texts {
     int_dates: Guess<IntDates>,
     /// The decimal sign of its plain numbers.
     sign: char,
-    /// Whether a whole number of 1000 or more has no separator.
+    /// True where a whole number of 1000 or more has no separator.
     has_plain_thousands: bool,
 }
 
-/// How many values of a column are of each kind.
+/// Numbers of values of a column, by kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counts {
     pub int: u64,
@@ -57,7 +57,7 @@ pub(super) struct Counts {
     pub other: u64,
 }
 
-/// What a column was found to be.
+/// Findings about a column.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub numbers: Option<(NumberStyle, Box<NumberStats>)>,
@@ -162,7 +162,7 @@ impl Texts {
         }
     }
 
-    /// What the whole column is. `decimal` is the decimal sign of the table, where that is known.
+    /// Judges the whole column. `decimal` is the decimal sign of the table, where that is known.
     pub(super) fn finish(self, name: &str, counts: Counts, decimal: Option<char>) -> Found {
         let mut found = Found::default();
         let Counts {

@@ -38,7 +38,7 @@ pub(super) fn print_columns(text: &mut String, table: &TableProfile, detail: Det
     }
 }
 
-/// What is known of whole records: how many repeat an earlier one.
+/// Prints the number of whole records that repeat an earlier one.
 pub(super) fn print_repetitions(text: &mut String, table: &TableProfile) {
     if let Some(count) = table.duplicate_records.filter(|count| *count > 0) {
         let records = counted(count, "record");
@@ -46,7 +46,7 @@ pub(super) fn print_repetitions(text: &mut String, table: &TableProfile) {
     }
 }
 
-/// How the line of a column begins: what it is called, in one line that is no heading, and its type.
+/// Returns the beginning of a column's line: its name, in one line that is no heading, and its type.
 #[must_use]
 pub fn column_label(name: &str, column: &ColumnProfile) -> String {
     let name = match name {
@@ -176,7 +176,7 @@ fn number_words(numbers: &NumberStats, column: &ColumnProfile) -> String {
     format!("{mean} quartiles {about}{lower}/{median}/{upper}")
 }
 
-/// Whether whole numbers that are unique leave few gaps, as numbers of records do: then their range says all.
+/// Reports whether whole numbers that are unique leave few gaps, as numbers of records do: then their range says all.
 fn is_dense(numbers: &NumberStats) -> bool {
     match (numbers.min.parse::<i128>(), numbers.max.parse::<i128>()) {
         (Ok(min), Ok(max)) => max - min < i128::from(numbers.count),
@@ -184,7 +184,7 @@ fn is_dense(numbers: &NumberStats) -> bool {
     }
 }
 
-/// How numbers are written that are text to a reader: `, numbers with decimal comma, thousands '.', €`.
+/// Describes the style of numbers that are text to a reader: `, numbers with decimal comma, thousands '.', €`.
 fn style_words(style: &NumberStyle) -> String {
     let mut words = Vec::new();
     if style.decimal == Some(',') {

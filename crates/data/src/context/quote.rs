@@ -30,7 +30,7 @@ impl Quoted {
         &self.lines
     }
 
-    /// What the line above them says of the escapes, where there are any.
+    /// Returns the words about the escapes in the line above them, where there are any.
     pub(super) const fn escapes(&self) -> &'static str {
         match (self.has_line_ends, self.has_marks) {
             (false, false) => "",

@@ -53,7 +53,7 @@ fn header(layout: &Layout) -> Option<String> {
     }
 }
 
-/// What a heading says of text in which the values are masked.
+/// Returns the words of a heading about text in which the values are masked.
 pub(super) fn masking(exposure: Exposure) -> &'static str {
     if exposure < Exposure::Rows {
         ", but each letter shown as x or X and each digit as 9"

@@ -135,7 +135,7 @@ impl Rows {
     }
 }
 
-/// Whether a moment is written with more digits than microseconds have.
+/// Reports whether a moment is written with more digits than microseconds have.
 pub(super) fn has_nanos(text: &str) -> bool {
     text.split_once('.')
         .is_some_and(|(_, fraction)| fraction.trim_end_matches("+00:00").len() > 6)

@@ -60,7 +60,7 @@ pub(super) fn excel(
     Ok(Content::Sheets(tables))
 }
 
-/// What pandas needs for a workbook that is none of today's.
+/// Names the package that pandas needs for a workbook of another kind than today's.
 fn package_remark(package: Package) -> Option<Remark> {
     let (kind, needed) = match package {
         Package::Xlsx => return None,
@@ -155,7 +155,7 @@ impl SheetTable {
         }
     }
 
-    /// What is odd about where its cells stand.
+    /// Adds the doubts about the places of its cells.
     fn layout_doubts(&self, header: &Header, doubts: &mut Vec<Remark>) {
         if header.titles > 0 {
             doubts.push(format!("has rows with values above its table: {}", header.titles).into());

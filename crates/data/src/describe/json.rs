@@ -24,18 +24,18 @@ const MOST_ROUNDS: usize = 3;
 pub(crate) struct Json<'a> {
     /// Its bytes.
     pub source: &'a Source,
-    /// How they become characters.
+    /// Encoding of its characters.
     pub encoding: Encoding,
-    /// How its records stand in it.
+    /// Layout of its records.
     pub layout: &'a Layout,
     /// Counts words such as `NaN` in the place of numbers, where they are read as Python does.
     pub non_finite: Option<&'a Cell<u64>>,
 }
 
-/// What one pass over it found.
+/// Findings of one pass over it.
 struct Found {
     table: JsonTable,
-    /// What is wrong with the document as a whole.
+    /// Fault of the document as a whole.
     syntax: Option<String>,
     faults: Places,
     fault: String,
@@ -151,7 +151,7 @@ impl Json<'_> {
     }
 }
 
-/// How the records of a JSON text stand.
+/// Returns the layout of the records of a JSON text.
 pub(crate) fn json_layout(source: &Source, encoding: Encoding, found: &Detection) -> io::Result<Layout> {
     Ok(match (found.format, found.first_character) {
         (FileFormat::JSONLines, _) => Layout::JsonLines,

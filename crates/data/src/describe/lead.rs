@@ -1,4 +1,4 @@
-//! What is said of the lines of a delimited text that are no records.
+//! Remarks on the lines of a delimited text that are no records.
 
 use crate::format::delimited::Record;
 use crate::format::lead::Lead;
@@ -7,7 +7,7 @@ use crate::format::table::Columns;
 use crate::profile;
 use crate::remark::Remark;
 
-/// What is met of those lines while the records are read.
+/// Notes on those lines, taken while the records are read.
 pub(super) struct LeadNotes {
     found: Lead,
     header_rows: u64,
@@ -36,7 +36,7 @@ impl LeadNotes {
         }
     }
 
-    /// What stands beside the records, with a remark for each part of it and one that says how pandas leaves it out.
+    /// Returns the lines beside the records, with a remark for each part and one that says how pandas leaves them out.
     pub(super) fn finish(self, comments: &Places, remarks: &mut Vec<Remark>) -> profile::Lead {
         let lead = profile::Lead {
             titles: (self.found.above as u64).saturating_sub(u64::from(self.found.has_separator_line)),

@@ -1,4 +1,4 @@
-//! What pandas notes of a data frame in a file: its index is stored among the columns.
+//! Notes of pandas on a data frame in a file: its index is stored among the columns.
 
 use serde_json::Value;
 

@@ -26,10 +26,10 @@ use remarks::{empty_remark, fault_remarks, share_remark};
 
 /// Most that the pages of the columns that are read at once take, bytes: a wide table is read some columns at a time.
 const OPEN_BYTES: u64 = 64 * 1024 * 1024;
-/// What the pages of one column take at most, where they are of usual size, bytes: a dictionary and a page.
+/// Most bytes of the pages of one column, where they are of usual size: a dictionary and a page.
 const COLUMN_BYTES: u64 = 2 * 1024 * 1024;
 
-/// How much of a file is read.
+/// Bounds on the part of a file that is read.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     /// Values of all columns.
@@ -139,7 +139,7 @@ fn spans(file: &ParquetFile, described: usize, open_bytes: u64) -> Vec<Range<usi
     spans
 }
 
-/// What was met while records were read.
+/// Observations made while records are read.
 #[derive(Default)]
 struct Reading {
     columns: Range<usize>,

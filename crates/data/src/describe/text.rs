@@ -30,7 +30,7 @@ struct Share {
 }
 
 impl Share {
-    /// Whether `count` of `all` are enough; of none never.
+    /// Reports whether `count` of `all` are enough; of none never.
     const fn has(self, count: u64, all: u64) -> bool {
         all > 0 && count * self.of >= all * self.at_least
     }

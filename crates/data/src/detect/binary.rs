@@ -1,4 +1,4 @@
-//! What a file is whose content is no text.
+//! Detection of files whose content is no text.
 
 use crate::format::FileFormat;
 use crate::source::{Encoding, Scan};
@@ -58,7 +58,7 @@ const FEATHER_1: &str = "Feather version 1";
 const ARROW_STREAM: &str = "an Arrow stream";
 const HDF5: &str = "HDF5";
 
-/// What to do with a file of a format that is named and not read; `None` where there is nothing to say.
+/// Returns advice on a file of a format that is named and not read; `None` where there is nothing to say.
 pub(super) fn advice(what: &str) -> Option<&'static str> {
     Some(match what {
         SQLITE => {

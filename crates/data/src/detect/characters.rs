@@ -1,4 +1,4 @@
-//! What is to be said of the characters of a text: their encoding, and bytes that are none.
+//! Remarks on the characters of a text: their encoding, and bytes that are none.
 
 use crate::source::{Encoding, Scan};
 

@@ -1,14 +1,14 @@
-//! What is to be said of how a file is compressed.
+//! Remarks on the compression of a file.
 
 use crate::source::{Compression, Fault, LARGEST_UNPACKED};
 
-/// What is odd about the packing of a file. `archive` says why an archive is not unpacked.
+/// Oddities of the packing of a file. `archive` says why an archive is not unpacked.
 pub(super) struct Packed<'a> {
-    /// How it is compressed, where it is unpacked.
+    /// Its compression, where it is unpacked.
     pub compression: Option<Compression>,
-    /// Why unpacking stopped early.
+    /// Fault for which unpacking stopped early.
     pub fault: Option<Fault>,
-    /// Why it is an archive that is not unpacked.
+    /// Reason for which it is an archive that is not unpacked.
     pub archive: Option<&'a str>,
 }
 
@@ -39,7 +39,7 @@ impl Packed<'_> {
         remarks
     }
 
-    /// What the file is, where nothing of it could be unpacked or it is too large.
+    /// Names the content of the file, where nothing of it could be unpacked or it is too large.
     pub(super) fn unread(&self, content: u64) -> Option<String> {
         let name = self.compression?.name();
         match self.fault? {

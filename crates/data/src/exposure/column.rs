@@ -1,4 +1,4 @@
-//! What of a column may be shown.
+//! Reduction of a column to the part that may be shown.
 
 use crate::column::cell::null_spelling;
 use crate::column::distinct::{DistinctCount, ValueHashes};

@@ -27,7 +27,7 @@ impl ExposedJoins {
         }
     }
 
-    /// What may be shown.
+    /// Returns the joins that may be shown.
     #[must_use]
     pub fn get(&self) -> &[JoinProfile] {
         &self.0

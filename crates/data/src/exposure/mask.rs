@@ -8,7 +8,7 @@ use crate::format::json::keys::ANY_KEY;
 
 use super::names::Names;
 
-/// What says in a row that something of it is cut.
+/// Marker in a row for a part that is cut.
 static CUT: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"…\[[0-9]+ more characters\]|…\[cut\]").ok());
 const CUT_MASKED: &str = "…[cut]";

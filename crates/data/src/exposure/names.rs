@@ -1,4 +1,4 @@
-//! Which names of columns may be shown: a header, unless it may be a record; paths, unless a key may be a value.
+//! Names of columns that may be shown: a header, unless it may be a record; paths, unless a key may be a value.
 
 use std::collections::BTreeSet;
 
@@ -69,7 +69,7 @@ impl Names {
         }
     }
 
-    /// What a column is called; `None` where it is not shown at all.
+    /// Returns the shown name of a column; `None` where it is not shown at all.
     pub(super) fn shown(&self, position: usize, name: &str) -> Option<String> {
         match self {
             Self::All => Some(name.to_owned()),
@@ -78,7 +78,7 @@ impl Names {
         }
     }
 
-    /// What the column of this name is called.
+    /// Returns the shown name of the column of this name.
     pub(super) fn shown_of(&self, columns: &[ColumnProfile], name: &str) -> Option<String> {
         let position = columns.iter().position(|column| column.name == name)?;
         self.shown(position, name)
@@ -88,7 +88,7 @@ impl Names {
         matches!(self, Self::Numbered)
     }
 
-    /// Whether a key with this path may be shown.
+    /// Reports whether a key with this path may be shown.
     pub(super) fn has_path(&self, path: &str) -> bool {
         match self {
             Self::All => true,
@@ -97,7 +97,7 @@ impl Names {
         }
     }
 
-    /// Whether a remark may name a column of this table, or a path in it.
+    /// Reports whether a remark may name a column of this table, or a path in it.
     pub(super) fn may_name(&self, columns: &[ColumnProfile], name: &str) -> bool {
         match self {
             Self::All => true,
@@ -106,7 +106,7 @@ impl Names {
         }
     }
 
-    /// What the reader must know of names that are not shown.
+    /// Returns the remark that a reader needs about names that are not shown.
     pub(super) fn remark(&self) -> Option<String> {
         self.are_numbered().then(|| {
             "it has a header that may as well be a record, so its names are not shown: columns are called column_1, \
@@ -126,7 +126,7 @@ fn ways_to(path: &str) -> Vec<String> {
     ways
 }
 
-/// Whether a header may be a record: a name looks like a value, or nothing in any column sets its name apart.
+/// Reports whether a header may be a record: a name looks like a value, or nothing in any column sets its name apart.
 fn is_doubtful(columns: &[ColumnProfile]) -> bool {
     columns.iter().any(looks_like_a_value) || !columns.iter().any(is_set_apart)
 }
@@ -139,7 +139,7 @@ fn looks_like_a_value(column: &ColumnProfile) -> bool {
     (is_typed && !is_year) || column.top.iter().any(|(value, _)| value == name)
 }
 
-/// Whether a column's values have something in common that its name has not.
+/// Reports whether a column's values have something in common that its name has not.
 fn is_set_apart(column: &ColumnProfile) -> bool {
     // Few values have something in common by chance.
     if column.values < SUFFICIENT_VALUES || Cell::of(&column.name).kind() != Some(Kind::Text) {
@@ -169,7 +169,7 @@ fn is_set_apart(column: &ColumnProfile) -> bool {
     }
 }
 
-/// Whether every part of a path reads like a name: letters, digits and what joins them, no number and no date.
+/// Reports whether every part of a path reads like a name: letters, digits and the signs that join them, no number and no date.
 fn is_plain(path: &str) -> bool {
     path.split('.').all(|part| {
         let part = part.trim_end_matches("[]");
@@ -186,7 +186,7 @@ fn is_plain(path: &str) -> bool {
     })
 }
 
-/// Whether so few records have a path that its name may reveal one of them.
+/// Reports whether so few records have a path that its name may reveal one of them.
 fn is_rare(column: &ColumnProfile, records: u64) -> bool {
     column
         .present

@@ -1,4 +1,4 @@
-//! What each level lets through.
+//! Tests of the data that each level lets through.
 
 use rstest::rstest;
 

@@ -86,7 +86,7 @@ impl ArrowFile {
         fields.map(|field| (field.name().as_str(), value::declared(field.data_type())))
     }
 
-    /// What pandas wrote of the data frame.
+    /// Returns the metadata that pandas wrote of the data frame.
     pub(crate) fn pandas_metadata(&self) -> Option<&str> {
         self.schema.metadata().get("pandas").map(String::as_str)
     }
@@ -171,7 +171,7 @@ fn read_block(bytes: &Seekable, size: u64, block: &Block) -> Result<(Buffer, u64
     Ok((Buffer::from_vec(read), unpacked))
 }
 
-/// What the buffers of a block unpack to, where they are compressed: each begins with its length.
+/// Returns the unpacked size of the buffers of a block, where they are compressed: each begins with its length.
 fn unpacked_bytes(block: &[u8], metadata: usize) -> Result<Option<u64>, ArrowError> {
     let cut = || invalid("its header is cut".to_owned());
     let (header, body) = block.split_at_checked(metadata).ok_or_else(cut)?;

@@ -24,7 +24,7 @@ pub(crate) struct Record<'a> {
     pub row: u64,
     /// Its fields, those beyond `MOST_FIELDS` counted too.
     pub width: usize,
-    /// Whether it was too long to be read whole.
+    /// True where it was too long to be read whole.
     pub is_cut: bool,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// How much of the buffers the record takes that was read last.
+/// Extent, in the buffers, of the record that was read last.
 #[derive(Clone, Copy)]
 struct Extent {
     text_length: usize,
@@ -53,7 +53,7 @@ struct Extent {
     is_cut: bool,
 }
 
-/// Where the record that was read last stands: in the file, and in the raw bytes.
+/// Position of the record that was read last: in the file, and in the raw bytes.
 #[derive(Clone, Copy)]
 struct Position {
     line: u64,

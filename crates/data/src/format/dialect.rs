@@ -13,20 +13,20 @@ const MOST_RECORDS: usize = 5_000;
 /// Share of records of equal width from which a text counts as a table although its name does not say so.
 const TABLE_SHARE: f64 = 0.9;
 
-/// How the fields of a delimited text are written.
+/// Dialect of a delimited text: the way in which its fields are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dialect {
-    /// What separates fields.
+    /// Sign that separates fields.
     pub delimiter: u8,
-    /// What stands before the decimals of a number, `.` or `,`.
+    /// Sign before the decimals of a number, `.` or `,`.
     pub decimal: u8,
-    /// Whether the first record names the columns.
+    /// True where the first record names the columns.
     pub has_header: bool,
-    /// What stands above it.
+    /// Lines above it.
     pub lead: Lead,
 }
 
-/// How well a delimiter explains a text.
+/// Fit of a delimiter to a text.
 #[derive(Clone, Debug)]
 struct Fit {
     delimiter: u8,
@@ -145,8 +145,8 @@ fn head_records(head: &str, delimiter: u8) -> Vec<HeadRecord> {
     records
 }
 
-/// What stands before the decimals: a comma where more of the first numbers have one than have a point. A comma before
-/// three digits may as well separate thousands, so there must be one that cannot.
+/// Returns the sign before the decimals: a comma where more of the first numbers have one than have a point. A comma before three digits
+/// may as well separate thousands, so there must be one that cannot.
 fn decimal(records: &[HeadRecord], delimiter: u8) -> u8 {
     // Between commas a decimal comma would need quotes.
     if delimiter == b',' {

@@ -30,9 +30,9 @@ pub(crate) struct Workbook {
 pub(crate) struct Sheet {
     /// Its name.
     pub name: String,
-    /// Whether it is not shown.
+    /// True where it is not shown.
     pub is_hidden: bool,
-    /// Whether it holds cells; a chart does not.
+    /// True where it holds cells; a chart does not.
     pub has_cells: bool,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct SheetRow {
     pub cells: Vec<SheetCell>,
 }
 
-/// What was met in a sheet beside its values.
+/// Notes on a sheet beside its values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SheetNotes {
     /// Formulas without a computed value.
@@ -54,7 +54,7 @@ pub(crate) struct SheetNotes {
     pub merged: u64,
 }
 
-/// Why a workbook is not read.
+/// Reason for which a workbook is not read.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WorkbookError {
     /// It is larger than what is read.

@@ -1,4 +1,4 @@
-//! Where the header of a table stands among its first rows: of a sheet as of a delimited text.
+//! Search for the header of a table among its first rows: of a sheet as of a delimited text.
 
 use crate::column::cell::{Cell, Kind, has_leading_zero};
 
@@ -12,12 +12,12 @@ pub(crate) struct HeadCell<'a> {
     pub column: u32,
     /// Its text.
     pub text: &'a str,
-    /// Whether it holds text, and no number or date.
+    /// True where it holds text, and no number or date.
     pub is_text: bool,
 }
 
 impl HeadCell<'_> {
-    /// Whether it is text that is no number or date to any reader.
+    /// Reports whether it is text that is no number or date to any reader.
     #[must_use]
     pub(crate) fn is_words(&self) -> bool {
         self.is_text && Cell::of(self.text).kind() == Some(Kind::Text) && !has_leading_zero(self.text)

@@ -46,7 +46,7 @@ pub(crate) struct JsonRecord<'a> {
     pub value: Result<Value, String>,
 }
 
-/// What is wrong with a value, without the place of its text in the file, which is not known here.
+/// Describes the fault of a value, without the place of its text in the file, which is not known here.
 fn fault(error: &serde_json::Error) -> String {
     let text = error.to_string();
     // The text was cut out of the file, so the place in it would mislead.
@@ -144,7 +144,7 @@ impl<'de, F: FnMut(JsonRecord<'_>)> Visitor<'de> for Elements<'_, F> {
     }
 }
 
-/// What a walk through a value met besides its scalars.
+/// Observations of a walk through a value besides its scalars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Walked {
     /// Something lies deeper than `DEEPEST`.

@@ -1,5 +1,5 @@
-//! What stands above the records of a delimited text and is none of them: titles, comments, a `sep=` for Excel, a second row of
-//! the header, a row of units.
+//! Lines above the records of a delimited text that are none of them: titles, comments, a `sep=` for Excel, a second row of the header, a
+//! row of units.
 
 use std::collections::BTreeMap;
 
@@ -26,18 +26,18 @@ pub(crate) struct HeadRecord {
     pub row: u64,
 }
 
-/// What stands above the records of a delimited text and is none of them.
+/// Lines above the records of a delimited text that are none of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lead {
     /// The sign with which lines begin that are comments.
     pub comment: Option<u8>,
-    /// Whether the first line names the delimiter for Excel.
+    /// True where the first line names the delimiter for Excel.
     pub has_separator_line: bool,
     /// Records above the header, that line among them and comments not.
     pub above: usize,
     /// Lines above the header, or above the first record, as pandas counts them.
     pub lines_above: u64,
-    /// Whether a row of groups stands above the row of names.
+    /// True where a row of groups stands above the row of names.
     pub has_groups: bool,
     /// The line of the row of names, counted so.
     pub names_row: u64,
@@ -162,7 +162,7 @@ fn table_start(rows: &[HeadRecord], decimal: u8) -> usize {
     if is_proved { below } else { 0 }
 }
 
-/// How many rows are titles that are filled up with empty fields.
+/// Counts the rows that are titles filled up with empty fields.
 fn padded_titles(rows: &[HeadRecord], width: usize, decimal: u8) -> usize {
     let head: Vec<HeadRow<'_>> = rows
         .iter()
@@ -205,8 +205,8 @@ fn begins_with_title(rows: &[HeadRecord]) -> bool {
     first.is_some_and(|text| Cell::of(text).kind() == Some(Kind::Text))
 }
 
-/// Whether rows that are narrower than the table below them are titles: what follows are names above values, or the rows are
-/// a sentence and set apart.
+/// Reports whether rows that are narrower than the table below them are titles: the next rows are names above values, or the rows are a
+/// sentence and set apart.
 fn is_below_titles(titles: &[HeadRecord], table: &[HeadRecord], decimal: u8) -> bool {
     let Some((names, rest)) = table.split_first() else {
         return false;
@@ -230,7 +230,7 @@ fn is_row_of_names(fields: &[String]) -> bool {
     filled.clone().count() * 2 > fields.len() && filled.clone().all(is_name)
 }
 
-/// Whether several columns have a group: texts or years, of which some repeat or leave out the columns beside them. The first
+/// Reports whether several columns have a group: texts or years, of which some repeat or leave out the columns beside them. The first
 /// column has none in many tables.
 fn is_row_of_groups(fields: &[String]) -> bool {
     let is_name = |text: &&String| Cell::of(text).kind() == Some(Kind::Text) || is_year(text);
@@ -250,8 +250,8 @@ fn is_row_of_groups(fields: &[String]) -> bool {
             .all(|text| is_name(&text))
 }
 
-/// Whether a table begins with a row of groups above its row of names: several names would be equal without their groups, or
-/// the groups leave the first column to a name below.
+/// Reports whether a table begins with a row of groups above its row of names: several names would be equal without their groups, or the
+/// groups leave the first column to a name below.
 fn has_groups(table: &[HeadRecord], decimal: u8) -> bool {
     let [groups, names, below @ ..] = table else {
         return false;
@@ -271,7 +271,7 @@ fn has_groups(table: &[HeadRecord], decimal: u8) -> bool {
     is_typed && (is_ambiguous || leaves_first) && !are_units(names, below, decimal)
 }
 
-/// Whether the row below the names holds units.
+/// Reports whether the row below the names holds units.
 fn begins_with_units(rows: &[HeadRecord], decimal: u8) -> bool {
     let Some((units, below)) = rows.split_first() else {
         return false;
@@ -279,7 +279,7 @@ fn begins_with_units(rows: &[HeadRecord], decimal: u8) -> bool {
     below.len() >= FEWEST_BELOW_UNITS && are_units(&units.fields, below, decimal)
 }
 
-/// Whether texts stand above columns of numbers and dates, each a unit.
+/// Reports whether texts stand above columns of numbers and dates, each a unit.
 fn are_units(units: &[String], below: &[HeadRecord], decimal: u8) -> bool {
     let kind = |text: &String| Cell::with_decimal(text, decimal).kind();
     let has_type = |text: &String| kind(text).is_some_and(|kind| kind != Kind::Text);

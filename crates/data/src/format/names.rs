@@ -1,4 +1,4 @@
-//! Whether the first record of a delimited text names its columns.
+//! Decision whether the first record of a delimited text names its columns.
 
 use crate::column::cell::{Cell, Kind};
 
@@ -18,7 +18,7 @@ pub(crate) fn votes<'r>(
         .sum()
 }
 
-/// Whether the first record is a header.
+/// Reports whether the first record is a header.
 #[must_use]
 pub(crate) fn has_header<'r>(mut records: impl Iterator<Item = &'r [String]> + Clone, decimal: u8) -> bool {
     let Some(first) = records.next() else {
@@ -44,7 +44,7 @@ fn vote<'r>(name: &str, rest: impl Iterator<Item = &'r [String]>, column: usize,
     }
 }
 
-/// Whether a text is a year of today's data.
+/// Reports whether a text is a year of today's data.
 #[must_use]
 pub(crate) fn is_year(text: &str) -> bool {
     text.len() == 4
@@ -52,7 +52,7 @@ pub(crate) fn is_year(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether different names of usual form stand there, and nothing else.
+/// Reports whether different names of usual form stand there, and nothing else.
 #[must_use]
 pub(crate) fn names_columns(names: &[String]) -> bool {
     let is_name = |name: &String| {

@@ -43,7 +43,7 @@ pub(crate) enum Found<'a> {
     Null,
 }
 
-/// Where the bytes are.
+/// Input of the reader: the bytes of the file.
 struct Input {
     bytes: Seekable,
     length: u64,
@@ -93,13 +93,13 @@ impl ParquetFile {
         &self.leaves
     }
 
-    /// What the footer says.
+    /// Returns the metadata of the footer.
     #[must_use]
     pub(crate) fn metadata(&self) -> &ParquetMetaData {
         self.reader.metadata()
     }
 
-    /// What the footer says of a row group.
+    /// Returns the metadata of a row group from the footer.
     #[must_use]
     pub(crate) fn group(&self, group: usize) -> &RowGroupMetaData {
         self.reader.metadata().row_group(group)
@@ -132,7 +132,7 @@ fn guarded<T>(step: impl FnOnce() -> ParquetResult<T>) -> Result<T, String> {
     }
 }
 
-/// What the reader says, in one short line.
+/// Returns the message of the reader, in one short line.
 fn reason(error: &ParquetError) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("Parquet error: ").unwrap_or(&text);

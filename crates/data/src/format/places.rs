@@ -1,12 +1,12 @@
-//! Where something was seen in a file, in words.
+//! Places in a file at which something was seen, in words.
 
 /// Places listed in a remark.
 pub(crate) const LISTED_PLACES: usize = 5;
 
-/// How often something was seen, and the first lines of it.
+/// Number of times that something was seen, and the first lines of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Places {
-    /// How often.
+    /// Number of times.
     pub count: u64,
     /// The first five lines, counted from 1.
     pub first: Vec<u64>,
@@ -27,7 +27,7 @@ impl Places {
         }
     }
 
-    /// Whether further lines are of no use.
+    /// Reports whether further lines are of no use.
     pub(crate) const fn is_full(&self) -> bool {
         self.has_more
     }

@@ -12,11 +12,11 @@ pub(crate) struct Swallowed {
     pub rows: u64,
 }
 
-/// What the walk through a record found.
+/// Findings of the walk through a record.
 struct Walk {
-    /// Where the first field opens that holds a line break.
+    /// Start of the first field that holds a line break.
     open: Option<usize>,
-    /// Whether something follows a closing quote, or none closes the last field.
+    /// True where something follows a closing quote, or none closes the last field.
     is_broken: bool,
 }
 
@@ -72,7 +72,7 @@ fn walk(raw: &[u8], delimiter: u8) -> Walk {
     found
 }
 
-/// Where the quote is that closes a field, and whether a line break stands before it.
+/// Returns the position of the quote that closes a field, and true where a line break stands before it.
 fn closing(raw: &[u8], start: usize) -> (Option<usize>, bool) {
     let (mut position, mut breaks) = (start, false);
     while let Some(byte) = raw.get(position) {
@@ -91,7 +91,7 @@ fn fields(line: &str, delimiter: u8) -> usize {
     memchr::memchr_iter(delimiter, line.as_bytes()).count() + 1
 }
 
-/// Whether the first field of a line is a number or a date; `None` where it is a text.
+/// Reports whether the first field of a line is a number, or else a date; `None` where it is a text.
 fn kind(line: &str, delimiter: u8) -> Option<bool> {
     let field = line.split(char::from(delimiter)).next()?.trim();
     let is_number = !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');

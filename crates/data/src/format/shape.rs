@@ -1,4 +1,4 @@
-//! How the records of a file stray from its first: where, how often, in words.
+//! Deviations of the records of a file from its first: their places and numbers, in words.
 
 use crate::format::delimited::{LONGEST_RECORD, Record};
 use crate::format::quotes::swallowed;
@@ -6,7 +6,7 @@ use crate::remark::Remark;
 
 pub(crate) use crate::format::places::{LISTED_PLACES, Places};
 
-/// How records differ from the width of the first.
+/// Differences of records from the width of the first.
 #[derive(Default)]
 pub(crate) struct Shape {
     /// Fields of the first record.

@@ -16,7 +16,7 @@ pub(crate) struct Columns {
     pub units: Vec<Option<String>>,
     /// Fields of the header, or of the first record.
     pub width: usize,
-    /// Whether it was too long to be read whole.
+    /// True where it was too long to be read whole.
     pub is_cut: bool,
 }
 

@@ -95,10 +95,10 @@ const WORDS: [&str; 84] = [
     "utc",
     "psu",
 ];
-/// What stands where a column has no unit.
+/// Marks of a column without a unit.
 const NONE: [&str; 5] = ["-", "--", "n/a", "none", "dimensionless"];
 
-/// Whether a text is a unit of measurement (`m/s`, `[hPa]`, `degrees_north`), or says that there is none (`-`).
+/// Reports whether a text is a unit of measurement (`m/s`, `[hPa]`, `degrees_north`), or says that there is none (`-`).
 #[must_use]
 pub(crate) fn is_unit(text: &str) -> bool {
     let text = text.trim();
@@ -133,7 +133,7 @@ pub(crate) fn unit(text: &str) -> Option<&str> {
     (!is_none && is_unit(text)).then_some(text)
 }
 
-/// Whether a text says how times are written (`yyyy-mm-dd`, `HH:MM:SS`).
+/// Reports whether a text describes the form of times (`yyyy-mm-dd`, `HH:MM:SS`).
 fn is_time_form(text: &str) -> bool {
     let lower = text.to_lowercase();
     (lower.contains("yy") || lower.contains("hh"))
@@ -155,7 +155,7 @@ fn is_factor(text: &str) -> bool {
         })
 }
 
-/// What follows a unit without being one: a direction (`degrees_north`), or a power (`m^2`).
+/// Reports whether a text may follow a unit without being one: a direction (`degrees_north`), or a power (`m^2`).
 fn is_complement(text: &str) -> bool {
     matches!(text, "north" | "east" | "south" | "west" | "C" | "F")
         || text

@@ -329,7 +329,7 @@ const fn is_word(byte: u8) -> bool {
         )
 }
 
-/// Whether letters and digits alternate more than once.
+/// Reports whether letters and digits alternate more than once.
 fn is_jumbled(segment: &str) -> bool {
     let bytes = segment.as_bytes();
     let changes = bytes

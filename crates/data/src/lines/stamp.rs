@@ -11,7 +11,7 @@ const MONTHS: [&[u8]; 12] = [
 ];
 const WEEKDAYS: [&[u8]; 7] = [b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun"];
 
-/// How a timestamp is written: its parts in the words of `strptime`, in order.
+/// Format of a timestamp: its parts in the words of `strptime`, in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Format {
     date: &'static str,
@@ -28,7 +28,7 @@ pub(crate) struct Format {
 pub(crate) struct Stamp {
     /// Its length, bytes.
     pub length: usize,
-    /// How it is written.
+    /// Its format.
     pub format: Format,
     /// Its moment in microseconds, comparable with others of its format; `None` where day and month are in doubt.
     pub micros: Option<i64>,
@@ -154,7 +154,7 @@ impl Cursor<'_> {
         is_there
     }
 
-    /// What a step reads; where it reads nothing, none of it is read.
+    /// Returns the result of a step; where it reads nothing, none of it is read.
     fn attempt<T>(&mut self, step: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let before = *self;
         let found = step(self);
@@ -175,7 +175,7 @@ impl Cursor<'_> {
         (length >= least).then_some(value)
     }
 
-    /// Whether the bytes go on as the same word or number.
+    /// Reports whether the bytes go on as the same word or number.
     fn in_word(&self) -> bool {
         self.peek()
             .is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

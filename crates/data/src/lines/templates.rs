@@ -95,7 +95,7 @@ impl Token {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Template {
     tokens: Vec<Token>,
-    /// How many lines have it.
+    /// Number of lines that have it.
     pub lines: u64,
     /// The first of them.
     pub first_line: u64,
@@ -146,7 +146,7 @@ impl Template {
         hash.digest()
     }
 
-    /// Whether at least three of five values are the same.
+    /// Reports whether at least three of five values are the same.
     fn is_like(&self, other: &Self) -> bool {
         let (mut values, mut equal) = (0, 0);
         for (mine, others) in self.tokens.iter().zip(&other.tokens) {

@@ -1,4 +1,4 @@
-//! How records stand in a file, and which of its lines are none.
+//! Layout of records in a file, and the lines that are none.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Lead {
     /// Records above the header that are none: titles and the like.
     pub titles: u64,
-    /// Whether the first line names the delimiter for Excel (`sep=;`).
+    /// True where the first line names the delimiter for Excel (`sep=;`).
     pub has_separator_line: bool,
     /// Lines above the header, or above the first record.
     pub lines_above: u64,
@@ -21,16 +21,16 @@ pub struct Lead {
     pub units_row: Option<u64>,
     /// The sign with which lines begin that are comments.
     pub comment: Option<char>,
-    /// How many there are.
+    /// Number of comments.
     pub comments: u64,
-    /// How many of them stand above the names.
+    /// Number of comments above the names.
     pub comments_above: u64,
-    /// Whether the sign stands in names or records too.
+    /// True where the sign stands in names or records too.
     pub has_sign_in_records: bool,
 }
 
 impl Lead {
-    /// What leaves these lines out in `pandas.read_csv`, nothing in most files; `None` where its arguments cannot.
+    /// Returns the arguments of `pandas.read_csv` that leave these lines out, none in most files; `None` where its arguments cannot.
     #[must_use]
     pub fn pandas_arguments(&self) -> Option<Vec<String>> {
         let mut arguments = Vec::new();
@@ -61,15 +61,15 @@ impl Lead {
     }
 }
 
-/// How records stand in a file.
+/// Layout of records in a file.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum Layout {
     /// Lines of fields.
     Delimited {
-        /// What separates fields.
+        /// Sign that separates fields.
         delimiter: char,
-        /// What stands before the decimals of a number, `.` or `,`.
+        /// Sign before the decimals of a number, `.` or `,`.
         decimal: char,
         /// The header as it stands in the file; `None` where there is none.
         header: Option<String>,

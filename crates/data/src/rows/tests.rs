@@ -1,4 +1,4 @@
-//! Which records are shown.
+//! Tests of the choice of records that are shown.
 
 use super::*;
 

@@ -33,7 +33,8 @@ const fn dtype(column: &PlainColumn) -> &'static str {
     }
 }
 
-/// What leaves out the lines that are no records. Where no argument can, comments are left out with all that follows their sign.
+/// Returns the arguments that leave out the lines which are no records. Where no argument can, comments are left out with all that follows
+/// their sign.
 pub(super) fn lead_arguments(lead: &Lead) -> Vec<String> {
     lead.pandas_arguments().unwrap_or_else(|| {
         let certain = Lead {

@@ -5,7 +5,7 @@ use crate::profile::{ColumnType, TableProfile};
 use super::pandera::literal;
 use super::{SchemaColumn, pandas_names};
 
-/// Where the table of a sheet begins.
+/// Place of the table in a sheet.
 pub(super) struct Place<'t> {
     pub sheet: &'t str,
     pub header_row: Option<u64>,

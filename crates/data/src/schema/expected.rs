@@ -1,4 +1,4 @@
-//! What another file must be like to be read as a sample was: its columns, their types, which of them have every value.
+//! Requirements on another file for it to be read as a sample was: its columns, their types, and which of them have every value.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::format::json::keys::ANY_KEY;
 use crate::profile::{ColumnType, PlainColumn, SampleProfile, TableProfile};
 use crate::value_type::ValueType;
 
-/// What is expected of one column.
+/// Requirements on one column.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Expected {
@@ -18,7 +18,7 @@ pub struct Expected {
     /// Type of its values; `String` where any value does.
     #[serde(rename = "type")]
     pub type_: ValueType,
-    /// Whether each record has a value.
+    /// True where each record has a value.
     pub is_complete: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How Python opens a compressed file.
+//! Code with which Python opens a compressed file.
 
 use crate::profile::SampleProfile;
 use crate::source::{Compression, Encoding};

@@ -1,4 +1,4 @@
-//! How bytes become characters; `encode` goes the other way.
+//! Encodings, by which bytes become characters; `encode` goes the other way.
 
 mod encode;
 mod legacy;
@@ -14,7 +14,7 @@ pub(super) use legacy::is_control;
 /// Share of control and replacement characters from which decoded bytes are no text.
 const NO_TEXT_SHARE: usize = 20;
 
-/// How the bytes of a text become characters.
+/// Encoding by which the bytes of a text become characters.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum Encoding {
@@ -78,7 +78,7 @@ impl Encoding {
         }
     }
 
-    /// Whether a character takes two or four bytes at least: such a text is looked at only when decoded.
+    /// Reports whether a character takes two or four bytes at least: such a text is looked at only when decoded.
     #[must_use]
     pub(crate) const fn is_wide(self) -> bool {
         matches!(
@@ -92,7 +92,7 @@ impl Encoding {
         )
     }
 
-    /// What the first bytes of a file say of themselves: a byte order mark, or UTF-16 without one.
+    /// Returns the encoding that the first bytes of a file show: by a byte order mark, or UTF-16 without one.
     pub(super) fn of_start(start: &[u8]) -> Option<Self> {
         let marked = match start {
             // Before UTF-16: its mark begins with the same two bytes.

@@ -19,7 +19,7 @@ const REGIONS: [&[u8]; 14] = [
 /// One line of this many may be UTF-8 by chance, where characters take several bytes.
 const CHANCE: u64 = 5;
 
-/// What the bytes of a text are likely to be.
+/// Likely encodings of the bytes of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Guess {
     /// The best guess: every line that is not UTF-8 can be decoded by it.
@@ -33,7 +33,7 @@ pub(crate) struct Guess {
 }
 
 impl Guess {
-    /// Whether some lines are UTF-8 and others are not; in an encoding of several bytes a few may look so by chance.
+    /// Reports whether some lines are UTF-8 and others are not; in an encoding of several bytes a few may look so by chance.
     #[must_use]
     pub(crate) fn is_mixed(&self) -> bool {
         let count = self.utf8_lines.count;
@@ -133,7 +133,7 @@ fn candidates(judged: &[u8], western: Encoding) -> Vec<Encoding> {
     candidates
 }
 
-/// Whether every byte is of a character that Python's codec knows too.
+/// Reports whether every byte is of a character that Python's codec knows too.
 fn is_clean(bytes: &[u8], encoding: Encoding) -> bool {
     let Encoding::Legacy(legacy) = encoding else {
         return true;

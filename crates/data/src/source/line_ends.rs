@@ -10,7 +10,7 @@ pub(super) struct LineEnds<R> {
     buffer: Vec<u8>,
     position: usize,
     filled: usize,
-    /// Whether a carriage return was read whose next byte is not known yet.
+    /// True where a carriage return was read whose next byte is not known yet.
     is_held: bool,
     /// Line feeds that were put in.
     pub(super) replaced: u64,

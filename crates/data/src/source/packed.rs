@@ -18,7 +18,7 @@ use member::Decoder;
 pub(crate) const LARGEST_UNPACKED: u64 = 1024 * 1024 * 1024;
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Why unpacking stopped before the end of a file.
+/// Reason for which unpacking stopped before the end of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The file ends inside the packed data, after this many unpacked bytes.
@@ -157,7 +157,7 @@ impl Unpacked {
     }
 }
 
-/// What the error of a decoder says of the packed data.
+/// Returns the fault of the packed data that the error of a decoder shows.
 fn fault(error: &io::Error, unpacked: u64) -> Fault {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => Fault::Truncated(unpacked),

@@ -11,7 +11,7 @@ use crate::format::places::Places;
 const BUFFER_BYTES: usize = 64 * 1024;
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 
-/// What one scan over a whole file found.
+/// Findings of one scan over a whole file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scan {
     /// Size of the content, bytes: of a packed file unpacked, of wide characters decoded.
@@ -32,7 +32,7 @@ pub(crate) struct Scan {
     pub unassigned_bytes: u64,
     /// Bytes that start a valid character of several bytes.
     pub multibyte: u64,
-    /// What was guessed of its encoding, where nothing says it.
+    /// Guess of its encoding, where nothing says it.
     pub guess: Option<Guess>,
 }
 

@@ -1,4 +1,4 @@
-//! What holds of every file, however it is cut or damaged: nothing panics, and what is counted adds up.
+//! Laws that hold of every file, however it is cut or damaged: nothing panics, and counts add up.
 
 use std::io::Write as _;
 
@@ -65,7 +65,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     packed.finish().unwrap()
 }
 
-/// What must hold of any profile, and of the text that it is of.
+/// Checks the laws of any profile against it, and against the text that it is of.
 fn holds(profile: &SampleProfile, text: &str) {
     let unread: u64 = profile
         .remarks

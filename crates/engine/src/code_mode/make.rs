@@ -35,8 +35,7 @@ struct Together {
 }
 
 impl Together {
-    /// Returns the reason for which the program goes no further. Calls of unknown outcome go first, for a person must be told of them. What
-    /// nobody knows goes first, for a person must be told of it.
+    /// Returns the reason for which the program goes no further. Calls of unknown outcome go first, for a person must be told of them.
     fn halt(&mut self) -> Option<Halt> {
         let unknown: Vec<_> = std::mem::take(&mut self.unknown).into_values().collect();
         if !unknown.is_empty() {

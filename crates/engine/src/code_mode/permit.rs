@@ -11,8 +11,7 @@ use codegen_ledger::Store;
 use codegen_model::Model;
 
 impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
-    /// Decides whether `call` may be made. The decision is in the journal afterwards, so that nobody is asked about it again. What was
-    /// decided is in the journal afterwards, so that nobody is asked about it again.
+    /// Decides whether `call` may be made. The decision is in the journal afterwards, so that nobody is asked about it again.
     pub(super) async fn permit(
         &self,
         progress: &Progress,

@@ -1,5 +1,4 @@
-//! Lookup of everything that an agent refers to: its tools with their types, and its texts. Others say where they are looked up. Where they
-//! are looked up is for others to say.
+//! Lookup of everything that an agent refers to: its tools with their types, and its texts. Others say where they are looked up.
 
 use std::future::Future;
 use std::time::Duration;

@@ -4,7 +4,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::*;
 
-/// What the classes of a pattern take once it is parsed, bytes.
+/// Counts the bytes that the classes of a pattern take once it is parsed.
 fn bytes_of_classes(pattern: &Hir) -> usize {
     match pattern.kind() {
         HirKind::Class(Class::Unicode(class)) => size_of_val(class.ranges()),

@@ -1,4 +1,4 @@
-//! What the footer of a Parquet file says of columns that are not read whole: missing values and extremes.
+//! Figures in the footer of a Parquet file on columns that are not read whole: missing values and extremes.
 
 use parquet::file::statistics::Statistics;
 

@@ -1,4 +1,4 @@
-//! What pandas notes of a data frame in the footer: kinds of columns that Parquet has no type for.
+//! Notes of pandas on a data frame in the footer: kinds of columns that Parquet has no type for.
 
 use crate::describe::pandas_index::parsed;
 use crate::format::parquet::ParquetFile;
@@ -71,7 +71,7 @@ impl PandasKinds {
         }
     }
 
-    /// What the types of the file do not say.
+    /// Returns remarks on everything that the types of the file do not say.
     pub(super) fn remarks(&self) -> Vec<Remark> {
         let mut remarks = Vec::new();
         for (name, unit) in self.durations.iter().take(LISTED_PLACES) {
@@ -94,7 +94,7 @@ impl PandasKinds {
     }
 }
 
-/// Whether a text has the form of a time zone (`Europe/Zurich`, `+01:00`): nothing else is repeated.
+/// Reports whether a text has the form of a time zone (`Europe/Zurich`, `+01:00`): nothing else is repeated.
 fn is_zone(text: &str) -> bool {
     text.len() <= 40
         && text.chars().all(|character| {

@@ -1,4 +1,4 @@
-//! What is to be said of a Parquet file that is not as its footer says, or not read whole.
+//! Remarks on a Parquet file that is not as its footer says, or not read whole.
 
 use crate::format::parquet::ParquetFile;
 use crate::format::shape::LISTED_PLACES;
@@ -7,7 +7,7 @@ use crate::remark::Remark;
 use super::super::arrow::finer_remark;
 use super::{Part, Reading};
 
-/// What was wrong with the records that were read.
+/// Adds remarks on the faults of the records that were read.
 pub(super) fn fault_remarks(file: &ParquetFile, reading: &Reading, remarks: &mut Vec<Remark>) {
     for fault in reading.faults.iter().take(LISTED_PLACES) {
         remarks.push(format!("not readable: {fault}").into());
@@ -40,7 +40,7 @@ fn count_remark(file: &ParquetFile, reading: &Reading) -> Option<Remark> {
     Some(format!("its footer says {footer_total} rows, but it holds {total}{place}").into())
 }
 
-/// What was odd about the values of single columns.
+/// Adds remarks on odd values of single columns.
 fn column_remarks(file: &ParquetFile, reading: &Reading, remarks: &mut Vec<Remark>) {
     let leaves = &file.leaves()[reading.columns.clone()];
     let names = |positions: &mut dyn Iterator<Item = usize>| -> Vec<&str> {
@@ -78,7 +78,7 @@ pub(super) fn empty_remark(records: u64, remarks: &mut Vec<Remark>) {
     }
 }
 
-/// What the statistics are of, where they are not of the whole file.
+/// Names the part of the file that the statistics are of, where they are not of the whole file.
 pub(super) fn share_remark(file: &ParquetFile, read: u64, total: u64, parts: &[(u64, Part)]) -> String {
     let groups: Vec<_> = parts
         .iter()

@@ -34,7 +34,7 @@ enum Form {
 }
 
 impl Decoded {
-    /// What stands in a row; its text is in `scratch` where it has none of its own.
+    /// Returns the value of a row; its text is in `scratch` where it has none of its own.
     pub(crate) fn found<'a>(&'a self, row: usize, scratch: &'a mut String) -> Found<'a> {
         if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
             return Found::Null;

@@ -1,4 +1,4 @@
-//! What kind of workbook some bytes are, and how large it is unpacked, checked before any of it is parsed.
+//! Kind of the workbook in some bytes, and its unpacked size, checked before any of it is parsed.
 
 use std::io::{self, BufReader, Read as _};
 
@@ -52,7 +52,7 @@ pub(crate) fn package(source: &Source) -> io::Result<Result<Package, WorkbookErr
     })
 }
 
-/// What the directory of an archive says.
+/// Facts from the directory of an archive.
 struct Parts {
     package: Option<Package>,
     unpacked: u64,

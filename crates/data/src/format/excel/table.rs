@@ -27,7 +27,7 @@ pub(crate) struct Header {
     pub typed_names: u64,
 }
 
-/// Who wants the records of a sheet.
+/// Receiver of the records of a sheet.
 pub(crate) trait Visit {
     /// The header; comes before all records.
     fn header(&mut self, header: &Header);
@@ -107,7 +107,7 @@ impl<V: Visit> Tabular<V> {
         self.visitor.record(row);
     }
 
-    /// What was held back are records after all.
+    /// Hands on the rows that were held back, which are records after all.
     fn release(&mut self) {
         for row in std::mem::take(&mut self.held) {
             self.body.take(&row);
@@ -116,13 +116,13 @@ impl<V: Visit> Tabular<V> {
     }
 }
 
-/// What the records of a table have in common, by which a row is none of them.
+/// Properties that the records of a table have in common, by which a row is none of them.
 struct Body {
     first_column: u32,
     records: u64,
     last_row: u64,
     has_gaps: bool,
-    /// Whether a record fills half of the columns or fewer.
+    /// True where a record fills half of the columns or fewer.
     has_sparse: bool,
     columns: Vec<Values>,
 }
@@ -176,7 +176,7 @@ impl Body {
         }
     }
 
-    /// Whether a row is text alone and fills so few columns as no record does.
+    /// Reports whether a row is text alone and fills so few columns as no record does.
     fn may_be_note(&self, row: &SheetRow) -> bool {
         self.records >= SUFFICIENT_RECORDS
             && self.columns.len() >= SUFFICIENT_COLUMNS
@@ -185,8 +185,8 @@ impl Body {
             && row.cells.iter().all(is_words)
     }
 
-    /// Whether rows that may be notes are: text stands where no record has any, or they are sentences longer than any value
-    /// above, below a gap where the records have none.
+    /// Reports whether rows that may be notes are: text stands where no record has any, or they are sentences longer than any value above,
+    /// below a gap where the records have none.
     fn is_followed_by_notes(&self, rows: &[SheetRow]) -> bool {
         let Some(first) = rows.first() else { return false };
         let values = |cell: &SheetCell| {

@@ -18,7 +18,7 @@ pub(crate) struct SheetCell {
     held: Held,
 }
 
-/// What a cell holds.
+/// Value that a cell holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Held {
     Int(i64),
@@ -51,7 +51,7 @@ impl SheetCell {
         (!text.is_empty()).then_some(Self { column, text, held })
     }
 
-    /// What it holds; formula errors and the spellings that pandas takes as missing are missing values.
+    /// Returns the value; formula errors and the spellings that pandas takes as missing are missing values.
     #[must_use]
     pub(crate) fn cell(&self) -> Cell<'_> {
         let text = self.text.as_str();
@@ -68,13 +68,13 @@ impl SheetCell {
         }
     }
 
-    /// Whether it is a text.
+    /// Reports whether it is a text.
     #[must_use]
     pub(crate) fn is_text(&self) -> bool {
         self.held == Held::Text
     }
 
-    /// Whether it is what a formula gave instead of a value.
+    /// Reports whether it is the error that a formula gave instead of a value.
     #[must_use]
     pub(crate) const fn is_error(&self) -> bool {
         matches!(self.held, Held::Error(_))

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::DEEPEST;
 
-/// What stands in a path for any key of such an object.
+/// Part of a path that stands for any key of such an object.
 pub(crate) const ANY_KEY: &str = "{key}";
 /// Paths up to which no census is worth its pass.
 pub(crate) const FEW_PATHS: u64 = 50;
@@ -34,7 +34,7 @@ impl DataKeys {
         Self(keys)
     }
 
-    /// Whether the keys of the object at `path` are data.
+    /// Reports whether the keys of the object at `path` are data.
     #[must_use]
     pub(crate) fn has(&self, path: &str) -> bool {
         !self.0.is_empty() && self.0.contains_key(path)

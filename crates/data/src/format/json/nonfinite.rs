@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 
-/// What is replaced, and by what: a missing value, or a text that says the same.
+/// Words that are replaced, each with its replacement: a missing value, or a text that says the same.
 const TOKENS: [(&[u8], &[u8]); 3] = [
     (b"NaN", b"null"),
     (b"Infinity", b"\"Infinity\""),

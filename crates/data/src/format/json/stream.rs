@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{JsonRecord, element};
 
-/// Whether a text begins with more than one value.
+/// Reports whether a text begins with more than one value.
 pub(crate) fn has_several(input: impl BufRead) -> io::Result<bool> {
     let mut values = Deserializer::from_reader(input).into_iter::<IgnoredAny>();
     for _ in 0..2 {

@@ -10,9 +10,9 @@ use super::value::Logical;
 pub(crate) struct Leaf {
     /// Its path, as JSON records have it: `[]` for the elements of a list or of a map.
     pub path: String,
-    /// What its values are.
+    /// Type of its values.
     pub logical: Logical,
-    /// Whether it is a field of the records themselves.
+    /// True where it is a field of the records themselves.
     pub is_flat: bool,
     /// Definition level of a value.
     pub(super) full_level: i16,

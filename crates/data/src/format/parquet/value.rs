@@ -18,7 +18,7 @@ use convert::{big_endian, decimal, float, half, int, int96, timestamp, truth, ty
 const WIDEST_DECIMAL: usize = 16;
 const LARGEST_SCALE: i32 = 76;
 
-/// What the values of a column are.
+/// Type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Logical {
     /// Truth values.
@@ -48,7 +48,7 @@ pub(crate) enum Logical {
     Timestamp {
         /// Their resolution.
         unit: Unit,
-        /// Whether they are moments in UTC and no local times.
+        /// True where they are moments in UTC and no local times.
         utc: bool,
     },
     /// Moments in the old form of 96 bits.
@@ -138,7 +138,7 @@ impl Logical {
             .then_some(Self::Decimal { precision, scale })
     }
 
-    /// Whether values of this type can stand in the physical one; a hostile schema may say otherwise.
+    /// Reports whether values of this type can stand in the physical one; a hostile schema may say otherwise.
     fn fits(self, physical: Physical, length: i32) -> bool {
         match self {
             Self::Bool => physical == Physical::BOOLEAN,
@@ -159,7 +159,7 @@ impl Logical {
         }
     }
 
-    /// Whether its times may differ by less than a microsecond.
+    /// Reports whether its times may differ by less than a microsecond.
     #[must_use]
     pub(crate) const fn has_nanos(self) -> bool {
         matches!(

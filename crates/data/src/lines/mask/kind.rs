@@ -29,12 +29,12 @@ pub(crate) enum Kind {
     Request,
     /// Letters and digits mixed.
     Id,
-    /// What follows the last part that is masked by itself.
+    /// Text after the last part that is masked by itself.
     Rest,
 }
 
 impl Kind {
-    /// How it is shown in a pattern.
+    /// Returns the kind as a pattern shows it.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Time => "<time>",
@@ -98,14 +98,14 @@ pub(super) fn special(text: &str) -> Option<Kind> {
     (bytes.len() >= 8 && is_hex(text)).then_some(Kind::Hex)
 }
 
-/// Whether a word is an address of mail.
+/// Reports whether a word is an address of mail.
 pub(super) fn is_email(text: &str) -> bool {
     text.split_once('@').is_some_and(|(name, host)| {
         !name.is_empty() && !host.contains(['@', '/']) && host.trim_matches('.').contains('.')
     })
 }
 
-/// Whether a quoted text is the request line of HTTP.
+/// Reports whether a quoted text is the request line of HTTP.
 pub(super) fn is_request(text: &str) -> bool {
     let mut words = text.split(' ');
     let method = words.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How characters become bytes.
+//! Encoding of characters as bytes.
 
 use super::{Encoding, legacy};
 

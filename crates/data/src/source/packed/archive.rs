@@ -11,7 +11,7 @@ use crate::source::Seekable;
 /// Longest reason of the reader of archives that is repeated, bytes.
 const LONGEST_REASON: usize = 120;
 
-/// How the bytes of a file are packed.
+/// Packing of the bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Packing {
     /// They stand as they are.
@@ -27,13 +27,13 @@ pub(crate) enum Packing {
 /// The only file of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
-    /// Where its packed bytes begin.
+    /// Position at which its packed bytes begin.
     pub start: u64,
-    /// How many there are.
+    /// Number of its packed bytes.
     pub packed: u64,
     /// Checksum of its bytes.
     pub crc: u32,
-    /// Whether they are stored as they are.
+    /// True where they are stored as they are.
     pub is_stored: bool,
 }
 
@@ -55,7 +55,7 @@ impl Packing {
         })
     }
 
-    /// How it is compressed, where it is unpacked.
+    /// Returns its compression, where it is unpacked.
     pub(crate) const fn compression(&self) -> Option<Compression> {
         match self {
             Self::Stream(compression) => Some(*compression),

@@ -1,4 +1,4 @@
-//! How the bytes of files are compressed, as people and Python name it, and how to compress.
+//! Compression of the bytes of files, as people and Python name it, and the way to compress.
 
 use std::io::{self, Write as _};
 
@@ -11,7 +11,7 @@ use zip::write::SimpleFileOptions;
 /// Level of compression of what is written here: files of cases are small.
 const LEVEL: u32 = 1;
 
-/// How the bytes of a file are packed.
+/// Compression of the bytes of a file.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum Compression {
@@ -43,7 +43,7 @@ impl Compression {
         }
     }
 
-    /// Whether one more member may begin with this byte.
+    /// Reports whether one more member may begin with this byte.
     pub(super) const fn may_begin_with(self, byte: u8) -> bool {
         match self {
             Self::Gzip => byte == 0x1f,
@@ -103,7 +103,7 @@ impl Compression {
         })
     }
 
-    /// What Python does with bytes that follow the packed data.
+    /// Returns the words about Python's conduct at bytes that follow the packed data.
     pub(super) const fn at_trailing_bytes(self) -> &'static str {
         match self {
             Self::Gzip => "Python's gzip fails at them",

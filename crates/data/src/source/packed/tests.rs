@@ -15,7 +15,7 @@ fn packed(compression: Compression, bytes: &[u8]) -> Vec<u8> {
     compression.pack(bytes, "x.csv").unwrap()
 }
 
-/// What is unpacked of some bytes, and the fault that was met.
+/// Unpacks some bytes, and returns the content and the fault that was met.
 fn unpacked(bytes: &[u8], most: u64) -> (Vec<u8>, Option<Fault>) {
     let source = Source::bytes(bytes);
     let mut content = Vec::new();
