@@ -1,4 +1,4 @@
-//! What commands take from an API server: answers that have an end, of a size that objects have, in a time that requests have.
+//! Bounds of the answers that commands take from an API server: an end, the size of objects, and the time of requests.
 
 use std::time::Duration;
 

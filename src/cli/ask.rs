@@ -92,7 +92,8 @@ fn manifests(args: &AskArgs) -> String {
     files.chain(folders).collect::<Vec<_>>().join(" ")
 }
 
-/// Who decides about calls: the command line in advance, else whoever sits at the terminal. Where both are said, a rejection counts.
+/// Chooses the decider about calls: the command line in advance, else whoever sits at the terminal. Where both are said, a rejection
+/// counts.
 fn approvals(args: &AskArgs) -> Approvals {
     let given = |hashes: &[String], decision| {
         let hashes = hashes.iter().cloned();
@@ -107,7 +108,7 @@ fn approvals(args: &AskArgs) -> Approvals {
     }
 }
 
-/// Who allows servers to be started: the command line, else whoever sits at the terminal.
+/// Chooses the one who allows servers to be started: the command line, else whoever sits at the terminal.
 fn commands(args: &AskArgs, progress: &Arc<Progress>) -> Commands {
     let progress = Arc::clone(progress);
     Commands {

@@ -1,4 +1,4 @@
-//! What the commands that ask a cluster share: the connection, and what its refusals mean.
+//! Parts that the commands which ask a cluster share: the connection, and the meaning of its refusals.
 
 use std::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! What the commands that read manifests share: objects, runtime, complaints, the document on stdout.
+//! Parts that the commands which read manifests share: objects, runtime, complaints, the document on stdout.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;

@@ -219,7 +219,7 @@ impl ContextPrinter<'_> {
         }
     }
 
-    /// What a person wants to know besides; a script reads `-o json`.
+    /// Prints the summary that a person wants besides; a script reads `-o json`.
     fn summary(&self, found: &TaskContext, wanted: usize) {
         if std::io::stderr().is_terminal() {
             let name = (wanted > 1).then_some(found.task.name.as_str());

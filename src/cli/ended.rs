@@ -1,4 +1,4 @@
-//! What the commands that show a task's results share: whether it has ended, and where they lie.
+//! Parts that the commands which show a task's results share: its end, and the place of its results.
 
 use super::command::TASK_FAILED;
 use codegen_api::CodeGenTask;

@@ -21,7 +21,7 @@ use crate::local::prepare::downloads;
 use crate::local::propose::{Proposal, propose};
 use codegen_api::values::Output;
 
-/// Why nothing is written: everything that is wrong, and the exit code.
+/// Refusal to write anything: everything that is wrong, and the exit code.
 struct Refused {
     messages: Vec<String>,
     code: i32,
@@ -264,7 +264,7 @@ async fn confirmed() -> bool {
     said.await.unwrap_or(false)
 }
 
-/// What lies where.
+/// Lists the files that were written, and their places.
 fn summary(created: &Created) -> Vec<Line> {
     let Created { draft, folder, .. } = created;
     let name = draft.task.metadata.name.as_deref().unwrap_or_default();
@@ -296,7 +296,7 @@ fn summary(created: &Created) -> Vec<Line> {
     lines
 }
 
-/// What to do with it.
+/// Lists the next commands for it.
 fn next(created: &Created) -> Vec<Line> {
     let folder = shell_word(&created.folder);
     let server_side = if created.draft.needs_server_side_apply() {
@@ -327,7 +327,7 @@ fn next(created: &Created) -> Vec<Line> {
         .collect()
 }
 
-/// What `local` is given for the folder.
+/// Builds the arguments of `local` for the folder.
 fn local_args(args: &NewArgs, created: &Created) -> LocalArgs {
     let folder = &created.folder;
     let claim = created.draft.claim();

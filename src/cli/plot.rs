@@ -25,7 +25,7 @@ const ROOMY: usize = 72;
 const HEIGHTS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ASCII_HEIGHTS: [char; 9] = [' ', '.', ',', ':', '-', '=', '+', '*', '#'];
 
-/// What can be drawn.
+/// Abilities of a screen for drawing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Screen {
     /// Widest line.

@@ -20,7 +20,7 @@ const CLOCK_COLUMNS: usize = 8;
 pub struct Progress {
     bar: Mutex<Option<ProgressBar>>,
     running: Mutex<Running>,
-    /// What it last waited for: the same again is said in a word.
+    /// Text that it last waited for: the same again is said in a word.
     waited_for: Mutex<String>,
     is_terminal: bool,
     is_coloured: bool,

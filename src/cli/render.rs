@@ -132,7 +132,7 @@ fn agent_moved(turn: u32, step: &Step) -> Rendered {
     }
 }
 
-/// What does not stop the task.
+/// Renders a warning, which does not stop the task.
 fn warned(name: &str, text: &str) -> Rendered {
     named_paragraph(Mark::Warning, name, text, MAX_CAUSE_LINES)
 }
@@ -196,7 +196,7 @@ fn build_finished(python: &str, packages: usize, time: f64, cached: bool) -> Ren
     )
 }
 
-/// What was waited for did not come.
+/// Renders another wait for the same.
 #[must_use]
 pub fn same_again() -> Line {
     step(Mark::Warning, "waiting", "the same again")

@@ -87,7 +87,7 @@ fn wish(token: &str, replan: bool, hint: Option<&str>) -> Value {
     json!({"metadata": {"annotations": {RETRY: token, RETRY_REPLAN: replan, RETRY_HINT: hint}}})
 }
 
-/// What the operator made of the wish; `None` as long as it has not acted on it.
+/// Returns the operator's answer to the wish; `None` as long as it has not acted on it.
 fn answer(task: &CodeGenTask, token: &str) -> Option<Result<String, String>> {
     let status = task.status.as_ref()?;
     if status.retry_handled.as_deref() != Some(token) {

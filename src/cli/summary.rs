@@ -82,7 +82,7 @@ fn headline(ended: &Ended, status: &CodeGenTaskStatus) -> Line {
     Line::new(mark, format!("{name} {words}"))
 }
 
-/// Where program, suite and outputs lie, and the outputs' values.
+/// Lists the places of program, suite and outputs, and the outputs' values.
 fn places(lines: &mut Vec<Line>, ended: &Ended, status: &CodeGenTaskStatus) {
     let folder = ended.folder.display();
     for (label, file, artifact) in [

@@ -79,7 +79,7 @@ pub(super) fn cell(text: &str, columns: usize, format: ListFormat) -> String {
     }
 }
 
-/// How long ago something was, as kubectl says it: `45s`, `12m`, `3h`, `2d`.
+/// Writes an age as kubectl does: `45s`, `12m`, `3h`, `2d`.
 #[must_use]
 pub(super) fn age(seconds: i64) -> String {
     const MINUTE: i64 = 60;

@@ -47,11 +47,11 @@ pub(super) fn run(args: &TestsArgs) -> i32 {
     }
 }
 
-/// What is printed, and what it comes to.
+/// Printed list, and its result.
 #[derive(Debug)]
 struct Shown {
     text: String,
-    /// What whoever reads it must know.
+    /// Note for whoever reads it.
     note: Option<String>,
     passed: bool,
 }
@@ -65,7 +65,7 @@ fn show(task: &RecordedTask, args: &TestsArgs) -> Result<Shown, Absent> {
     }
 }
 
-/// Why messages and tracebacks are not shown.
+/// Returns the reason for which messages and tracebacks are not shown.
 fn private(task: &RecordedTask) -> Option<String> {
     task.is_private.then(|| {
         "the task's exposure is SchemaOnly, so what its tests printed, which may hold its data, is not shown".to_owned()
@@ -214,7 +214,7 @@ fn by_status(task: &RecordedTask, args: &TestsArgs) -> Result<Shown, Absent> {
     })
 }
 
-/// What the diagnosis in the status says of a test.
+/// Shows the diagnosis of a test in the status.
 fn diagnosed(task: &RecordedTask, test: &str) -> Result<Shown, Absent> {
     let all = task.status.attempts.iter().flat_map(|attempt| &attempt.diagnosis);
     let found: Vec<&FailureDiagnosis> = all

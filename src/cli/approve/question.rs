@@ -1,4 +1,4 @@
-//! What a question in a cluster waits with: a call of a tool.
+//! Approval of a call of a tool, with which a question in a cluster waits.
 
 use kube::Resource as _;
 use serde_json::Value;
@@ -61,9 +61,9 @@ fn shown(run: &CodeModeRun) -> Result<Awaiting, Absent> {
 /// Reason that the whole of a call is not shown.
 #[derive(Debug)]
 enum Unshown {
-    /// Whoever decides may not read it.
+    /// Text that whoever decides may not read.
     Unreadable(String),
-    /// What is stored is not what is to be approved.
+    /// Text that is stored and is not the one that is to be approved.
     Other(String),
 }
 

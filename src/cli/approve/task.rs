@@ -1,4 +1,4 @@
-//! What a task in a cluster waits with.
+//! Approval of the next step of a task in a cluster, for which it waits.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Resource as _};

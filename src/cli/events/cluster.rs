@@ -17,7 +17,7 @@ use codegen_sandbox::kubernetes::names;
 /// Events of one page of a list.
 const PAGE: u32 = 500;
 
-/// Whose Events belong to the story of a task.
+/// Collects the objects whose Events belong to the story of a task.
 pub(super) async fn of_task(cluster: &Cluster, object: &CodeGenTask, progress: &Progress) -> Subject {
     Subject {
         kind: "CodeGenTask",

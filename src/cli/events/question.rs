@@ -1,4 +1,4 @@
-//! What the record of a question and the Events of a cluster say of it, its runs and their Pods.
+//! Story of a question, its runs and their Pods, from its record and the Events of a cluster.
 
 use std::collections::BTreeSet;
 

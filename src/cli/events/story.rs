@@ -1,4 +1,4 @@
-//! What a record and the Events of a cluster say, in order of time. Pure.
+//! Story from a record and the Events of a cluster, in order of time. Pure.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -18,9 +18,9 @@ use codegen_core::stage::Stage;
 use codegen_ledger::Entry;
 use codegen_sandbox::kubernetes::names;
 
-/// What the entries of a task's own record are about.
+/// Label of the entries of a task's own record.
 pub(super) const TASK: &str = "task";
-/// What those of a question's are about.
+/// Label of the entries of a question's own record.
 pub(super) const QUESTION: &str = "question";
 
 /// Something that happened.
@@ -92,11 +92,11 @@ impl Happening {
     }
 }
 
-/// Whose Events belong to a story.
+/// Objects whose Events belong to a story.
 pub(super) struct Subject {
     /// Its kind.
     pub kind: &'static str,
-    /// What its own entries are about.
+    /// Label of its own entries.
     pub label: &'static str,
     /// Its name.
     pub name: String,

@@ -1,4 +1,4 @@
-//! What a list shows of a task, a run or a question. Pure.
+//! Entries of a list: a task, a run or a question. Pure.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -98,7 +98,7 @@ impl Listed {
         }
     }
 
-    /// Who wrote which field is of no use to anybody here, and is dropped.
+    /// Reads the metadata; the owners of fields are of no use to anybody here, and are dropped.
     fn of_object(metadata: &mut ObjectMeta, type_: &str, prefix: &str) -> Self {
         metadata.managed_fields = None;
         let name = metadata.name.clone().unwrap_or_default();

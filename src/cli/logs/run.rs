@@ -1,4 +1,4 @@
-//! What is recorded of what a run of a task's program printed: the last lines of one that failed.
+//! Recorded text that a run of a task's program printed: the last lines of one that failed.
 
 use crate::cli::cluster::{Cluster, refusal};
 use crate::cli::command::{TASK_FAILED, USAGE};

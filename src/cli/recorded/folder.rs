@@ -14,7 +14,7 @@ use codegen_core::progress::Progress;
 use codegen_core::status::{StatusContext, status};
 use codegen_ledger::{Key, Store as _};
 
-/// What is said of a folder of `ask`.
+/// Message about a folder of `ask`.
 const OF_A_QUESTION: &str = "it is of a question that kubectl-codegen ask was asked, and of no task: program.py, answer.txt, journal.jsonl and status.yaml in it say what came of it, and the same kubectl-codegen ask goes on with it; a question in a cluster is codemoderun/NAME";
 
 /// Reports whether a folder holds the result of a task.

@@ -202,7 +202,7 @@ impl RecordedQuestion {
         }
     }
 
-    /// What it goes by, frozen when it started.
+    /// Returns the question as it was frozen when it started.
     pub fn question(&self) -> Option<Question> {
         serde_json::from_slice(self.documents.get(QUESTION)?).ok()
     }

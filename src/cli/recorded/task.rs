@@ -126,7 +126,7 @@ impl RecordedTask {
         numbers
     }
 
-    /// What the tests of an attempt showed; of the last one where none is named.
+    /// Returns the record of an attempt's tests; of the last one where none is named.
     pub fn attempt(&self, number: Option<u32>) -> Result<AttemptRecord, Absent> {
         self.readable()?;
         let numbers = self.attempts();

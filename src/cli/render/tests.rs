@@ -1,4 +1,4 @@
-//! What a person reads, from scripted events.
+//! Tests of the lines that a person reads, from scripted events.
 
 use super::*;
 use crate::cli::paint::paint;

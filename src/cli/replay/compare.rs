@@ -1,4 +1,4 @@
-//! Whether two runs of a task came to the same end, and where they differ first. Pure.
+//! Comparison of two runs of a task: equal ends or not, and the first difference. Pure.
 
 use crate::cli::text::cut;
 use codegen_api::status::{AttemptStatus, CodeGenTaskStatus};
@@ -71,7 +71,7 @@ impl Call {
     }
 }
 
-/// What is counted of an attempt, without what differs from run to run.
+/// Keeps the counts of an attempt, without everything that differs from run to run.
 fn counted(attempt: &AttemptStatus) -> AttemptStatus {
     AttemptStatus {
         number: attempt.number,

@@ -1,4 +1,4 @@
-//! What a replay reads: the inputs that the task had, from its folder or its snapshot, else from where its manifest finds them.
+//! Inputs that a replay reads: those that the task had, from its folder or its snapshot, else from where its manifest finds them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -59,7 +59,7 @@ fn wrong(error: &dyn std::fmt::Display) -> Absent {
     Absent::new(error.to_string(), USAGE)
 }
 
-/// What is frozen in the folder of a local result.
+/// Plans with the files that are frozen in the folder of a local result.
 fn of_folder(revision: &RevisionFolder, task: &Task) -> Plan {
     let wanted = |file: &FrozenFile, path: std::path::PathBuf| {
         let source = if file.is_dir {
@@ -93,7 +93,7 @@ fn as_it_was(file: &FrozenFile, source: Source) -> Wanted {
     }
 }
 
-/// What the task had: what the command line gives, else what is in its snapshot, else what its manifest finds now.
+/// Plans with the files that the task had: those of the command line, else those in its snapshot, else those that its manifest finds now.
 async fn of_cluster(
     cluster: &Cluster,
     object: &CodeGenTask,
@@ -137,7 +137,7 @@ async fn of_cluster(
     })
 }
 
-/// What the snapshot of a task has of its samples and inputs, by name, and of its acceptance tests. What lies on a claim is not in it.
+/// Returns the samples and inputs in the snapshot of a task, by name, and its acceptance tests. Files on a claim are not in it.
 async fn in_snapshot(
     cluster: &Cluster,
     object: &CodeGenTask,
@@ -269,7 +269,7 @@ mod tests {
         world
     }
 
-    /// What is frozen for a replay of the task, by path.
+    /// Returns the files that are frozen for a replay of the task, by path.
     async fn frozen(world: &World, given: &Given) -> Result<BTreeMap<String, String>, Absent> {
         let cluster = Cluster {
             client: world.server.client(),

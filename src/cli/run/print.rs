@@ -1,4 +1,4 @@
-//! What a run leaves on the terminal: outputs on stdout, everything for people on stderr.
+//! Output of a run on the terminal: outputs on stdout, everything for people on stderr.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -30,7 +30,7 @@ pub(super) struct Outputs {
 pub(super) enum Only {
     /// Its bytes.
     Bytes(Vec<u8>),
-    /// Where they lie.
+    /// Place of the file.
     File(PathBuf),
 }
 

@@ -1,4 +1,5 @@
-//! What a run of the command line is in a cluster: a `CodeGenRun`, and a `ConfigMap` each for what is too large to stand in it. Pure.
+//! Objects that a run of the command line is in a cluster: a `CodeGenRun`, and a `ConfigMap` each for the contents that are too large to
+//! stand in it. Pure.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +47,7 @@ pub(super) enum Program {
 /// Request as the command line has it.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
-    /// Whose program it is.
+    /// Program that is to run.
     pub program: Program,
     /// Values by name.
     pub values: BTreeMap<String, String>,
@@ -58,7 +59,7 @@ pub(super) struct Asked {
     pub timeout: Option<String>,
     /// True where the run stays for good.
     pub keep: bool,
-    /// Where outputs go besides.
+    /// Further places that outputs go to.
     pub outputs: Option<RunOutputs>,
 }
 
@@ -121,9 +122,9 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
     })
 }
 
-/// Where the contents of files and folders lie: in the run as long as there is room, else in a `ConfigMap` each.
+/// Placement of the contents of files and folders: in the run as long as there is room, else in a `ConfigMap` each.
 struct Placed {
-    /// How names of what is created begin.
+    /// Beginning of the names of created objects.
     stem: String,
     /// Each `ConfigMap`, and the position of the input that it is for.
     config_maps: Vec<(usize, ConfigMap)>,
@@ -197,7 +198,7 @@ impl Program {
         }
     }
 
-    /// What the names of its objects begin with: of an image the last part of its repository.
+    /// Returns the beginning of the names of its objects: of an image the last part of its repository.
     fn stem(&self) -> String {
         let reference = match self {
             Self::Task(name) => return name.clone(),

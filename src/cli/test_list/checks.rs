@@ -63,7 +63,7 @@ pub(super) struct Check {
     /// pytest's own text of the failure, or what the program wrote to standard error.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub traceback: String,
-    /// What it printed.
+    /// Text that it printed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stdout: String,
 }
@@ -160,7 +160,7 @@ fn acceptance(failure: &TestFailure) -> Check {
     }
 }
 
-/// What failed besides tests, which are in the list with their results.
+/// Turns a failure besides those of tests, which are in the list with their results, into a check.
 fn further(attempt: &AttemptRecord, failed: &FailedCheck) -> Option<Check> {
     let kind = match failed.source {
         CheckSource::Test => return None,

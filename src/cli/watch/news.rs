@@ -1,4 +1,4 @@
-//! What is new in a status, as lines. Pure.
+//! News in a status, as lines. Pure.
 
 use std::fmt::Write as _;
 
@@ -65,7 +65,7 @@ const fn call(stage: Stage) -> Option<CallKind> {
     })
 }
 
-/// What the task does now, for the moving line.
+/// Names the present work of the task, for the moving line.
 pub(super) fn label(status: &CodeGenTaskStatus) -> String {
     if let Some(reason) = held(status) {
         return format!("waiting: {reason}");
@@ -133,7 +133,7 @@ pub(super) fn news(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<L
     lines
 }
 
-/// What an agent did since.
+/// Describes the turns of an agent since then.
 fn turns(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Option<Line> {
     let agent = now.agent.as_ref()?;
     let nothing = AgentStatus::default();

@@ -111,7 +111,7 @@ async fn files_of(
     }
 }
 
-/// Why the files of a run are not read, where its status names more of them than the operator writes.
+/// Returns the reason for which the files of a run are not read, where its status names more of them than the operator writes.
 fn too_many_files(run: &str, status: &CodeGenRunStatus) -> Option<String> {
     let files: usize = status.outputs.iter().map(|output| output.files.len()).sum();
     (files > MOST_FILES).then(|| {

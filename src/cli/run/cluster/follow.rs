@@ -86,7 +86,7 @@ fn news(name: &str, run: &CodeGenRun) -> News {
     }
 }
 
-/// What becomes of the outputs in a registry.
+/// State of the outputs on their way to a registry.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pushing<'a> {
     /// Nobody asked for that, or the program has failed.

@@ -1,4 +1,4 @@
-//! What the command line gives a run: its program, its inputs with their files read, and where its outputs go.
+//! Input of a run from the command line: its program, its inputs with their files read, and the destination of its outputs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ use codegen_core::run::Options;
 use codegen_core::stage::Stage;
 use codegen_sources::remedy;
 
-/// Which program is meant; the command line has one of both.
+/// Returns the program that is meant; the command line has one of both.
 pub(super) fn program(args: &RunArgs) -> Program {
     match (&args.image, &args.name) {
         (Some(reference), _) => Program::Image {
@@ -29,7 +29,7 @@ pub(super) fn program(args: &RunArgs) -> Program {
     }
 }
 
-/// What the program of a task is given, where that is what it takes.
+/// Returns the inputs for the program of a task, where they are those that it takes.
 pub(super) fn given_to_task(args: &RunArgs, task: &CodeGenTask) -> Result<GivenInputs, Stopped> {
     if let Some(status) = task
         .status
@@ -71,7 +71,7 @@ pub(super) fn asked(args: &RunArgs, program: Program, given: GivenInputs) -> Res
     })
 }
 
-/// Where outputs go besides.
+/// Returns the further places that outputs go to.
 fn places(args: &RunArgs) -> Option<RunOutputs> {
     let claim = args.output_claim.clone().map(|(claim_name, path)| OutputClaim {
         claim_name,
@@ -97,7 +97,7 @@ fn unreadable(name: &str, path: &Path, error: &std::io::Error) -> String {
     )
 }
 
-/// What lies at a path. A file that is too large is not read.
+/// Reads the content at a path. A file that is too large is not read.
 fn content(name: &str, path: &Path) -> Result<Content, String> {
     let unreadable = |path: &Path, error: std::io::Error| unreadable(name, path, &error);
     let too_large = |bytes: u64| {
