@@ -1,11 +1,11 @@
-//! What the source of a program says of its end: whether it can have a value.
+//! End of a program by its source: a check whether it can have a value.
 
 use ruff_python_ast::Stmt;
 
 use crate::python::parse;
 
-/// What a program that came to `None` lacks, for the model; nothing where `None` may be its answer: it printed nothing, and its last
-/// statement is an expression.
+/// Returns the part that a program which came to `None` lacks, for the model; nothing where `None` may be its answer: it printed nothing,
+/// and its last statement is an expression.
 #[must_use]
 pub fn lacks_answer(code: &str, printed: &str) -> Option<&'static str> {
     if !printed.is_empty() {

@@ -1,4 +1,4 @@
-//! Why a value is not what a schema says: a few of the reasons, however many there are.
+//! Reasons for which a value is not as a schema demands: a few of them, however many there are.
 //!
 //! Both may be a server's. A short schema and a reply of a megabyte can have millions of faults, each of which costs more than the value
 //! that it is about, and a pattern can take longer with every letter. So patterns are read by an engine that never goes back, and what a
@@ -65,7 +65,7 @@ pub enum Unusable {
 /// Something that is wrong with a value.
 #[derive(Debug)]
 pub enum Fault<'v> {
-    /// Where, what, and by which part of the schema.
+    /// Fault with its place, its kind, and the part of the schema that it breaks.
     There(Box<ValidationError<'v>>),
     /// More than can be told, in a value of that size.
     Somewhere,
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    /// How often is asked why a value of a megabyte is refused, of which every item is; and how many faults are told.
+    /// Counts the questions why a value of a megabyte is refused, of which every item is, and the faults that are told.
     fn asked(schema: &Value) -> (usize, usize) {
         let count = Arc::new(AtomicUsize::new(0));
         let counting = Arc::clone(&count);

@@ -89,7 +89,7 @@ struct Inliner<'a> {
     /// References whose targets are being read.
     open: Vec<&'a str>,
     levels: usize,
-    /// What was found so far; whether it is loosened is said of the part that is being read.
+    /// Findings so far; whether it is loosened is said of the part that is being read.
     found: Finite,
 }
 

@@ -1,4 +1,4 @@
-//! What a program of code mode sees of its tools, and the journal of its calls.
+//! Tools as a program of code mode sees them, and the journal of its calls.
 //!
 //! A tool is described by JSON Schema, wherever it comes from. Here that becomes a Python signature, which is both what the model reads
 //! and what its program is held to; the arguments of a call become JSON again. Nothing here does I/O.
