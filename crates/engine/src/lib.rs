@@ -1,4 +1,4 @@
-//! Performs one step of a task: asks `pipeline` what is next, does it through the traits, hands the outcome back.
+//! Performs one step of a task: asks `codegen-core` what is next, does it through the traits, hands the outcome back.
 //!
 //! The same engine serves cluster and laptop. The order is always: write the intent, act, write the result, move on; after a
 //! crash the recorded state alone decides.

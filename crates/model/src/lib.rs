@@ -1,7 +1,7 @@
 //! Language models behind one trait: OpenAI-compatible servers, Anthropic Messages, recorded replies.
 //!
 //! A client sends one request and returns one reply. It repeats what the network or an overloaded server spoils, within a
-//! deadline; whether a reply is any good is for `pipeline` to say.
+//! deadline; whether a reply is any good is for `codegen-core` to say.
 
 mod anthropic;
 mod connecting;
