@@ -185,7 +185,7 @@ async fn files(recorded: &RecordedTask, inputs: Files) -> Result<(&CodeGenTask, 
     let (Some(task), Some(progress)) = (&recorded.task, &recorded.progress) else {
         return Err(nothing());
     };
-    let store = MemoryStore::holding(recorded.documents.clone());
+    let store = <MemoryStore>::holding(recorded.documents.clone());
     let collected = collect(task, progress, &store, &recorded.entries()?).await;
     let collected = collected.map_err(|error| Absent::new(with_causes(&error), USAGE))?;
     let mut files = collected.files;

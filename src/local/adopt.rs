@@ -64,10 +64,8 @@ pub(super) async fn adopt(prepared: &Prepared, store: &FolderStore) -> Result<Op
         &task.decisive_hash(),
         Timestamp::now(),
     );
-    // Last: what it names is there. Plain data with string keys: writing it to memory cannot fail.
-    store
-        .save(&serde_json::to_vec(&progress).unwrap_or_default())
-        .await?;
+    // Last: what it names is there.
+    store.save(&progress).await?;
     let tests = if progress.stage.is_terminal() {
         "no test was run again"
     } else {
@@ -113,7 +111,7 @@ async fn origin(folder: &Path, key: &str, task: &Task) -> Option<Origin> {
         return None;
     }
     let store = run.existing_store();
-    let progress: Progress = serde_json::from_slice(&store.load().await.ok()??).ok()?;
+    let progress: Progress = store.load().await.ok()??;
     let is_the_same = progress.stage == Stage::Succeeded
         && key_of(&asked, &progress).as_deref() == Some(key)
         && is_allowed(task, &progress);

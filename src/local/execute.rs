@@ -321,8 +321,7 @@ struct Earlier {
 
 /// Reads what earlier commands did, by the progress that was saved last. A damaged one is the engine's to report.
 async fn earlier(store: &FolderStore) -> Result<Earlier, TaskError> {
-    let bytes = store.load().await.map_err(stopped)?;
-    let progress: Option<Progress> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let progress = store.load().await.map_err(stopped)?;
     // Places after the saved progress are read too, for the progress may be older than the last call.
     let last = progress.as_ref().map_or(1, |progress| progress.sequence + 1);
     Ok(Earlier {

@@ -22,6 +22,7 @@ use super::lock::{FolderLock, LockError};
 use super::on_disk::StoredFiles;
 use super::trust::{Trust, foreign_notice};
 use codegen_core::digest::{sha256_hex, sha256_of};
+use codegen_core::progress::State;
 use codegen_core::task::{FrozenFile, Task};
 use codegen_ledger::{FolderStore, Key, KeyError, Seals, StoreError, digest_below, read_below, refuse_links};
 
@@ -461,13 +462,13 @@ impl RevisionFolder {
     }
 
     /// The record of its calls and documents, created where it is missing.
-    pub fn store(&self) -> Result<FolderStore, StoreError> {
+    pub fn store<P: State>(&self) -> Result<FolderStore<P>, StoreError> {
         FolderStore::open(&self.record(), self.seals.clone())
     }
 
     /// The same as it is, to read from.
     #[must_use]
-    pub fn existing_store(&self) -> FolderStore {
+    pub fn existing_store<P: State>(&self) -> FolderStore<P> {
         FolderStore::existing(&self.record(), self.seals.clone())
     }
 

@@ -132,8 +132,7 @@ async fn has_succeeded(folder: &TaskFolder, hash: &str) -> Result<bool, TaskErro
         return Ok(false);
     };
     let store = run.existing_store();
-    let saved = store.load().await.map_err(stopped)?;
-    let progress = saved.and_then(|bytes| serde_json::from_slice::<Progress>(&bytes).ok());
+    let progress: Option<Progress> = store.load().await.map_err(stopped)?;
     Ok(progress.is_some_and(|progress| progress.stage == Stage::Succeeded))
 }
 

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::support::{examples, expect_code, replayed};
 
 /// Most bytes of the status of a task like this one.
-const MOST: usize = 8 * 1024;
+const MOST: usize = 12 * 1024;
 
 /// What a run leaves: the task, its progress and the names of its documents.
 struct Finished {
@@ -40,7 +40,7 @@ async fn penguins(folder: &Path) -> Finished {
     let store = FolderStore::open(&run.join("record"), Seals::of_user(&name).unwrap()).unwrap();
     Finished {
         task: serde_json::from_slice(&open(&name, &run, "task.json")).unwrap(),
-        progress: serde_json::from_slice(&store.load().await.unwrap().unwrap()).unwrap(),
+        progress: store.load().await.unwrap().unwrap(),
         documents: names(&store),
         store,
     }
@@ -99,11 +99,7 @@ impl Finished {
             spec_sha256: sha256_hex(b"spec"),
         });
         shown.result = Some("penguin-masses-9876543210".to_owned());
-        record(
-            shown,
-            &serde_json::to_vec(&self.progress).unwrap(),
-            &self.documents,
-        )
+        record(shown, &self.progress, &self.documents)
     }
 }
 
@@ -124,7 +120,7 @@ fn sizes(value: &Value) -> String {
 }
 
 #[tokio::test]
-async fn the_status_of_two_attempts_two_diagnosed_failures_and_six_cases_has_at_most_eight_kibibytes() {
+async fn the_status_of_two_attempts_two_diagnosed_failures_and_six_cases_has_at_most_twelve_kibibytes() {
     let folder = tempfile::tempdir().unwrap();
     let finished = penguins(folder.path()).await.in_a_cluster();
     let attempts = &finished.progress.attempts;
@@ -135,16 +131,12 @@ async fn the_status_of_two_attempts_two_diagnosed_failures_and_six_cases_has_at_
     let status = finished.status().await;
     let json = serde_json::to_value(&status).unwrap();
     let bytes = serde_json::to_vec(&status).unwrap().len();
-    println!(
-        "{bytes} bytes\n{}of progress\n{}",
-        sizes(&json),
-        sizes(&json["progress"])
-    );
+    println!("{bytes} bytes\n{}", sizes(&json));
     assert!(bytes <= MOST, "the status has {bytes} bytes:\n{}", sizes(&json));
 
     let read: CodeGenTaskStatus = serde_json::from_value(json).unwrap();
     assert!(index(&read).is_empty(), "the result has them");
-    let progress: Progress = serde_json::from_slice(&recorded(&read).unwrap()).unwrap();
+    let progress = recorded(&read).unwrap().unwrap();
     assert_eq!(progress.documents, finished.progress.documents);
     assert_eq!(progress.memory, finished.progress.memory);
     assert_eq!(progress.build, finished.progress.build);

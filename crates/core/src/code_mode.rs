@@ -26,9 +26,7 @@ pub use codegen_code_mode::prompt::Evidence;
 pub use conversation::{CONVERSATION, conversation, conversation_document, conversation_file};
 pub use machine::{Decision, Outcome, Ran, advance, allow_call, decide, in_time};
 pub use program::{FileHandle, LONGEST_INLINE, handles, program_tool, run_inputs, run_result};
-pub use progress::{
-    AwaitedCall, Failed, PROGRESS_VERSION, Progress, Stage, Stop, StopReason, UnreadableState, Waits,
-};
+pub use progress::{AwaitedCall, Failed, Progress, Stage, Stop, StopReason, Waits};
 pub use question::{Limits, Question, SourcedTool, ToolOrigin, UnresolvedTool};
 pub use request::request;
 pub use resolve::{ResolveError, messages, model, question};

@@ -24,6 +24,7 @@ mod build;
 mod calls;
 mod documents;
 mod retries;
+mod state;
 mod waiting;
 
 use build::is_none;
@@ -31,16 +32,14 @@ pub use build::{Build, BuildFault, BuiltImage, RecordedLock};
 pub use calls::{CallCount, CountsCalls};
 pub use documents::{Document, Documents};
 pub use retries::{EarlierRetries, retry_document};
+pub use state::{State, UnreadableState, bytes_of_state, read_state, state_of_bytes};
 pub use waiting::{WaitReason, Waiting, asked_moment, pause_after};
-
-/// Version of the serialised form. A newer one is left alone.
-pub const PROGRESS_VERSION: u32 = 3;
 
 /// Serialised state of a task.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
-    /// [`PROGRESS_VERSION`] of the writer.
+    /// [`State::VERSION`] of the writer.
     pub version: u32,
     /// The run: the task's decisive hash.
     pub run: String,
@@ -54,8 +53,7 @@ pub struct Progress {
     /// The model call in flight.
     pub intent: Option<Intent>,
     /// Faults of the last replies to the present call.
-    // Not under `rejections`, where earlier versions wrote sentences alone: of those a call begins its tries anew.
-    #[serde(default, rename = "replyFaults")]
+    #[serde(default)]
     pub rejections: Vec<ReplyFault>,
     /// Number of times that the present fix came back without having been applied.
     #[serde(default, skip_serializing_if = "is_none")]
@@ -296,7 +294,7 @@ impl Progress {
     #[must_use]
     pub fn start(run: String, now: Timestamp) -> Self {
         Self {
-            version: PROGRESS_VERSION,
+            version: Self::VERSION,
             run,
             stage: Stage::ReadingSamples,
             attempt: 0,
@@ -372,6 +370,10 @@ impl Progress {
             attempt.diagnosis = diagnosis;
         }
     }
+}
+
+impl State for Progress {
+    const VERSION: u32 = 4;
 }
 
 impl CountsCalls for Progress {

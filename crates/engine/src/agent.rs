@@ -59,7 +59,7 @@ impl Turn {
     }
 }
 
-impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// The session as it is recorded, the turn that has begun last included.
     pub(super) async fn session(&self, progress: &Progress) -> Result<Session, EngineError> {
         let mut session = Session::default();

@@ -1,10 +1,8 @@
 //! Asks a model, for tasks and questions alike: the recorded reply, else intent, call, record.
 
 use jiff::Timestamp;
-use serde::Serialize;
 
 use super::EngineError;
-use super::documents::save;
 use super::event::Event;
 use codegen_core::call::{Reply, Request, request_hash};
 use codegen_core::progress::{CountsCalls, Intent};
@@ -36,18 +34,14 @@ pub enum Asked<T> {
     Failed(ModelError),
 }
 
-impl<M: Model, S: Store> Asker<'_, M, S> {
+impl<M: Model, S: Store<Progress: CountsCalls>> Asker<'_, M, S> {
     /// The reply to the next call of `progress`. `allow` gives the output limit of a call by the size of its request in tokens.
-    pub async fn ask<P, T>(
+    pub async fn ask<T: Send>(
         &self,
-        mut progress: P,
+        mut progress: S::Progress,
         request: &Request,
-        allow: impl Fn(&P, u64) -> Result<u64, T> + Send,
-    ) -> Result<(P, Asked<T>), EngineError>
-    where
-        P: CountsCalls + Serialize + Send + Sync,
-        T: Send,
-    {
+        allow: impl Fn(&S::Progress, u64) -> Result<u64, T> + Send,
+    ) -> Result<(S::Progress, Asked<T>), EngineError> {
         let sequence = *progress.calls().sequence;
         // The record goes before everything: what has a reply is never asked for again.
         if let Some(entry) = Ledger::new(self.store).find(sequence, request.kind).await? {
@@ -65,12 +59,12 @@ impl<M: Model, S: Store> Asker<'_, M, S> {
         self.send(progress.with_intent(intent), sequence, &request).await
     }
 
-    fn take_recorded<P: CountsCalls, T>(
+    fn take_recorded<T>(
         &self,
-        progress: P,
+        progress: S::Progress,
         request: &Request,
         entry: Entry,
-    ) -> (P, Asked<T>) {
+    ) -> (S::Progress, Asked<T>) {
         let (kind, sequence, usage) = (entry.kind, entry.sequence, entry.reply.usage);
         // The reply is used all the same: it is paid for.
         if entry.request_hash != request_hash(request) {
@@ -86,16 +80,16 @@ impl<M: Model, S: Store> Asker<'_, M, S> {
         (progress.with_call_answered(usage), Asked::Reply(entry.reply))
     }
 
-    async fn send<P: CountsCalls + Serialize + Send + Sync, T: Send>(
+    async fn send<T: Send>(
         &self,
-        progress: P,
+        progress: S::Progress,
         sequence: u32,
         request: &Request,
-    ) -> Result<(P, Asked<T>), EngineError> {
+    ) -> Result<(S::Progress, Asked<T>), EngineError> {
         let kind = request.kind;
         let started_at = (self.clock)();
         // Before the request: a kill during the call leaves a trace of it.
-        save(self.store, &progress).await?;
+        self.store.save(&progress).await?;
         (self.observe)(&Event::CallStarted { kind, sequence });
         let reply = match Box::pin(self.model.call(request)).await {
             Ok(reply) => reply,

@@ -69,7 +69,7 @@ impl AttemptRecord {
     }
 }
 
-impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Tests the present attempt, or takes the result that is recorded.
     pub(super) async fn run(&self, progress: &Progress) -> Result<Performed, EngineError> {
         let name = format!("documents/run-{:04}.json", progress.attempt);

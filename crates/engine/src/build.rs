@@ -19,7 +19,7 @@ use super::data::DataReader;
 use super::event::Event;
 use super::{Engine, EngineError, Performed};
 
-impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Builds the image.
     pub(super) async fn build(&self, progress: &Progress) -> Result<Performed, EngineError> {
         let wanted = progress.build.wanted.clone();

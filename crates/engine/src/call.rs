@@ -19,7 +19,7 @@ use super::data::DataReader;
 use super::event::Event;
 use super::{Engine, EngineError, damaged};
 
-impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Asks the model (or takes the reply that is recorded) and says what the reply comes to.
     pub(super) async fn call(
         &self,

@@ -19,7 +19,6 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use crate::EngineError;
-use crate::documents;
 use codegen_api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
 use codegen_core::code_mode::{Decision, Outcome, Progress, Question, Stage, advance, decide};
 use codegen_core::progress::{Waiting, pause_after};
@@ -121,14 +120,12 @@ pub enum Step {
     Finished,
 }
 
-impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
+impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// The recorded progress, or a new start.
     #[cfg(test)]
     pub async fn load(&self) -> Result<Progress, EngineError> {
-        let Some(bytes) = self.store.load().await? else {
-            return Ok(Progress::start((self.clock)()));
-        };
-        documents::from_bytes("progress", &bytes)
+        let stored = self.store.load().await?;
+        Ok(stored.unwrap_or_else(|| Progress::start((self.clock)())))
     }
 
     /// Decides what comes next, performs it, and records what it came to.
@@ -198,7 +195,7 @@ impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     }
 
     async fn save(&self, progress: &Progress) -> Result<(), EngineError> {
-        documents::save(self.store, progress).await
+        Ok(self.store.save(progress).await?)
     }
 
     /// Something that is no fault of the program, and is tried again after a pause.

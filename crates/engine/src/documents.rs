@@ -7,11 +7,6 @@ use super::{EngineError, damaged};
 use codegen_core::progress::Document;
 use codegen_ledger::{Created, Store};
 
-/// Writes the progress.
-pub(super) async fn save<S: Store>(store: &S, progress: &(impl Serialize + Sync)) -> Result<(), EngineError> {
-    Ok(store.save(&to_bytes("progress", progress)?).await?)
-}
-
 /// Stores a document under a name that is written once; what is there already counts.
 pub(super) async fn put<S: Store>(store: &S, name: String, bytes: &[u8]) -> Result<Document, EngineError> {
     Ok(match store.create(&name, bytes).await? {

@@ -73,7 +73,7 @@ pub(super) struct SlowestCases {
     pub example: f64,
 }
 
-impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// The jobs of the present attempt.
     pub(super) async fn jobs(&self, progress: &Progress) -> Result<Jobs, EngineError> {
         let solution = self.text(progress.documents.solution.as_ref()).await?;

@@ -35,7 +35,7 @@ use tokio::sync::watch;
 use codegen_api::approval::AwaitedApproval;
 use codegen_core::causes::with_causes;
 use codegen_core::machine::{Blocked, Decision, IllegalTransition, LostChild, Outcome, decide};
-use codegen_core::progress::{Document, PROGRESS_VERSION, Progress, pause_after};
+use codegen_core::progress::{Document, Progress, pause_after};
 use codegen_core::prompts::PromptError;
 use codegen_core::redact::Redactor;
 use codegen_core::stage::Category;
@@ -45,7 +45,6 @@ use codegen_model::Model;
 use codegen_sandbox::{Progressing, Sandbox, SandboxError};
 
 use self::data::DataReader;
-use self::documents::from_bytes;
 use self::event::{Event, Observer};
 pub use self::record::{retried, store_retries};
 
@@ -150,26 +149,15 @@ pub enum EngineError {
     },
 }
 
-impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// The recorded progress, or a new start.
     pub async fn load(&self, run: &str) -> Result<Progress, EngineError> {
-        // A power cut may spoil the progress; every reply is in the ledger, so nothing is paid for again.
         let stored = match self.store.load().await {
+            // A power cut may spoil the file; every reply is in the ledger, so nothing is paid for again.
             Err(StoreError::Damaged { .. }) => None,
             other => other?,
         };
-        let Some(bytes) = stored else {
-            return Ok(Progress::start(run.to_owned(), (self.clock)()));
-        };
-        let progress: Progress = from_bytes("progress", &bytes)?;
-        // A newer version may mean something else by the same field.
-        if progress.version > PROGRESS_VERSION {
-            return Err(damaged(
-                "progress",
-                &format!("it is of version {}", progress.version),
-            ));
-        }
-        Ok(progress)
+        Ok(stored.unwrap_or_else(|| Progress::start(run.to_owned(), (self.clock)())))
     }
 
     /// Decides the next step.
@@ -257,7 +245,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     /// Writes the progress.
     pub async fn save(&self, progress: &Progress) -> Result<(), EngineError> {
-        documents::save(self.store, progress).await
+        Ok(self.store.save(progress).await?)
     }
 
     /// Records an outcome that comes from outside a step: a person resumed the task, or raised a limit.

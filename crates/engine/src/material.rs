@@ -16,7 +16,7 @@ use super::attempt::AttemptRecord;
 use super::data::DataReader;
 use super::{Engine, EngineError, damaged, documents};
 
-impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Everything that the present call may need.
     pub(super) async fn material(&self, progress: &Progress) -> Result<Material, EngineError> {
         let documents = &progress.documents;

@@ -36,7 +36,7 @@ pub(super) struct NearMissJobs {
     jobs: Vec<NearMissJob>,
 }
 
-impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// The jobs, where there are cases and near misses. `slowest` are the seconds of the program's longest cases.
     pub(super) async fn near_miss_jobs(
         &self,

@@ -21,7 +21,7 @@ pub(super) struct OnDisk {
     pub asked: OutputsAsked,
 }
 
-impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Reports whether the rehearsal of the present attempt writes to a disk from the first.
     pub(super) const fn begins_on_disk(&self, progress: &Progress) -> bool {
         progress.writes_to_disk || self.task.sandbox.disk_bytes.is_some()

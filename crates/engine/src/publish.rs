@@ -16,7 +16,7 @@ use super::event::Event;
 use super::program_file::ProgramFile;
 use super::{Engine, EngineError, damaged};
 
-impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Publishes the program. What is pushed follows from what is recorded, so that doing it again changes nothing.
     pub(super) async fn publish(&self, progress: &Progress) -> Result<Outcome, EngineError> {
         let publication = self.publication(progress).await?;

@@ -24,7 +24,7 @@ struct Advanced {
     ends_iteration: bool,
 }
 
-impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Advances by `outcome` and writes the result.
     pub(super) async fn record(
         &self,

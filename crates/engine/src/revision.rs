@@ -14,7 +14,7 @@ use super::attempt::AttemptRecord;
 use super::data::DataReader;
 use super::{Engine, EngineError, damaged};
 
-impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Holds the second answers to blamed cases against the first ones and what the program did.
     pub(super) async fn revise_cases(
         &self,

@@ -15,7 +15,7 @@ use codegen_sandbox::Sandbox;
 use super::data::DataReader;
 use super::{Engine, EngineError, damaged};
 
-impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     pub(super) async fn read_samples(&self, progress: &Progress) -> Result<Outcome, EngineError> {
         let described = match self.data.describe(self.task).await {
             Ok(described) => described,

@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    fn engine<'a, S: Store>(
+    fn engine<'a, S: Store<Progress = Progress>>(
         &'a self,
         store: &'a S,
         in_call: &'a watch::Sender<bool>,
@@ -79,7 +79,7 @@ impl World {
     }
 
     /// Steps until the task ends, waits, or the store stops.
-    pub async fn live<S: Store>(&self, store: &S) -> Result<Progress, EngineError> {
+    pub async fn live<S: Store<Progress = Progress>>(&self, store: &S) -> Result<Progress, EngineError> {
         let (in_call, _) = watch::channel(false);
         let engine = self.engine(store, &in_call);
         let mut progress = engine.load("run").await?;
@@ -100,7 +100,7 @@ impl World {
 impl World {
     /// The end of the task, with a store of its own.
     pub async fn end(&self) -> Progress {
-        self.live(&MemoryStore::new()).await.unwrap()
+        self.live(&<MemoryStore>::new()).await.unwrap()
     }
 
     /// The calls that were made, in order.
@@ -110,7 +110,7 @@ impl World {
     }
 
     /// Applies an outcome from outside a step, in a process of its own.
-    pub async fn apply<S: Store>(&self, store: &S, outcome: Outcome) -> Progress {
+    pub async fn apply<S: Store<Progress = Progress>>(&self, store: &S, outcome: Outcome) -> Progress {
         let (in_call, _) = watch::channel(false);
         let engine = self.engine(store, &in_call);
         let progress = engine.load("run").await.unwrap();

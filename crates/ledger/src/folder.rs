@@ -12,9 +12,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use codegen_core::progress::{Progress, State, bytes_of_state, state_of_bytes};
 use tempfile::NamedTempFile;
 
 use super::below::read_below;
@@ -26,12 +28,13 @@ const TEMPORARY: &str = ".tmp";
 
 /// A store in a folder. One process at a time may write to it; the caller sees to that.
 #[derive(Clone, Debug)]
-pub struct FolderStore {
+pub struct FolderStore<P = Progress> {
     root: Arc<Path>,
     seals: Seals,
+    state: PhantomData<fn() -> P>,
 }
 
-impl FolderStore {
+impl<P: State> FolderStore<P> {
     /// The store in `root`, which is created when it is not there.
     pub fn open(root: &Path, seals: Seals) -> Result<Self, StoreError> {
         create_folder(&root.join(TEMPORARY))?;
@@ -44,6 +47,7 @@ impl FolderStore {
         Self {
             root: root.into(),
             seals,
+            state: PhantomData,
         }
     }
 
@@ -87,8 +91,9 @@ impl FolderStore {
         Ok(())
     }
 
-    fn load_blocking(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        self.read_blocking(PROGRESS)
+    fn load_blocking(&self) -> Result<Option<P>, StoreError> {
+        let bytes = self.read_blocking(PROGRESS)?;
+        Ok(bytes.as_deref().map(state_of_bytes).transpose()?)
     }
 
     fn create_blocking(&self, name: &str, bytes: &[u8]) -> Result<Created, StoreError> {
@@ -163,13 +168,15 @@ impl FolderStore {
     }
 }
 
-impl Store for FolderStore {
-    async fn load(&self) -> Result<Option<Vec<u8>>, StoreError> {
+impl<P: State> Store for FolderStore<P> {
+    type Progress = P;
+
+    async fn load(&self) -> Result<Option<P>, StoreError> {
         self.blocking(Self::load_blocking).await
     }
 
-    async fn save(&self, progress: &[u8]) -> Result<(), StoreError> {
-        let progress = progress.to_vec();
+    async fn save(&self, progress: &P) -> Result<(), StoreError> {
+        let progress = bytes_of_state(progress);
         self.blocking(move |store| store.save_blocking(&progress)).await
     }
 

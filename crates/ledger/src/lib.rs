@@ -5,6 +5,8 @@
 
 mod below;
 mod entry;
+#[cfg(test)]
+mod fixture;
 mod folder;
 mod memory;
 mod seal;

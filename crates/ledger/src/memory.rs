@@ -1,17 +1,32 @@
 //! A record in memory, which can be made to stop at a write: for tests of what a crash loses.
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use codegen_core::progress::{Progress, State, bytes_of_state, state_of_bytes};
 
 use super::store::{Created, Store, StoreError, check_name};
 
 /// A store in memory. Clones share their contents.
-#[derive(Clone, Debug, Default)]
-pub struct MemoryStore {
+#[derive(Clone, Debug)]
+pub struct MemoryStore<P = Progress> {
     contents: Arc<Mutex<Contents>>,
     /// Fault at which this store stops; not shared by [`MemoryStore::restarted`].
     fault: Option<Fault>,
     life: Arc<Mutex<Life>>,
+    state: PhantomData<fn() -> P>,
+}
+
+impl<P> Default for MemoryStore<P> {
+    fn default() -> Self {
+        Self {
+            contents: Arc::default(),
+            fault: None,
+            life: Arc::default(),
+            state: PhantomData,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -49,7 +64,7 @@ pub enum FaultMoment {
     After,
 }
 
-impl MemoryStore {
+impl<P> MemoryStore<P> {
     /// An empty store that works.
     #[cfg(any(test, feature = "test-support"))]
     #[must_use]
@@ -77,6 +92,7 @@ impl MemoryStore {
             contents: Arc::clone(&self.contents),
             fault,
             life: Arc::default(),
+            state: PhantomData,
         }
     }
 
@@ -139,13 +155,16 @@ impl MemoryStore {
     }
 }
 
-impl Store for MemoryStore {
-    async fn load(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        self.reading(|contents| contents.progress.clone())
+impl<P: State> Store for MemoryStore<P> {
+    type Progress = P;
+
+    async fn load(&self) -> Result<Option<P>, StoreError> {
+        let bytes = self.reading(|contents| contents.progress.clone())?;
+        Ok(bytes.as_deref().map(state_of_bytes).transpose()?)
     }
 
-    async fn save(&self, progress: &[u8]) -> Result<(), StoreError> {
-        self.writing(|contents| contents.progress = Some(progress.to_vec()))
+    async fn save(&self, progress: &P) -> Result<(), StoreError> {
+        self.writing(|contents| contents.progress = Some(bytes_of_state(progress)))
     }
 
     async fn create(&self, name: &str, bytes: &[u8]) -> Result<Created, StoreError> {
@@ -168,29 +187,30 @@ impl Store for MemoryStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::{Saved, saved};
 
     #[tokio::test]
     async fn a_store_that_stops_before_a_write_loses_it_and_all_later_ones() {
-        let store = MemoryStore::new().restarted(Some(Fault {
+        let store = MemoryStore::<Saved>::new().restarted(Some(Fault {
             write: 2,
             moment: FaultMoment::Before,
         }));
-        store.save(b"one").await.unwrap();
+        store.save(&saved("one")).await.unwrap();
         assert!(matches!(
             store.create("a", b"x").await,
             Err(StoreError::Stopped { write: 2 })
         ));
-        assert!(store.save(b"three").await.is_err());
+        assert!(store.save(&saved("three")).await.is_err());
         assert!(store.load().await.is_err());
         let restarted = store.restarted(None);
-        assert_eq!(restarted.load().await.unwrap().as_deref(), Some(&b"one"[..]));
+        assert_eq!(restarted.load().await.unwrap(), Some(saved("one")));
         assert!(restarted.names().is_empty());
         assert_eq!(store.writes(), 2);
     }
 
     #[tokio::test]
     async fn a_store_that_stops_after_a_write_keeps_it() {
-        let store = MemoryStore::new().restarted(Some(Fault {
+        let store = MemoryStore::<Saved>::new().restarted(Some(Fault {
             write: 1,
             moment: FaultMoment::After,
         }));

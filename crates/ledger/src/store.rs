@@ -6,15 +6,20 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use codegen_core::progress::{State, UnreadableState};
+
 /// Storage of one run.
 ///
 /// When a future of `save` or `create` completes, what it wrote survives the end of this process.
 pub trait Store: Send + Sync {
-    /// The progress that was saved last.
-    fn load(&self) -> impl Future<Output = Result<Option<Vec<u8>>, StoreError>> + Send;
+    /// Progress that it stores.
+    type Progress: State;
+
+    /// The progress that was saved last. [`StoreError::State`] where there is one that cannot be gone on from.
+    fn load(&self) -> impl Future<Output = Result<Option<Self::Progress>, StoreError>> + Send;
 
     /// Replaces the progress: afterwards it is the old one or the new one, never part of one.
-    fn save(&self, progress: &[u8]) -> impl Future<Output = Result<(), StoreError>> + Send;
+    fn save(&self, progress: &Self::Progress) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Creates the object `name` (`calls/0003-code.json`) or leaves the one that is there as it is.
     fn create(&self, name: &str, bytes: &[u8]) -> impl Future<Output = Result<Created, StoreError>> + Send;
@@ -88,6 +93,9 @@ pub enum StoreError {
         /// Damage that was found.
         detail: String,
     },
+    /// The progress of another version, or a damaged one.
+    #[error(transparent)]
+    State(#[from] UnreadableState),
     /// The API server did not do it.
     #[error("failed to {action}")]
     Remote {

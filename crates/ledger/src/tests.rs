@@ -38,7 +38,7 @@ async fn record(store: &MemoryStore, sequence: u32, request: &Request, text: &st
 
 #[tokio::test]
 async fn an_entry_is_found_again_as_it_was_recorded() {
-    let store = MemoryStore::new();
+    let store = <MemoryStore>::new();
     let plan = request(CallKind::Plan, "Plan it.");
     let entry = record(&store, 1, &plan, r#"{"description":"x"}"#).await;
     let ledger = Ledger::new(&store);
@@ -50,7 +50,7 @@ async fn an_entry_is_found_again_as_it_was_recorded() {
 
 #[tokio::test]
 async fn a_recorded_reply_stays_when_another_comes() {
-    let store = MemoryStore::new();
+    let store = <MemoryStore>::new();
     let plan = request(CallKind::Plan, "Plan it.");
     record(&store, 1, &plan, "first").await;
     assert_eq!(record(&store, 1, &plan, "second").await.reply.text, "first");
@@ -58,7 +58,7 @@ async fn a_recorded_reply_stays_when_another_comes() {
 
 #[tokio::test]
 async fn the_fixed_prefix_is_stored_once() {
-    let store = MemoryStore::new();
+    let store = <MemoryStore>::new();
     record(&store, 1, &request(CallKind::Plan, "Plan it."), "{}").await;
     record(&store, 2, &request(CallKind::Code, "Write it."), "{}").await;
     let names = store.names();
@@ -69,7 +69,7 @@ async fn the_fixed_prefix_is_stored_once() {
 
 #[tokio::test]
 async fn the_conversation_holds_every_message_of_every_call_in_order() {
-    let store = MemoryStore::new();
+    let store = <MemoryStore>::new();
     record(&store, 1, &request(CallKind::Plan, "Plan it."), "the plan").await;
     let upgraded = Request {
         system: "You write better programs.".to_owned(),
@@ -103,7 +103,7 @@ async fn the_conversation_holds_every_message_of_every_call_in_order() {
 
 #[tokio::test]
 async fn what_was_recorded_replays() {
-    let store = MemoryStore::new();
+    let store = <MemoryStore>::new();
     let calls = [
         (
             request(CallKind::Plan, "Plan it."),
@@ -128,7 +128,7 @@ async fn what_was_recorded_replays() {
 
 #[tokio::test]
 async fn an_entry_that_is_no_json_is_reported_by_name() {
-    let store = MemoryStore::new();
+    let store = <MemoryStore>::new();
     store
         .create("calls/0001-plan.json", b"{\"sequence\": ")
         .await
@@ -144,7 +144,7 @@ async fn an_entry_that_is_no_json_is_reported_by_name() {
 
 #[tokio::test]
 async fn what_every_turn_of_an_agent_begins_with_is_recorded_with_its_first() {
-    let store = MemoryStore::new();
+    let store = <MemoryStore>::new();
     let said = Exchange {
         text: "I look around.".to_owned(),
         calls: Vec::new(),

@@ -11,6 +11,7 @@ use crate::cli::recorded::RecordedTask;
 use crate::local::folder::{FolderError, RevisionFolder, TASK, TaskFolder};
 use crate::local::freeze::ACCEPTANCE;
 use codegen_core::causes::with_causes;
+use codegen_core::progress::Progress;
 use codegen_core::task::Task;
 use codegen_engine::results::{Files, INPUTS};
 use codegen_ledger::Store as _;
@@ -18,7 +19,7 @@ use codegen_ledger::Store as _;
 /// Record of a task that has ended.
 pub(super) struct Record {
     task: Task,
-    progress: Vec<u8>,
+    progress: Progress,
     documents: BTreeMap<String, Vec<u8>>,
     acceptance_tests: Option<Vec<u8>>,
 }
@@ -34,8 +35,7 @@ impl Record {
         }
         Some(Self {
             task: task.clone(),
-            // Plain data with string keys: writing it to memory cannot fail.
-            progress: serde_json::to_vec(progress).unwrap_or_default(),
+            progress: progress.clone(),
             documents: recorded.documents.clone(),
             acceptance_tests,
         })
@@ -72,7 +72,7 @@ impl Record {
 
     /// Reports whether each document that is there already is the same here.
     async fn agrees(&self, there: &RevisionFolder) -> bool {
-        let documents = there.existing_store().all().await;
+        let documents = there.existing_store::<Progress>().all().await;
         documents.is_ok_and(|documents| {
             documents
                 .iter()

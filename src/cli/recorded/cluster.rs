@@ -78,7 +78,7 @@ async fn recorded(
     let status = object.status.clone().unwrap_or_default();
     Ok(RecordedTask {
         name: object.metadata.name.clone().unwrap_or_default(),
-        progress: progress::recorded(&status).and_then(|bytes| serde_json::from_slice(&bytes).ok()),
+        progress: progress::recorded(&status).ok().flatten(),
         // What nobody knows counts as private.
         is_private: task.as_ref().is_none_or(is_private),
         status,

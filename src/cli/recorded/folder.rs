@@ -44,8 +44,7 @@ pub(in crate::cli) async fn from_folder(folder: &Path) -> Result<RecordedTask, A
     })?;
     let store = revision.existing_store();
     let damaged = |error: codegen_ledger::StoreError| wrong(&with_causes(&error));
-    let progress = store.load().await.map_err(damaged)?;
-    let progress: Option<Progress> = progress.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let progress: Option<Progress> = store.load().await.map_err(damaged)?;
     let documents = store.all().await.map_err(damaged)?;
     let status = progress
         .as_ref()

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use kube::{Api, ResourceExt as _};
-use serde_json::Value;
 
 use crate::cli::cluster::{Cluster, is_forbidden, refusal, unreadable};
 use crate::cli::command::{TASK_FAILED, USAGE};
@@ -105,7 +104,7 @@ async fn all_documents(
     if let Some(result) = status.and_then(|status| status.result.as_ref()) {
         return unpack_of(&cluster.client, &cluster.namespace, result, &uid).await;
     }
-    let Some(progress) = progress_of(object) else {
+    let Some(progress) = Progress::recorded_in(object)? else {
         return Ok(BTreeMap::new());
     };
     let store = UnderWay(Records {
@@ -124,20 +123,17 @@ async fn all_documents(
     Ok(all)
 }
 
-fn progress_of(object: &CodeModeRun) -> Option<Progress> {
-    let recorded = object.status.as_ref()?.progress.clone()?;
-    serde_json::from_value(Value::Object(recorded)).ok()
-}
-
 /// The documents of a question that goes on, which are read and nothing else.
 struct UnderWay<'a>(Records<'a>);
 
 impl Store for UnderWay<'_> {
-    async fn load(&self) -> Result<Option<Vec<u8>>, StoreError> {
+    type Progress = Progress;
+
+    async fn load(&self) -> Result<Option<Progress>, StoreError> {
         Ok(None)
     }
 
-    async fn save(&self, _: &[u8]) -> Result<(), StoreError> {
+    async fn save(&self, _: &Progress) -> Result<(), StoreError> {
         Err(read_only("progress"))
     }
 
@@ -160,7 +156,7 @@ fn read_only(name: &str) -> StoreError {
 impl RecordedQuestion {
     fn new(object: CodeModeRun, documents: BTreeMap<String, Vec<u8>>, withheld: Option<String>) -> Self {
         Self {
-            progress: progress_of(&object),
+            progress: Progress::recorded_in(&object).ok().flatten(),
             object,
             documents,
             withheld,

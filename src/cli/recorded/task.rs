@@ -157,7 +157,7 @@ impl RecordedTask {
 
     /// The program and the suite that an attempt ran.
     pub async fn sources(&self, attempt: &AttemptRecord) -> Result<Sources, Absent> {
-        let store = MemoryStore::holding(self.documents.clone());
+        let store = <MemoryStore>::holding(self.documents.clone());
         let entries = self.entries()?;
         let source = async |what: &str| {
             let found = source_of(attempt, what, &store, &entries).await;

@@ -39,7 +39,7 @@ use crate::controller::schedule::corrections::{retry_if_corrected, secrets_of_mo
 use crate::controller::schedule::interpreters::Room;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::telemetry::metrics::Reconciled;
-use codegen_core::code_mode::{Decision, Progress, Question, UnreadableState, decide, held};
+use codegen_core::code_mode::{Decision, Progress, Question, decide, held};
 use codegen_core::status::{Hold, Until};
 use codegen_engine::EngineError;
 use codegen_engine::code_mode::clients::{Caller, ToolClients};
@@ -371,17 +371,7 @@ impl QuestionPass<'_> {
 
     /// Reads the recorded progress of the answer; `None` where nothing is recorded.
     fn progress(&self) -> Result<Option<Progress>, ReconcileError> {
-        let status = self.object.status.as_ref();
-        let recorded = status.and_then(|status| status.progress.clone());
-        let read = recorded
-            .map(|recorded| Progress::read(recorded.into()))
-            .transpose();
-        read.map_err(|error| match error {
-            UnreadableState::Newer(_) => misconfigured(error.to_string()).into(),
-            UnreadableState::Damaged(error) => self
-                .damaged("the progress in its status", &error.to_string())
-                .into(),
-        })
+        Progress::recorded_in(&self.object).map_err(|error| misconfigured(error.to_string()).into())
     }
 
     fn damaged(&self, what: &str, detail: &str) -> StoreError {

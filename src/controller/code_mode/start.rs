@@ -12,7 +12,7 @@ use crate::controller::record::records::QUESTION;
 use codegen_api::code_mode::{CodeModeAgent, CodeModeRun};
 use codegen_api::conditions::{code_mode_reason, run_reason};
 use codegen_code_mode::prompt::Message;
-use codegen_core::code_mode::{Answer, Progress, Question, conversation, question};
+use codegen_core::code_mode::{Answer, Question, conversation, question};
 use codegen_core::progress::Document;
 use codegen_core::status::{Hold, Until};
 use codegen_ledger::{Store as _, StoreError};
@@ -101,11 +101,10 @@ async fn said(context: &Context, earlier: CodeModeRun) -> Result<Vec<Message>, R
     let owner = owner(&earlier);
     let store = CodeModeStore::new(context.client.clone(), &owner, std::sync::Arc::default(), earlier);
     let question: Question = document(&store, &owner.name, QUESTION).await?;
-    let progress = store.load().await?.unwrap_or_default();
-    let progress: Progress =
-        serde_json::from_slice(&progress).map_err(|error| damaged(&owner.name, &error))?;
-    let name = progress
-        .answer
+    let name = store
+        .load()
+        .await?
+        .and_then(|progress| progress.answer)
         .map(|Document { name, .. }| name)
         .unwrap_or_default();
     let answer: Answer = document(&store, &owner.name, &name).await?;

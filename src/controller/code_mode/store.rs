@@ -108,16 +108,13 @@ impl<'a> CodeModeStore<'a> {
 }
 
 impl Store for CodeModeStore<'_> {
-    async fn load(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        let object = self.object.lock().await;
-        let progress = object.status.as_ref().and_then(|status| status.progress.as_ref());
-        // Plain data with string keys: writing it to memory cannot fail.
-        Ok(progress.map(|progress| serde_json::to_vec(progress).unwrap_or_default()))
+    type Progress = Progress;
+
+    async fn load(&self) -> Result<Option<Progress>, StoreError> {
+        Ok(Progress::recorded_in(&*self.object.lock().await)?)
     }
 
-    async fn save(&self, bytes: &[u8]) -> Result<(), StoreError> {
-        let unreadable = |error| damaged("progress", &error);
-        let progress: Progress = serde_json::from_slice(bytes).map_err(unreadable)?;
+    async fn save(&self, progress: &Progress) -> Result<(), StoreError> {
         let answer: Option<Answer> = self.document(progress.answer.as_ref()).await?;
         let code = match &progress.program {
             Some(document) => program(self, document).await?,
@@ -125,7 +122,7 @@ impl Store for CodeModeStore<'_> {
         };
         // Before the status that names it: a kill in between leaves what the next pass finds.
         let packed = if progress.stage.is_terminal() {
-            self.pack(&progress, answer.as_ref()).await?
+            self.pack(progress, answer.as_ref()).await?
         } else {
             Packed::default()
         };
@@ -144,10 +141,12 @@ impl Store for CodeModeStore<'_> {
             code: code.as_deref(),
             conversation: packed.conversation.as_ref(),
         };
-        let shown = status(&progress, &before.conditions, &around, Timestamp::now());
+        let shown = status(progress, &before.conditions, &around, Timestamp::now());
         let next = CodeModeRun {
             status: Some(CodeModeRunStatus {
-                progress: Some(serde_json::from_slice(bytes).map_err(unreadable)?),
+                progress: serde_json::to_value(progress)
+                    .ok()
+                    .and_then(|progress| progress.as_object().cloned()),
                 result: packed.result.clone(),
                 ..shown
             }),

@@ -1,104 +1,94 @@
-//! The progress inside of a status: what the status says anyway is not said twice, and what is long is packed.
-
-mod dense;
+//! The progress inside of a status: the whole state of the machine with the names of all documents, packed, so that everything that a
+//! status shows beside it may be cut.
 
 use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use jiff::Timestamp;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use self::dense::{lengthen, shorten};
 use crate::controller::record::index::{grouped, names};
 use crate::controller::record::pack::{pack, unpacked};
 use codegen_api::status::CodeGenTaskStatus;
-use codegen_core::progress::{PROGRESS_VERSION, Progress};
+use codegen_core::progress::{Progress, State, UnreadableState, read_state};
 use codegen_core::stage::Stage;
 
-/// The progress' own field for its version, which has its own place in the status.
-const VERSION: &str = "version";
+/// The progress itself.
+const STATE: &str = "state";
 /// Names of the documents, which no progress knows.
 const DOCUMENTS: &str = "records";
-/// All of it, packed, where it is long.
+/// Both of them, packed.
 const PACKED: &str = "packed";
-/// Longer progress is packed, bytes.
-const PACKED_FROM: usize = 4 * 1024;
 /// Longest progress that is unpacked, bytes.
 // A status is short, but what is packed in it may unfold to far more.
 const LONGEST: u64 = 4 << 20;
 
-/// `status` with the progress `bytes` and the names of all documents in it.
+/// `status` with the progress and the names of all documents in it.
 #[must_use]
-pub fn record(mut status: CodeGenTaskStatus, bytes: &[u8], index: &BTreeSet<String>) -> CodeGenTaskStatus {
-    let mut progress: Map<String, Value> = serde_json::from_slice(bytes).unwrap_or_default();
-    progress.remove(VERSION);
-    shorten(&mut progress, &status.artifacts);
+pub fn record(
+    mut status: CodeGenTaskStatus,
+    progress: &Progress,
+    index: &BTreeSet<String>,
+) -> CodeGenTaskStatus {
     // Whatever is asked for after that is in the result, whole.
-    let is_in_result = status.stage.as_deref() == Some(Stage::Succeeded.as_str()) && status.result.is_some();
-    let names = grouped(index);
-    if !is_in_result && !names.is_empty() {
-        progress.insert(DOCUMENTS.to_owned(), names.into_iter().collect());
-    }
-    status.progress_version = i32::try_from(PROGRESS_VERSION).ok();
-    status.progress = Some(packed(progress));
+    let is_in_result = progress.stage == Stage::Succeeded && status.result.is_some();
+    let names = if is_in_result {
+        grouped(&BTreeSet::new())
+    } else {
+        grouped(index)
+    };
+    let held = json!({STATE: progress, DOCUMENTS: names});
+    let text = BASE64.encode(pack(held.to_string().as_bytes()));
+    status.progress_version = i32::try_from(Progress::VERSION).ok();
+    status.progress = Some(Map::from_iter([(PACKED.to_owned(), text.into())]));
     status
 }
 
-fn packed(progress: Map<String, Value>) -> Map<String, Value> {
-    // Plain data with string keys: writing it to memory cannot fail.
-    let bytes = serde_json::to_vec(&progress).unwrap_or_default();
-    if bytes.len() <= PACKED_FROM {
-        return progress;
-    }
-    let text = BASE64.encode(pack(&bytes));
-    Map::from_iter([(PACKED.to_owned(), text.into())])
-}
-
-/// The progress that a status holds, unpacked.
-fn held(status: &CodeGenTaskStatus) -> Option<Map<String, Value>> {
-    let progress = status.progress.as_ref()?;
-    let Some(text) = progress.get(PACKED).and_then(Value::as_str) else {
-        return Some(progress.clone());
+/// The progress with the names of documents that a status holds, unpacked.
+fn held(status: &CodeGenTaskStatus) -> Result<Option<Value>, UnreadableState> {
+    let Some(progress) = &status.progress else {
+        return Ok(None);
     };
-    let bytes = unpacked(&BASE64.decode(text).ok()?, LONGEST).ok()?;
-    serde_json::from_slice(&bytes).ok()
+    let version = u64::try_from(status.progress_version.unwrap_or_default()).unwrap_or_default();
+    if version != u64::from(Progress::VERSION) {
+        return Err(UnreadableState::OtherVersion {
+            found: version,
+            expected: Progress::VERSION,
+        });
+    }
+    let text = progress.get(PACKED).and_then(Value::as_str).unwrap_or_default();
+    let bytes = BASE64
+        .decode(text)
+        .map_err(|error| UnreadableState::damaged(&error))?;
+    let json = unpacked(&bytes, LONGEST).map_err(|error| UnreadableState::damaged(&error))?;
+    serde_json::from_slice(&json).map_err(|error| UnreadableState::damaged(&error))
 }
 
-/// The names of all documents.
+/// The names of all documents; none where the progress cannot be read.
 #[must_use]
 pub fn index(status: &CodeGenTaskStatus) -> BTreeSet<String> {
-    let groups = held(status).and_then(|mut progress| progress.remove(DOCUMENTS));
-    let groups = groups.and_then(|groups| serde_json::from_value(groups).ok());
+    let held = held(status).ok().flatten();
+    let groups = held.and_then(|mut held| serde_json::from_value(held[DOCUMENTS].take()).ok());
     names(&groups.unwrap_or_default())
 }
 
-/// The progress that `status` holds, as it was before [`record`].
-#[must_use]
-pub fn recorded(status: &CodeGenTaskStatus) -> Option<Vec<u8>> {
-    let mut progress = held(status)?;
-    progress.remove(DOCUMENTS);
-    let said = serde_json::to_value(status).ok()?;
-    lengthen(&mut progress, &status.artifacts, &said);
-    progress.insert(
-        VERSION.to_owned(),
-        status.progress_version.unwrap_or_default().into(),
-    );
-    serde_json::to_vec(&progress).ok()
+/// The progress that `status` holds.
+pub fn recorded(status: &CodeGenTaskStatus) -> Result<Option<Progress>, UnreadableState> {
+    let held = held(status)?;
+    held.map(|mut held| read_state(held[STATE].take())).transpose()
 }
 
 /// A status whose progress counts no further active time from `now` on.
 #[must_use]
 pub fn paused(status: CodeGenTaskStatus, now: Timestamp) -> CodeGenTaskStatus {
-    let progress = recorded(&status).and_then(|bytes| serde_json::from_slice::<Progress>(&bytes).ok());
+    let progress = recorded(&status).ok().flatten();
     let Some(mut progress) = progress.filter(|progress| progress.active_since.is_some()) else {
         return status;
     };
     progress.pause_at(now);
-    // Plain data with string keys: writing it to memory cannot fail.
-    let bytes = serde_json::to_vec(&progress).unwrap_or_default();
     let documents = index(&status);
-    record(status, &bytes, &documents)
+    record(status, &progress, &documents)
 }
 
 #[cfg(test)]
@@ -106,7 +96,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use codegen_api::status::{ArtifactRef, CaseEvidence};
+    use codegen_api::status::CaseEvidence;
     use codegen_core::call::{FaultClass, ReplyFault};
     use codegen_core::digest::sha256_hex;
     use codegen_core::progress::{
@@ -115,27 +105,18 @@ mod tests {
     use codegen_core::status::{StatusContext, status};
     use codegen_core::test_support::{at, start, task};
 
+    /// The progress as it comes back from a status.
     fn there_and_back(progress: &Progress) -> Progress {
-        beside(progress, Vec::new())
-    }
-
-    /// The progress as it comes back from a status with these artifacts.
-    fn beside(progress: &Progress, artifacts: Vec<ArtifactRef>) -> Progress {
-        let around = StatusContext {
-            artifacts,
-            ..StatusContext::default()
-        };
-        let shown = status(&task(), progress, around, at(5));
-        let bytes = serde_json::to_vec(progress).unwrap();
+        let shown = status(&task(), progress, StatusContext::default(), at(5));
         let written = serde_json::to_string(&record(
             shown,
-            &bytes,
+            progress,
             &BTreeSet::from(["documents/run-0001.json".to_owned()]),
         ))
         .unwrap();
         let read: CodeGenTaskStatus = serde_json::from_str(&written).unwrap();
         assert_eq!(index(&read).len(), 1);
-        serde_json::from_slice(&recorded(&read).unwrap()).unwrap()
+        recorded(&read).unwrap().unwrap()
     }
 
     #[test]
@@ -197,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_come_back_whether_or_not_an_artifact_says_the_same_of_them() {
+    fn documents_come_back_as_they_were() {
         let mut progress = start();
         progress.documents.solution = Some(document("solution-0003.py"));
         progress.documents.tests = Some(document("tests-0004.py"));
@@ -212,16 +193,6 @@ mod tests {
         });
         progress.memory.solution_tree = sha256_hex(b"tree");
         assert_eq!(there_and_back(&progress), progress);
-        let artifact = |name: &str, sha256: &str| ArtifactRef {
-            name: name.to_owned(),
-            sha256: sha256.to_owned(),
-            bytes: 7,
-        };
-        let artifacts = vec![
-            artifact("solution", &document("solution-0003.py").sha256),
-            artifact("tests", &sha256_hex(b"other tests")),
-        ];
-        assert_eq!(beside(&progress, artifacts), progress);
     }
 
     #[test]
@@ -230,76 +201,64 @@ mod tests {
         progress.stage = Stage::Succeeded;
         let documents = BTreeSet::from(["documents/run-0001.json".to_owned()]);
         let mut shown = status(&task(), &progress, StatusContext::default(), at(5));
-        let bytes = serde_json::to_vec(&progress).unwrap();
-        assert_eq!(index(&record(shown.clone(), &bytes, &documents)), documents);
+        assert_eq!(index(&record(shown.clone(), &progress, &documents)), documents);
         shown.result = Some("penguins-0a1b2c".to_owned());
-        assert_eq!(index(&record(shown, &bytes, &documents)), BTreeSet::new());
+        assert_eq!(index(&record(shown, &progress, &documents)), BTreeSet::new());
+    }
+
+    fn holding(version: u32, progress: &Value) -> CodeGenTaskStatus {
+        CodeGenTaskStatus {
+            progress: progress.as_object().cloned(),
+            progress_version: i32::try_from(version).ok(),
+            ..CodeGenTaskStatus::default()
+        }
     }
 
     #[test]
-    fn what_version_2_wrote_is_read() {
-        let mut progress = start();
-        progress.documents.run = Some(document("run-0001.json"));
-        let mut shown = status(&task(), &progress, StatusContext::default(), at(5));
-        shown.progress_version = Some(2);
-        let Value::Object(mut written) = serde_json::to_value(&progress).unwrap() else {
-            panic!("a progress is an object");
-        };
-        written.insert(
-            DOCUMENTS.to_owned(),
-            json!({"calls/*-plan.json": "1-2", "documents/run-*.json": "1", "calls/prefix-00.json": ""}),
-        );
-        shown.progress = Some(written);
-        let read: Progress = serde_json::from_slice(&recorded(&shown).unwrap()).unwrap();
-        assert_eq!(
-            read,
-            Progress {
-                version: 2,
-                ..progress
-            }
-        );
-        let names: Vec<String> = index(&shown).into_iter().collect();
-        assert_eq!(
-            names,
-            [
-                "calls/0001-plan.json",
-                "calls/0002-plan.json",
-                "calls/prefix-00.json",
-                "documents/run-0001.json"
-            ]
-        );
+    fn a_state_of_another_version_is_never_read_as_none() {
+        for version in [3, Progress::VERSION + 1] {
+            let shown = holding(version, &json!({"stage": "Succeeded"}));
+            let read = recorded(&shown);
+            assert!(
+                matches!(read, Err(UnreadableState::OtherVersion { found, .. }) if found == u64::from(version)),
+                "{read:?}"
+            );
+            assert_eq!(paused(shown.clone(), at(30)), shown);
+        }
     }
 
     #[test]
-    fn what_nobody_can_read_is_an_error_and_nothing_worse() {
-        for unreadable in [
+    fn a_damaged_state_is_never_read_as_none() {
+        let packed = |held: &Value| json!({PACKED: BASE64.encode(pack(held.to_string().as_bytes()))});
+        for damaged in [
             json!({}),
-            json!({"packed": "no base64"}),
-            json!({"stage": "Succeeded", "spent": "nothing", "documents": {"run": "a b c"}, "build": {"built": []}}),
-            json!({"memory": {"solutionTree": "!"}, "records": {"calls/": "*-plan.json=x,9-1,-", "a": 1}}),
+            json!({PACKED: "no base64"}),
+            json!({PACKED: "AAAA"}),
+            packed(&json!({STATE: {"version": Progress::VERSION, "stage": "Pondering"}})),
+            packed(&json!({STATE: 1, DOCUMENTS: {"calls/": "*-plan.json=x,9-1,-", "a": 1}})),
         ] {
-            let shown = CodeGenTaskStatus {
-                progress: unreadable.as_object().cloned(),
-                ..CodeGenTaskStatus::default()
-            };
-            let read = recorded(&shown).map(|bytes| serde_json::from_slice::<Progress>(&bytes).is_ok());
-            assert_ne!(read, Some(true), "{unreadable}");
-            assert_eq!(index(&shown), BTreeSet::new(), "{unreadable}");
+            let shown = holding(Progress::VERSION, &damaged);
+            let read = recorded(&shown);
+            assert!(
+                matches!(read, Err(UnreadableState::Damaged(_))),
+                "{damaged}: {read:?}"
+            );
+            assert_eq!(index(&shown), BTreeSet::new(), "{damaged}");
+            assert_eq!(paused(shown.clone(), at(30)), shown);
         }
     }
 
     #[test]
     fn a_hold_stops_the_clock_of_a_status_and_preserves_all_else() {
         let progress = start();
-        let bytes = serde_json::to_vec(&progress).unwrap();
         let shown = record(
             status(&task(), &progress, StatusContext::default(), at(5)),
-            &bytes,
+            &progress,
             &BTreeSet::from(["documents/run-0001.json".to_owned()]),
         );
         let held = paused(shown, at(30));
         assert_eq!(index(&held).len(), 1);
-        let read: Progress = serde_json::from_slice(&recorded(&held).unwrap()).unwrap();
+        let read = recorded(&held).unwrap().unwrap();
         let mut expected = progress;
         expected.spent.active_seconds = 30.0;
         expected.active_since = None;
@@ -313,6 +272,6 @@ mod tests {
 
     #[test]
     fn a_task_without_progress_has_none() {
-        assert_eq!(recorded(&CodeGenTaskStatus::default()), None);
+        assert_eq!(recorded(&CodeGenTaskStatus::default()).unwrap(), None);
     }
 }

@@ -89,7 +89,7 @@ async fn collected(
     progress: &Progress,
     documents: BTreeMap<String, Vec<u8>>,
 ) -> Result<Results, StoreError> {
-    let store = MemoryStore::holding(documents);
+    let store = <MemoryStore>::holding(documents);
     let entries = Ledger::new(&store).entries(progress.sequence).await?;
     let collected = results::collect(&run.task, progress, &store, &entries).await;
     collected.map_err(|error| match error {

@@ -133,16 +133,15 @@ impl<'a> KubernetesStore<'a> {
 }
 
 impl Store for KubernetesStore<'_> {
-    async fn load(&self) -> Result<Option<Vec<u8>>, StoreError> {
+    type Progress = Progress;
+
+    async fn load(&self) -> Result<Option<Progress>, StoreError> {
         let state = self.state.lock().await;
-        Ok(state.object.status.as_ref().and_then(progress::recorded))
+        let recorded = state.object.status.as_ref().map(progress::recorded);
+        Ok(recorded.transpose()?.flatten())
     }
 
-    async fn save(&self, bytes: &[u8]) -> Result<(), StoreError> {
-        let progress: Progress = serde_json::from_slice(bytes).map_err(|error| StoreError::Damaged {
-            name: "progress".to_owned(),
-            detail: error.to_string(),
-        })?;
+    async fn save(&self, progress: &Progress) -> Result<(), StoreError> {
         let mut state = self.state.lock().await;
         let before = state.object.status.clone().unwrap_or_default();
         let mut around = StatusContext {
@@ -161,7 +160,7 @@ impl Store for KubernetesStore<'_> {
         if ends || proposes {
             let all = self.all(&state.index, before.result.as_ref()).await?;
             // Before the status that names it: a kill in between leaves a result that the next pass finds.
-            let kept = result::archive(&self.secrets.client, self.run, &progress, all).await?;
+            let kept = result::archive(&self.secrets.client, self.run, progress, all).await?;
             around.artifacts = kept.artifacts;
             superseded = before.result.as_ref().map(|_| kept.name.clone());
             result = Some(kept.name);
@@ -173,7 +172,7 @@ impl Store for KubernetesStore<'_> {
             // Nothing runs any more.
             around.isolation = IsolationShown::said(&before.conditions);
         }
-        let mut shown = status(&self.run.task, &progress, around, Timestamp::now());
+        let mut shown = status(&self.run.task, progress, around, Timestamp::now());
         shown.snapshot = Some(self.run.snapshot_status.clone());
         shown.retry_handled.clone_from(&self.run.retry);
         if is_later {
@@ -183,12 +182,12 @@ impl Store for KubernetesStore<'_> {
         // Where a run goes on after an end, its documents are in that end's result until the next one.
         shown.result = result.or(before.result);
         let mut next = state.object.clone();
-        let recorded = progress::record(shown, bytes, &state.index);
+        let recorded = progress::record(shown, progress, &state.index);
         next.status = Some(truncated_status(recorded, &state.object)?);
         state.object = replace_status(&self.secrets.client, &next).await?;
         // After the status: until the end is recorded, the next pass needs what is removed here.
         if ends {
-            cleanup::clear(&self.secrets.client, self.run, &progress, superseded.as_deref()).await;
+            cleanup::clear(&self.secrets.client, self.run, progress, superseded.as_deref()).await;
         }
         Ok(())
     }

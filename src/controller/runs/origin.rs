@@ -15,7 +15,7 @@ use codegen_api::conditions::run_reason;
 use codegen_api::run_status::RunTaskStatus;
 use codegen_api::{CodeGenRun, CodeGenTask, CodeGenTaskStatus};
 use codegen_core::digest::sha256_hex;
-use codegen_core::progress::{Document, Progress};
+use codegen_core::progress::Document;
 use codegen_core::stage::Stage;
 use codegen_core::status::{Hold, Until};
 use codegen_core::task::Task;
@@ -120,9 +120,8 @@ async fn read(
         .get(TASK)
         .and_then(|bytes| serde_json::from_slice(bytes).ok());
     let task = task.ok_or_else(|| damaged("it does not say of which task it is the result"))?;
-    let progress = recorded(status).and_then(|bytes| serde_json::from_slice::<Progress>(&bytes).ok());
-    let progress =
-        progress.ok_or_else(|| damaged("the status of its task has no progress that this version knows"))?;
+    let progress = recorded(status).map_err(|error| damaged(&error.to_string()))?;
+    let progress = progress.ok_or_else(|| damaged("the status of its task has no progress"))?;
     let mut take = |document: &Option<Document>| documents.remove(&document.as_ref()?.name);
     let source = take(&progress.documents.solution).and_then(|bytes| String::from_utf8(bytes).ok());
     let source = source.ok_or_else(|| damaged("it has no program"))?;

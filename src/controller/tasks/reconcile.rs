@@ -17,11 +17,11 @@ use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
 use crate::controller::control::{self, MOMENT, Pass, PassResult, READING, SAFETY_NET};
 use crate::controller::error::ReconcileError;
-use crate::controller::hold::{is_said, queued};
+use crate::controller::hold::{is_said, misconfigured, queued};
 use crate::controller::isolation;
 use crate::controller::pooled_model::PooledModel;
 use crate::controller::record::cache::{ended_in, is_at_rest};
-use crate::controller::record::progress::paused;
+use crate::controller::record::progress::{paused, recorded};
 use crate::controller::record::revision::Revision;
 use crate::controller::record::size::truncated_status;
 use crate::controller::record::store::{KubernetesStore, replace_status};
@@ -37,7 +37,7 @@ use codegen_api::status::CodeGenTaskStatus;
 use codegen_core::active::seconds_left;
 use codegen_core::causes::with_causes;
 use codegen_core::machine::{Decision, Outcome};
-use codegen_core::progress::{PROGRESS_VERSION, Progress};
+use codegen_core::progress::Progress;
 use codegen_core::status::{Hold, ImageShown, Until, held};
 use codegen_engine::reader::WorkerReader;
 use codegen_engine::{Engine, Step};
@@ -125,11 +125,12 @@ impl Pass for TaskPass<'_> {
 impl TaskPass<'_> {
     async fn decide_and_do(&mut self) -> PassResult {
         // Decides what kind of pass this is; each kind acts and writes by itself.
-        if self.is_of_a_newer_version() {
-            return Ok(idle());
-        }
         if is_at_rest(&self.object) {
             return Ok((finish(self).await?, Reconciled::Idle));
+        }
+        // What another version has written is left as it is.
+        if let Some(Err(why)) = self.object.status.as_ref().map(recorded) {
+            return Err(misconfigured(why.to_string()).into());
         }
         if self.has_succeeded() {
             return match self.asked_after_success() {
@@ -156,25 +157,6 @@ impl TaskPass<'_> {
             return Box::pin(self.start()).await;
         };
         Box::pin(self.step(run)).await
-    }
-
-    /// The status was written by an operator that knows more: hands off.
-    fn is_of_a_newer_version(&self) -> bool {
-        let version = self
-            .object
-            .status
-            .as_ref()
-            .and_then(|status| status.progress_version);
-        let is_newer =
-            version.is_some_and(|version| version > i32::try_from(PROGRESS_VERSION).unwrap_or(i32::MAX));
-        if is_newer {
-            tracing::warn!(
-                namespace = self.object.namespace().unwrap_or_default(),
-                task = self.object.name_any(),
-                "the task was written by a newer operator and is left alone: bring that version back"
-            );
-        }
-        is_newer
     }
 
     /// Freezes the inputs and records the first progress.
@@ -204,8 +186,7 @@ impl TaskPass<'_> {
             Some(adopted) => Box::pin(self.adopt(&run, object, *adopted)).await?,
         };
         // Writes the first status of the run: from here on the snapshot counts.
-        let bytes = serde_json::to_vec(&progress).unwrap_or_default();
-        codegen_ledger::Store::save(&store, &bytes).await?;
+        codegen_ledger::Store::save(&store, &progress).await?;
         self.remember_version(store);
         self.context.downloads.forget(&self.uid);
         // Only now: after a kill before that write the report of the reader is read again.

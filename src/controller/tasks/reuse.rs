@@ -100,7 +100,7 @@ async fn take(
         && ended_in(&present) == Some(Stage::Succeeded)
         && status.reuse_key.as_deref() == Some(key)
         && status.result.as_ref() == Some(&result);
-    let progress = recorded(&status).and_then(|bytes| serde_json::from_slice::<Progress>(&bytes).ok());
+    let progress = recorded(&status).ok().flatten();
     let Some(progress) = progress
         .filter(|progress| is_the_same && is_whole(progress, &documents) && is_allowed(task, progress))
     else {

@@ -1,5 +1,6 @@
 //! Tasks whose program an agent writes: its commands are Pods like those of every sandbox.
 
+use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -129,9 +130,9 @@ async fn a_write_of_a_turn_that_fails_or_whose_reply_is_lost_costs_no_turn_and_n
     world.server.fail(write, fault);
     // A pass that failed is requeued, and a sandbox that could not be made is tried again after a pause.
     world.settle::<CodeGenTask>("words").await;
-    world.server.edit("codegentasks", "words", |task| {
-        if let Some(retry_at) = task.pointer_mut("/status/progress/waiting/retryAt") {
-            *retry_at = json!("2026-01-01T00:00:00Z");
+    world.edit_progress("words", |progress| {
+        if let Some(waiting) = &mut progress.waiting {
+            waiting.retry_at = Timestamp::UNIX_EPOCH;
         }
     });
     world.ends_well("words").await;

@@ -262,7 +262,7 @@ async fn a_question_that_a_newer_operator_has_begun_says_so_and_stays_as_it_was(
     assert_eq!(shop.status("ask")["progress"], before);
     let message = shop.world.message::<CodeModeRun>("ask");
     assert!(
-        message.contains("a newer version has begun it (state 99"),
+        message.contains("another version has begun it (state 99"),
         "{message}"
     );
     assert_eq!(shop.calls_of_the_till().await, 0);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures::future::join;
 use jiff::Timestamp;
 use kube::runtime::controller::Action;
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::controller::tests::world::World;
@@ -148,4 +149,38 @@ async fn a_task_whose_time_ends_while_it_waits_for_a_place_among_calls_makes_no_
             .stage_and_reason::<CodeGenTask>("words")
             .starts_with("Failed")
     );
+}
+
+#[rstest]
+#[case::of_a_newer_version("progressVersion", json!(99), "another version has begun it (state 99")]
+#[case::of_an_older_version("progressVersion", json!(3), "another version has begun it (state 3")]
+#[case::damaged("progress", json!({"packed": "no base64"}), "its state is damaged")]
+#[tokio::test]
+async fn a_state_that_cannot_be_read_is_said_and_stays_as_it_was(
+    #[case] field: &str,
+    #[case] value: Value,
+    #[case] words: &str,
+) {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({}));
+    world
+        .until::<CodeGenTask>("words", "GeneratingCode Progressing")
+        .await;
+    world
+        .server
+        .edit("codegentasks", "words", |task| task["status"][field] = value);
+    let state = |world: &World| {
+        let status = world.server.get::<CodeGenTask>("words").unwrap().status.unwrap();
+        (status.progress, status.progress_version)
+    };
+    let (before, calls) = (state(&world), world.provider.calls().await);
+    world.settle::<CodeGenTask>("words").await;
+    assert_eq!(state(&world), before);
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "GeneratingCode Configuration"
+    );
+    let message = world.message::<CodeGenTask>("words");
+    assert!(message.contains(words), "{message}");
+    assert_eq!(world.provider.calls().await, calls);
 }

@@ -19,6 +19,7 @@ use crate::controller::code_mode::memory;
 use crate::controller::config::OperatorConfig;
 use crate::controller::context::Context;
 use crate::controller::control::{self, Controlled};
+use crate::controller::record::progress::{index, record, recorded};
 use crate::controller::telemetry::events::Events;
 use crate::controller::telemetry::metrics::Metrics;
 use crate::controller::tests::api_server::{ApiServer, NAMESPACE};
@@ -29,6 +30,7 @@ use crate::controller::tests::registry::Registry;
 use codegen_api::code_mode::{CodeModeAgent, CodeModeRun};
 use codegen_api::{CodeGenRun, CodeGenTask, CodeGenTaskStatus};
 use codegen_core::call::CallKind;
+use codegen_core::progress::Progress;
 use codegen_engine::test_support::{code, plan, tests};
 use codegen_sandbox::kubernetes::RegistryCache;
 use codegen_sandbox::kubernetes::isolation::{API_SERVER, Verdict};
@@ -305,6 +307,17 @@ impl World {
     /// Reconciles the object as it was seen at some time.
     pub async fn reconcile_seen<K: Kind>(&self, object: Arc<K>) -> Action {
         Box::pin(pass(object, &self.context)).await
+    }
+
+    /// Changes the recorded progress of a task.
+    pub fn edit_progress(&self, name: &str, change: impl FnOnce(&mut Progress)) {
+        self.server.edit("codegentasks", name, |task| {
+            let status: CodeGenTaskStatus = serde_json::from_value(task["status"].take()).unwrap();
+            let mut progress = recorded(&status).unwrap().unwrap();
+            change(&mut progress);
+            let documents = index(&status);
+            task["status"] = serde_json::to_value(record(status, &progress, &documents)).unwrap();
+        });
     }
 
     /// Reconciles the object after each change of it and each end of a Pod, until nothing changes any more.

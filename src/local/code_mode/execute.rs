@@ -35,7 +35,7 @@ pub(crate) type Observe<'a> = &'a (dyn Fn(&Happened) + Send + Sync);
 
 /// Progress of a question, with its record.
 pub(super) struct Executed {
-    pub store: FolderStore,
+    pub store: FolderStore<Progress>,
     pub progress: Progress,
     /// Error that stopped it before its end; `None` when it ended, or waits for a person.
     pub stopped: Option<AskError>,
@@ -99,13 +99,11 @@ pub(super) async fn execute(
 }
 
 /// Loads the progress of the question: what blocked it before is tried again at once.
-async fn load(store: &FolderStore) -> Result<Progress, AskError> {
-    let bytes = store.load().await.map_err(|error| stopped(&error))?;
-    let Some(bytes) = bytes else {
+async fn load(store: &FolderStore<Progress>) -> Result<Progress, AskError> {
+    let stored = store.load().await.map_err(|error| stopped(&error))?;
+    let Some(mut progress) = stored else {
         return Ok(Progress::start(Timestamp::now()));
     };
-    let recorded = serde_json::from_slice(&bytes).map_err(|error| stopped(&error))?;
-    let mut progress = Progress::read(recorded).map_err(|error| stopped(&error))?;
     if !progress.stage.is_terminal() {
         progress.waiting = None;
         // Nothing of it ran while no command was there, nor does anything while a person decides.
@@ -139,7 +137,7 @@ async fn model(
     question: &Question,
     objects: &Objects,
     options: &TaskOptions,
-    (store, progress): (&FolderStore, &Progress),
+    (store, progress): (&FolderStore<Progress>, &Progress),
 ) -> Result<AnyModel, AskError> {
     const KIND: CallKind = CallKind::Program;
     if let Some(recorded) = client::recorded(options)? {
@@ -159,7 +157,7 @@ async fn model(
     Ok(client::client(&question.model, &credentials, options, deadline)?)
 }
 
-type LocalEngine<'a> = CodeModeEngine<'a, AnyModel, FolderStore, Caller<ProgramCaller<'a>>>;
+type LocalEngine<'a> = CodeModeEngine<'a, AnyModel, FolderStore<Progress>, Caller<ProgramCaller<'a>>>;
 
 /// Steps until the question has its end or waits for a person (`None`), or something stops it.
 async fn follow(
@@ -235,7 +233,7 @@ async fn decide(
 }
 
 /// The whole of the call that waits, where not all of it is shown.
-async fn whole_call(store: &FolderStore, progress: &Progress) -> Result<String, StoreError> {
+async fn whole_call(store: &FolderStore<Progress>, progress: &Progress) -> Result<String, StoreError> {
     let awaited = progress.waits.approval.as_ref();
     let Some(document) = awaited.and_then(|awaited| awaited.document.as_ref()) else {
         return Ok(String::new());

@@ -60,9 +60,7 @@ impl Finished {
             return Err(no_task());
         }
         let store = run.existing_store();
-        let progress = store.load().await.map_err(&stored)?.ok_or_else(no_task)?;
-        let progress: Progress =
-            serde_json::from_slice(&progress).map_err(|error| LocalRunError::damaged(folder, error))?;
+        let progress: Progress = store.load().await.map_err(&stored)?.ok_or_else(no_task)?;
         let documents = &progress.documents;
         let (Stage::Succeeded, Some(solution), Some(built)) =
             (progress.stage, &documents.solution, &progress.build.built)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::progress::{Failed, PROGRESS_VERSION, Progress, Stage, Stop, StopReason, Waits};
+use super::progress::{Failed, Progress, Stage, Stop, StopReason, Waits};
 use super::question::Question;
 use crate::bounds;
 use crate::budget::{Exceeded, calls_allow, time_allows, tokens_allow};
@@ -147,8 +147,6 @@ pub fn advance(question: &Question, mut progress: Progress, outcome: Outcome, no
     if !matches!(outcome, Outcome::Blocked(_)) {
         progress.waiting = None;
     }
-    // What follows may be more than the version knew that began it.
-    progress.version = PROGRESS_VERSION;
     match outcome {
         Outcome::Written(program) => {
             progress.program = Some(program);

@@ -4,16 +4,13 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::active::active_seconds;
-use crate::progress::{CallCount, CountsCalls, Document, Intent, Spent, Waiting};
+use crate::progress::{
+    CallCount, CountsCalls, Document, Intent, Spent, State, UnreadableState, Waiting, read_state,
+};
 use codegen_api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
-use codegen_api::code_mode::PendingCall;
-
-/// Version of the serialised state. The first one knew nothing of calls about which a person decides, the second one had each program in a
-/// document of its own before it ran.
-pub const PROGRESS_VERSION: u32 = 3;
+use codegen_api::code_mode::{CodeModeRun, PendingCall};
 
 /// Stage of the answer.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
@@ -120,7 +117,7 @@ pub struct Failed {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
-    /// [`PROGRESS_VERSION`] of the writer.
+    /// [`State::VERSION`] of the writer.
     pub version: u32,
     /// Stage of the answer.
     pub stage: Stage,
@@ -171,34 +168,18 @@ pub struct Progress {
     pub completed_at: Option<Timestamp>,
 }
 
-/// A state that cannot be gone on from.
-#[derive(Debug, thiserror::Error)]
-pub enum UnreadableState {
-    /// It may mean something else by the same words.
-    #[error(
-        "a newer version has begun it (state {0}, this one knows {PROGRESS_VERSION}) and nothing of it was touched: go on with that version, or ask again"
-    )]
-    Newer(u64),
-    /// Something in it is not what was written.
-    #[error(transparent)]
-    Damaged(#[from] serde_json::Error),
-}
-
 impl Progress {
-    /// A recorded state, of this version or an earlier one.
-    pub fn read(recorded: Value) -> Result<Self, UnreadableState> {
-        // First: a newer one may have stages that are unknown here.
-        match recorded["version"].as_u64() {
-            Some(version) if version > u64::from(PROGRESS_VERSION) => Err(UnreadableState::Newer(version)),
-            _ => Ok(serde_json::from_value(recorded)?),
-        }
+    /// The progress that the status of a run holds.
+    pub fn recorded_in(run: &CodeModeRun) -> Result<Option<Self>, UnreadableState> {
+        let recorded = run.status.as_ref().and_then(|status| status.progress.clone());
+        recorded.map(|recorded| read_state(recorded.into())).transpose()
     }
 
     /// Nothing is done yet.
     #[must_use]
     pub fn start(now: Timestamp) -> Self {
         Self {
-            version: PROGRESS_VERSION,
+            version: Self::VERSION,
             stage: Stage::Writing,
             attempt: 1,
             sequence: 1,
@@ -233,6 +214,10 @@ impl Progress {
     }
 }
 
+impl State for Progress {
+    const VERSION: u32 = 3;
+}
+
 impl CountsCalls for Progress {
     fn calls(&mut self) -> CallCount<'_> {
         CallCount {
@@ -240,46 +225,5 @@ impl CountsCalls for Progress {
             sequence: &mut self.sequence,
             spent: &mut self.spent,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-    use serde_json::json;
-
-    use super::*;
-    use crate::test_support::at;
-
-    fn recorded(changes: &Value) -> Value {
-        let mut recorded = serde_json::to_value(Progress::start(at(0))).unwrap();
-        recorded
-            .as_object_mut()
-            .unwrap()
-            .extend(changes.as_object().unwrap().clone());
-        recorded
-    }
-
-    #[rstest]
-    fn a_state_of_an_earlier_version_is_read(#[values(1, 2)] version: u32) {
-        let progress = Progress::read(recorded(&json!({"version": version}))).unwrap();
-        assert_eq!(progress.stage, Stage::Writing);
-    }
-
-    #[rstest]
-    #[case::with_the_same_words(json!({"version": PROGRESS_VERSION + 1}))]
-    #[case::with_words_of_its_own(json!({"version": PROGRESS_VERSION + 1, "stage": "Pondering"}))]
-    fn a_state_of_a_newer_version_is_said_to_be_one(#[case] changes: Value) {
-        let error = Progress::read(recorded(&changes)).unwrap_err();
-        assert!(
-            matches!(error, UnreadableState::Newer(version) if version == u64::from(PROGRESS_VERSION) + 1),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn a_state_of_this_version_with_another_stage_is_damaged() {
-        let error = Progress::read(recorded(&json!({"stage": "Pondering"}))).unwrap_err();
-        assert!(matches!(error, UnreadableState::Damaged(_)), "{error}");
     }
 }

@@ -49,7 +49,7 @@ impl Move {
     }
 }
 
-impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Makes the calls of the turn up to one that needs a sandbox. Only decides.
     pub(super) fn drive(
         &self,

@@ -19,7 +19,7 @@ use codegen_model::{Model, ModelError};
 /// Faults of a program that the model reads.
 const LISTED_FAULTS: usize = 10;
 
-impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
+impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// Asks for a program (or takes the reply that is recorded) and checks it.
     pub(super) async fn ask(&self, progress: Progress) -> Result<(Progress, Outcome), EngineError> {
         let Ok(toolbox) = self.question.toolbox() else {

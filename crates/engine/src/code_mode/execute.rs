@@ -57,7 +57,7 @@ pub(super) struct Run<'a, S> {
     pub(super) attempt: u32,
 }
 
-impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
+impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// Runs the present program from its beginning: what it came to, `None` where it may not go on now.
     pub(super) async fn run(&self, progress: &Progress) -> Result<Option<Outcome>, EngineError> {
         let (Some(document), Ok(toolbox)) = (&progress.program, self.question.toolbox()) else {

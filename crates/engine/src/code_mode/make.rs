@@ -46,7 +46,7 @@ impl Together {
     }
 }
 
-impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
+impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// Makes calls, some at a time, and records what they came to: the outcomes, and the calls that wait for other objects. The limits are
     /// looked at before each batch.
     pub(super) async fn make(

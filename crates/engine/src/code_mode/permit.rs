@@ -10,7 +10,7 @@ use codegen_core::code_mode::{AwaitedCall, Progress, Waits, asked, call_hash, is
 use codegen_ledger::Store;
 use codegen_model::Model;
 
-impl<M: Model, S: Store, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
+impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// Decides whether `call` may be made. The decision is in the journal afterwards, so that nobody is asked about it again.
     pub(super) async fn permit(
         &self,

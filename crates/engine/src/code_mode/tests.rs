@@ -19,7 +19,10 @@ use super::{EngineError, Made};
 use codegen_core::call::{CallKind, FinishReason};
 use codegen_core::code_mode::{Answer, Progress, Stage, StopReason};
 use codegen_core::digest::sha256_hex;
-use codegen_ledger::{Fault, FaultMoment, MemoryStore, Store as _, StoreError};
+use codegen_ledger::{Fault, FaultMoment, Store as _, StoreError};
+
+/// A store of questions.
+type MemoryStore = codegen_ledger::MemoryStore<Progress>;
 
 async fn answer(store: &MemoryStore, progress: &Progress) -> Answer {
     let document = progress.answer.as_ref().unwrap();
@@ -434,13 +437,13 @@ async fn a_journal_that_does_not_fit_the_program_is_said_with_both_calls() {
     let store = MemoryStore::new();
     world.go_on(&store).await.unwrap();
     let mut other = world;
-    let mut progress = serde_json::from_slice::<Progress>(&store.load().await.unwrap().unwrap()).unwrap();
+    let mut progress = store.load().await.unwrap().unwrap();
     let call = "calls/0001-program.json";
     let mut entry: Value = serde_json::from_slice(&store.read(call).await.unwrap().unwrap()).unwrap();
     entry["reply"]["text"] = json!("await refund(8)");
     store.replace(call, entry.to_string().as_bytes());
     progress.program.as_mut().unwrap().sha256 = sha256_hex(br#""await refund(8)""#);
-    store.save(&serde_json::to_vec(&progress).unwrap()).await.unwrap();
+    store.save(&progress).await.unwrap();
     other.made = Mutex::default();
     let stop = other.go_on(&store).await.unwrap().stop.unwrap();
     assert_eq!(stop.reason, StopReason::JournalMismatch);

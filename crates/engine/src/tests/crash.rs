@@ -194,11 +194,11 @@ async fn a_state_of_a_newer_version_is_left_alone() {
     let world = World::new(task(), one_logic_bug(), splits);
     let store = MemoryStore::new();
     world.live(&store).await.unwrap();
-    let mut state: serde_json::Value = serde_json::from_slice(&store.load().await.unwrap().unwrap()).unwrap();
-    state["version"] = json!(99);
-    store.save(state.to_string().as_bytes()).await.unwrap();
+    let mut state = store.load().await.unwrap().unwrap();
+    state.version = 99;
+    store.save(&state).await.unwrap();
     let error = world.live(&store.restarted(None)).await.unwrap_err();
-    assert!(error.to_string().contains("version 99"), "{error}");
+    assert!(error.to_string().contains("state 99"), "{error}");
 }
 
 /// A store whose progress was spoiled, by a power cut for instance.
@@ -206,7 +206,9 @@ async fn a_state_of_a_newer_version_is_left_alone() {
 struct Spoiled(MemoryStore, std::sync::Arc<std::sync::atomic::AtomicBool>);
 
 impl codegen_ledger::Store for Spoiled {
-    async fn load(&self) -> Result<Option<Vec<u8>>, StoreError> {
+    type Progress = Progress;
+
+    async fn load(&self) -> Result<Option<Progress>, StoreError> {
         if self.1.swap(false, Ordering::SeqCst) {
             return Err(StoreError::Damaged {
                 name: "progress".into(),
@@ -216,7 +218,7 @@ impl codegen_ledger::Store for Spoiled {
         self.0.load().await
     }
 
-    async fn save(&self, progress: &[u8]) -> Result<(), StoreError> {
+    async fn save(&self, progress: &Progress) -> Result<(), StoreError> {
         self.0.save(progress).await
     }
 

@@ -59,7 +59,7 @@ async fn a_denied_package_ends_the_task_before_the_suite_is_paid_for_and_a_chang
     world.task.packages.cluster.deny.clear();
     assert!(has_room_again(&world.task, &ended, at(2_000)));
     let on = advance(&world.task, &ended, Outcome::LimitRaised, at(2_000)).unwrap();
-    store.save(&serde_json::to_vec(&on).unwrap()).await.unwrap();
+    store.save(&on).await.unwrap();
     let done = world.live(&store).await.unwrap();
     assert_eq!(
         (done.stage, done.spent.model_calls),

@@ -1,18 +1,19 @@
 use tempfile::TempDir;
 
 use super::*;
+use crate::fixture::{Saved, saved};
 
 fn seals() -> Seals {
     Seals::of_user("run").unwrap()
 }
 
-fn store() -> (TempDir, FolderStore) {
+fn store() -> (TempDir, FolderStore<Saved>) {
     let folder = tempfile::tempdir().unwrap();
-    let store = FolderStore::open(&folder.path().join("run"), seals()).unwrap();
+    let store = FolderStore::<Saved>::open(&folder.path().join("run"), seals()).unwrap();
     (folder, store)
 }
 
-fn temporary_files(store: &FolderStore) -> usize {
+fn temporary_files(store: &FolderStore<Saved>) -> usize {
     fs::read_dir(store.root().join(TEMPORARY)).unwrap().count()
 }
 
@@ -20,9 +21,9 @@ fn temporary_files(store: &FolderStore) -> usize {
 async fn progress_is_absent_then_replaced() {
     let (_folder, store) = store();
     assert_eq!(store.load().await.unwrap(), None);
-    for progress in [&b"{\"stage\":\"Planning\"}"[..], b"", b"short"] {
-        store.save(progress).await.unwrap();
-        assert_eq!(store.load().await.unwrap().as_deref(), Some(progress));
+    for progress in ["Planning", "", "short"].map(saved) {
+        store.save(&progress).await.unwrap();
+        assert_eq!(store.load().await.unwrap(), Some(progress));
     }
     assert_eq!(temporary_files(&store), 0);
 }
@@ -30,7 +31,7 @@ async fn progress_is_absent_then_replaced() {
 #[tokio::test]
 async fn the_progress_file_is_a_row_of_json_values() {
     let (_folder, store) = store();
-    store.save(b"{\"stage\":\"Planning\"}").await.unwrap();
+    store.save(&saved("Planning")).await.unwrap();
     let text = fs::read_to_string(store.root().join(PROGRESS)).unwrap();
     let values: Vec<serde_json::Value> = text
         .lines()
@@ -149,7 +150,7 @@ async fn a_damaged_object_is_reported_by_name() {
 #[tokio::test]
 async fn damaged_or_cut_progress_is_reported() {
     let (_folder, store) = store();
-    store.save(b"{\"stage\":\"Planning\"}").await.unwrap();
+    store.save(&saved("Planning")).await.unwrap();
     let path = store.root().join(PROGRESS);
     let whole = fs::read(&path).unwrap();
     let mut changed = whole.clone();
@@ -168,13 +169,13 @@ async fn a_record_without_a_seal_or_with_that_of_another_record_is_not_read() {
     let (_folder, store) = store();
     let name = "calls/0001-plan.json";
     store.create("calls/0002-code.json", b"other").await.unwrap();
-    let other = FolderStore::open(
+    let other = FolderStore::<Saved>::open(
         &store.root().with_file_name("other"),
         Seals::of_user("other").unwrap(),
     )
     .unwrap();
     other.create(name, b"of another revision").await.unwrap();
-    other.save(b"{}").await.unwrap();
+    other.save(&saved("other")).await.unwrap();
     let theirs = [
         b"no seal".to_vec(),
         fs::read(store.path("calls/0002-code.json")).unwrap(),
@@ -188,7 +189,7 @@ async fn a_record_without_a_seal_or_with_that_of_another_record_is_not_read() {
         fs::write(store.path(name), &planted).unwrap();
         let read = store.read(name).await;
         assert!(matches!(read, Err(StoreError::Damaged { .. })), "{planted:?}");
-        let as_data = FolderStore::existing(store.root(), Seals::unverified());
+        let as_data = FolderStore::<Saved>::existing(store.root(), Seals::unverified());
         assert!(as_data.read(name).await.unwrap().is_some());
     }
     fs::copy(other.root().join(PROGRESS), store.root().join(PROGRESS)).unwrap();
@@ -212,13 +213,13 @@ async fn no_link_in_a_store_is_read_through() {
 #[tokio::test]
 async fn a_file_that_cannot_be_written_leaves_no_half_file() {
     let (_folder, store) = store();
-    store.save(b"before").await.unwrap();
+    store.save(&saved("before")).await.unwrap();
     // A file where a folder is needed: the one fault that root meets as well.
     fs::write(store.root().join("calls"), b"").unwrap();
     let error = store.create("calls/0001-plan.json", b"x").await.unwrap_err();
     assert!(error.to_string().contains("calls"), "{error}");
     assert_eq!(temporary_files(&store), 0);
-    assert_eq!(store.load().await.unwrap().as_deref(), Some(&b"before"[..]));
+    assert_eq!(store.load().await.unwrap(), Some(saved("before")));
 }
 
 #[test]
@@ -252,8 +253,11 @@ async fn everything_is_read_by_name_and_nothing_is_created_for_that() {
     let (folder, store) = store();
     store.create("calls/0001-plan.json", b"one").await.unwrap();
     store.create("documents/solution-0002.py", b"two").await.unwrap();
-    store.save(b"{}").await.unwrap();
-    let all = FolderStore::existing(store.root(), seals()).all().await.unwrap();
+    store.save(&saved("one")).await.unwrap();
+    let all = FolderStore::<Saved>::existing(store.root(), seals())
+        .all()
+        .await
+        .unwrap();
     let expected = [
         ("calls/0001-plan.json", "one"),
         ("documents/solution-0002.py", "two"),
@@ -262,12 +266,15 @@ async fn everything_is_read_by_name_and_nothing_is_created_for_that() {
     assert_eq!(all, BTreeMap::from(expected));
     let absent = folder.path().join("absent");
     assert_eq!(
-        FolderStore::existing(&absent, seals()).all().await.unwrap(),
+        FolderStore::<Saved>::existing(&absent, seals())
+            .all()
+            .await
+            .unwrap(),
         BTreeMap::new()
     );
     assert!(!absent.exists());
     fs::write(store.path("documents/solution-0002.py"), b"three").unwrap();
-    let error = FolderStore::existing(store.root(), seals())
+    let error = FolderStore::<Saved>::existing(store.root(), seals())
         .all()
         .await
         .unwrap_err();

@@ -60,9 +60,7 @@ impl QuestionPass<'_> {
     /// Records the first progress of a question that is frozen, and nothing else.
     async fn begin(&mut self, question: Arc<Question>, progress: &Progress) -> PassResult {
         let store = self.store();
-        store
-            .save(&serde_json::to_vec(progress).unwrap_or_default())
-            .await?;
+        store.save(progress).await?;
         self.context.code_mode_runs.cache_question(self.uid(), question);
         let written = store.into_object();
         self.context.code_mode_runs.reset_backoff(&written);

@@ -24,9 +24,7 @@ impl QuestionPass<'_> {
         }
         if !self.says_what_it_waits_for() {
             let store = self.store();
-            // Plain data with string keys: writing it to memory cannot fail.
-            let bytes = serde_json::to_vec(progress).unwrap_or_default();
-            store.save(&bytes).await?;
+            store.save(progress).await?;
             self.remember(store.into_object());
         }
         Ok((Some(SAFETY_NET), Reconciled::Pending))

@@ -97,9 +97,7 @@ impl TaskPass<'_> {
         store.take_over(documents).await;
         store_retries(&store, &before, &progress).await?;
         // The one write: until then the end stands, and the result that it names holds everything from before.
-        store
-            .save(&serde_json::to_vec(&progress).unwrap_or_default())
-            .await?;
+        store.save(&progress).await?;
         if let Some(event) = retried(&progress) {
             self.context.events.observer(&self.object).event(&event);
         }

@@ -192,7 +192,7 @@ async fn an_approval_in_the_state_counts_for_the_call_with_its_hash_and_for_no_o
     ] {
         approval["hash"] = json!(hash);
         progress.decided = serde_json::from_value(approval.clone()).unwrap();
-        store.save(&serde_json::to_vec(&progress).unwrap()).await.unwrap();
+        store.save(&progress).await.unwrap();
         world.go_on(&store).await.unwrap();
         assert_eq!(world.made().len(), usize::from(is_made), "{hash}");
     }

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::MemoryStore;
 use super::answer;
 use super::world::{World, world};
 use crate::code_mode::{CallKey, Made};
@@ -10,7 +11,6 @@ use crate::tests::figures::tokens;
 use codegen_code_mode::journal::Outcome;
 use codegen_code_mode::signature::Effect;
 use codegen_core::code_mode::Stage;
-use codegen_ledger::MemoryStore;
 
 /// Tokens that a protocol adds to each message.
 const FRAME: usize = 4;

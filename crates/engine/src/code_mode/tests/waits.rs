@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::MemoryStore;
 use super::{answer, world};
 use crate::code_mode::Made;
 use crate::code_mode::journal::OpenJournal;
 use crate::test_support::Script;
 use codegen_core::call::CallKind;
-use codegen_ledger::MemoryStore;
 use codegen_model::ModelError;
 
 #[tokio::test]

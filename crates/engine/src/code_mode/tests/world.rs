@@ -10,6 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
+use super::MemoryStore;
 use crate::EngineError;
 use crate::code_mode::{CallKey, CodeModeEngine, Made, Step, ToolCaller};
 use crate::test_support::Script;
@@ -19,7 +20,6 @@ use codegen_code_mode::signature::Effect;
 use codegen_core::call::{CallKind, FinishReason};
 use codegen_core::code_mode::test_support::{question, sourced};
 use codegen_core::code_mode::{AwaitedCall, Progress, Question, SourcedTool};
-use codegen_ledger::MemoryStore;
 
 /// Uid of the question.
 pub const UID: &str = "uid-1";

@@ -91,7 +91,7 @@ async fn a_build_that_is_lost_again_and_again_becomes_a_matter_for_a_person_and_
             assert!(waiting.message.contains("build-3") && waiting.message.contains("4 times in a row"));
         }
         waiting.retry_at = jiff::Timestamp::UNIX_EPOCH;
-        store.save(&serde_json::to_vec(&progress).unwrap()).await.unwrap();
+        store.save(&progress).await.unwrap();
     }
     let (tried, told) = (Category::Infrastructure, Category::Configuration);
     assert_eq!(
@@ -114,7 +114,7 @@ async fn waits_until_the_end(world: &World) -> (Progress, Vec<Category>) {
         };
         seen.push(waiting.category);
         waiting.retry_at = jiff::Timestamp::UNIX_EPOCH;
-        store.save(&serde_json::to_vec(&progress).unwrap()).await.unwrap();
+        store.save(&progress).await.unwrap();
     }
 }
 
@@ -192,7 +192,7 @@ async fn a_registry_that_takes_no_program_is_waited_for_and_costs_nothing() {
         waiting.message
     );
     waiting.retry_at = jiff::Timestamp::UNIX_EPOCH;
-    store.save(&serde_json::to_vec(&progress).unwrap()).await.unwrap();
+    store.save(&progress).await.unwrap();
     world.sandbox.refuses_programs.store(false, Ordering::SeqCst);
     let end = world.live(&store).await.unwrap();
     assert_eq!(
@@ -234,7 +234,7 @@ async fn a_program_is_published_after_its_end_when_that_is_asked_for_and_once() 
         (Stage::Succeeded, end.completed_at)
     );
     waits.waiting.as_mut().unwrap().retry_at = jiff::Timestamp::UNIX_EPOCH;
-    store.save(&serde_json::to_vec(&waits).unwrap()).await.unwrap();
+    store.save(&waits).await.unwrap();
     world.sandbox.refuses_programs.store(false, Ordering::SeqCst);
     for _ in 0..2 {
         let done = world.live(&store).await.unwrap();
@@ -281,7 +281,7 @@ async fn through_all_waits(world: &World, store: &MemoryStore) -> (Progress, usi
         waits += 1;
         assert_eq!(waiting.category, Category::Infrastructure, "{}", waiting.message);
         waiting.retry_at = jiff::Timestamp::UNIX_EPOCH;
-        store.save(&serde_json::to_vec(&progress).unwrap()).await.unwrap();
+        store.save(&progress).await.unwrap();
     }
 }
 
