@@ -17,8 +17,8 @@ use super::args::{Color, DecideArgs, WaitingArg};
 use super::cluster::{Cluster, refusal};
 use super::command::{TASK_FAILED, USAGE, fail, is_interactive, runtime, warning};
 use super::ended::Absent;
-use super::paint::{Line, Mark};
-use super::progress::Progress;
+use super::paint::{Mark, PaintedLine};
+use super::progress::ProgressPrinter;
 use crate::local::trust::Trust;
 use codegen_api::CodeGenApproval;
 use codegen_api::approval::{AnyGate, ApprovalDecision, CodeGenApprovalSpec, CodeModeRunRef, TaskRef};
@@ -30,7 +30,7 @@ struct Awaiting {
     gate: AnyGate,
     hash: String,
     /// Lines that it shows.
-    lines: Vec<Line>,
+    lines: Vec<PaintedLine>,
     /// All of what lines cut short.
     whole: String,
     /// Reason that it is not shown.
@@ -55,14 +55,14 @@ pub(super) fn trust(is_given: bool) -> Trust {
 
 /// Runs the command.
 pub(super) fn run(args: &DecideArgs, decision: ApprovalDecision) -> i32 {
-    let progress = Progress::new(Color::Auto);
+    let progress = ProgressPrinter::new(Color::Auto);
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
     };
     match runtime.block_on(decide(args, decision, &progress)) {
         Ok(said) => {
-            progress.lines(&[Line::new(Mark::Done, said)]);
+            progress.lines(&[PaintedLine::new(Mark::Done, said)]);
             0
         }
         Err(Absent { message, code }) => fail(&progress, &message, code),
@@ -72,7 +72,7 @@ pub(super) fn run(args: &DecideArgs, decision: ApprovalDecision) -> i32 {
 async fn decide(
     args: &DecideArgs,
     decision: ApprovalDecision,
-    progress: &Progress,
+    progress: &ProgressPrinter,
 ) -> Result<String, Absent> {
     let wrong = |message| Absent::new(message, USAGE);
     let cluster = Cluster::connect(&args.cluster).await.map_err(wrong)?;
@@ -129,10 +129,10 @@ const fn said(decision: ApprovalDecision) -> &'static str {
     }
 }
 
-fn show(awaiting: &Awaiting, progress: &Progress) {
+fn show(awaiting: &Awaiting, progress: &ProgressPrinter) {
     progress.lines(&awaiting.lines);
     for line in awaiting.whole.lines() {
-        progress.lines(&[Line::new(Mark::Detail, line)]);
+        progress.lines(&[PaintedLine::new(Mark::Detail, line)]);
     }
     for told in caution(&awaiting.whole)
         .into_iter()

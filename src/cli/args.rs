@@ -15,7 +15,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use ask::AskArgs;
 pub(crate) use cluster::{ClusterArgs, DecideArgs, ExportArgs, GateArg, RetryArgs, WaitingArg, WatchArgs};
 pub(crate) use context::{ContextArgs, ContextFormat, ExposureArg};
-pub(crate) use local::{DataArgs, Format, LocalArgs, ManifestArgs, ModelArgs};
+pub(crate) use local::{DataArgs, LocalArgs, ManifestArgs, ModelArgs, OutputFormat};
 pub(crate) use network::NetworkArgs;
 pub(crate) use new::NewArgs;
 pub(crate) use run::{LocalCommand, LocalRunArgs, ProgramArgs, RunArgs, RunFormat};

@@ -10,26 +10,26 @@ use std::sync::Arc;
 pub(super) use self::cluster::until_its_end;
 use self::render::{Shown, end, happened};
 use super::approve::trust;
-use super::args::{AskArgs, Format, ManifestArgs};
+use super::args::{AskArgs, ManifestArgs, OutputFormat};
 use super::command::{
     TASK_FAILED, USAGE, document, fail, fail_each, is_interactive, model_options, read, runtime, warning,
 };
 use super::local::{Recording, log};
-use super::progress::Progress;
+use super::progress::ProgressPrinter;
 use super::text::shell_word;
 use crate::local::approval::Approvals;
-use crate::local::code_mode::begin::Request;
+use crate::local::code_mode::begin::QuestionRequest;
 use crate::local::code_mode::error::AskError;
-use crate::local::code_mode::pick::{Asked, Picked, pick, read_history};
-use crate::local::code_mode::runner::Ended;
+use crate::local::code_mode::pick::{CommandQuestion, Picked, pick, read_history};
+use crate::local::code_mode::runner::QuestionOutcome;
 use crate::local::code_mode::runner::{ask, output_folder};
 use crate::local::commands::{Commands, OnStart};
-use crate::local::interrupt::{self, Stop};
+use crate::local::interrupt::{self, StopSignal};
 use crate::local::objects::Objects;
 use crate::local::opens::{not_shown_before, of_agent};
 use crate::local::options::TaskOptions;
 use codegen_api::approval::ApprovalDecision;
-use codegen_core::code_mode::Stage;
+use codegen_core::code_mode::QuestionStage;
 use codegen_engine::code_mode::Happened;
 
 /// Runs the command.
@@ -37,7 +37,7 @@ pub(super) fn run(args: &AskArgs) -> i32 {
     if args.files.is_empty() && args.kustomize.is_empty() {
         return cluster::run(args);
     }
-    let progress = Arc::new(Progress::new(args.color));
+    let progress = Arc::new(ProgressPrinter::new(args.color));
     log(args.verbose, &progress);
     let manifests = ManifestArgs {
         files: args.files.clone(),
@@ -70,9 +70,9 @@ pub(super) fn run(args: &AskArgs) -> i32 {
     })
 }
 
-fn asked(args: &AskArgs) -> Result<Asked, AskError> {
+fn asked(args: &AskArgs) -> Result<CommandQuestion, AskError> {
     let history = args.history.as_deref().map(read_history).transpose()?;
-    Ok(Asked {
+    Ok(CommandQuestion {
         message: args.first.clone(),
         agent: args.agent.clone(),
         history: history.unwrap_or_default(),
@@ -109,7 +109,7 @@ fn approvals(args: &AskArgs) -> Approvals {
 }
 
 /// Chooses the one who allows servers to be started: the command line, else whoever sits at the terminal.
-fn commands(args: &AskArgs, progress: &Arc<Progress>) -> Commands {
+fn commands(args: &AskArgs, progress: &Arc<ProgressPrinter>) -> Commands {
     let progress = Arc::clone(progress);
     Commands {
         of_manifests: args.allow_command,
@@ -124,8 +124,8 @@ async fn follow(
     args: &AskArgs,
     picked: &Picked<'_>,
     objects: &Objects,
-    progress: &Arc<Progress>,
-    stop: &Stop,
+    progress: &Arc<ProgressPrinter>,
+    stop: &StopSignal,
 ) -> i32 {
     let recording = args.model.record.as_deref();
     let mut recording = match recording.map(|path| Recording::open(path, "")).transpose() {
@@ -147,7 +147,7 @@ async fn follow(
         progress.lines(&warning(&line));
     }
     let observe = |event: &Happened| show(progress, happened(event));
-    let request = Request {
+    let request = QuestionRequest {
         picked,
         objects,
         options: &options,
@@ -186,11 +186,11 @@ async fn follow(
 }
 
 /// Says why there is no answer, and gives the exit code.
-fn code_of(ended: &Ended, progress: &Progress) -> i32 {
+fn code_of(ended: &QuestionOutcome, progress: &ProgressPrinter) -> i32 {
     if let Some(error) = &ended.stopped {
         return fail(progress, error, error.exit_code());
     }
-    if ended.stage == Stage::Succeeded {
+    if ended.stage == QuestionStage::Succeeded {
         return 0;
     }
     let reason = ended.status.reason.as_deref().unwrap_or_default();
@@ -199,20 +199,20 @@ fn code_of(ended: &Ended, progress: &Progress) -> i32 {
 }
 
 /// The answer's text alone, or the document.
-fn print(format: Format, ended: &Ended) -> std::io::Result<()> {
+fn print(format: OutputFormat, ended: &QuestionOutcome) -> std::io::Result<()> {
     match format {
-        Format::Text => match ended.text() {
+        OutputFormat::Text => match ended.text() {
             Some(text) => super::print_as_it_is(format!("{}\n", text.trim_end()).as_bytes()),
             None => Ok(()),
         },
-        Format::Json | Format::Yaml => match document(format, vec![ended.document()], 1) {
+        OutputFormat::Json | OutputFormat::Yaml => match document(format, vec![ended.document()], 1) {
             Some(text) => super::print(text.as_bytes()),
             None => Ok(()),
         },
     }
 }
 
-fn show(progress: &Progress, shown: Shown) {
+fn show(progress: &ProgressPrinter, shown: Shown) {
     progress.lines(&shown.lines);
     match shown.running {
         Some(label) => progress.run(&label),

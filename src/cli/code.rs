@@ -7,7 +7,7 @@ use super::args::{Color, RecordArgs, question_name};
 use super::cluster::{Cluster, refusal};
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::{Absent, ended, has_ended};
-use super::progress::Progress;
+use super::progress::ProgressPrinter;
 use super::recorded::{RecordedQuestion, RecordedTask, from_cluster, is_folder, question_from_cluster, read};
 use codegen_api::CodeGenTask;
 use codegen_core::stage::Stage;
@@ -15,7 +15,7 @@ use codegen_engine::results::SOLUTION;
 
 /// Runs the command.
 pub(super) fn run(args: &RecordArgs) -> i32 {
-    let progress = Progress::new(Color::Auto);
+    let progress = ProgressPrinter::new(Color::Auto);
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),

@@ -8,15 +8,15 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-use super::args::{DataArgs, Format, ManifestArgs, ModelArgs};
-use super::paint::{Line, Mark};
-use super::progress::Progress;
+use super::args::{DataArgs, ManifestArgs, ModelArgs, OutputFormat};
+use super::paint::{Mark, PaintedLine};
+use super::progress::ProgressPrinter;
 use super::text::{columns, shortened, thousands, wrap};
-use crate::local::objects::{Fault, Objects};
+use crate::local::objects::{ObjectFault, Objects};
 use crate::local::options::{ModelOverrides, TaskOptions};
 use crate::local::{files, kustomize};
 use codegen_api::CodeGenTask;
-use codegen_sources::{Claims, Given, unclaimed};
+use codegen_sources::{Claims, GivenFiles, unclaimed};
 
 /// Exit code of a task that failed, and of a sample that cannot be described.
 pub(super) const TASK_FAILED: i32 = 1;
@@ -27,13 +27,14 @@ pub(super) const USAGE: i32 = 2;
 const MOST_MESSAGES: usize = 100;
 
 /// The objects of the manifests, or everything that is wrong with them. Documents that the local command does not use are reported.
-pub(super) fn read(args: &ManifestArgs, progress: &Progress) -> Result<Objects, Vec<String>> {
+pub(super) fn read(args: &ManifestArgs, progress: &ProgressPrinter) -> Result<Objects, Vec<String>> {
     let mut documents = files::load(&args.files).map_err(one)?;
     for folder in &args.kustomize {
         documents.extend(kustomize::render(folder).map_err(one)?);
     }
     let collected = Objects::collect(documents);
-    let objects = collected.map_err(|faults| faults.0.iter().map(Fault::to_string).collect::<Vec<_>>())?;
+    let objects =
+        collected.map_err(|faults| faults.0.iter().map(ObjectFault::to_string).collect::<Vec<_>>())?;
     for notice in &objects.notices {
         progress.lines(&warning(notice));
     }
@@ -45,7 +46,7 @@ fn one(error: impl Display) -> Vec<String> {
 }
 
 /// Finds what stands in the place of the data of `tasks`; the error says what is wrong with it.
-pub(super) fn given(args: &DataArgs, tasks: &[&CodeGenTask]) -> Result<Given, Vec<String>> {
+pub(super) fn given(args: &DataArgs, tasks: &[&CodeGenTask]) -> Result<GivenFiles, Vec<String>> {
     let given = in_place(args)?;
     if let Claims::Folders(claims) = &given.claims {
         unclaimed(claims, tasks).map_err(one)?;
@@ -54,8 +55,8 @@ pub(super) fn given(args: &DataArgs, tasks: &[&CodeGenTask]) -> Result<Given, Ve
 }
 
 /// Returns what stands in the place of data, each once.
-pub(super) fn in_place(args: &DataArgs) -> Result<Given, Vec<String>> {
-    Ok(Given {
+pub(super) fn in_place(args: &DataArgs) -> Result<GivenFiles, Vec<String>> {
+    Ok(GivenFiles {
         samples: by_name("--sample", &args.samples)?,
         inputs: by_name("--input", &args.inputs)?,
         claims: Claims::Folders(by_name("--claim", &args.claims)?),
@@ -105,7 +106,7 @@ pub(super) fn runtime() -> io::Result<Runtime> {
 }
 
 /// The one document on stdout: what there is of a task, or a list when several were wanted.
-pub(super) fn document(format: Format, mut items: Vec<Value>, wanted: usize) -> Option<String> {
+pub(super) fn document(format: OutputFormat, mut items: Vec<Value>, wanted: usize) -> Option<String> {
     if items.is_empty() {
         return None;
     }
@@ -118,34 +119,34 @@ pub(super) fn document(format: Format, mut items: Vec<Value>, wanted: usize) -> 
         }
     };
     match format {
-        Format::Text => None,
-        Format::Json => serde_json::to_string_pretty(&value).ok().map(|text| text + "\n"),
-        Format::Yaml => serde_saphyr::to_string(&value).ok(),
+        OutputFormat::Text => None,
+        OutputFormat::Json => serde_json::to_string_pretty(&value).ok().map(|text| text + "\n"),
+        OutputFormat::Yaml => serde_saphyr::to_string(&value).ok(),
     }
 }
 
 /// A paragraph with the mark of a warning.
-pub(super) fn warning(text: &str) -> Vec<Line> {
+pub(super) fn warning(text: &str) -> Vec<PaintedLine> {
     wrap(text, columns() - 2)
         .into_iter()
         .enumerate()
-        .map(|(index, text)| Line::new(if index == 0 { Mark::Warning } else { Mark::Detail }, text))
+        .map(|(index, text)| PaintedLine::new(if index == 0 { Mark::Warning } else { Mark::Detail }, text))
         .collect()
 }
 
 /// Says what is wrong, and gives the exit code.
-pub(super) fn fail(progress: &Progress, message: &dyn Display, code: i32) -> i32 {
+pub(super) fn fail(progress: &ProgressPrinter, message: &dyn Display, code: i32) -> i32 {
     fail_each(progress, &[message.to_string()], code)
 }
 
 /// Says everything that is wrong, and gives the exit code.
-pub(super) fn fail_each(progress: &Progress, messages: &[String], code: i32) -> i32 {
+pub(super) fn fail_each(progress: &ProgressPrinter, messages: &[String], code: i32) -> i32 {
     progress.lines(&complaints(messages));
     code
 }
 
 /// One line for each message. Further lines of one, which somebody else may have written, are indented below it.
-fn complaints(messages: &[String]) -> Vec<Line> {
+fn complaints(messages: &[String]) -> Vec<PaintedLine> {
     let mut lines = Vec::new();
     for message in messages.iter().take(MOST_MESSAGES) {
         let mut mark = "error:";
@@ -159,7 +160,7 @@ fn complaints(messages: &[String]) -> Vec<Line> {
     }
     lines
         .into_iter()
-        .map(|line| Line::new(Mark::Heading, line))
+        .map(|line| PaintedLine::new(Mark::Heading, line))
         .collect()
 }
 
@@ -215,20 +216,20 @@ mod tests {
 
     #[test]
     fn one_task_is_printed_as_itself_and_several_as_a_list() {
-        let one = document(Format::Json, vec![json!({"kind": "A"})], 1).unwrap();
+        let one = document(OutputFormat::Json, vec![json!({"kind": "A"})], 1).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&one).unwrap()["kind"], "A");
-        let two = document(Format::Json, vec![json!({"n": 1}), json!({"n": 2})], 2).unwrap();
+        let two = document(OutputFormat::Json, vec![json!({"n": 1}), json!({"n": 2})], 2).unwrap();
         assert_eq!(
             serde_json::from_str::<Value>(&two).unwrap()["items"],
             json!([{"n": 1}, {"n": 2}])
         );
-        assert_eq!(document(Format::Text, vec![json!({})], 1), None);
+        assert_eq!(document(OutputFormat::Text, vec![json!({})], 1), None);
     }
 
     #[test]
     fn yaml_reads_back_as_the_same_task() {
         let task = json!({"kind": "A", "spec": {"prompt": "line one\nline: two\n", "n": "1"}});
-        let text = document(Format::Yaml, vec![task.clone()], 1).unwrap();
+        let text = document(OutputFormat::Yaml, vec![task.clone()], 1).unwrap();
         assert_eq!(serde_saphyr::from_str::<Value>(&text).unwrap(), task);
     }
 }

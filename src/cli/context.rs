@@ -7,15 +7,15 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::args::{ContextArgs, ContextFormat, Format};
+use super::args::{ContextArgs, ContextFormat, OutputFormat};
 use super::command::{TASK_FAILED, USAGE, document, fail, fail_each, given, read, runtime};
-use super::paint::{Line, Mark};
+use super::paint::{Mark, PaintedLine};
 use super::plot::{self, Screen};
-use super::progress::Progress;
+use super::progress::ProgressPrinter;
 use super::text::{columns, count, spelled_out, thousands, wrap};
 use crate::local::context::{ContextOverrides, TaskContext, context_of, task_of_files};
 use crate::local::data_files::DataFiles;
-use crate::local::interrupt::{self, INTERRUPTED, Stop};
+use crate::local::interrupt::{self, INTERRUPTED, StopSignal};
 use crate::local::objects::Objects;
 use crate::local::prepare::downloads;
 use codegen_api::CodeGenTask;
@@ -24,7 +24,7 @@ use codegen_data::joins::JoinProfile;
 use codegen_data::profile::SampleProfile;
 use codegen_data::schema::infer_all;
 use codegen_data::schema::pandera::to_pandera;
-use codegen_sources::Given;
+use codegen_sources::GivenFiles;
 
 /// Time that reading may take before it is said that it goes on.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ const MARGIN: usize = 4;
 
 /// Runs the command; the exit code is the worst of its samples.
 pub(super) fn run(args: &ContextArgs) -> i32 {
-    let progress = Arc::new(Progress::new(args.color));
+    let progress = Arc::new(ProgressPrinter::new(args.color));
     if args.plot && args.format != ContextFormat::Text {
         return fail(&progress, &"--plot draws into the text: leave out -o", USAGE);
     }
@@ -95,12 +95,12 @@ pub(super) fn run(args: &ContextArgs) -> i32 {
 struct ContextPrinter<'a> {
     args: &'a ContextArgs,
     objects: &'a Objects,
-    given: &'a Given,
-    progress: &'a Progress,
+    given: &'a GivenFiles,
+    progress: &'a ProgressPrinter,
 }
 
 impl ContextPrinter<'_> {
-    async fn print_all(&self, tasks: &[&CodeGenTask], mut stop: Stop) -> i32 {
+    async fn print_all(&self, tasks: &[&CodeGenTask], mut stop: StopSignal) -> i32 {
         let mut code = 0;
         let mut found = Vec::new();
         for task in tasks {
@@ -158,8 +158,8 @@ impl ContextPrinter<'_> {
     fn text(&self, found: &[TaskContext], wanted: usize) -> String {
         match self.args.format {
             ContextFormat::Text => found.iter().map(|one| self.plain(one, wanted)).collect(),
-            ContextFormat::Json => self.document(Format::Json, found, wanted),
-            ContextFormat::Yaml => self.document(Format::Yaml, found, wanted),
+            ContextFormat::Json => self.document(OutputFormat::Json, found, wanted),
+            ContextFormat::Yaml => self.document(OutputFormat::Yaml, found, wanted),
             ContextFormat::Pandera => {
                 let profiles = found.iter().flat_map(|one| &one.profiles);
                 let schemas: Vec<_> = profiles.flat_map(|profile| infer_all(profile, &[])).collect();
@@ -189,7 +189,7 @@ impl ContextPrinter<'_> {
         text
     }
 
-    fn document(&self, format: Format, found: &[TaskContext], wanted: usize) -> String {
+    fn document(&self, format: OutputFormat, found: &[TaskContext], wanted: usize) -> String {
         let values: Vec<Value> = found
             .iter()
             .map(|one| serde_json::to_value(self.report(one)).unwrap_or_default())
@@ -228,7 +228,7 @@ impl ContextPrinter<'_> {
     }
 }
 
-fn summary(found: &TaskContext, name: Option<&str>) -> Vec<Line> {
+fn summary(found: &TaskContext, name: Option<&str>) -> Vec<PaintedLine> {
     let context = &found.context;
     let remarks: usize = found.profiles.iter().map(|profile| profile.remarks.len()).sum();
     let text = format!(
@@ -244,9 +244,9 @@ fn summary(found: &TaskContext, name: Option<&str>) -> Vec<Line> {
     } else {
         Mark::Warning
     };
-    let mut lines: Vec<Line> = wrap(&text, columns() - MARGIN)
+    let mut lines: Vec<PaintedLine> = wrap(&text, columns() - MARGIN)
         .into_iter()
-        .map(|text| Line::new(Mark::Detail, text))
+        .map(|text| PaintedLine::new(Mark::Detail, text))
         .collect();
     if let Some(first) = lines.first_mut() {
         first.mark = mark;
@@ -259,7 +259,7 @@ fn summary(found: &TaskContext, name: Option<&str>) -> Vec<Line> {
         lines.extend(
             wrap(&text, columns() - MARGIN)
                 .into_iter()
-                .map(|text| Line::new(Mark::Detail, text)),
+                .map(|text| PaintedLine::new(Mark::Detail, text)),
         );
     }
     lines

@@ -5,21 +5,21 @@ mod models;
 
 use serde_json::{Value, json};
 
-use self::count::{Group, Kind, Spender, all_of, all_of_question, by_kind, grouped};
+use self::count::{Group, KindCost, Spender, all_of, all_of_question, by_kind, grouped};
 use self::models::Models;
 use super::args::{Color, CostArgs, CostBy, question_name};
 use super::cluster::Cluster;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::Absent;
 use super::prices::{Prices, Sum};
-use super::progress::Progress;
+use super::progress::ProgressPrinter;
 use super::recorded::{RecordedQuestion, RecordedTask, question_from_cluster, read};
 use super::table::Listing;
 use super::text::thousands;
 
 /// Runs the command.
 pub(super) fn run(args: &CostArgs) -> i32 {
-    let progress = Progress::new(Color::Auto);
+    let progress = ProgressPrinter::new(Color::Auto);
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
@@ -148,7 +148,7 @@ struct One<'a> {
     /// Kind and name.
     about: (&'static str, &'a str),
     model: Option<&'a str>,
-    kinds: Vec<Kind>,
+    kinds: Vec<KindCost>,
     /// True where kinds of call could not be read.
     is_withheld: bool,
 }
@@ -156,14 +156,14 @@ struct One<'a> {
 impl One<'_> {
     fn shown(&self, args: &CostArgs, prices: &Prices) -> Shown {
         let price = self.model.and_then(|model| prices.models.get(model)).copied();
-        let cost = |kind: &Kind| price.map(|price| price.of(kind.input, kind.output));
-        let mut total = Kind::named("total");
+        let cost = |kind: &KindCost| price.map(|price| price.of(kind.input, kind.output));
+        let mut total = KindCost::named("total");
         for kind in &self.kinds {
             total.add(kind);
         }
         let mut sum = Sum::default();
         sum.add(cost(&total).or(total.is_free().then_some(0.0)));
-        let all: Vec<&Kind> = self.kinds.iter().chain([&total]).collect();
+        let all: Vec<&KindCost> = self.kinds.iter().chain([&total]).collect();
         let mut notes = Vec::new();
         if sum.whole().is_none() {
             notes.push(unpriced(&[self.model.unwrap_or_default().to_owned()]));
@@ -264,7 +264,7 @@ fn groups_listing(groups: &[Group], by: CostBy, args: &CostArgs, prices: &Prices
     }
 }
 
-fn row(mut first: Vec<String>, spent: &Kind, cost: &str) -> Vec<String> {
+fn row(mut first: Vec<String>, spent: &KindCost, cost: &str) -> Vec<String> {
     first.extend([
         thousands(spent.calls),
         thousands(spent.input),
@@ -274,7 +274,7 @@ fn row(mut first: Vec<String>, spent: &Kind, cost: &str) -> Vec<String> {
     first
 }
 
-fn words(cost: Option<f64>, spent: &Kind, prices: &Prices) -> String {
+fn words(cost: Option<f64>, spent: &KindCost, prices: &Prices) -> String {
     match cost {
         Some(cost) => prices.amount(cost),
         None if spent.is_free() => prices.amount(0.0),
@@ -283,7 +283,7 @@ fn words(cost: Option<f64>, spent: &Kind, prices: &Prices) -> String {
 }
 
 /// An item for scripts; `cost` is null where nobody knows it.
-fn document(mut about: Value, spent: &Kind, cost: Option<f64>) -> Value {
+fn document(mut about: Value, spent: &KindCost, cost: Option<f64>) -> Value {
     let figures = json!({
         "calls": spent.calls, "tokens": {"input": spent.input, "output": spent.output}, "cost": cost,
     });

@@ -3,14 +3,14 @@
 use super::args::{Color, DiffArgs};
 use super::command::{TASK_FAILED, USAGE, fail, runtime};
 use super::ended::Absent;
-use super::paint::{Line, Mark};
-use super::progress::Progress;
+use super::paint::{Mark, PaintedLine};
+use super::progress::ProgressPrinter;
 use super::recorded::{RecordedTask, Sources, read};
 use codegen_engine::results::{SOLUTION, TESTS, difference};
 
 /// Runs the command.
 pub(super) fn run(args: &DiffArgs) -> i32 {
-    let progress = Progress::new(Color::Auto);
+    let progress = ProgressPrinter::new(Color::Auto);
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
@@ -26,7 +26,7 @@ pub(super) fn run(args: &DiffArgs) -> i32 {
         }) => {
             if text.is_empty() {
                 let same = format!("attempts {a} and {b} ran the same program and the same suite");
-                progress.lines(&[Line::new(Mark::Done, same)]);
+                progress.lines(&[PaintedLine::new(Mark::Done, same)]);
                 return 0;
             }
             match super::print_as_it_is(text.as_bytes()) {

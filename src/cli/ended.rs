@@ -19,7 +19,7 @@ impl Absent {
 
 /// A task that has ended, and left something.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Ended {
+pub(super) struct EndedTask {
     /// Name of the objects with its results.
     pub result: String,
     /// Caution for whoever uses the program.
@@ -36,7 +36,7 @@ pub(super) fn has_ended(task: &CodeGenTask) -> bool {
 }
 
 /// Returns what a task left, if it has ended.
-pub(super) fn ended(task: &CodeGenTask) -> Result<Ended, Absent> {
+pub(super) fn ended(task: &CodeGenTask) -> Result<EndedTask, Absent> {
     let name = task.metadata.name.as_deref().unwrap_or_default();
     let status = task.status.clone().unwrap_or_default();
     let stage = status.stage.as_deref().unwrap_or("Pending");
@@ -51,7 +51,7 @@ pub(super) fn ended(task: &CodeGenTask) -> Result<Ended, Absent> {
     }
     let message = status.message.unwrap_or_default();
     match status.result {
-        Some(result) => Ok(Ended {
+        Some(result) => Ok(EndedTask {
             result,
             caution: has_failed
                 .then(|| format!("{name} failed, so this program did not pass its tests: {message}")),

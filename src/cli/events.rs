@@ -12,7 +12,7 @@ use super::args::{Color, EventsArgs, ListFormat, question_name};
 use super::cluster::Cluster;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::Absent;
-use super::progress::Progress;
+use super::progress::ProgressPrinter;
 use super::recorded::{Place, from_cluster, is_folder, read};
 use super::table::{Listing, cell};
 
@@ -23,7 +23,7 @@ const CALL_COLUMNS: usize = 42;
 
 /// Runs the command.
 pub(super) fn run(args: &EventsArgs) -> i32 {
-    let progress = Progress::new(Color::Auto);
+    let progress = ProgressPrinter::new(Color::Auto);
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
@@ -45,7 +45,10 @@ pub(super) fn run(args: &EventsArgs) -> i32 {
     }
 }
 
-async fn happenings(args: &EventsArgs, progress: &Progress) -> Result<(Value, Vec<Happening>), Absent> {
+async fn happenings(
+    args: &EventsArgs,
+    progress: &ProgressPrinter,
+) -> Result<(Value, Vec<Happening>), Absent> {
     let record = &args.record;
     if let Some(name) = question_name(&record.task) {
         let connected = Cluster::connect(&record.cluster).await;

@@ -5,15 +5,15 @@ mod record;
 
 use std::path::{Path, PathBuf};
 
-use self::record::Record;
+use self::record::TaskRecord;
 use super::args::{Color, ExportArgs, question_name};
 use super::cluster::{Cluster, unreadable};
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::{Absent, ended};
-use super::paint::{Line, Mark};
-use super::progress::Progress;
+use super::paint::{Mark, PaintedLine};
+use super::progress::ProgressPrinter;
 use super::recorded::{Place, RecordedTask, from_cluster};
-use crate::controller::record::parts::{Content, Contents};
+use crate::controller::record::parts::{Contents, SourceFile};
 use crate::controller::record::snapshot;
 use crate::controller::sources::read::digest_of;
 use crate::local::folder::TaskFolder;
@@ -25,7 +25,7 @@ use codegen_ledger::MemoryStore;
 
 /// Runs the command.
 pub(super) fn run(args: &ExportArgs) -> i32 {
-    let progress = Progress::new(Color::Auto);
+    let progress = ProgressPrinter::new(Color::Auto);
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
@@ -38,7 +38,7 @@ pub(super) fn run(args: &ExportArgs) -> i32 {
     match written {
         Ok((count, cautions)) => {
             let done = format!("{count} files in {}", folder.display());
-            progress.lines(&[Line::new(Mark::Done, done)]);
+            progress.lines(&[PaintedLine::new(Mark::Done, done)]);
             for caution in &cautions {
                 progress.lines(&warning(&caution.text));
             }
@@ -69,7 +69,7 @@ struct Exported {
     files: Files,
     cautions: Vec<Caution>,
     /// Record that makes a local result of the folder.
-    record: Option<Record>,
+    record: Option<TaskRecord>,
     command: String,
 }
 
@@ -86,7 +86,7 @@ async fn from_task(cluster: &Cluster, name: &str) -> Result<Exported, Absent> {
     let recorded = from_cluster(cluster, name).await?;
     let inputs = inputs(cluster, &recorded).await?;
     let (object, left_out, mut files) = files(&recorded, inputs.files).await?;
-    let record = Record::of(&recorded, inputs.acceptance_tests);
+    let record = TaskRecord::of(&recorded, inputs.acceptance_tests);
     let mut cautions: Vec<Caution> = inputs.missing.into_iter().map(Caution::note).collect();
     if !left_out.is_empty() {
         cautions.push(Caution::note(format!(
@@ -151,9 +151,9 @@ async fn inputs(cluster: &Cluster, recorded: &RecordedTask) -> Result<Inputs, Ab
 }
 
 impl Inputs {
-    fn add(&mut self, file: &FrozenFile, contents: &[Content]) {
+    fn add(&mut self, file: &FrozenFile, contents: &[SourceFile]) {
         let top = format!("{INPUTS}/{}", file.file_name);
-        for Content { path, bytes } in contents {
+        for SourceFile { path, bytes } in contents {
             let path = if file.is_dir {
                 format!("{top}/{path}")
             } else {
@@ -251,7 +251,7 @@ mod tests {
     use crate::cli::recorded::from_folder;
     use crate::controller::tests::api_server::NAMESPACE;
     use crate::controller::tests::world::World;
-    use crate::local::run::Finished;
+    use crate::local::run::FinishedTask;
     use crate::local::trust::Trust;
     use codegen_api::CodeGenTaskSpec;
     use codegen_api::status::CodeGenTaskStatus;
@@ -322,7 +322,9 @@ mod tests {
             let (exported, _) = exported(&world).await;
             exported.write(folder.path()).await.unwrap();
         }
-        let finished = Finished::open(folder.path(), &Trust::default()).await.unwrap();
+        let finished = FinishedTask::open(folder.path(), &Trust::default())
+            .await
+            .unwrap();
         assert_eq!(finished.notices, [""; 0]);
         let read = |path: &str| std::fs::read_to_string(finished.run.input(path)).unwrap();
         assert_eq!(

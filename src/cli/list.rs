@@ -12,7 +12,7 @@ use self::listed::Listed;
 use super::args::{Color, ListArgs, ListFormat, ListKind};
 use super::cluster::Cluster;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
-use super::progress::Progress;
+use super::progress::ProgressPrinter;
 use super::recorded::{from_folder, is_result};
 use super::table::{Listing, NONE, age, cell};
 
@@ -21,7 +21,7 @@ const REASON_COLUMNS: usize = 24;
 
 /// Runs the command.
 pub(super) fn run(args: &ListArgs) -> i32 {
-    let progress = Progress::new(Color::Auto);
+    let progress = ProgressPrinter::new(Color::Auto);
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
@@ -81,7 +81,7 @@ async fn listed(cluster: &Cluster, args: &ListArgs) -> Result<Vec<Listed>, Strin
 }
 
 /// The result that `folder` is, or those that lie in it.
-async fn in_folder(folder: &Path, progress: &Progress) -> Result<Vec<Listed>, String> {
+async fn in_folder(folder: &Path, progress: &ProgressPrinter) -> Result<Vec<Listed>, String> {
     let mut found = Vec::new();
     for place in results_in(folder)? {
         match from_folder(&place).await {

@@ -6,22 +6,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::approve::trust;
-use super::args::{Format, LocalArgs};
+use super::args::{LocalArgs, OutputFormat};
 use super::command::{
     TASK_FAILED, USAGE, document, fail, fail_each, given, is_interactive, model_options, read, runtime,
     warning,
 };
-use super::paint::{Line, Mark};
-use super::progress::Progress;
+use super::paint::{Mark, PaintedLine};
+use super::progress::ProgressPrinter;
 use super::replace::replace;
 use super::summary::summary;
 use crate::local::approval::Approvals;
 use crate::local::commands::Commands;
-use crate::local::interrupt::{self, INTERRUPTED, Stop};
+use crate::local::interrupt::{self, INTERRUPTED, StopSignal};
 use crate::local::objects::Objects;
 use crate::local::opens::{not_shown_before, of_task};
 use crate::local::options::TaskOptions;
-use crate::local::runner::{Ended, output_folder, run_task};
+use crate::local::runner::{TaskOutcome, output_folder, run_task};
 use codegen_api::CodeGenTask;
 use codegen_core::retry::Retry;
 
@@ -32,7 +32,7 @@ pub(super) fn run(args: &LocalArgs) -> i32 {
 
 /// Runs the command after calls of another one, whose replies, as `--replay` reads them, are the first of `--record`.
 pub(super) fn run_after(args: &LocalArgs, replies: &str) -> i32 {
-    let progress = Arc::new(Progress::new(args.color));
+    let progress = Arc::new(ProgressPrinter::new(args.color));
     log(args.verbose, &progress);
     let objects = match read(&args.manifests, &progress) {
         Ok(objects) => objects,
@@ -65,7 +65,7 @@ pub(super) fn run_after(args: &LocalArgs, replies: &str) -> i32 {
 }
 
 /// Log records go to stderr, and only when asked for.
-pub(super) fn log(verbose: u8, progress: &Progress) {
+pub(super) fn log(verbose: u8, progress: &ProgressPrinter) {
     let level = match verbose {
         0 => return,
         1 => "codegen=debug",
@@ -85,8 +85,8 @@ async fn run_all(
     objects: &Objects,
     tasks: &[&CodeGenTask],
     replies: &str,
-    progress: &Progress,
-    stop: &Stop,
+    progress: &ProgressPrinter,
+    stop: &StopSignal,
 ) -> i32 {
     let mut code = 0;
     let mut printed = Vec::new();
@@ -99,7 +99,10 @@ async fn run_all(
     for (number, task) in (1..).zip(tasks) {
         let name = task.metadata.name.as_deref().unwrap_or_default();
         if tasks.len() > 1 {
-            progress.lines(&[Line::new(Mark::Heading, ""), Line::new(Mark::Heading, name)]);
+            progress.lines(&[
+                PaintedLine::new(Mark::Heading, ""),
+                PaintedLine::new(Mark::Heading, name),
+            ]);
         }
         let output = output_folder(args.output.as_deref(), task, tasks);
         if task.spec.publish.is_some() {
@@ -207,9 +210,9 @@ fn cannot_record(path: &Path, error: &std::io::Error) -> String {
 }
 
 /// The summary is what `-o text` prints; with the other formats it goes where everything for people goes.
-fn report(format: Format, ended: &Ended, progress: &Progress) {
+fn report(format: OutputFormat, ended: &TaskOutcome, progress: &ProgressPrinter) {
     let lines = summary(ended);
-    if format != Format::Text {
+    if format != OutputFormat::Text {
         progress.lines(&lines);
         return;
     }

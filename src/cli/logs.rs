@@ -14,13 +14,13 @@ use super::args::{Color, LogsArgs, question_name};
 use super::cluster::Cluster;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::Absent;
-use super::progress::Progress;
+use super::progress::ProgressPrinter;
 use super::recorded::{Place, RecordedTask, from_cluster, is_folder, read};
 use crate::local::interrupt::INTERRUPTED;
 
 /// Runs the command.
 pub(super) fn run(args: &LogsArgs) -> i32 {
-    let progress = Progress::new(Color::Auto);
+    let progress = ProgressPrinter::new(Color::Auto);
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
@@ -38,7 +38,7 @@ pub(super) fn run(args: &LogsArgs) -> i32 {
     }
 }
 
-async fn show(args: &LogsArgs, progress: &Progress) -> Result<(), Absent> {
+async fn show(args: &LogsArgs, progress: &ProgressPrinter) -> Result<(), Absent> {
     let wrong = |message: String| Absent::new(message, USAGE);
     let record = &args.record;
     if let Some(name) = question_name(&record.task) {
@@ -86,7 +86,11 @@ async fn show(args: &LogsArgs, progress: &Progress) -> Result<(), Absent> {
 }
 
 /// Prints the logs of the Pods that build for a task and are still there; whether there are any.
-async fn build_logs(cluster: &Cluster, task: &RecordedTask, progress: &Progress) -> Result<bool, Absent> {
+async fn build_logs(
+    cluster: &Cluster,
+    task: &RecordedTask,
+    progress: &ProgressPrinter,
+) -> Result<bool, Absent> {
     let Place::Cluster { object, .. } = &task.place else {
         return Ok(false);
     };

@@ -8,12 +8,12 @@ use super::approve::{answer, is_yes};
 use super::args::{DataArgs, LocalArgs, ManifestArgs, NetworkArgs, NewArgs};
 use super::command::{TASK_FAILED, USAGE, fail_each, is_interactive, model_options, runtime, warning};
 use super::local::{Recording, log, run_after};
-use super::paint::{Line, Mark, paint};
-use super::progress::Progress;
+use super::paint::{Mark, PaintedLine, paint};
+use super::progress::ProgressPrinter;
 use super::render::named_paragraph;
 use super::text::{count, shell_word};
 use crate::local::context::{ContextOverrides, TaskContext, context_of};
-use crate::local::draft::{Draft, DraftOptions, KUSTOMIZATION, Place, TASK, WriteError};
+use crate::local::draft::{Draft, DraftOptions, FilePlace, KUSTOMIZATION, TASK, WriteError};
 use crate::local::error::TaskError;
 use crate::local::interrupt::{self, INTERRUPTED};
 use crate::local::objects::Objects;
@@ -46,7 +46,7 @@ struct Created {
 
 /// Runs the command.
 pub(super) fn run(args: &NewArgs) -> i32 {
-    let progress = Progress::new(args.color);
+    let progress = ProgressPrinter::new(args.color);
     log(args.verbose, &progress);
     match create(args, &progress) {
         Ok(created) if args.run => {
@@ -67,7 +67,7 @@ pub(super) fn run(args: &NewArgs) -> i32 {
 }
 
 /// Reads, checks and completes the task before anything of it is written.
-fn create(args: &NewArgs, progress: &Progress) -> Result<Created, Refused> {
+fn create(args: &NewArgs, progress: &ProgressPrinter) -> Result<Created, Refused> {
     if args.outputs.is_empty() && !args.yes && !is_interactive() {
         let message = "no outputs are given, and there is no terminal to ask at about those that a model proposes: \
             name them with --output, for example --output summary:CSV, or take what is proposed with --yes";
@@ -129,7 +129,7 @@ fn complete(
     args: &NewArgs,
     draft: &Draft,
     objects: &Objects,
-    progress: &Progress,
+    progress: &ProgressPrinter,
 ) -> Result<Option<Proposal>, Refused> {
     let failed = |error: &dyn std::fmt::Display| Refused::new(&format!("cannot start: {error}"), TASK_FAILED);
     let runtime = runtime().map_err(|error| failed(&error))?;
@@ -153,7 +153,11 @@ fn complete(
     })
 }
 
-async fn described(draft: &Draft, objects: &Objects, progress: &Progress) -> Result<TaskContext, Refused> {
+async fn described(
+    draft: &Draft,
+    objects: &Objects,
+    progress: &ProgressPrinter,
+) -> Result<TaskContext, Refused> {
     progress.run("reading the samples");
     // Not the draft's own task: that of the manifest has its namespace.
     let task = objects.tasks.first().unwrap_or(&draft.task);
@@ -200,7 +204,7 @@ async fn proposed(
     args: &NewArgs,
     context: &TaskContext,
     objects: &Objects,
-    progress: &Progress,
+    progress: &ProgressPrinter,
 ) -> Result<Proposal, Refused> {
     let unrecorded = |message: String| Refused::new(&message, USAGE);
     let record = args.model.record.as_deref();
@@ -235,7 +239,7 @@ async fn proposed(
     Err(Refused::new(&message, TASK_FAILED))
 }
 
-fn shown(outputs: &[Output]) -> Vec<Line> {
+fn shown(outputs: &[Output]) -> Vec<PaintedLine> {
     let mut lines = Vec::new();
     for (index, output) in outputs.iter().enumerate() {
         let name = if index == 0 { "proposed" } else { "" };
@@ -265,21 +269,21 @@ async fn confirmed() -> bool {
 }
 
 /// Lists the files that were written, and their places.
-fn summary(created: &Created) -> Vec<Line> {
+fn summary(created: &Created) -> Vec<PaintedLine> {
     let Created { draft, folder, .. } = created;
     let name = draft.task.metadata.name.as_deref().unwrap_or_default();
     let files = count(draft.files.len() as u64 + 2, "file");
-    let mut lines = vec![Line::new(
+    let mut lines = vec![PaintedLine::new(
         Mark::Done,
         format!("{name}: {files} in {}", folder.display()),
     )];
     let mut field = |name: &str, text: &str| {
-        lines.push(Line::new(Mark::Detail, format!("{name:<20} {text}")));
+        lines.push(PaintedLine::new(Mark::Detail, format!("{name:<20} {text}")));
     };
     for file in &draft.files {
         match &file.place {
-            Place::ConfigMap { .. } => field(&file.file_name, &file.what),
-            Place::Claim { name, .. } => {
+            FilePlace::ConfigMap { .. } => field(&file.file_name, &file.what),
+            FilePlace::Claim { name, .. } => {
                 field(
                     &file.file_name,
                     &format!("{}, on the claim {name} in a cluster", file.what),
@@ -297,7 +301,7 @@ fn summary(created: &Created) -> Vec<Line> {
 }
 
 /// Lists the next commands for it.
-fn next(created: &Created) -> Vec<Line> {
+fn next(created: &Created) -> Vec<PaintedLine> {
     let folder = shell_word(&created.folder);
     let server_side = if created.draft.needs_server_side_apply() {
         "--server-side "
@@ -323,7 +327,7 @@ fn next(created: &Created) -> Vec<Line> {
     [("on this machine", local), ("in a cluster", apply)]
         .into_iter()
         .chain(filled)
-        .map(|(place, command)| Line::new(Mark::Detail, format!("{place:<20} {command}")))
+        .map(|(place, command)| PaintedLine::new(Mark::Detail, format!("{place:<20} {command}")))
         .collect()
 }
 

@@ -21,14 +21,14 @@ pub enum Mark {
 
 /// One finished line, without its colours.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct PaintedLine {
     /// Mark of its step.
     pub mark: Mark,
     /// Its text, at most 98 characters.
     pub text: String,
 }
 
-impl Line {
+impl PaintedLine {
     /// A line.
     #[must_use]
     pub fn new(mark: Mark, text: impl Into<String>) -> Self {
@@ -41,7 +41,7 @@ impl Line {
 
 /// The line as it is written: whatever of it others wrote, a terminal shows it in one line and obeys nothing.
 #[must_use]
-pub fn paint(line: &Line, is_coloured: bool) -> String {
+pub fn paint(line: &PaintedLine, is_coloured: bool) -> String {
     let text = &spelled_out(&line.text).replace('\n', "\\n");
     let mark = match line.mark {
         Mark::Done => "✓",
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_line_stays_one_whatever_others_wrote_into_it() {
-        let line = Line::new(Mark::Done, "approved as a\nerror: b\u{1b}[2K");
+        let line = PaintedLine::new(Mark::Done, "approved as a\nerror: b\u{1b}[2K");
         assert_eq!(paint(&line, false), "✓ approved as a\\nerror: b\\u{1b}[2K");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::text::cut;
-use crate::local::manifest::{Dialect, parse_as};
+use crate::local::manifest::{YamlDialect, parse_as};
 
 /// Tokens that a price is for.
 const PER: f64 = 1_000_000.0;
@@ -83,7 +83,7 @@ impl Prices {
             )
         };
         // As manifests are read: keys that stand twice, and what aliases unfold to, are told in its words.
-        let documents = parse_as(Dialect::Kustomize, name, text).map_err(|error| wrong(&error))?;
+        let documents = parse_as(YamlDialect::Kustomize, name, text).map_err(|error| wrong(&error))?;
         let [document] = documents.as_slice() else {
             return Err(wrong(&"it has more or less than one document"));
         };

@@ -8,7 +8,7 @@ use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::args::Color;
-use super::paint::{Line, paint};
+use super::paint::{PaintedLine, paint};
 use super::render::{Rendered, render, same_again};
 use super::text::{columns, count, cut, set_columns};
 use codegen_engine::event::{Event, Observer};
@@ -17,7 +17,7 @@ use codegen_engine::event::{Event, Observer};
 const CLOCK_COLUMNS: usize = 8;
 
 /// Shows events to a person. One for the whole command.
-pub struct Progress {
+pub struct ProgressPrinter {
     bar: Mutex<Option<ProgressBar>>,
     running: Mutex<Running>,
     /// Text that it last waited for: the same again is said in a word.
@@ -27,7 +27,7 @@ pub struct Progress {
     color: Color,
 }
 
-impl Progress {
+impl ProgressPrinter {
     /// Progress on stderr.
     #[must_use]
     pub fn new(color: Color) -> Self {
@@ -59,7 +59,7 @@ impl Progress {
     }
 
     /// Writes finished lines above the moving one.
-    pub fn lines(&self, lines: &[Line]) {
+    pub fn lines(&self, lines: &[PaintedLine]) {
         let bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
         for line in lines {
             let text = paint(line, self.is_coloured);
@@ -101,7 +101,7 @@ impl Progress {
     }
 }
 
-impl Observer for Progress {
+impl Observer for ProgressPrinter {
     fn commands_start(&self, commands: usize) {
         let label = self
             .running

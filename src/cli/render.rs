@@ -2,14 +2,14 @@
 
 use std::fmt::Display;
 
-use super::paint::{Line, Mark};
+use super::paint::{Mark, PaintedLine};
 use super::text::{columns, count, cut, seconds, single_line, thousands, wrap};
 use codegen_api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
 use codegen_api::retry::RetryStatus;
 use codegen_api::status::{
     CaseCounts, ErrorType, FailureDiagnosis, RehearsalResult, SuiteStrength, TestCounts,
 };
-use codegen_core::agent::{CallResult, Step};
+use codegen_core::agent::{AgentStep, CallResult};
 use codegen_core::call::{CallKind, Usage};
 use codegen_core::stage::Stage;
 use codegen_engine::event::Event;
@@ -29,7 +29,7 @@ const MAX_CAUSE_LINES: usize = 3;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
     /// Finished lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PaintedLine>,
     /// Work that runs now, for the moving line.
     pub running: Option<String>,
 }
@@ -115,7 +115,7 @@ pub fn render(event: &Event) -> Rendered {
 }
 
 /// One line for each call of an agent.
-fn agent_moved(turn: u32, step: &Step) -> Rendered {
+fn agent_moved(turn: u32, step: &AgentStep) -> Rendered {
     let name = format!("turn {turn}");
     let line = |result: &CallResult| {
         let mark = if result.is_error {
@@ -198,7 +198,7 @@ fn build_finished(python: &str, packages: usize, time: f64, cached: bool) -> Ren
 
 /// Renders another wait for the same.
 #[must_use]
-pub fn same_again() -> Line {
+pub fn same_again() -> PaintedLine {
     step(Mark::Warning, "waiting", "the same again")
 }
 
@@ -361,7 +361,7 @@ fn paragraph(text: &str, max_lines: usize) -> Vec<String> {
 }
 
 /// A line with the step's name.
-pub(super) fn step(mark: Mark, name: &str, text: &str) -> Line {
+pub(super) fn step(mark: Mark, name: &str, text: &str) -> PaintedLine {
     // Numbers are aligned with spaces, which a cut would take out.
     let fits = text.chars().count() <= text_columns() && !text.contains(char::is_control);
     let text = if fits {
@@ -369,13 +369,13 @@ pub(super) fn step(mark: Mark, name: &str, text: &str) -> Line {
     } else {
         cut(text, text_columns())
     };
-    Line::new(mark, format!("{name:<NAME_COLUMNS$} {text}"))
+    PaintedLine::new(mark, format!("{name:<NAME_COLUMNS$} {text}"))
 }
 
 /// A line below a step.
-pub(super) fn detail(text: &str) -> Line {
+pub(super) fn detail(text: &str) -> PaintedLine {
     let text = cut(&single_line(text), text_columns());
-    Line::new(Mark::Detail, format!("{:<NAME_COLUMNS$} {text}", ""))
+    PaintedLine::new(Mark::Detail, format!("{:<NAME_COLUMNS$} {text}", ""))
 }
 
 /// The step's name of a kind of call.

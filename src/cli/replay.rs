@@ -9,21 +9,21 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use self::compare::{End, first_difference, is_same_end};
+use self::compare::{ReplayEnd, first_difference, is_same_end};
 use self::inputs::freeze_inputs;
 use super::approve::trust;
 use super::args::ReplayArgs;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::Absent;
-use super::paint::{Line, Mark};
-use super::progress::Progress;
+use super::paint::{Mark, PaintedLine};
+use super::progress::ProgressPrinter;
 use super::recorded::{Place, RecordedTask, find};
 use crate::local::credentials::{ModelCredentials, sandbox_variables};
 use crate::local::error::TaskError;
-use crate::local::execute::{Executed, execute};
+use crate::local::execute::{ExecutedTask, execute};
 use crate::local::files;
 use crate::local::folder::{TASK, TaskFolder};
-use crate::local::interrupt::{self, Stop};
+use crate::local::interrupt::{self, StopSignal};
 use crate::local::objects::Objects;
 use crate::local::options::TaskOptions;
 use crate::local::prepare::Prepared;
@@ -41,7 +41,7 @@ use codegen_sandbox::SandboxError;
 
 /// Runs the command.
 pub(super) fn run(args: &ReplayArgs) -> i32 {
-    let progress = Arc::new(Progress::new(args.color));
+    let progress = Arc::new(ProgressPrinter::new(args.color));
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
@@ -75,11 +75,15 @@ pub(super) fn run(args: &ReplayArgs) -> i32 {
 
 /// Result of a replay.
 struct Replayed {
-    lines: Vec<Line>,
+    lines: Vec<PaintedLine>,
     is_same: bool,
 }
 
-async fn replay(args: &ReplayArgs, progress: &Progress, stop: &Stop) -> Result<Replayed, Absent> {
+async fn replay(
+    args: &ReplayArgs,
+    progress: &ProgressPrinter,
+    stop: &StopSignal,
+) -> Result<Replayed, Absent> {
     let recorded = find(&args.record.task, &args.record.cluster).await?;
     check_origin(&recorded, args.trust).await?;
     let (mut task, entries) = replayable(&recorded)?;
@@ -121,8 +125,8 @@ async fn replay(args: &ReplayArgs, progress: &Progress, stop: &Stop) -> Result<R
         StatusContext::default(),
         Timestamp::now(),
     );
-    let before = End::of(&recorded.status, recorded.progress.as_ref(), &entries);
-    let after = End::of(&shown, Some(&executed.progress), &executed.entries);
+    let before = ReplayEnd::of(&recorded.status, recorded.progress.as_ref(), &entries);
+    let after = ReplayEnd::of(&shown, Some(&executed.progress), &executed.entries);
     Ok(verdict(&recorded.name, &before, &after))
 }
 
@@ -204,8 +208,8 @@ async fn prepare(
     })
 }
 
-async fn publish(prepared: &Prepared, executed: &Executed) -> Result<(), Absent> {
-    let Executed {
+async fn publish(prepared: &Prepared, executed: &ExecutedTask) -> Result<(), Absent> {
+    let ExecutedTask {
         progress,
         store,
         entries,
@@ -226,27 +230,29 @@ fn refused(error: &TaskError) -> Absent {
 }
 
 /// Compares two ends.
-fn verdict(name: &str, before: &End, after: &End) -> Replayed {
+fn verdict(name: &str, before: &ReplayEnd, after: &ReplayEnd) -> Replayed {
     let difference = first_difference(before, after);
     if is_same_end(before, after) {
         let calls = match before.calls.len() {
             1 => "1 recorded reply".to_owned(),
             calls => format!("{calls} recorded replies"),
         };
-        let mut lines = vec![Line::new(
+        let mut lines = vec![PaintedLine::new(
             Mark::Done,
             format!("{name} came to the same end on {calls}: {}", before.words()),
         )];
         // The same end by another way: it is worth a line.
-        lines.extend(difference.map(|text| Line::new(Mark::Warning, format!("on the way there {text}"))));
+        lines.extend(
+            difference.map(|text| PaintedLine::new(Mark::Warning, format!("on the way there {text}"))),
+        );
         return Replayed { lines, is_same: true };
     }
     let mut lines = vec![
-        Line::new(Mark::Failed, format!("{name} came to another end")),
-        Line::new(Mark::Detail, format!("recorded: {}", before.words())),
-        Line::new(Mark::Detail, format!("replayed: {}", after.words())),
+        PaintedLine::new(Mark::Failed, format!("{name} came to another end")),
+        PaintedLine::new(Mark::Detail, format!("recorded: {}", before.words())),
+        PaintedLine::new(Mark::Detail, format!("replayed: {}", after.words())),
     ];
-    lines.extend(difference.map(|text| Line::new(Mark::Detail, format!("first difference: {text}"))));
+    lines.extend(difference.map(|text| PaintedLine::new(Mark::Detail, format!("first difference: {text}"))));
     Replayed {
         lines,
         is_same: false,

@@ -13,8 +13,8 @@ use super::cluster::{Cluster, refusal};
 use super::command::{TASK_FAILED, USAGE, fail, runtime};
 use super::ended::Absent;
 use super::follow::{Change, changes};
-use super::paint::{Line, Mark};
-use super::progress::Progress;
+use super::paint::{Mark, PaintedLine};
+use super::progress::ProgressPrinter;
 use codegen_api::CodeGenTask;
 use codegen_api::retry::{RETRY, RETRY_HINT, RETRY_REPLAN};
 
@@ -23,14 +23,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs the command.
 pub(super) fn run(args: &RetryArgs) -> i32 {
-    let progress = Progress::new(Color::Auto);
+    let progress = ProgressPrinter::new(Color::Auto);
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
     };
     match runtime.block_on(ask(args)) {
         Ok(said) => {
-            progress.lines(&[Line::new(Mark::Done, said)]);
+            progress.lines(&[PaintedLine::new(Mark::Done, said)]);
             0
         }
         Err(Absent { message, code }) => fail(&progress, &message, code),

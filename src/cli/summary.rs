@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::paint::{Line, Mark};
+use super::paint::{Mark, PaintedLine};
 use super::render::{cases_text, counts_text, suite_text};
 use super::text::{columns, count, cut, thousands, wrap};
-use crate::local::runner::Ended;
+use crate::local::runner::TaskOutcome;
 use codegen_api::status::{AttemptStatus, CodeGenTaskStatus, EvidenceStrength};
 
 /// Columns of a line beside what stands behind the name.
@@ -18,10 +18,10 @@ const NEXT: &str = "run the same command: it goes on from here, and no recorded 
 
 /// The lines of the summary.
 #[must_use]
-pub fn summary(ended: &Ended) -> Vec<Line> {
+pub fn summary(ended: &TaskOutcome) -> Vec<PaintedLine> {
     let none = CodeGenTaskStatus::default();
     let status = ended.task.status.as_ref().unwrap_or(&none);
-    let mut lines = vec![Line::new(Mark::Heading, ""), headline(ended, status)];
+    let mut lines = vec![PaintedLine::new(Mark::Heading, ""), headline(ended, status)];
     if !ended.succeeded() && ended.stopped.is_none() {
         let message = status.message.as_deref().unwrap_or_default();
         field(&mut lines, "why", message);
@@ -62,7 +62,7 @@ pub fn summary(ended: &Ended) -> Vec<Line> {
 }
 
 /// The name of the task and what came of it.
-fn headline(ended: &Ended, status: &CodeGenTaskStatus) -> Line {
+fn headline(ended: &TaskOutcome, status: &CodeGenTaskStatus) -> PaintedLine {
     let name = ended.task.metadata.name.as_deref().unwrap_or_default();
     let stage = status.stage.as_deref().unwrap_or_default();
     let reason = status
@@ -79,11 +79,11 @@ fn headline(ended: &Ended, status: &CodeGenTaskStatus) -> Line {
     } else {
         (Mark::Warning, format!("waits in stage {stage}{reason}"))
     };
-    Line::new(mark, format!("{name} {words}"))
+    PaintedLine::new(mark, format!("{name} {words}"))
 }
 
 /// Lists the places of program, suite and outputs, and the outputs' values.
-fn places(lines: &mut Vec<Line>, ended: &Ended, status: &CodeGenTaskStatus) {
+fn places(lines: &mut Vec<PaintedLine>, ended: &TaskOutcome, status: &CodeGenTaskStatus) {
     let folder = ended.folder.display();
     for (label, file, artifact) in [
         ("program", "solution.py", "solution"),
@@ -102,18 +102,18 @@ fn places(lines: &mut Vec<Line>, ended: &Ended, status: &CodeGenTaskStatus) {
     for (name, value) in &ended.outputs {
         let value = cut(value, (columns() - MARGIN).saturating_sub(width + 2));
         let text = format!("{name:<width$}  {value}");
-        lines.push(Line::new(Mark::Detail, format!("{:<10} {text}", "")));
+        lines.push(PaintedLine::new(Mark::Detail, format!("{:<10} {text}", "")));
     }
 }
 
 /// Adds a named text, wrapped; nothing where there is none.
-pub(super) fn field(lines: &mut Vec<Line>, name: &str, text: &str) {
+pub(super) fn field(lines: &mut Vec<PaintedLine>, name: &str, text: &str) {
     if text.is_empty() {
         return;
     }
     for (index, part) in wrap(text, columns() - MARGIN).into_iter().enumerate() {
         let name = if index == 0 { name } else { "" };
-        lines.push(Line::new(Mark::Detail, format!("{name:<10} {part}")));
+        lines.push(PaintedLine::new(Mark::Detail, format!("{name:<10} {part}")));
     }
 }
 

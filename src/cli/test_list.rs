@@ -4,11 +4,11 @@ mod checks;
 
 use serde_json::json;
 
-use self::checks::{Check, Outcome, checks, sections};
+use self::checks::{CheckEnd, CheckLine, checks, sections};
 use super::args::{Color, ListFormat, TestsArgs};
 use super::command::{TASK_FAILED, fail, runtime, warning};
 use super::ended::Absent;
-use super::progress::Progress;
+use super::progress::ProgressPrinter;
 use super::recorded::{RecordedTask, read};
 use super::summary::tests as counts;
 use super::table::{Listing, cell};
@@ -21,7 +21,7 @@ const MESSAGE_COLUMNS: usize = 70;
 
 /// Runs the command.
 pub(super) fn run(args: &TestsArgs) -> i32 {
-    let progress = Progress::new(Color::Auto);
+    let progress = ProgressPrinter::new(Color::Auto);
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
@@ -78,7 +78,7 @@ fn list(task: &RecordedTask, args: &TestsArgs) -> Result<Shown, Absent> {
     let mut found = checks(&attempt);
     let passed = attempt.verdict.passed();
     if args.failed {
-        found.retain(|check| check.outcome != Outcome::Passed);
+        found.retain(|check| check.outcome != CheckEnd::Passed);
     }
     if task.is_private {
         for check in &mut found {
@@ -103,7 +103,7 @@ fn list(task: &RecordedTask, args: &TestsArgs) -> Result<Shown, Absent> {
     if args.format == ListFormat::Table {
         let failed = found
             .iter()
-            .filter(|check| check.outcome != Outcome::Passed)
+            .filter(|check| check.outcome != CheckEnd::Passed)
             .count();
         let end = if passed { "passed" } else { "failed" };
         text = format!("attempt {} {end}\n{text}", attempt.attempt);
@@ -118,7 +118,7 @@ fn list(task: &RecordedTask, args: &TestsArgs) -> Result<Shown, Absent> {
     })
 }
 
-fn row(check: &Check, format: ListFormat) -> Vec<String> {
+fn row(check: &CheckLine, format: ListFormat) -> Vec<String> {
     vec![
         check.kind.to_owned(),
         cell(&check.name, NAME_COLUMNS, format),
@@ -139,7 +139,7 @@ fn one(task: &RecordedTask, args: &TestsArgs, test: &str) -> Result<Shown, Absen
         return Err(Absent::new(why, TASK_FAILED));
     }
     let all = checks(&attempt);
-    let found: Vec<&Check> = all.iter().filter(|check| check.is_called(test)).collect();
+    let found: Vec<&CheckLine> = all.iter().filter(|check| check.is_called(test)).collect();
     if found.is_empty() {
         return Err(Absent::new(
             format!(
@@ -152,7 +152,7 @@ fn one(task: &RecordedTask, args: &TestsArgs, test: &str) -> Result<Shown, Absen
     Ok(Shown {
         text: found.iter().map(|check| sections(check, number)).collect(),
         note: None,
-        passed: found.iter().all(|check| check.outcome == Outcome::Passed),
+        passed: found.iter().all(|check| check.outcome == CheckEnd::Passed),
     })
 }
 

@@ -6,19 +6,19 @@ use std::pin::pin;
 
 use futures::StreamExt as _;
 
-use self::news::{End, end, label, news, summary};
+use self::news::{TaskEnd, end, label, news, summary};
 use super::args::WatchArgs;
 use super::cluster::Cluster;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::follow::{Change, changes};
-use super::progress::Progress;
+use super::progress::ProgressPrinter;
 use crate::local::interrupt::INTERRUPTED;
 use codegen_api::CodeGenTask;
 use codegen_api::status::CodeGenTaskStatus;
 
 /// Runs the command.
 pub(super) fn run(args: &WatchArgs) -> i32 {
-    let progress = Progress::new(args.color);
+    let progress = ProgressPrinter::new(args.color);
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
@@ -47,7 +47,7 @@ pub(super) fn run(args: &WatchArgs) -> i32 {
     })
 }
 
-async fn follow(args: &WatchArgs, progress: &Progress) -> i32 {
+async fn follow(args: &WatchArgs, progress: &ProgressPrinter) -> i32 {
     let cluster = match Cluster::connect(&args.task.cluster).await {
         Ok(cluster) => cluster,
         Err(message) => return fail(progress, &message, USAGE),
@@ -64,7 +64,7 @@ async fn follow(args: &WatchArgs, progress: &Progress) -> i32 {
 }
 
 /// Shows what is new until the task has ended, and gives it as it is then; `None` when it is deleted before.
-async fn shown(cluster: &Cluster, name: &str, progress: &Progress) -> Option<CodeGenTask> {
+async fn shown(cluster: &Cluster, name: &str, progress: &ProgressPrinter) -> Option<CodeGenTask> {
     let mut changes = pin!(changes(cluster.tasks(), name));
     let mut before = CodeGenTaskStatus::default();
     while let Some(change) = changes.next().await {
@@ -87,7 +87,7 @@ async fn shown(cluster: &Cluster, name: &str, progress: &Progress) -> Option<Cod
     None
 }
 
-fn print_end(task: &CodeGenTask, progress: &Progress) -> i32 {
+fn print_end(task: &CodeGenTask, progress: &ProgressPrinter) -> i32 {
     let text: String = summary(task)
         .iter()
         .map(|line| super::paint::paint(line, progress.colours_stdout()) + "\n")
@@ -96,7 +96,7 @@ fn print_end(task: &CodeGenTask, progress: &Progress) -> i32 {
         return fail(progress, &format!("cannot write to stdout: {error}"), TASK_FAILED);
     }
     match end(task) {
-        Some(End::Succeeded) => 0,
-        Some(End::Failed) | None => TASK_FAILED,
+        Some(TaskEnd::Succeeded) => 0,
+        Some(TaskEnd::Failed) | None => TASK_FAILED,
     }
 }

@@ -3,8 +3,8 @@
 use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, misconfigured, unavailable};
-use crate::controller::record::parts::{Content, Contents, Parts};
-use crate::controller::record::snapshot::Sources;
+use crate::controller::record::parts::{Contents, Parts, SourceFile};
+use crate::controller::record::snapshot::ReadSources;
 use codegen_core::causes::with_causes;
 use codegen_core::digest::sha256_hex_of_parts;
 use codegen_core::stage::Category;
@@ -22,7 +22,7 @@ pub async fn read(
     context: &Context,
     owner: &Owner,
     task: &Task,
-    sources: &mut Sources,
+    sources: &mut ReadSources,
 ) -> Result<Progressing<()>, ReconcileError> {
     let request = request(task, sources);
     if request.sources.is_empty() {
@@ -90,7 +90,7 @@ pub async fn report_of(
 }
 
 /// Lists the sources to read: everything on claims, and all samples to describe where one of them lies there.
-fn request(task: &Task, sources: &Sources) -> ReadRequest {
+fn request(task: &Task, sources: &ReadSources) -> ReadRequest {
     let files = sources.files.samples.iter().chain(&sources.files.input_files);
     let on_claims = files.filter_map(|file| match sources.contents.get(&file.name)? {
         Contents::OnClaim { claim, path } => Some(ClaimSource {
@@ -121,12 +121,12 @@ fn request(task: &Task, sources: &Sources) -> ReadRequest {
 }
 
 /// The samples that the reader describes besides those on claims.
-fn mounted(request: &ReadRequest, sources: &Sources) -> Vec<(String, Contents)> {
+fn mounted(request: &ReadRequest, sources: &ReadSources) -> Vec<(String, Contents)> {
     let samples = request.samples.iter();
     samples
         .filter_map(|sample| match sources.contents.get(&sample.name)? {
             Contents::Here(files) => {
-                let files = files.iter().map(|file| Content {
+                let files = files.iter().map(|file| SourceFile {
                     path: file.path.clone(),
                     bytes: file.bytes.clone(),
                 });
@@ -138,7 +138,7 @@ fn mounted(request: &ReadRequest, sources: &Sources) -> Vec<(String, Contents)> 
 }
 
 /// Adds what the reader found of one source.
-fn complete(sources: &mut Sources, name: &str, found: ReadSource) {
+fn complete(sources: &mut ReadSources, name: &str, found: ReadSource) {
     let files = &mut sources.files;
     let mut all = files.samples.iter_mut().chain(&mut files.input_files);
     if let Some(file) = all.find(|file| file.name == name) {

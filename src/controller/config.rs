@@ -22,7 +22,7 @@ mod memory;
 
 pub use agent::AgentSettings;
 pub use code_mode::{CodeModeSettings, InterpreterMemory};
-pub use egress::{EgressSettings, Gates, ModelSettings};
+pub use egress::{EgressSettings, Gates, ModelEgress};
 pub use memory::limit_of_container;
 
 /// Everything that whoever installs the operator can say. A field that is left out has its default.
@@ -50,7 +50,7 @@ pub struct OperatorConfig {
     /// Addresses to which the operator itself may send requests that tasks ask for.
     pub egress: EgressSettings,
     /// Model servers that tasks may name.
-    pub model: ModelSettings,
+    pub model: ModelEgress,
     /// Packages that may be installed, whatever a task says.
     pub packages: Rules,
     /// Bounds on agents, whatever a task says.
@@ -77,7 +77,7 @@ impl Default for OperatorConfig {
             approvals: ApprovalSettings::default(),
             operator_image: None,
             egress: EgressSettings::default(),
-            model: ModelSettings::default(),
+            model: ModelEgress::default(),
             packages: Rules::default(),
             agent: AgentSettings::default(),
             code_mode: CodeModeSettings::default(),

@@ -21,7 +21,7 @@ use codegen_api::code_mode::{CodeModeAgent, CodeModeRun};
 use codegen_api::{CodeGenRun, CodeGenTask};
 use codegen_core::package_policy::Rules;
 use codegen_core::task::Task;
-use codegen_data::worker::Client as Worker;
+use codegen_data::worker::WorkerClient as Worker;
 use codegen_egress::EgressGate;
 use codegen_model::SharedClient;
 use codegen_package_index::PackageIndex;

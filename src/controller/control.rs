@@ -20,7 +20,7 @@ use super::error::{ReconcileError, hold_for, is_conflict, is_forbidden};
 use super::hold::Blocked;
 use super::process::health::Unread;
 use super::process::stop;
-use super::schedule::shared::{Kind, Shared};
+use super::schedule::shared::{Shared, SharedKind};
 use super::selector::TaskSelector;
 use super::telemetry::metrics::Reconciled;
 use codegen_api::conditions::reason;
@@ -39,7 +39,7 @@ pub const READING: Duration = Duration::from_secs(16);
 pub type PassResult = Result<(Option<Duration>, Reconciled), ReconcileError>;
 
 /// A kind with its steps.
-pub trait Controlled: Kind {
+pub trait Controlled: SharedKind {
     /// One reconcile pass over one object.
     type Pass<'a>: Pass<Of = Self>;
 

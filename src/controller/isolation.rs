@@ -17,7 +17,7 @@ use codegen_core::machine::Decision;
 use codegen_core::status::{Hold, IsolationShown, Until};
 use codegen_core::task::Task;
 use codegen_sandbox::kubernetes::isolation::{
-    API_SERVER, Isolation, Prover, Record, Standing, Target, Verdict, recorded,
+    API_SERVER, ClosedTarget, Isolation, IsolationVerdict, PoolFinding, Prover, Standing, recorded,
 };
 use codegen_sandbox::kubernetes::settings::{NodePool, Settings};
 
@@ -68,7 +68,7 @@ pub async fn check_periodically(context: Arc<Context>, namespace: String) {
             }
             // Creates the Pods, reads what they reached, and removes them.
             let verdict = prover.check(pool).await;
-            if !matches!(verdict, Verdict::Enforced { .. }) {
+            if !matches!(verdict, IsolationVerdict::Enforced { .. }) {
                 pause = pause.min(SOON);
             }
             note(&context, pool, verdict, &mut records, interval * LASTS);
@@ -82,7 +82,7 @@ pub async fn check_periodically(context: Arc<Context>, namespace: String) {
 }
 
 /// Takes over a verdict of a moment ago, which need not be shown again because the operator started anew.
-fn take_recorded(isolation: &Isolation, pool: &NodePool, records: &[Record], interval: Duration) {
+fn take_recorded(isolation: &Isolation, pool: &NodePool, records: &[PoolFinding], interval: Duration) {
     if age(records, pool, Timestamp::now()) >= interval {
         return;
     }
@@ -92,10 +92,10 @@ fn take_recorded(isolation: &Isolation, pool: &NodePool, records: &[Record], int
 }
 
 /// Returns the time since the pool was shown to isolate.
-fn age(records: &[Record], pool: &NodePool, now: Timestamp) -> Duration {
-    let shown = records
-        .iter()
-        .find(|record| record.pool == pool.name && matches!(record.verdict, Verdict::Enforced { .. }));
+fn age(records: &[PoolFinding], pool: &NodePool, now: Timestamp) -> Duration {
+    let shown = records.iter().find(|record| {
+        record.pool == pool.name && matches!(record.verdict, IsolationVerdict::Enforced { .. })
+    });
     shown.map_or(Duration::MAX, |record| {
         // A clock that was set back makes it old.
         Duration::try_from(now.duration_since(record.at)).unwrap_or(Duration::MAX)
@@ -103,9 +103,15 @@ fn age(records: &[Record], pool: &NodePool, now: Timestamp) -> Duration {
 }
 
 /// Remembers a finding; one that says nothing does not take the place of one that is not old.
-fn note(context: &Context, pool: &NodePool, verdict: Verdict, records: &mut Vec<Record>, lasts: Duration) {
+fn note(
+    context: &Context,
+    pool: &NodePool,
+    verdict: IsolationVerdict,
+    records: &mut Vec<PoolFinding>,
+    lasts: Duration,
+) {
     let now = Timestamp::now();
-    if let Verdict::Unknown { why } = &verdict {
+    if let IsolationVerdict::Unknown { why } = &verdict {
         tracing::warn!(
             pool = pool.name,
             why,
@@ -117,10 +123,10 @@ fn note(context: &Context, pool: &NodePool, verdict: Verdict, records: &mut Vec<
         }
     }
     match &verdict {
-        Verdict::Enforced { blocked, unproved } => {
+        IsolationVerdict::Enforced { blocked, unproved } => {
             tracing::debug!(pool = pool.name, ?blocked, ?unproved, "sandboxes are isolated");
         }
-        Verdict::Open { policy, reached } => {
+        IsolationVerdict::Open { policy, reached } => {
             tracing::error!(
                 pool = pool.name,
                 policy,
@@ -128,13 +134,13 @@ fn note(context: &Context, pool: &NodePool, verdict: Verdict, records: &mut Vec<
                 "the cluster does not isolate: nothing is run"
             );
         }
-        Verdict::Unknown { .. } => {}
+        IsolationVerdict::Unknown { .. } => {}
     }
     context
         .metrics
-        .set_isolated(&pool.name, matches!(verdict, Verdict::Enforced { .. }));
+        .set_isolated(&pool.name, matches!(verdict, IsolationVerdict::Enforced { .. }));
     records.retain(|record| record.pool != pool.name);
-    records.push(Record {
+    records.push(PoolFinding {
         pool: pool.name.clone(),
         at: now,
         verdict: verdict.clone(),
@@ -145,8 +151,8 @@ fn note(context: &Context, pool: &NodePool, verdict: Verdict, records: &mut Vec<
 }
 
 /// Lists the targets that a sandbox has no business with in any cluster.
-async fn default_targets(settings: &Settings) -> Vec<Target> {
-    let target = |name: &str, address: String, open_to_builds| Target {
+async fn default_targets(settings: &Settings) -> Vec<ClosedTarget> {
+    let target = |name: &str, address: String, open_to_builds| ClosedTarget {
         name: name.to_owned(),
         address,
         open_to_builds,
@@ -307,10 +313,10 @@ mod tests {
             ..NodePool::default()
         };
         let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
-        let record = |at: Timestamp| Record {
+        let record = |at: Timestamp| PoolFinding {
             pool: "default".to_owned(),
             at,
-            verdict: Verdict::Enforced {
+            verdict: IsolationVerdict::Enforced {
                 blocked: vec![API_SERVER.to_owned()],
                 unproved: Vec::new(),
             },

@@ -29,7 +29,7 @@ use crate::controller::telemetry::events::Events;
 use crate::controller::telemetry::metrics::Metrics;
 use codegen_api::code_mode::{CodeModeAgent, CodeModeRun};
 use codegen_api::{CodeGenApproval, CodeGenRun, CodeGenTask};
-use codegen_data::worker::Client as Worker;
+use codegen_data::worker::WorkerClient as Worker;
 use codegen_sandbox::kubernetes::{RegistryCache, Signing, api_servers};
 
 /// Pause before the served definitions are checked again.

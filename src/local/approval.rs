@@ -14,7 +14,7 @@ use codegen_ledger::{FolderStore, Store as _};
 
 /// Answer of a person at a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum GateAnswer {
     /// Go on.
     Approve,
     /// End here; of a call, do not make it.
@@ -24,7 +24,7 @@ pub enum Answer {
 }
 
 /// Shows the whole of what lines of the gate cut short, and waits for the answer. May block.
-pub type Ask = fn(AnyGate, &str) -> Answer;
+pub type Ask = fn(AnyGate, &str) -> GateAnswer;
 
 /// Decisions at gates, by a person or by the command line.
 #[derive(Clone, Debug, Default)]
@@ -48,14 +48,14 @@ impl Approvals {
         let waits = || TaskError::Approval(asked.gate);
         let answer = match self.ask {
             // Nobody is asked: the command line has approved of this gate.
-            _ if self.given.contains(&asked.gate) => Answer::Approve,
-            None => Answer::Later,
+            _ if self.given.contains(&asked.gate) => GateAnswer::Approve,
+            None => GateAnswer::Later,
             Some(ask) => answer(ask, asked.gate.into(), whole(asked.gate, progress, store).await?).await,
         };
         let decision = match answer {
-            Answer::Approve => ApprovalDecision::Approve,
-            Answer::Reject => ApprovalDecision::Reject,
-            Answer::Later => return Err(waits()),
+            GateAnswer::Approve => ApprovalDecision::Approve,
+            GateAnswer::Reject => ApprovalDecision::Reject,
+            GateAnswer::Later => return Err(waits()),
         };
         Ok(decided(asked, decision))
     }
@@ -70,18 +70,18 @@ impl Approvals {
             return Some(decided(asked, *decision));
         }
         match answer(self.ask?, asked.gate.into(), whole).await {
-            Answer::Approve => Some(decided(asked, ApprovalDecision::Approve)),
-            Answer::Reject => Some(decided(asked, ApprovalDecision::Reject)),
-            Answer::Later => None,
+            GateAnswer::Approve => Some(decided(asked, ApprovalDecision::Approve)),
+            GateAnswer::Reject => Some(decided(asked, ApprovalDecision::Reject)),
+            GateAnswer::Later => None,
         }
     }
 }
 
 /// Asks somebody at the terminal for a decision at a gate.
-async fn answer(ask: Ask, gate: AnyGate, whole: String) -> Answer {
+async fn answer(ask: Ask, gate: AnyGate, whole: String) -> GateAnswer {
     on_a_thread(move || ask(gate, &whole))
         .await
-        .unwrap_or(Answer::Later)
+        .unwrap_or(GateAnswer::Later)
 }
 
 fn decided<G: Copy>(asked: &AwaitedApproval<G>, decision: ApprovalDecision) -> ApprovalStatus<G> {

@@ -108,9 +108,9 @@ enum Verdict {
 
 /// The commands that may be started.
 #[derive(Default)]
-pub(crate) struct Allowed(BTreeMap<Vec<String>, AllowedCommand>);
+pub(crate) struct AllowedCommands(BTreeMap<Vec<String>, AllowedCommand>);
 
-impl Allowed {
+impl AllowedCommands {
     /// Returns the proof that the command of a tool may be started.
     pub fn command(&self, tool: &str, argv: &[String]) -> Result<&AllowedCommand, NotAllowed> {
         self.0.get(argv).ok_or_else(|| refused(tool, argv, true))
@@ -151,7 +151,7 @@ impl Commands {
         &self,
         wanted: BTreeMap<Vec<String>, &str>,
         of_manifests: &BTreeSet<Vec<String>>,
-    ) -> Result<Allowed, NotAllowed> {
+    ) -> Result<AllowedCommands, NotAllowed> {
         let mut allowed = BTreeMap::new();
         for (argv, tool) in wanted {
             let remembered = Remembered::of(&argv);
@@ -180,7 +180,7 @@ impl Commands {
             let command = AllowedCommand::by_the_user(argv.clone());
             allowed.insert(argv, command);
         }
-        Ok(Allowed(allowed))
+        Ok(AllowedCommands(allowed))
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::error::TaskError;
 use super::execute::worker;
-use super::freeze::{Downloads, INPUTS, freeze};
+use super::freeze::{DownloadAccess, INPUTS, freeze};
 use super::objects::Objects;
 use super::prepare::agent_of;
 use codegen_api::common::Exposure;
@@ -13,12 +13,12 @@ use codegen_api::model::Model;
 use codegen_api::values::Sample;
 use codegen_api::{CodeGenTask, CodeGenTaskSpec};
 use codegen_core::task::{Task, resolve};
-use codegen_data::context::Context;
+use codegen_data::context::DataContext;
 use codegen_data::joins::JoinProfile;
 use codegen_data::profile::SampleProfile;
 use codegen_engine::data::{DataReader as _, Described};
 use codegen_engine::reader::WorkerReader;
-use codegen_sources::{Given, Plan, plan, sample_names};
+use codegen_sources::{GivenFiles, ReadPlan, plan, sample_names};
 
 /// Context of a task: what it would send of its samples.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct TaskContext {
     /// The task, whose settings hold.
     pub task: Task,
     /// The text and its budget; empty without samples.
-    pub context: Context,
+    pub context: DataContext,
     /// Profiles of the samples: what is known of each.
     pub profiles: Vec<SampleProfile>,
     /// Columns on which they may be joined, as far as may be shown.
@@ -62,7 +62,7 @@ impl ContextOverrides {
 
 /// A task whose samples are these files, and where they lie.
 #[must_use]
-pub fn task_of_files(paths: &[PathBuf]) -> (CodeGenTask, Given) {
+pub fn task_of_files(paths: &[PathBuf]) -> (CodeGenTask, GivenFiles) {
     let names = sample_names(paths);
     let sample = |name: &String| Sample {
         name: name.clone(),
@@ -77,9 +77,9 @@ pub fn task_of_files(paths: &[PathBuf]) -> (CodeGenTask, Given) {
         }),
         ..CodeGenTaskSpec::default()
     };
-    let given = Given {
+    let given = GivenFiles {
         samples: names.into_iter().zip(paths.iter().cloned()).collect(),
-        ..Given::default()
+        ..GivenFiles::default()
     };
     (CodeGenTask::new("files", spec), given)
 }
@@ -89,9 +89,9 @@ pub fn task_of_files(paths: &[PathBuf]) -> (CodeGenTask, Given) {
 pub async fn context_of(
     object: &CodeGenTask,
     objects: &Objects,
-    given: &Given,
+    given: &GivenFiles,
     overrides: ContextOverrides,
-    downloads: &Downloads,
+    downloads: &DownloadAccess,
 ) -> Result<TaskContext, TaskError> {
     let mut object = object.clone();
     overrides.apply(&mut object.spec);
@@ -104,9 +104,9 @@ pub async fn context_of(
     let mut failed = Vec::new();
     for sample in samples {
         let name = sample.name.clone();
-        let alone = Plan {
+        let alone = ReadPlan {
             samples: vec![sample],
-            ..Plan::default()
+            ..ReadPlan::default()
         };
         match freeze(&alone, folder.path(), downloads).await {
             Ok(one) => frozen.samples.extend(one.samples),
@@ -188,7 +188,7 @@ async fn describe(
 mod tests {
     use super::*;
     use codegen_core::task::{FrozenFile, FrozenFiles};
-    use codegen_data::worker::Client;
+    use codegen_data::worker::WorkerClient;
 
     #[tokio::test]
     async fn a_single_sample_that_cannot_be_described_is_tried_once() {
@@ -196,7 +196,7 @@ mod tests {
         let started = folder.path().join("started");
         let script = format!("echo started >> {}; exit 1", started.display());
         let reader = WorkerReader {
-            client: Client::new("/bin/sh".as_ref(), ["-c", script.as_str()]),
+            client: WorkerClient::new("/bin/sh".as_ref(), ["-c", script.as_str()]),
             sources: [("orders".to_owned(), folder.path().join("orders.csv"))].into(),
             profiles: None,
         };

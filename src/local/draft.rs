@@ -16,7 +16,7 @@ use super::options::ModelOverrides;
 use codegen_api::common::Exposure;
 use codegen_api::values::{Input, Output, ValueType};
 use codegen_api::{CodeGenTask, CodeGenTaskSpec};
-use codegen_sources::Given;
+use codegen_sources::GivenFiles;
 
 pub use error::DraftError;
 pub use write::WriteError;
@@ -70,7 +70,7 @@ pub struct Draft {
     /// Files of its `ConfigMap`s and its claim.
     pub files: Vec<DataFile>,
     /// Files of its claim as they lie before the folder is written.
-    pub given: Given,
+    pub given: GivenFiles,
 }
 
 /// A file of the folder.
@@ -81,12 +81,12 @@ pub struct DataFile {
     /// Name in the folder, and key in the ConfigMap or path on the claim.
     pub file_name: String,
     /// Its place in a cluster.
-    pub place: Place,
+    pub place: FilePlace,
 }
 
 /// Place of a file in a cluster, with its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FilePlace {
     /// In a ConfigMap of its own.
     ConfigMap {
         /// Its name.
@@ -150,8 +150,8 @@ impl Draft {
     #[must_use]
     pub fn claim(&self) -> Option<(&str, Vec<&str>)> {
         let on_claim = self.files.iter().filter_map(|file| match &file.place {
-            Place::Claim { name, .. } => Some((name.as_str(), file.file_name.as_str())),
-            Place::ConfigMap { .. } => None,
+            FilePlace::Claim { name, .. } => Some((name.as_str(), file.file_name.as_str())),
+            FilePlace::ConfigMap { .. } => None,
         });
         let (names, files): (Vec<_>, Vec<_>) = on_claim.unzip();
         Some((*names.first()?, files))
@@ -167,7 +167,7 @@ impl Draft {
                 .collect::<Vec<_>>()
         })?;
         for file in &self.files {
-            if let Place::ConfigMap { name, bytes } = &file.place {
+            if let FilePlace::ConfigMap { name, bytes } = &file.place {
                 let key = ("default".to_owned(), name.clone());
                 let keys = objects.config_maps.entry(key).or_default();
                 keys.0.insert(file.file_name.clone(), bytes.clone());
@@ -192,7 +192,7 @@ impl Draft {
     #[must_use]
     pub fn needs_server_side_apply(&self) -> bool {
         self.files.iter().any(|file| {
-            let Place::ConfigMap { bytes, .. } = &file.place else {
+            let FilePlace::ConfigMap { bytes, .. } = &file.place else {
                 return false;
             };
             let length = match std::str::from_utf8(bytes) {

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::adopt::adopt;
 use super::client;
 use super::error::{TaskError, stopped};
-use super::interrupt::Stop;
+use super::interrupt::StopSignal;
 use super::on_disk::StoredFiles;
 use super::options::TaskOptions;
 use super::prepare::Prepared;
@@ -30,14 +30,14 @@ use codegen_core::retry::Retry;
 use codegen_core::sandbox::{Job, Packages, Phase, Report};
 use codegen_core::stage::Category;
 use codegen_core::stored_outputs::{OutputsAsked, RunOnDisk};
-use codegen_data::worker::Client;
+use codegen_data::worker::WorkerClient;
 use codegen_egress::AllowedHost;
 use codegen_engine::event::{Event, Observer};
 use codegen_engine::reader::WorkerReader;
 use codegen_engine::{Engine, EngineError, Step, Surroundings};
 use codegen_ledger::{Entry, FolderStore, Ledger, Store};
 use codegen_model::AnyModel;
-use codegen_sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox, SandboxError};
+use codegen_sandbox::{BuiltEnvironment, ImageSpec, LocalSandbox, Progressing, Sandbox, SandboxError};
 
 /// Failures of infrastructure in a row after which the command ends; the same command goes on.
 const MAX_WAITS: u32 = 3;
@@ -45,7 +45,7 @@ const MAX_WAITS: u32 = 3;
 pub const WORKER: &str = "worker";
 
 /// Progress that a task came to, with its record.
-pub struct Executed {
+pub struct ExecutedTask {
     /// The end, or where it stopped.
     pub progress: Progress,
     /// Error that stopped it before its end; `None` when it ended, or waits for something.
@@ -66,8 +66,8 @@ pub async fn execute(
     options: &TaskOptions,
     replayed: &mut usize,
     observer: &dyn Observer,
-    stop: &Stop,
-) -> Result<Executed, TaskError> {
+    stop: &StopSignal,
+) -> Result<ExecutedTask, TaskError> {
     let store = prepared.run.store().map_err(stopped)?;
     // Before a call is paid for: without isolation nothing of it could be run.
     let sandbox = Isolated::new(prepared, &options.allowed_hosts, observer)?;
@@ -110,7 +110,7 @@ pub async fn execute(
         .await
         .map_err(stopped)?;
     *replayed += entries.len();
-    Ok(Executed {
+    Ok(ExecutedTask {
         progress,
         stopped: why,
         had_ended,
@@ -207,7 +207,7 @@ struct Drive<'a> {
     options: &'a TaskOptions,
     sandbox: &'a Isolated<'a>,
     is_suspended: bool,
-    stop: &'a Stop,
+    stop: &'a StopSignal,
     calling: watch::Receiver<bool>,
 }
 
@@ -305,7 +305,7 @@ pub(super) fn pause(until: Timestamp) -> Duration {
 }
 
 /// Ends when the user wants to stop and no call is in flight.
-pub(super) async fn asked_to_stop(mut stop: Stop, mut calling: watch::Receiver<bool>) {
+pub(super) async fn asked_to_stop(mut stop: StopSignal, mut calling: watch::Receiver<bool>) {
     stop.requested().await;
     // An error means that the engine is gone, and no call with it.
     let _ = calling.wait_for(|calling| !*calling).await;
@@ -348,10 +348,10 @@ fn model(
     client::client(&prepared.task.model, &prepared.credentials, options, deadline)
 }
 
-pub(super) fn worker() -> Result<Client, TaskError> {
+pub(super) fn worker() -> Result<WorkerClient, TaskError> {
     let program = std::env::current_exe()
         .map_err(|error| TaskError::Stopped(format!("cannot find this program: {error}")))?;
-    Ok(Client::new(&program, [WORKER]))
+    Ok(WorkerClient::new(&program, [WORKER]))
 }
 
 /// Returns the paths of all frozen samples and inputs.
@@ -411,7 +411,7 @@ struct Isolated<'a> {
     /// Store for outputs that are too large for a report.
     stored: StoredFiles,
     /// Starts the child that reads them.
-    worker: Client,
+    worker: WorkerClient,
     refusal: OnceLock<String>,
 }
 
@@ -463,7 +463,11 @@ impl<'a> Isolated<'a> {
 }
 
 impl Sandbox for Isolated<'_> {
-    async fn build(&self, spec: &ImageSpec, repeat: u32) -> Result<Progressing<Built>, SandboxError> {
+    async fn build(
+        &self,
+        spec: &ImageSpec,
+        repeat: u32,
+    ) -> Result<Progressing<BuiltEnvironment>, SandboxError> {
         self.note(self.sandbox.build(spec, repeat).await)
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::manifest::{self, Dialect, Document, ParseError};
+use super::manifest::{self, ManifestDocument, ParseError, YamlDialect};
 
 /// Largest manifest that is read, bytes: far above what an API server takes.
 pub const MAX_MANIFEST_BYTES: u64 = 64 * 1024 * 1024;
@@ -49,7 +49,7 @@ pub enum FilesError {
 
 /// Reads the documents of every `-f` in order: a file, a folder (its `.yaml`, `.yml` and `.json` files, sorted, not
 /// those of folders in it), or `-` for standard input.
-pub fn load(sources: &[String]) -> Result<Vec<Document>, FilesError> {
+pub fn load(sources: &[String]) -> Result<Vec<ManifestDocument>, FilesError> {
     let mut documents = Vec::new();
     for source in sources {
         if source == "-" {
@@ -73,12 +73,12 @@ pub fn load(sources: &[String]) -> Result<Vec<Document>, FilesError> {
 }
 
 /// Reads the documents of one file.
-pub fn load_file(path: &Path) -> Result<Vec<Document>, FilesError> {
-    load_file_as(Dialect::Kubectl, path)
+pub fn load_file(path: &Path) -> Result<Vec<ManifestDocument>, FilesError> {
+    load_file_as(YamlDialect::Kubectl, path)
 }
 
 /// Reads the documents of one file in the way of kubectl or of kustomize.
-pub fn load_file_as(dialect: Dialect, path: &Path) -> Result<Vec<Document>, FilesError> {
+pub fn load_file_as(dialect: YamlDialect, path: &Path) -> Result<Vec<ManifestDocument>, FilesError> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| io_error(path, error))?;
     let text = read_text(&name, file, path)?;
@@ -162,7 +162,7 @@ mod tests {
         fs::write(folder.path().join("sub/c.yaml"), "kind: C\n").unwrap();
         let documents = load(&[folder.path().display().to_string()]).unwrap();
         assert_eq!(
-            documents.iter().map(Document::kind).collect::<Vec<_>>(),
+            documents.iter().map(ManifestDocument::kind).collect::<Vec<_>>(),
             ["A", "B"]
         );
     }

@@ -19,7 +19,9 @@ use codegen_core::digest::hex;
 use codegen_core::task::{FrozenFile, FrozenFiles, is_plain_name};
 use codegen_egress::{AllowedHost, EgressGate, Refused};
 use codegen_sources::reading::is_link_or_socket;
-use codegen_sources::{LARGEST_SOURCE, MOST_FOLDER_FILES, Plan, Source, Wanted, digest, remedy};
+use codegen_sources::{
+    LARGEST_SOURCE, MOST_FOLDER_FILES, ReadPlan, SourceOrigin, WantedSource, digest, remedy,
+};
 
 /// Folder of samples and inputs inside a run.
 pub const INPUTS: &str = "inputs";
@@ -109,14 +111,14 @@ pub enum FreezeError {
 
 /// Access to downloads.
 #[derive(Clone, Debug)]
-pub struct Downloads {
+pub struct DownloadAccess {
     /// Keeps them by digest.
     cache: PathBuf,
     /// Gate for the addresses that may be asked for them.
     gate: EgressGate,
 }
 
-impl Downloads {
+impl DownloadAccess {
     /// Downloads from public addresses and the `opened` ones, kept in the folder `cache`.
     #[must_use]
     pub fn new(cache: PathBuf, opened: &[AllowedHost]) -> Self {
@@ -126,7 +128,11 @@ impl Downloads {
 }
 
 /// Freezes everything of `plan` under `into` (folders `inputs` and `acceptance`).
-pub async fn freeze(plan: &Plan, into: &Path, downloads: &Downloads) -> Result<FrozenFiles, FreezeError> {
+pub async fn freeze(
+    plan: &ReadPlan,
+    into: &Path,
+    downloads: &DownloadAccess,
+) -> Result<FrozenFiles, FreezeError> {
     let mut frozen = FrozenFiles::default();
     for wanted in &plan.samples {
         frozen
@@ -145,9 +151,9 @@ pub async fn freeze(plan: &Plan, into: &Path, downloads: &Downloads) -> Result<F
 }
 
 async fn freeze_one(
-    wanted: &Wanted,
+    wanted: &WantedSource,
     folder: &Path,
-    downloads: &Downloads,
+    downloads: &DownloadAccess,
 ) -> Result<FrozenFile, FreezeError> {
     let copier = Copier { name: &wanted.name };
     // Whoever asks for it, and wherever the name comes from.
@@ -160,11 +166,11 @@ async fn freeze_one(
     let target = folder.join(&wanted.file_name);
     copier.create_parent(&target)?;
     let (sha256, bytes) = match &wanted.source {
-        Source::Bytes(bytes) => copier.copy(&mut bytes.as_slice(), &target, &target, LARGEST_SOURCE)?,
-        Source::File(path) => copier.copy_file(path, &target, LARGEST_SOURCE)?,
-        Source::Files(files) => copier.write_folder(files, &target)?,
-        Source::Folder(path) => copier.copy_folder(path, &target)?,
-        Source::Download(url) => {
+        SourceOrigin::Bytes(bytes) => copier.copy(&mut bytes.as_slice(), &target, &target, LARGEST_SOURCE)?,
+        SourceOrigin::File(path) => copier.copy_file(path, &target, LARGEST_SOURCE)?,
+        SourceOrigin::Files(files) => copier.write_folder(files, &target)?,
+        SourceOrigin::Folder(path) => copier.copy_folder(path, &target)?,
+        SourceOrigin::Download(url) => {
             let digest = wanted.sha256.as_deref().unwrap_or_default();
             let cached = downloads.cache.join(digest);
             // A file of this name has this digest, whatever the address serves by now.
@@ -173,7 +179,7 @@ async fn freeze_one(
             }
             copier.copy_file(&cached, &target, LARGEST_SOURCE)?
         }
-        Source::Claim { path, .. } => {
+        SourceOrigin::Claim { path, .. } => {
             let unmounted = io::Error::other("only a cluster mounts a claim");
             return Err(copier.read_error(Path::new(path), unmounted));
         }
@@ -190,7 +196,7 @@ async fn freeze_one(
         file_name: wanted.file_name.clone(),
         sha256,
         bytes,
-        is_dir: matches!(wanted.source, Source::Files(_) | Source::Folder(_)),
+        is_dir: matches!(wanted.source, SourceOrigin::Files(_) | SourceOrigin::Folder(_)),
     })
 }
 

@@ -12,9 +12,9 @@ pub const INTERRUPTED: i32 = 130;
 
 /// Signal that a run is asked to stop.
 #[derive(Clone, Debug)]
-pub struct Stop(watch::Receiver<bool>);
+pub struct StopSignal(watch::Receiver<bool>);
 
-impl Stop {
+impl StopSignal {
     /// Asked to stop: no new call, build or test run may start.
     #[must_use]
     pub fn is_requested(&self) -> bool {
@@ -36,9 +36,9 @@ pub struct Stopper(watch::Sender<bool>);
 impl Stopper {
     /// A pair of the asking and the asked side.
     #[must_use]
-    pub fn new() -> (Self, Stop) {
+    pub fn new() -> (Self, StopSignal) {
         let (sender, receiver) = watch::channel(false);
-        (Self(sender), Stop(receiver))
+        (Self(sender), StopSignal(receiver))
     }
 
     /// Asks.
@@ -48,7 +48,7 @@ impl Stopper {
 }
 
 /// Listens for signals in the background. `told` is called once, at the first signal.
-pub fn listen(told: impl Fn() + Send + 'static) -> std::io::Result<Stop> {
+pub fn listen(told: impl Fn() + Send + 'static) -> std::io::Result<StopSignal> {
     let (stopper, stop) = Stopper::new();
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;

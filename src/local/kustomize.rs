@@ -20,7 +20,7 @@ use self::file::Kustomization;
 use self::references::{NameReference, Unclear};
 use self::resource::Resource;
 use super::files::{FilesError, load_file_as};
-use super::manifest::{Dialect, Document, ParseError};
+use super::manifest::{ManifestDocument, ParseError, YamlDialect};
 
 /// Kustomizations may lie in one another this deep.
 const MAX_DEPTH: usize = 16;
@@ -101,7 +101,7 @@ pub enum KustomizeError {
 }
 
 /// Renders the kustomization of `folder`.
-pub fn render(folder: &Path) -> Result<Vec<Document>, KustomizeError> {
+pub fn render(folder: &Path) -> Result<Vec<ManifestDocument>, KustomizeError> {
     if folder.is_file() {
         let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
         return Err(KustomizeError::NotAFolder {
@@ -157,7 +157,7 @@ fn accumulate(folder: &Path, depth: usize) -> Result<Rendered, KustomizeError> {
                 beyond @ Rendered::Beyond { .. } => return Ok(beyond),
             }
         } else {
-            let found = load_file_as(Dialect::Kustomize, &inside(&file, folder, resource)?)?;
+            let found = load_file_as(YamlDialect::Kustomize, &inside(&file, folder, resource)?)?;
             all.resources.extend(found.into_iter().map(Resource::new));
         }
     }

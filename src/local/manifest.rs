@@ -5,19 +5,19 @@ use std::fmt;
 use serde_json::Value;
 use thiserror::Error;
 
-pub use super::yaml::Dialect;
-use super::yaml::{self, Read};
+pub use super::yaml::YamlDialect;
+use super::yaml::{self, YamlDocument};
 
 /// Place of a document, for messages: `task.yaml (document 2)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct DocumentOrigin {
     /// File as the user named it; `standard input` for `-`.
     pub file: String,
     /// Place inside the file (`document 2`, `document 2, item 3`, `configMapGenerator[0]`).
     pub place: String,
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for DocumentOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.file, self.place)
     }
@@ -25,22 +25,22 @@ impl fmt::Display for Origin {
 
 /// One object of a manifest, not yet understood. `Debug` shows its place only: it may be a Secret.
 #[derive(Clone, PartialEq)]
-pub struct Document {
+pub struct ManifestDocument {
     /// Place of the document.
-    pub origin: Origin,
+    pub origin: DocumentOrigin,
     /// The object.
     pub value: Value,
     /// Notices for a person about how it was read.
     pub notices: Vec<String>,
 }
 
-impl fmt::Debug for Document {
+impl fmt::Debug for ManifestDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Document({} at {})", self.kind(), self.origin)
     }
 }
 
-impl Document {
+impl ManifestDocument {
     /// `kind`, empty when it has none.
     #[must_use]
     pub fn kind(&self) -> &str {
@@ -78,7 +78,7 @@ pub enum ParseError {
     #[error("{origin}: cannot be read as {format}: {message}")]
     Syntax {
         /// Place of the document.
-        origin: Origin,
+        origin: DocumentOrigin,
         /// `YAML` or `JSON`.
         format: &'static str,
         /// Message of the parser; never a piece of the text, which may be a Secret.
@@ -88,21 +88,21 @@ pub enum ParseError {
     #[error("{origin}: is {found}, not an object: write apiVersion, kind and metadata")]
     NotAnObject {
         /// Place of the document.
-        origin: Origin,
+        origin: DocumentOrigin,
         /// Kind of value that stands there.
         found: &'static str,
     },
 }
 
 /// Reads every document of `text` as `kubectl apply` does. `file` is its name in messages.
-pub fn parse(file: &str, text: &str) -> Result<Vec<Document>, ParseError> {
-    parse_as(Dialect::Kubectl, file, text)
+pub fn parse(file: &str, text: &str) -> Result<Vec<ManifestDocument>, ParseError> {
+    parse_as(YamlDialect::Kubectl, file, text)
 }
 
 /// Reads every document of `text` in the way of one of the two that read manifests.
-pub fn parse_as(dialect: Dialect, file: &str, text: &str) -> Result<Vec<Document>, ParseError> {
+pub fn parse_as(dialect: YamlDialect, file: &str, text: &str) -> Result<Vec<ManifestDocument>, ParseError> {
     let read = yaml::read(text, dialect).map_err(|error| ParseError::Syntax {
-        origin: Origin {
+        origin: DocumentOrigin {
             file: file.to_owned(),
             place: format!("document {}", error.document),
         },
@@ -110,9 +110,9 @@ pub fn parse_as(dialect: Dialect, file: &str, text: &str) -> Result<Vec<Document
         message: error.message,
     })?;
     let mut documents = Vec::new();
-    for (number, Read { value, notices }) in (1..).zip(read) {
+    for (number, YamlDocument { value, notices }) in (1..).zip(read) {
         // kustomize passes over what is empty.
-        if dialect == Dialect::Kustomize && value.as_object().is_some_and(serde_json::Map::is_empty) {
+        if dialect == YamlDialect::Kustomize && value.as_object().is_some_and(serde_json::Map::is_empty) {
             continue;
         }
         let first = documents.len();
@@ -126,13 +126,13 @@ pub fn parse_as(dialect: Dialect, file: &str, text: &str) -> Result<Vec<Document
 }
 
 fn unfold(
-    dialect: Dialect,
+    dialect: YamlDialect,
     file: &str,
     place: String,
     value: Value,
-    into: &mut Vec<Document>,
+    into: &mut Vec<ManifestDocument>,
 ) -> Result<(), ParseError> {
-    let origin = Origin {
+    let origin = DocumentOrigin {
         file: file.to_owned(),
         place,
     };
@@ -147,7 +147,7 @@ fn unfold(
     if let Some(found) = found {
         return Err(ParseError::NotAnObject { origin, found });
     }
-    let mut document = Document {
+    let mut document = ManifestDocument {
         origin,
         value,
         notices: Vec::new(),
@@ -162,7 +162,7 @@ fn unfold(
         return Ok(());
     };
     let version = &document.value["apiVersion"];
-    let says_kind = dialect == Dialect::Kubectl && !kind.is_empty();
+    let says_kind = dialect == YamlDialect::Kubectl && !kind.is_empty();
     for (index, mut item) in items.into_iter().enumerate() {
         // In kubectl each item of a ConfigMapList is a ConfigMap, whether it says so or not.
         if let Some(fields) = item.as_object_mut().filter(|_| says_kind) {
@@ -181,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    fn kinds(documents: &[Document]) -> Vec<(&str, String)> {
+    fn kinds(documents: &[ManifestDocument]) -> Vec<(&str, String)> {
         documents
             .iter()
             .map(|document| (document.kind(), document.origin.to_string()))
@@ -241,7 +241,7 @@ mod tests {
             documents[0].notices,
             ["the key \"kind\" stands twice, and the last one counts (line 2, column 7)"]
         );
-        let error = parse_as(Dialect::Kustomize, "task.yaml", "kind: A\nkind: B\n").unwrap_err();
+        let error = parse_as(YamlDialect::Kustomize, "task.yaml", "kind: A\nkind: B\n").unwrap_err();
         assert!(error.to_string().contains("stands twice: keep one"), "{error}");
     }
 

@@ -8,23 +8,23 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use thiserror::Error;
 
-use super::manifest::{Document, Origin};
+use super::manifest::{DocumentOrigin, ManifestDocument};
 use codegen_api::validate::{self, Manifest};
 use codegen_api::{CodeGenAgent, CodeGenTask, CodeModeAgent, CodeModeRun, GROUP, VERSION};
-use codegen_sources::{Keys, ObjectKey};
+use codegen_sources::{ObjectData, ObjectKey};
 
 /// Fault of one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ObjectFault {
     /// The document that it stands in.
-    pub origin: Origin,
+    pub origin: DocumentOrigin,
     /// The field (`spec.samples[0].url`), empty for the whole document.
     pub path: String,
     /// Description of the fault, and of what to write instead.
     pub message: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ObjectFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.path.as_str() {
             "" => write!(f, "{}: {}", self.origin, self.message),
@@ -35,8 +35,8 @@ impl fmt::Display for Fault {
 
 /// Manifests with faults: all of them, one a line.
 #[derive(Debug, Error, PartialEq)]
-#[error("{}", .0.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n"))]
-pub struct Faults(pub Vec<Fault>);
+#[error("{}", .0.iter().map(ObjectFault::to_string).collect::<Vec<_>>().join("\n"))]
+pub struct ManifestFaults(pub Vec<ObjectFault>);
 
 /// Everything that the manifests hold.
 #[derive(Clone, Debug, Default)]
@@ -50,9 +50,9 @@ pub struct Objects {
     /// Questions to them, in the order of the documents.
     pub code_mode_runs: Vec<CodeModeRun>,
     /// `ConfigMap`s.
-    pub config_maps: BTreeMap<ObjectKey, Keys>,
+    pub config_maps: BTreeMap<ObjectKey, ObjectData>,
     /// Secrets.
-    pub secrets: BTreeMap<ObjectKey, Keys>,
+    pub secrets: BTreeMap<ObjectKey, ObjectData>,
     /// Metadata and type of each, without values, as their owners wrote them.
     pub secret_labels: BTreeMap<ObjectKey, Secret>,
     /// One sentence for each document that no local run uses.
@@ -79,10 +79,10 @@ pub enum PickError {
 
 impl Objects {
     /// Sorts documents by kind. Finds every fault of every document before it gives up.
-    pub fn collect(documents: Vec<Document>) -> Result<Self, Faults> {
+    pub fn collect(documents: Vec<ManifestDocument>) -> Result<Self, ManifestFaults> {
         let mut objects = Self::default();
         let mut faults = Vec::new();
-        let mut seen: BTreeMap<(String, ObjectKey), Origin> = BTreeMap::new();
+        let mut seen: BTreeMap<(String, ObjectKey), DocumentOrigin> = BTreeMap::new();
         for document in documents {
             let origin = &document.origin;
             let read = document.notices.iter();
@@ -118,11 +118,16 @@ impl Objects {
         if faults.is_empty() {
             Ok(objects)
         } else {
-            Err(Faults(faults))
+            Err(ManifestFaults(faults))
         }
     }
 
-    fn add(&mut self, kind: &str, key: ObjectKey, document: &Document) -> Result<(), Vec<Fault>> {
+    fn add(
+        &mut self,
+        kind: &str,
+        key: ObjectKey,
+        document: &ManifestDocument,
+    ) -> Result<(), Vec<ObjectFault>> {
         match kind {
             "CodeGenTask" => {
                 if let Manifest::Task(mut task) = understand(document)? {
@@ -185,7 +190,7 @@ impl Objects {
     }
 }
 
-fn used_kind(document: &Document) -> Option<&'static str> {
+fn used_kind(document: &ManifestDocument) -> Option<&'static str> {
     let ours = document.api_version().split('/').next() == Some(GROUP);
     match document.kind() {
         "CodeGenTask" if ours => Some("CodeGenTask"),
@@ -199,9 +204,9 @@ fn used_kind(document: &Document) -> Option<&'static str> {
 }
 
 /// Returns what is said of a document that a local run does not use: a sentence, or the fault for which no cluster takes it either.
-fn unused(document: &Document) -> Result<String, Fault> {
+fn unused(document: &ManifestDocument) -> Result<String, ObjectFault> {
     let origin = &document.origin;
-    let fault = |path: &str, message: String| Fault {
+    let fault = |path: &str, message: String| ObjectFault {
         origin: origin.clone(),
         path: path.to_owned(),
         message,
@@ -242,8 +247,8 @@ fn is_kustomization_file(file: &str) -> bool {
     matches!(name, "kustomization.yaml" | "kustomization.yml")
 }
 
-fn key_of(document: &Document, kind: &str) -> Result<ObjectKey, Fault> {
-    let name_fault = |message: String| Fault {
+fn key_of(document: &ManifestDocument, kind: &str) -> Result<ObjectKey, ObjectFault> {
+    let name_fault = |message: String| ObjectFault {
         origin: document.origin.clone(),
         path: "metadata.name".to_owned(),
         message,
@@ -288,11 +293,11 @@ fn of_the_user(metadata: ObjectMeta, namespace: String) -> ObjectMeta {
 }
 
 /// Reads one of our own kinds as an API server would.
-fn understand(document: &Document) -> Result<Manifest, Vec<Fault>> {
+fn understand(document: &ManifestDocument) -> Result<Manifest, Vec<ObjectFault>> {
     validate::manifest(&document.value).map_err(|faults| at(document, faults))
 }
 
-fn refused(document: &Document, faults: Vec<validate::Fault>) -> Result<(), Vec<Fault>> {
+fn refused(document: &ManifestDocument, faults: Vec<validate::SpecFault>) -> Result<(), Vec<ObjectFault>> {
     if faults.is_empty() {
         return Ok(());
     }
@@ -300,8 +305,8 @@ fn refused(document: &Document, faults: Vec<validate::Fault>) -> Result<(), Vec<
 }
 
 /// Faults with the place of their document.
-fn at(document: &Document, faults: Vec<validate::Fault>) -> Vec<Fault> {
-    let here = |fault: validate::Fault| Fault {
+fn at(document: &ManifestDocument, faults: Vec<validate::SpecFault>) -> Vec<ObjectFault> {
+    let here = |fault: validate::SpecFault| ObjectFault {
         origin: document.origin.clone(),
         path: fault.path,
         message: fault.message,
@@ -309,8 +314,8 @@ fn at(document: &Document, faults: Vec<validate::Fault>) -> Vec<Fault> {
     faults.into_iter().map(here).collect()
 }
 
-fn whole(document: &Document, message: String) -> Fault {
-    Fault {
+fn whole(document: &ManifestDocument, message: String) -> ObjectFault {
+    ObjectFault {
         origin: document.origin.clone(),
         path: String::new(),
         message,
@@ -318,7 +323,7 @@ fn whole(document: &Document, message: String) -> Fault {
 }
 
 /// The keys of a ConfigMap or Secret; those of the text field win, as in an API server.
-fn keys(document: &Document, (first, second): (&str, &str)) -> Result<Keys, Vec<Fault>> {
+fn keys(document: &ManifestDocument, (first, second): (&str, &str)) -> Result<ObjectData, Vec<ObjectFault>> {
     refused(document, validate::data_object(&document.value))?;
     let mut keys = BTreeMap::new();
     let mut faults = Vec::new();
@@ -335,7 +340,7 @@ fn keys(document: &Document, (first, second): (&str, &str)) -> Result<Keys, Vec<
                 Ok(bytes) => {
                     keys.insert(key.clone(), bytes);
                 }
-                Err(message) => faults.push(validate::Fault {
+                Err(message) => faults.push(validate::SpecFault {
                     path: format!("{field}[{key}]"),
                     message: message.to_owned(),
                 }),
@@ -343,11 +348,11 @@ fn keys(document: &Document, (first, second): (&str, &str)) -> Result<Keys, Vec<
         }
     }
     refused(document, faults)?;
-    Ok(Keys(keys))
+    Ok(ObjectData(keys))
 }
 
 /// Metadata and type of a Secret that was found to be one.
-fn labels(document: &Document) -> Secret {
+fn labels(document: &ManifestDocument) -> Secret {
     let metadata = serde_json::from_value(document.value["metadata"].clone());
     let mut secret = Secret {
         metadata: metadata.unwrap_or_default(),

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use codegen_core::run::program_end;
 use codegen_core::sandbox::Job;
 use codegen_core::stored_outputs::{FoundOutput, OutputsAsked, RunOnDisk};
-use codegen_data::worker::Client;
+use codegen_data::worker::WorkerClient;
 use codegen_sandbox::{LocalSandbox, SandboxError};
 use codegen_sources::reading::claim_outputs;
 
@@ -38,7 +38,7 @@ impl StoredFiles {
     pub async fn run(
         &self,
         sandbox: &LocalSandbox,
-        worker: &Client,
+        worker: &WorkerClient,
         image: &str,
         job: &Job,
         asked: &OutputsAsked,
@@ -87,7 +87,7 @@ impl StoredFiles {
 pub async fn check(
     folder: &Path,
     asked: &OutputsAsked,
-    worker: &Client,
+    worker: &WorkerClient,
 ) -> Result<Vec<FoundOutput>, SandboxError> {
     let found = claim_outputs::check(folder, asked, worker).await;
     found.map_err(|reason| SandboxError::Lost {

@@ -9,13 +9,13 @@ use super::trust::Trust;
 use codegen_api::model::Provider;
 use codegen_core::retry::Retry;
 use codegen_egress::AllowedHost;
-use codegen_sources::Given;
+use codegen_sources::GivenFiles;
 
 /// Options of the command line about every task of a command.
 #[derive(Clone, Debug, Default)]
 pub struct TaskOptions {
     /// Files in the place of what the manifest refers to.
-    pub given: Given,
+    pub given: GivenFiles,
     /// Fields in the place of `spec.model`.
     pub model: ModelOverrides,
     /// Recorded replies in the place of the model.

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::files::load_file;
 use super::kustomize;
-use super::manifest::Document;
+use super::manifest::ManifestDocument;
 use super::objects::Objects;
 
 fn root() -> PathBuf {
@@ -67,7 +67,10 @@ fn table() -> Vec<Row> {
 }
 
 /// Compares what is read here, and what is made of it, with a cluster; returns how it differs, if it does.
-fn difference<E: std::fmt::Display>(verdict: &Verdict, read: Result<Vec<Document>, E>) -> Option<String> {
+fn difference<E: std::fmt::Display>(
+    verdict: &Verdict,
+    read: Result<Vec<ManifestDocument>, E>,
+) -> Option<String> {
     let documents = match (verdict, read) {
         (Verdict::Unreadable | Verdict::Rejected(_), Err(_)) => return None,
         (Verdict::Taken(_), Err(error)) => return Some(format!("refused here: {error}")),

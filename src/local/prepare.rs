@@ -7,7 +7,7 @@ use super::client;
 use super::credentials::{ModelCredentials, sandbox_variables};
 use super::error::{TaskError, stopped};
 use super::folder::{RevisionFolder, TASK, TaskFolder};
-use super::freeze::{Downloads, freeze};
+use super::freeze::{DownloadAccess, freeze};
 use super::objects::Objects;
 use super::options::{ModelOverrides, TaskOptions};
 use codegen_api::model::Model;
@@ -203,13 +203,13 @@ impl ModelOverrides {
 }
 
 /// Downloads are kept by digest in the user's cache folder; without a home in the folder for temporary files.
-pub(crate) fn downloads(opened: &[AllowedHost]) -> Downloads {
+pub(crate) fn downloads(opened: &[AllowedHost]) -> DownloadAccess {
     use etcetera::BaseStrategy as _;
     let cache = etcetera::choose_base_strategy()
         .map_or_else(|_| std::env::temp_dir(), |strategy| strategy.cache_dir())
         .join("codegen-operator")
         .join("downloads");
-    Downloads::new(cache, opened)
+    DownloadAccess::new(cache, opened)
 }
 
 #[cfg(test)]

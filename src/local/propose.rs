@@ -16,7 +16,7 @@ use codegen_core::machine::MAX_REJECTIONS;
 use codegen_core::progress::Progress;
 use codegen_core::prompts::{Material, request};
 use codegen_core::stage::Category;
-use codegen_engine::ask::{Asked, Asker};
+use codegen_engine::ask::{AskResult, Asker};
 use codegen_engine::event::{Event, Observer};
 use codegen_ledger::{Ledger, MemoryStore, export_replies};
 use codegen_model::AnyModel;
@@ -69,9 +69,9 @@ pub async fn propose(
         let answer;
         (progress, answer) = asker.ask(progress, &request, allow).await.map_err(stopped)?;
         let reply = match answer {
-            Asked::Reply(reply) => reply,
-            Asked::Stopped(stop) => return Err(TaskError::Stopped(stop.message)),
-            Asked::Failed(error) => {
+            AskResult::Reply(reply) => reply,
+            AskResult::Stopped(stop) => return Err(TaskError::Stopped(stop.message)),
+            AskResult::Failed(error) => {
                 return Err(match error.category() {
                     Category::Configuration => TaskError::Model(error.to_string()),
                     Category::Infrastructure => TaskError::Stopped(error.to_string()),

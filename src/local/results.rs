@@ -6,7 +6,7 @@ use std::io;
 use jiff::Timestamp;
 
 use super::error::{TaskError, stopped};
-use super::execute::Executed;
+use super::execute::ExecutedTask;
 use super::large::LargeResults;
 use super::prepare::Prepared;
 use codegen_api::CodeGenTask;
@@ -14,7 +14,7 @@ use codegen_core::status::{Hold, StatusContext, status};
 use codegen_engine::results::{self, LargeOutput};
 
 /// Everything that is published, and the task with its status.
-pub struct Results {
+pub struct PublishedResults {
     /// Files by path below the output folder.
     pub files: BTreeMap<String, Vec<u8>>,
     /// Those that lie in files already.
@@ -28,9 +28,9 @@ pub struct Results {
 /// Collects the results of a task that has ended, or waits.
 pub async fn collect(
     prepared: &Prepared,
-    executed: &Executed,
+    executed: &ExecutedTask,
     object: &CodeGenTask,
-) -> Result<Results, TaskError> {
+) -> Result<PublishedResults, TaskError> {
     let results::Results {
         mut files,
         artifacts,
@@ -68,7 +68,7 @@ pub async fn collect(
         serde_saphyr::to_string(&task.status).map_err(|error| TaskError::Stopped(error.to_string()))?;
     files.insert("status.yaml".into(), text.into_bytes());
     let large = in_files(prepared, &large);
-    Ok(Results {
+    Ok(PublishedResults {
         files,
         large: large.map_err(|error| TaskError::Stopped(error.to_string()))?,
         task,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::error::TaskError;
 use super::execute::execute;
 use super::folder::DEFAULT_OUTPUT;
-use super::interrupt::Stop;
+use super::interrupt::StopSignal;
 use super::objects::Objects;
 use super::options::TaskOptions;
 use super::prepare::prepare;
@@ -16,7 +16,7 @@ use codegen_ledger::export_replies;
 
 /// Outcome of one task.
 #[derive(Debug)]
-pub struct Ended {
+pub struct TaskOutcome {
     /// The task with its status.
     pub task: CodeGenTask,
     /// Folder of its results.
@@ -31,7 +31,7 @@ pub struct Ended {
     pub stopped: Option<TaskError>,
 }
 
-impl Ended {
+impl TaskOutcome {
     /// Reports whether the task succeeded.
     #[must_use]
     pub fn succeeded(&self) -> bool {
@@ -84,8 +84,8 @@ pub async fn run_task(
     output: &Path,
     replayed: &mut usize,
     observer: &dyn Observer,
-    stop: &Stop,
-) -> Result<Ended, TaskError> {
+    stop: &StopSignal,
+) -> Result<TaskOutcome, TaskError> {
     let prepared = prepare(object, objects, options, output).await?;
     let executed = Box::pin(execute(&prepared, options, replayed, observer, stop)).await?;
     let results = collect(&prepared, &executed, object).await?;
@@ -119,7 +119,7 @@ pub async fn run_task(
         .chain(had_ended)
         .chain(executed.notices)
         .collect();
-    Ok(Ended {
+    Ok(TaskOutcome {
         task: results.task,
         folder: output.to_owned(),
         outputs: results.outputs,

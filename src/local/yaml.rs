@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value};
 
 /// Dialect whose reading counts where the two differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
+pub enum YamlDialect {
     /// `kubectl apply -f`: `yes` is true, and of a key that stands twice the last value counts.
     Kubectl,
     /// A resource of a kustomization: `yes` is a text, and no key stands twice.
@@ -18,7 +18,7 @@ pub enum Dialect {
 
 /// One document of a text.
 #[derive(Clone, PartialEq)]
-pub struct Read {
+pub struct YamlDocument {
     /// Value of the document.
     pub value: Value,
     /// Notices for a person about how it was read; no value of the document stands in it.
@@ -27,7 +27,7 @@ pub struct Read {
 
 /// A text that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadError {
+pub struct YamlError {
     /// Number of the document, counted from 1.
     pub document: usize,
     /// `YAML` or `JSON`.
@@ -37,23 +37,23 @@ pub struct ReadError {
 }
 
 /// Every document of `text`; one that is empty is null.
-pub fn read(text: &str, dialect: Dialect) -> Result<Vec<Read>, ReadError> {
+pub fn read(text: &str, dialect: YamlDialect) -> Result<Vec<YamlDocument>, YamlError> {
     let mut documents = Vec::new();
     let parts = parts(text)?;
     let count = parts.len();
     for (index, part) in parts.into_iter().enumerate() {
         let is_only = count == 1;
         let found = match dialect {
-            Dialect::Kubectl if part.text.trim_start().starts_with('{') => json_first(&part, is_only),
+            YamlDialect::Kubectl if part.text.trim_start().starts_with('{') => json_first(&part, is_only),
             _ => yaml(&part, dialect).map(|document| vec![document]),
         };
-        let found = found.map_err(|(format, message)| ReadError {
+        let found = found.map_err(|(format, message)| YamlError {
             document: documents.len() + 1,
             format,
             message,
         })?;
         // What stands before the first separator is a document only if it says something.
-        let is_nothing = |read: &Read| read.value.is_null();
+        let is_nothing = |read: &YamlDocument| read.value.is_null();
         if index == 0 && !is_only && found.iter().all(is_nothing) {
             continue;
         }
@@ -69,14 +69,14 @@ struct Part<'a> {
     lines_before: usize,
 }
 
-fn parts(text: &str) -> Result<Vec<Part<'_>>, ReadError> {
+fn parts(text: &str) -> Result<Vec<Part<'_>>, YamlError> {
     let mut parts = Vec::new();
     let (mut start, mut lines_before, mut offset) = (0, 0, 0);
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
         if let Some(rest) = line.strip_prefix("---") {
             let rest = rest.trim();
             if !rest.is_empty() && !rest.starts_with('#') {
-                return Err(ReadError {
+                return Err(YamlError {
                     document: parts.len() + 1,
                     format: "YAML",
                     message: format!(
@@ -101,19 +101,19 @@ fn parts(text: &str) -> Result<Vec<Part<'_>>, ReadError> {
 
 type Failure = (&'static str, String);
 
-fn yaml(part: &Part<'_>, dialect: Dialect) -> Result<Read, Failure> {
+fn yaml(part: &Part<'_>, dialect: YamlDialect) -> Result<YamlDocument, Failure> {
     compose::compose(part.text, part.lines_before, dialect).map_err(|message| ("YAML", message))
 }
 
 /// Reads what begins with a brace as JSON, of any number of documents, or else YAML that begins with one. When it is neither, the error is
 /// that of the format of the whole text.
-fn json_first(part: &Part<'_>, is_only: bool) -> Result<Vec<Read>, Failure> {
+fn json_first(part: &Part<'_>, is_only: bool) -> Result<Vec<YamlDocument>, Failure> {
     let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(part.text)
         .into_iter()
         .collect();
     let error = match values {
         Ok(values) => {
-            let plain = |value| Read {
+            let plain = |value| YamlDocument {
                 value: as_in_json(value),
                 notices: Vec::new(),
             };
@@ -121,7 +121,7 @@ fn json_first(part: &Part<'_>, is_only: bool) -> Result<Vec<Read>, Failure> {
         }
         Err(error) => error,
     };
-    match yaml(part, Dialect::Kubectl) {
+    match yaml(part, YamlDialect::Kubectl) {
         Ok(document) => Ok(vec![document]),
         Err(_) if is_only => Err(("JSON", error.to_string())),
         Err(error) => Err(error),

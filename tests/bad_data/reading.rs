@@ -7,26 +7,26 @@ use std::sync::Arc;
 
 use codegen_api::common::Exposure;
 use codegen_data::context::render;
-use codegen_data::describe::Options;
+use codegen_data::describe::DescribeOptions;
 use codegen_data::exposure::{Exposed, ExposedJoins};
 use codegen_data::source::Source;
-use codegen_data::worker::{Client, Limits, Request, Response};
+use codegen_data::worker::{ChildLimits, ChildRequest, Response, WorkerClient};
 
-pub fn client() -> Client {
-    Client::new(Path::new(env!("CARGO_BIN_EXE_kubectl-codegen")), ["worker"])
+pub fn client() -> WorkerClient {
+    WorkerClient::new(Path::new(env!("CARGO_BIN_EXE_kubectl-codegen")), ["worker"])
 }
 
-pub fn request(source: Source, file_name: &str) -> Request {
-    Request::Describe {
+pub fn request(source: Source, file_name: &str) -> ChildRequest {
+    ChildRequest::Describe {
         source,
         name: "sample".into(),
         file_name: file_name.into(),
-        options: Options::default(),
+        options: DescribeOptions::default(),
     }
 }
 
 /// Heading and remarks of the context, or the error.
-pub async fn context_or_error(client: &Client, source: Source, file_name: &str) -> String {
+pub async fn context_or_error(client: &WorkerClient, source: Source, file_name: &str) -> String {
     let replies = match client.run(&[request(source, file_name)]).await {
         Ok(mut replies) => replies.remove(0),
         Err(error) => Err(error),
@@ -62,9 +62,9 @@ pub fn context_of_bomb(bytes: &[u8], file_name: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     fs::write(&path, bytes).unwrap();
-    let patient = client().with_limits(Limits {
+    let patient = client().with_limits(ChildLimits {
         seconds: 600,
-        ..Limits::default()
+        ..ChildLimits::default()
     });
     run(context_or_error(&patient, Source::path(&path), file_name))
 }

@@ -14,7 +14,9 @@ use codegen_core::task::{FrozenFiles, Task, resolve};
 use codegen_package_index::PackageIndex;
 use codegen_sandbox::kubernetes::settings::{AllowedTarget, Registries, Settings};
 use codegen_sandbox::kubernetes::{MountedInput, Owner, RegistryCache};
-use codegen_sandbox::{Built, ImageSpec, KubernetesSandbox, Progressing, Sandbox as _, SandboxError};
+use codegen_sandbox::{
+    BuiltEnvironment, ImageSpec, KubernetesSandbox, Progressing, Sandbox as _, SandboxError,
+};
 use futures::StreamExt as _;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
@@ -204,7 +206,12 @@ impl Space {
     }
 
     /// Asks until there is an answer, each time that a Job or Pod has changed.
-    pub async fn build(&self, owner: &Owner, task: &Task, pip: &[&str]) -> Result<Built, SandboxError> {
+    pub async fn build(
+        &self,
+        owner: &Owner,
+        task: &Task,
+        pip: &[&str],
+    ) -> Result<BuiltEnvironment, SandboxError> {
         self.build_again(owner, task, pip, None).await
     }
 
@@ -215,7 +222,7 @@ impl Space {
         task: &Task,
         pip: &[&str],
         lock: Option<Lock>,
-    ) -> Result<Built, SandboxError> {
+    ) -> Result<BuiltEnvironment, SandboxError> {
         let inputs = BTreeMap::new();
         let sandbox = self.sandbox(owner, task, &inputs);
         let packages = Packages {
@@ -248,9 +255,9 @@ impl Space {
         }
     }
 
-    pub async fn until_answered<F>(&self, ask: impl Fn() -> F) -> Result<Built, SandboxError>
+    pub async fn until_answered<F>(&self, ask: impl Fn() -> F) -> Result<BuiltEnvironment, SandboxError>
     where
-        F: Future<Output = Result<Progressing<Built>, SandboxError>>,
+        F: Future<Output = Result<Progressing<BuiltEnvironment>, SandboxError>>,
     {
         let pods = watcher(self.api::<Pod>(), watcher::Config::default())
             .touched_objects()

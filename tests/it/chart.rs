@@ -79,7 +79,7 @@ fn the_limit_of_memory_holds_the_operator_all_readers_and_all_programs() {
     let config = OperatorConfig::default();
     let readers = config.limits.max_readers as u64;
     let programs = config.code_mode.max_interpreters as u64 * config.code_mode.interpreter_memory.0;
-    let needed = own + readers * worker::Limits::default().memory_bytes + programs;
+    let needed = own + readers * worker::ChildLimits::default().memory_bytes + programs;
     let limit = values()["resources"]["limits"]["memory"].clone();
     let limit = codegen_api::quantity::bytes(limit.as_str().unwrap()).unwrap();
     assert!(limit >= needed, "{limit} bytes are less than {needed}");

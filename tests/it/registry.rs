@@ -8,7 +8,9 @@ use std::process::{Command, Output};
 
 use base64::Engine as _;
 use codegen_core::digest::sha256_hex;
-use codegen_registry::{Access, Adopted, Credentials, Environment, Image, Place, SigningKeys};
+use codegen_registry::{
+    Access, Credentials, EnvironmentFinding, EnvironmentPlace, RegistryImage, SignedEnvironment, SigningKeys,
+};
 use codegen_sandbox::kubernetes::folder_sha256;
 use serde_json::{Value, json};
 
@@ -378,19 +380,19 @@ impl Operator {
         }
     }
 
-    fn place<'a>(&'a self, tag: &'a str) -> Place<'a> {
-        Place {
+    fn place<'a>(&'a self, tag: &'a str) -> EnvironmentPlace<'a> {
+        EnvironmentPlace {
             repository: &self.repository,
             tag,
         }
     }
 
-    fn finds(&self, tag: &str) -> Environment {
+    fn finds(&self, tag: &str) -> EnvironmentFinding {
         let found = self.client.environment(self.place(tag), &self.keys);
         self.runtime.block_on(found).unwrap()
     }
 
-    fn signs(&self, tag: &str, digest: &str) -> Option<Adopted> {
+    fn signs(&self, tag: &str, digest: &str) -> Option<SignedEnvironment> {
         let signed = self.client.sign(self.place(tag), digest, &self.keys);
         self.runtime.block_on(signed).unwrap()
     }
@@ -402,9 +404,9 @@ fn own((repository, tag): (&str, &str)) -> (String, String) {
     (repository.to_owned(), tag.to_owned())
 }
 
-fn signed(found: Environment) -> Image {
+fn signed(found: EnvironmentFinding) -> RegistryImage {
     match found {
-        Environment::Signed(image) => image,
+        EnvironmentFinding::Signed(image) => image,
         other => panic!("{other:?}"),
     }
 }
@@ -430,7 +432,7 @@ fn planted(registry: &Registry, tag: &str) -> String {
 fn what_somebody_pushed_under_the_tag_of_an_environment_is_none_and_gives_way() {
     let registry = Registry::start();
     let operator = Operator::of(&registry);
-    assert_eq!(operator.finds(TAG), Environment::Absent);
+    assert_eq!(operator.finds(TAG), EnvironmentFinding::Absent);
     let theirs = planted(&registry, TAG);
     // Whoever goes by the tag alone takes it for the environment, also in the place of what was built.
     let by_its_tag = registry.reference(TAG);
@@ -441,12 +443,12 @@ fn what_somebody_pushed_under_the_tag_of_an_environment_is_none_and_gives_way() 
     layout(folder.path(), b"the environment");
     let adopted = result(&registry.push(folder.path(), TAG, &[]));
     assert_eq!(adopted["digest"], theirs);
-    assert_eq!(operator.finds(TAG), Environment::Unsigned(theirs.clone()));
+    assert_eq!(operator.finds(TAG), EnvironmentFinding::Unsigned(theirs.clone()));
 
     let digest = built(&registry, b"the environment");
     assert_eq!(
         operator.finds(TAG),
-        Environment::Unsigned(theirs.clone()),
+        EnvironmentFinding::Unsigned(theirs.clone()),
         "a build gives no tag to what it pushes"
     );
     let adopted = operator.signs(TAG, &digest).unwrap();
@@ -463,7 +465,7 @@ fn what_somebody_pushed_under_the_tag_of_an_environment_is_none_and_gives_way() 
     );
 
     planted(&registry, TAG);
-    assert!(matches!(operator.finds(TAG), Environment::Unsigned(_)));
+    assert!(matches!(operator.finds(TAG), EnvironmentFinding::Unsigned(_)));
 }
 
 #[test]
@@ -474,7 +476,7 @@ fn an_environment_is_one_for_operators_with_its_key_and_at_its_tag_alone() {
     let image = operator.signs(TAG, &digest).unwrap().image;
     assert!(matches!(
         Operator::of(&registry).finds(TAG),
-        Environment::Unsigned(_)
+        EnvironmentFinding::Unsigned(_)
     ));
 
     // Whoever may push gives what was signed another tag.
@@ -486,7 +488,7 @@ fn an_environment_is_one_for_operators_with_its_key_and_at_its_tag_alone() {
     let other = Operator::of(&registry);
     other.signs(TAG, &image.digest).unwrap();
     assert!(
-        matches!(operator.finds(TAG), Environment::Unsigned(_)),
+        matches!(operator.finds(TAG), EnvironmentFinding::Unsigned(_)),
         "a signature of another key takes the place of ours"
     );
 }

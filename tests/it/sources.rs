@@ -6,10 +6,10 @@ use std::path::Path;
 
 use codegen_api::CodeGenTask;
 use codegen_core::task::FrozenFile;
-use codegen_data::worker::Client;
-use codegen_operator::local::freeze::{Downloads, freeze};
+use codegen_data::worker::WorkerClient;
+use codegen_operator::local::freeze::{DownloadAccess, freeze};
 use codegen_sandbox::kubernetes::{ClaimSource, ReadReport, ReadRequest, SampleSource};
-use codegen_sources::{Claims, Given, plan, reading};
+use codegen_sources::{Claims, GivenFiles, plan, reading};
 use tempfile::TempDir;
 
 const SPEC: &str = "
@@ -46,13 +46,13 @@ async fn read_locally(claim: &Path) -> Vec<FrozenFile> {
     let spec = serde_saphyr::from_str(SPEC).unwrap();
     let task = CodeGenTask::new("t", spec);
     let folders = BTreeMap::from([("data".to_owned(), claim.to_owned())]);
-    let given = Given {
+    let given = GivenFiles {
         claims: Claims::Folders(folders),
-        ..Given::default()
+        ..GivenFiles::default()
     };
     let plan = plan(&task, &BTreeMap::new(), &given).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let downloads = Downloads::new(folder.path().to_owned(), &[]);
+    let downloads = DownloadAccess::new(folder.path().to_owned(), &[]);
     let frozen = freeze(&plan, folder.path(), &downloads).await.unwrap();
     [frozen.samples, frozen.input_files].concat()
 }
@@ -85,7 +85,7 @@ fn request(claim: &Path) -> ReadRequest {
 async fn a_claim_is_read_as_the_local_command_reads_its_folder() {
     let claim = claim();
     let local = read_locally(claim.path()).await;
-    let worker = Client::new(Path::new(env!("CARGO_BIN_EXE_codegen-operator")), ["worker"]);
+    let worker = WorkerClient::new(Path::new(env!("CARGO_BIN_EXE_codegen-operator")), ["worker"]);
     let report = reading::read(&request(claim.path()), &worker).await;
     let ReadReport::Read { sources, profiles } = report else {
         panic!("{report:?}")
@@ -110,7 +110,7 @@ async fn a_claim_is_read_as_the_local_command_reads_its_folder() {
 async fn a_sample_that_cannot_be_described_is_refused_by_name() {
     let claim = claim();
     fs::write(claim.path().join("2026/orders.csv"), b"PAR1 no parquet PAR1").unwrap();
-    let worker = Client::new(Path::new("/bin/sh"), ["-c", "kill -XCPU $$"]);
+    let worker = WorkerClient::new(Path::new("/bin/sh"), ["-c", "kill -XCPU $$"]);
     let ReadReport::Refused(why) = reading::read(&request(claim.path()), &worker).await else {
         panic!("it was read")
     };

@@ -15,7 +15,7 @@ use codegen_core::run::{FailureReason, RunFailure};
 use codegen_core::stage::{Category, Stage, Stop, StopReason};
 use codegen_core::status::{Hold, StatusContext, Until, held, status};
 use codegen_core::task::{FrozenFiles, Task, resolve};
-use codegen_operator::controller::runs::status::{Adopted, Writer};
+use codegen_operator::controller::runs::status::{AdoptedRun, Writer};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -254,7 +254,7 @@ fn run_cases() -> Vec<Case> {
         cases.push((Some(failed(reason)), DEGRADED));
     }
     cases.push((Some(AT.succeeded(new(), Vec::new(), 1.0)), HEALTHY));
-    let adopted = Adopted {
+    let adopted = AdoptedRun {
         from: "another".into(),
         outputs: Vec::new(),
         findings: Vec::new(),

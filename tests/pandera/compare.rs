@@ -10,11 +10,11 @@ use codegen_core::checks::{ColumnCheck, Rule};
 use codegen_core::sandbox::{InputMount, Job, OutputContent, Phase, PhaseEnd};
 use codegen_data::checks::text::in_words;
 use codegen_data::checks::{CheckOutcome, CheckReport};
-use codegen_data::describe::Options;
+use codegen_data::describe::DescribeOptions;
 use codegen_data::schema::infer_all;
 use codegen_data::schema::pandera::to_pandera;
 use codegen_data::source::Source;
-use codegen_data::worker::{Client, Request, Response};
+use codegen_data::worker::{ChildRequest, Response, WorkerClient};
 use codegen_sandbox::{Progressing, Sandbox as _};
 use serde::Deserialize;
 use serde_json::json;
@@ -138,9 +138,12 @@ fn rows_of(case: &Case, position: usize, module: &str, judged: &Judged) -> BTree
 }
 
 async fn by_worker(cases: &[Case]) -> Vec<(CheckReport, String)> {
-    let requests: Vec<Request> = cases.iter().flat_map(requests).collect();
+    let requests: Vec<ChildRequest> = cases.iter().flat_map(requests).collect();
     let program = Path::new(env!("CARGO_BIN_EXE_kubectl-codegen"));
-    let responses = Client::new(program, ["worker"]).run(&requests).await.unwrap();
+    let responses = WorkerClient::new(program, ["worker"])
+        .run(&requests)
+        .await
+        .unwrap();
     let mut responses = responses.into_iter().map(Result::unwrap);
     let mut judged = Vec::new();
     for case in cases {
@@ -156,16 +159,16 @@ async fn by_worker(cases: &[Case]) -> Vec<(CheckReport, String)> {
     judged
 }
 
-fn requests(case: &Case) -> [Request; 2] {
+fn requests(case: &Case) -> [ChildRequest; 2] {
     let source = Source::bytes(&case.bytes);
     [
-        Request::Describe {
+        ChildRequest::Describe {
             source: source.clone(),
             name: "s".into(),
             file_name: case.file_name.into(),
-            options: Options::default(),
+            options: DescribeOptions::default(),
         },
-        Request::Check {
+        ChildRequest::Check {
             source,
             file_name: case.file_name.into(),
             format: None,

@@ -1,6 +1,6 @@
 //! A registry, and a server that it has no business with.
 
-use codegen_egress::Entry;
+use codegen_egress::EgressEntry;
 use codegen_registry::{Access, Credentials, Registry, RegistryError};
 use serde_json::json;
 use wiremock::matchers::{header, method, path_regex};
@@ -49,7 +49,7 @@ impl Scene {
             credentials: Credentials::from_docker_config(config.as_bytes()).unwrap(),
             trusted_origins: trusted
                 .iter()
-                .map(|origin| Entry::try_from(origin.clone()).unwrap())
+                .map(|origin| EgressEntry::try_from(origin.clone()).unwrap())
                 .collect(),
             ..Access::default()
         })

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use codegen_api::CodeGenTask;
 use codegen_api::case::Case;
-use codegen_core::cases::{CaseExecution, CaseSet, Forms, Origin, PlannedCase, executions, judge};
+use codegen_core::cases::{CaseExecution, CaseOrigin, CaseSet, Forms, PlannedCase, executions, judge};
 use codegen_core::run::{RunSettings, resolve as resolve_run};
 use codegen_core::sandbox::{Job, OutputContent, PhaseReport};
 use codegen_core::task::{FrozenFile, FrozenFiles, Task, resolve};
@@ -239,7 +239,7 @@ async fn a_case_beside_others_has_the_variables_arguments_and_files_of_a_run_and
     assert_eq!(phases.len(), 2);
     let runs = executions(&task, &set);
     for (run_of, phase) in runs.iter().filter(|run| !run.is_apart).zip(&phases) {
-        let Origin::Plan(number) = run_of.origin else {
+        let CaseOrigin::Plan(number) = run_of.origin else {
             panic!("{run_of:?}")
         };
         let in_case = found(phase);
@@ -363,7 +363,7 @@ fn shown(task: &Task, set: &CaseSet) -> Vec<&'static Inputs> {
     let runs = executions(task, set);
     let is_shown = |number: usize| {
         runs.iter()
-            .any(|run| run.origin == Origin::Plan(number) && !run.is_held)
+            .any(|run| run.origin == CaseOrigin::Plan(number) && !run.is_held)
     };
     let all = GIVEN.iter().enumerate();
     all.filter(|(index, _)| is_shown(index + 1))

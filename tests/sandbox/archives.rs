@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use codegen_core::stage::Category;
-use codegen_sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
+use codegen_sandbox::{BuiltEnvironment, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
 use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 
@@ -155,7 +155,7 @@ fn wanted(index: &Index, packages: &[&str]) -> ImageSpec {
 }
 
 /// The environment as somebody makes it who has none yet.
-async fn built_anew(spec: &ImageSpec) -> Result<Built, SandboxError> {
+async fn built_anew(spec: &ImageSpec) -> Result<BuiltEnvironment, SandboxError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let cache = tempfile::tempdir().unwrap();
     match LocalSandbox::new(cache.path()).build(spec, 0).await? {

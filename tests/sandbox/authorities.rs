@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Output;
 
 use codegen_core::python::requirement::Requirement;
-use codegen_package_index::{Answer, PackageIndex, Question};
+use codegen_package_index::{IndexQuery, PackageFinding, PackageIndex};
 use codegen_sandbox::{ImageSpec, LocalSandbox, Progressing, Sandbox as _};
 
 use crate::environments::cache_parent;
@@ -99,7 +99,7 @@ async fn the_authority_of_one_question_is_that_of_no_other() {
     let (known, url) = (PackageIndex::new(None, vec![]), index.url(None));
     let requirement = Requirement::parse("tiny").unwrap();
     let ask = |authorities| {
-        let question = Question {
+        let question = IndexQuery {
             index: &url,
             requirement: &requirement,
             python: "3.12",
@@ -110,7 +110,7 @@ async fn the_authority_of_one_question_is_that_of_no_other() {
         let known = &known;
         async move { known.ask(&question).await }
     };
-    let available = Ok(Answer::Available);
+    let available = Ok(PackageFinding::Available);
     assert!(ask(None).await.unwrap_err().passes());
     assert_eq!(ask(Some(pem.as_str())).await, available);
     assert!(ask(None).await.unwrap_err().passes());

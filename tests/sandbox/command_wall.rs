@@ -10,7 +10,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use codegen_core::agent::{Command, CommandResult, Workspace};
+use codegen_core::agent::{AgentCommand, CommandResult, Workspace};
 use codegen_core::digest::sha256_hex;
 use codegen_core::sandbox::{CommandsPhase, Phase};
 
@@ -74,15 +74,15 @@ fn first_command() -> String {
 
 /// The phase of some commands behind the first one, each for so many milliseconds at most.
 fn phase(workspace: &Workspace, commands: &[String], time: f64) -> Phase {
-    let first = Command {
+    let first = AgentCommand {
         line: first_command(),
         timeout: None,
     };
-    let command = |line: &String| Command {
+    let command = |line: &String| AgentCommand {
         line: line.clone(),
         timeout: Some(time),
     };
-    let asked: Vec<Command> = std::iter::once(first)
+    let asked: Vec<AgentCommand> = std::iter::once(first)
         .chain(commands.iter().map(command))
         .collect();
     Phase::Commands(CommandsPhase::new(workspace, &asked, &[]))

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use codegen_core::agent::{Command, CommandRun, Workspace};
+use codegen_core::agent::{AgentCommand, CommandRun, Workspace};
 use codegen_core::sandbox::{CommandsPhase, LimitKind, Phase, PhaseEnd, PhaseReport};
 
 use crate::support::{job, run, run_one};
@@ -18,11 +18,11 @@ fn workspace(files: &[(&str, &str)]) -> Workspace {
 }
 
 pub fn phase(files: &[(&str, &str)], commands: &[&str]) -> Phase {
-    let command = |line: &&str| Command {
+    let command = |line: &&str| AgentCommand {
         line: (*line).to_owned(),
         timeout: None,
     };
-    let commands: Vec<Command> = commands.iter().map(command).collect();
+    let commands: Vec<AgentCommand> = commands.iter().map(command).collect();
     Phase::Commands(CommandsPhase::new(
         &workspace(files),
         &commands,

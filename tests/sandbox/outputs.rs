@@ -9,7 +9,7 @@ use codegen_core::digest::{of_folder, sha256_hex};
 use codegen_core::sandbox::{LimitKind, OutputContent, Phase, PhaseEnd};
 use codegen_core::stored_outputs::{FoundOutput, OutputsAsked};
 use codegen_data::outputs::{Declared, parse};
-use codegen_data::worker::Client;
+use codegen_data::worker::WorkerClient;
 use codegen_sources::reading::claim_outputs::check;
 use rstest::rstest;
 
@@ -173,7 +173,7 @@ async fn said_of_folder(code: &str) -> (OutputContent, FoundOutput) {
         outputs: vec![serde_json::from_value(declared).unwrap()],
         ..OutputsAsked::default()
     };
-    let worker = Client::new(Path::new("/bin/false"), [""; 0]);
+    let worker = WorkerClient::new(Path::new("/bin/false"), [""; 0]);
     let mut found = check(folder.path(), &asked, &worker).await.unwrap();
     (report.phases[0].outputs[0].content.clone(), found.remove(0))
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use codegen_core::sandbox::{Report, TestOutcome};
-use codegen_sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
+use codegen_sandbox::{BuiltEnvironment, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
 use rstest::rstest;
 use tempfile::TempDir;
 
@@ -43,7 +43,7 @@ impl World {
         INTERPRETER.replace("{marker}", self.marker().to_str().unwrap())
     }
 
-    async fn build(&self, spec: &ImageSpec) -> Result<Built, SandboxError> {
+    async fn build(&self, spec: &ImageSpec) -> Result<BuiltEnvironment, SandboxError> {
         match self.sandbox.build(spec, 0).await? {
             Progressing::Done(built) => Ok(built),
             other => panic!("a local build is done when it returns: {other:?}"),
@@ -51,7 +51,7 @@ impl World {
     }
 
     /// The environment with this wheel in it, and pytest without anything in it.
-    async fn with_wheel(&self, files: &[(&str, &str)]) -> Result<Built, SandboxError> {
+    async fn with_wheel(&self, files: &[(&str, &str)]) -> Result<BuiltEnvironment, SandboxError> {
         let index = Index::start(vec![wheel("guest", files)]).await;
         let mut spec = ImageSpec {
             index_url: Some(index.url(None)),
@@ -61,11 +61,11 @@ impl World {
         self.build(&spec).await
     }
 
-    fn environment(&self, built: &Built) -> PathBuf {
+    fn environment(&self, built: &BuiltEnvironment) -> PathBuf {
         self.folder.path().join("cache/environments").join(&built.image)
     }
 
-    async fn run(&self, built: &Built, job: &codegen_core::sandbox::Job) -> Report {
+    async fn run(&self, built: &BuiltEnvironment, job: &codegen_core::sandbox::Job) -> Report {
         match self.sandbox.run(&built.image, job, 0).await {
             Ok(Progressing::Done(report)) => report,
             other => panic!("no report: {other:?}"),

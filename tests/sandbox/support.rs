@@ -7,7 +7,7 @@ use std::process::Command;
 use codegen_api::common::Language;
 use codegen_core::sandbox::{Job, Packages, Phase, PhaseReport, Report, TestReport};
 use codegen_core::task::ImageSettings;
-use codegen_sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
+use codegen_sandbox::{BuiltEnvironment, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
 
 pub use crate::jobs::{job, program, tests};
 
@@ -43,7 +43,7 @@ pub fn spec(packages: &[&str]) -> ImageSpec {
     ImageSpec::new(Language::Python, &settings, &Packages { pip, apt: vec![] })
 }
 
-pub async fn build(spec: &ImageSpec) -> Result<Built, SandboxError> {
+pub async fn build(spec: &ImageSpec) -> Result<BuiltEnvironment, SandboxError> {
     match sandbox().build(spec, 0).await? {
         Progressing::Done(built) => Ok(built),
         Progressing::Pending | Progressing::Unseen | Progressing::Queued(_) => {

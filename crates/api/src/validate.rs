@@ -47,14 +47,14 @@ pub enum Manifest {
 
 /// One thing that is wrong with a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct SpecFault {
     /// Path of the field (`spec.samples[0].url`); empty for the document as a whole.
     pub path: String,
     /// Sentence that says what is wrong and what to write instead.
     pub message: String,
 }
 
-impl Fault {
+impl SpecFault {
     fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -63,7 +63,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for SpecFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.path.is_empty() {
             f.write_str(&self.message)
@@ -76,7 +76,7 @@ impl fmt::Display for Fault {
 /// Reads an object of one of our kinds, or says everything that an API server would say against it.
 ///
 /// As on an API server, a field that is `null` counts as left out, unless it lies in free-form content.
-pub fn manifest(value: &Value) -> Result<Manifest, Vec<Fault>> {
+pub fn manifest(value: &Value) -> Result<Manifest, Vec<SpecFault>> {
     let kind = kind_of(value).map_err(|fault| vec![fault])?;
     let schema: &Value = match kind {
         "CodeGenTask" => &TASK_SCHEMA,
@@ -110,7 +110,7 @@ pub fn manifest(value: &Value) -> Result<Manifest, Vec<Fault>> {
 
 /// Lists what an API server says against the fields of a ConfigMap, or of a Secret; not against names, keys and base64.
 #[must_use]
-pub fn data_object(value: &Value) -> Vec<Fault> {
+pub fn data_object(value: &Value) -> Vec<SpecFault> {
     let schema: &Value = if value["kind"] == "Secret" {
         &SECRET_SCHEMA
     } else {
@@ -123,24 +123,24 @@ pub fn data_object(value: &Value) -> Vec<Fault> {
     faults
 }
 
-fn kind_of(value: &Value) -> Result<&'static str, Fault> {
+fn kind_of(value: &Value) -> Result<&'static str, SpecFault> {
     let Some(named) = value.get("kind").and_then(Value::as_str) else {
-        return Err(Fault::new(
+        return Err(SpecFault::new(
             "kind",
             format!("Required value: write {}", any_kind()),
         ));
     };
     let Some(kind) = KINDS.into_iter().find(|kind| *kind == named) else {
-        return Err(Fault::new("kind", unknown_kind(named)));
+        return Err(SpecFault::new("kind", unknown_kind(named)));
     };
     let expected = format!("{GROUP}/{VERSION}");
     match value.get("apiVersion").and_then(Value::as_str) {
         Some(version) if version == expected => Ok(kind),
-        Some(other) => Err(Fault::new(
+        Some(other) => Err(SpecFault::new(
             "apiVersion",
             format!("unknown version {other:?} of {kind}: write {expected}"),
         )),
-        None => Err(Fault::new(
+        None => Err(SpecFault::new(
             "apiVersion",
             format!("Required value: write {expected}"),
         )),
@@ -197,17 +197,17 @@ fn schema_of(mut crd: CustomResourceDefinition) -> Value {
     schema
 }
 
-fn metadata(object: &Value) -> Option<Fault> {
+fn metadata(object: &Value) -> Option<SpecFault> {
     let name = object.pointer("/metadata/name");
     if name.is_none() && object.pointer("/metadata/generateName").is_some() {
         return None;
     }
     match name.map(Value::as_str) {
-        None => Some(Fault::new(
+        None => Some(SpecFault::new(
             "metadata.name",
             "Required value: name the object, in lower-case letters, digits, - and ., like penguin-masses",
         )),
-        Some(Some(name)) => name_fault(name).map(|message| Fault::new("metadata.name", message)),
+        Some(Some(name)) => name_fault(name).map(|message| SpecFault::new("metadata.name", message)),
         Some(None) => None,
     }
 }
@@ -237,7 +237,7 @@ fn is_subdomain(name: &str) -> bool {
 
 /// The CEL rules that do not hold, beside what is `known` to be wrong. A rule over a value whose fault is reported already
 /// says nothing new, and one that cannot be evaluated trips over such a value.
-fn broken_rules(schema: &Value, object: &Value, known: &[Fault]) -> Vec<Fault> {
+fn broken_rules(schema: &Value, object: &Value, known: &[SpecFault]) -> Vec<SpecFault> {
     let Err(errors) = Validator::new().validate(schema, object, None) else {
         return Vec::new();
     };
@@ -245,7 +245,7 @@ fn broken_rules(schema: &Value, object: &Value, known: &[Fault]) -> Vec<Fault> {
         .into_iter()
         .filter(|error| known.is_empty() || error.kind == ErrorKind::ValidationFailure)
         .filter(|error| {
-            let says_it = |fault: &Fault| {
+            let says_it = |fault: &SpecFault| {
                 fault.path == error.field_path || fields::is_file_of(fault, &error.field_path)
             };
             !known.iter().any(says_it)
@@ -256,7 +256,7 @@ fn broken_rules(schema: &Value, object: &Value, known: &[Fault]) -> Vec<Fault> {
                 Some(which) => format!("{} ({which})", error.message),
                 None => error.message,
             };
-            Fault::new(error.field_path, message)
+            SpecFault::new(error.field_path, message)
         })
         .collect()
 }
@@ -275,8 +275,8 @@ fn named_twice(object: &Value, path: &str) -> Option<String> {
     })
 }
 
-fn typed<T: DeserializeOwned>(object: Value) -> Result<T, Fault> {
-    serde_json::from_value(object).map_err(|error| Fault::new("", error.to_string()))
+fn typed<T: DeserializeOwned>(object: Value) -> Result<T, SpecFault> {
+    serde_json::from_value(object).map_err(|error| SpecFault::new("", error.to_string()))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::faults::{Fault, HeldTo};
+use crate::faults::{HeldTo, ValueFault};
 use crate::lines::cut;
 use crate::signature::{Parameter, Signature};
 use crate::types::Type;
@@ -106,13 +106,13 @@ pub fn check(tool: &str, schema: &Value, arguments: &Value) -> Result<(), Argume
 }
 
 /// Describes a fault: its place in the arguments, and what is wrong.
-fn described(fault: &Fault<'_>) -> String {
+fn described(fault: &ValueFault<'_>) -> String {
     let error = match fault {
-        Fault::There(error) => error,
-        Fault::Somewhere => {
+        ValueFault::There(error) => error,
+        ValueFault::Somewhere => {
             return "argument: none of the alternatives fits that the schema gives".to_owned();
         }
-        Fault::TooLong => {
+        ValueFault::TooLong => {
             return "argument: too long for a schema of that size: give less at a time".to_owned();
         }
     };

@@ -7,7 +7,7 @@
 use jsonschema::{PatternOptions, ValidationError, ValidationOptions, Validator};
 use serde_json::{Value, json};
 
-use crate::finite::{Finite, NAMED, TooLarge, VALUES, finite};
+use crate::finite::{Finite, NAMED, SchemaTooLarge, VALUES, finite};
 
 /// Faults that may be collected for one value.
 const MOST_COLLECTED: usize = 100_000;
@@ -40,7 +40,7 @@ pub struct HeldTo {
 pub enum Unusable {
     /// More than is ever needed.
     #[error(transparent)]
-    Large(#[from] TooLarge),
+    Large(#[from] SchemaTooLarge),
     /// More patterns than that, or larger ones.
     #[error(
         "it has more than {MOST_PATTERNS} patterns, or ones that take more than {MOST_COMPILED} bytes compiled"
@@ -64,7 +64,7 @@ pub enum Unusable {
 
 /// Something that is wrong with a value.
 #[derive(Debug)]
-pub enum Fault<'v> {
+pub enum ValueFault<'v> {
     /// Fault with its place, its kind, and the part of the schema that it breaks.
     There(Box<ValidationError<'v>>),
     /// More than can be told, in a value of that size.
@@ -94,21 +94,21 @@ impl HeldTo {
 
     /// Returns what is wrong with `value`, at most the first `most` faults; none where nothing is.
     #[must_use]
-    pub fn faults<'v>(&'v self, value: &'v Value, most: usize) -> Vec<Fault<'v>> {
+    pub fn faults<'v>(&'v self, value: &'v Value, most: usize) -> Vec<ValueFault<'v>> {
         let (values, bytes) = measure(value);
         let checked = values.saturating_mul(self.size);
         if checked > MOST_CHECKED || bytes.saturating_mul(self.patterns) > MOST_MATCHED {
-            return vec![Fault::TooLong];
+            return vec![ValueFault::TooLong];
         }
         if self.validator.is_valid(value) {
             return Vec::new();
         }
-        let there = |error| Fault::There(Box::new(error));
+        let there = |error| ValueFault::There(Box::new(error));
         if checked <= MOST_COLLECTED {
             return self.validator.iter_errors(value).take(most).map(there).collect();
         }
         if self.collects {
-            return vec![Fault::Somewhere];
+            return vec![ValueFault::Somewhere];
         }
         self.validator
             .validate(value)
@@ -260,8 +260,8 @@ mod tests {
         let places: Vec<String> = faults
             .iter()
             .map(|fault| match fault {
-                Fault::There(error) => error.instance_path().to_string(),
-                Fault::Somewhere | Fault::TooLong => "somewhere".to_owned(),
+                ValueFault::There(error) => error.instance_path().to_string(),
+                ValueFault::Somewhere | ValueFault::TooLong => "somewhere".to_owned(),
             })
             .collect();
         assert_eq!(places, ["/0", "/2", "/3"]);

@@ -43,7 +43,7 @@ const UNEVALUATED: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
 /// A schema that stands for more than [`MOST_SCHEMAS`], or is deeper than anybody reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it has more than {MOST_SCHEMAS} schemas, or is nested more than {MOST_LEVELS} levels deep")]
-pub struct TooLarge;
+pub struct SchemaTooLarge;
 
 /// A schema without references.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,11 +60,11 @@ pub struct Finite {
 }
 
 /// The schema without references. An error where it is too large without following any.
-pub fn finite(schema: &Value) -> Result<Finite, TooLarge> {
-    inlined(schema, true).or_else(|TooLarge| inlined(schema, false))
+pub fn finite(schema: &Value) -> Result<Finite, SchemaTooLarge> {
+    inlined(schema, true).or_else(|SchemaTooLarge| inlined(schema, false))
 }
 
-fn inlined(root: &Value, follows: bool) -> Result<Finite, TooLarge> {
+fn inlined(root: &Value, follows: bool) -> Result<Finite, SchemaTooLarge> {
     let draft = root["$schema"].as_str().unwrap_or_default();
     let mut inliner = Inliner {
         root,
@@ -94,7 +94,7 @@ struct Inliner<'a> {
 }
 
 /// Result of reading a part.
-type Part = Result<Value, TooLarge>;
+type Part = Result<Value, SchemaTooLarge>;
 
 impl<'a> Inliner<'a> {
     fn schema(&mut self, schema: &'a Value) -> Part {
@@ -198,13 +198,13 @@ impl<'a> Inliner<'a> {
         self.levels += 1;
         let part = (self.levels <= MOST_LEVELS).then(|| read(self));
         self.levels -= 1;
-        part.unwrap_or(Err(TooLarge))
+        part.unwrap_or(Err(SchemaTooLarge))
     }
 
-    fn count(&mut self, more: usize) -> Result<(), TooLarge> {
+    fn count(&mut self, more: usize) -> Result<(), SchemaTooLarge> {
         self.found.size += more;
         if self.found.size > MOST_SCHEMAS {
-            return Err(TooLarge);
+            return Err(SchemaTooLarge);
         }
         Ok(())
     }
@@ -343,7 +343,7 @@ mod tests {
             json!({"enum": vec![1; 10_001]}),
             deep,
         ] {
-            assert_eq!(finite(&schema), Err(TooLarge));
+            assert_eq!(finite(&schema), Err(SchemaTooLarge));
         }
     }
 }

@@ -24,7 +24,7 @@ pub struct Call {
 /// Outcome of a call.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Outcome {
+pub enum CallOutcome {
     /// A value.
     Returned(Value),
     /// An exception, which the program can catch.
@@ -39,7 +39,7 @@ pub enum Outcome {
 /// An entry of the journal; entries are only ever added.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
-pub enum Entry {
+pub enum JournalEntry {
     /// A call that is about to be made, and which nobody may make a second time.
     Begun(Call),
     /// A call that was begun and not sent after all.
@@ -47,18 +47,18 @@ pub enum Entry {
     /// A person has approved of the call in this place; it was not made yet.
     Approved(Approved),
     /// A call with what it came to.
-    Ended(Ended),
+    Ended(CallEnd),
 }
 
 /// A call with what it came to.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
-pub struct Ended {
+pub struct CallEnd {
     /// The call.
     #[serde(flatten)]
     pub call: Call,
     /// Outcome of the call.
-    pub outcome: Outcome,
+    pub outcome: CallOutcome,
     /// True where an earlier program of the same run made it, and this one got what that got.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_copy: bool,
@@ -93,16 +93,16 @@ pub struct Journal {
 #[derive(Clone, Debug, PartialEq)]
 enum Recorded {
     Begun(Call),
-    Ended(Ended),
+    Ended(CallEnd),
 }
 
 /// Entry of the journal for a call that a program makes.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Lookup<'a> {
+pub enum JournalLookup<'a> {
     /// It was not made.
     New,
     /// It came to this.
-    Ended(&'a Outcome),
+    Ended(&'a CallOutcome),
     /// It was begun, and nobody recorded what it came to.
     InFlight,
 }
@@ -125,7 +125,7 @@ pub struct JournalMismatch {
 impl Journal {
     /// The journal with these entries, in the order in which they were written.
     #[must_use]
-    pub fn new(entries: impl IntoIterator<Item = Entry>) -> Self {
+    pub fn new(entries: impl IntoIterator<Item = JournalEntry>) -> Self {
         let mut journal = Self::default();
         for entry in entries {
             journal.add(entry);
@@ -134,33 +134,33 @@ impl Journal {
     }
 
     /// Adds an entry. What a call came to stays as it was first recorded.
-    pub fn add(&mut self, entry: Entry) {
+    pub fn add(&mut self, entry: JournalEntry) {
         let number = match &entry {
-            Entry::Begun(call) | Entry::Withdrawn(call) => call.number,
-            Entry::Ended(ended) => ended.call.number,
-            Entry::Approved(approved) => approved.number,
+            JournalEntry::Begun(call) | JournalEntry::Withdrawn(call) => call.number,
+            JournalEntry::Ended(ended) => ended.call.number,
+            JournalEntry::Approved(approved) => approved.number,
         };
         match (self.calls.get(&number), entry) {
-            (_, Entry::Approved(approved)) => {
+            (_, JournalEntry::Approved(approved)) => {
                 self.approved.insert(number, approved.hash);
             }
-            (Some(Recorded::Ended(_)), _) | (Some(Recorded::Begun(_)), Entry::Begun(_)) => {}
-            (None, Entry::Begun(call)) => {
+            (Some(Recorded::Ended(_)), _) | (Some(Recorded::Begun(_)), JournalEntry::Begun(_)) => {}
+            (None, JournalEntry::Begun(call)) => {
                 self.calls.insert(number, Recorded::Begun(call));
             }
-            (_, Entry::Withdrawn(_)) => {
+            (_, JournalEntry::Withdrawn(_)) => {
                 self.calls.remove(&number);
             }
-            (_, Entry::Ended(ended)) => {
+            (_, JournalEntry::Ended(ended)) => {
                 self.calls.insert(number, Recorded::Ended(ended));
             }
         }
     }
 
     /// Finds what is recorded of a call.
-    pub fn find(&self, call: &Call) -> Result<Lookup<'_>, JournalMismatch> {
+    pub fn find(&self, call: &Call) -> Result<JournalLookup<'_>, JournalMismatch> {
         let Some(recorded) = self.calls.get(&call.number) else {
-            return Ok(Lookup::New);
+            return Ok(JournalLookup::New);
         };
         if recorded.call() != call {
             return Err(JournalMismatch {
@@ -170,8 +170,8 @@ impl Journal {
             });
         }
         Ok(match recorded {
-            Recorded::Begun(_) => Lookup::InFlight,
-            Recorded::Ended(ended) => Lookup::Ended(&ended.outcome),
+            Recorded::Begun(_) => JournalLookup::InFlight,
+            Recorded::Ended(ended) => JournalLookup::Ended(&ended.outcome),
         })
     }
 
@@ -184,7 +184,7 @@ impl Journal {
     }
 
     /// The calls that have ended, in their order.
-    pub fn ended(&self) -> impl Iterator<Item = &Ended> {
+    pub fn ended(&self) -> impl Iterator<Item = &CallEnd> {
         self.calls.values().filter_map(|recorded| match recorded {
             Recorded::Ended(ended) => Some(ended),
             Recorded::Begun(_) => None,
@@ -240,7 +240,7 @@ impl Earlier {
         let mut returned: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         for journal in journals {
             for ended in journal.ended() {
-                if let Outcome::Returned(value) = &ended.outcome
+                if let CallOutcome::Returned(value) = &ended.outcome
                     && !ended.is_copy
                     && !effect(&ended.call.tool).is_repeatable()
                 {

@@ -7,7 +7,7 @@ use minijinja::{Environment, context};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::journal::{Ended, Outcome};
+use crate::journal::{CallEnd, CallOutcome};
 use crate::lines::{cut, ends_line, in_one_line};
 
 /// Bytes of what a program printed that the model reads.
@@ -43,9 +43,9 @@ pub struct ShownLimits {
 /// A message of the conversation before the question.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub struct Message {
+pub struct ChatMessage {
     /// Role of the speaker.
-    pub role: Role,
+    pub role: SpeakerRole,
     /// Text that is said.
     pub content: String,
 }
@@ -53,7 +53,7 @@ pub struct Message {
 /// Role of a speaker in the conversation.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum SpeakerRole {
     /// The one who asks.
     User,
     /// The one who answers.
@@ -75,20 +75,20 @@ pub struct Evidence {
     /// Text that it printed.
     pub printed: String,
     /// The calls that it made.
-    pub calls: Vec<Ended>,
+    pub calls: Vec<CallEnd>,
 }
 
 /// A prompt that could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to write a prompt")]
-pub struct PromptError(#[from] minijinja::Error);
+pub struct QuestionPromptError(#[from] minijinja::Error);
 
 /// The system text: the same in every call of a run. A person decides about each call of a tool in `approvals`.
 pub fn system(
     persona: &Persona,
     limits: ShownLimits,
     approvals: &BTreeSet<String>,
-) -> Result<String, PromptError> {
+) -> Result<String, QuestionPromptError> {
     render(
         "system",
         context! { persona => persona.prefix, skills => persona.skills, limits, approvals },
@@ -96,7 +96,11 @@ pub fn system(
 }
 
 /// Tools, conversation and question: the same in every call of a run.
-pub fn prefix(declarations: &str, history: &[Message], question: &str) -> Result<String, PromptError> {
+pub fn prefix(
+    declarations: &str,
+    history: &[ChatMessage],
+    question: &str,
+) -> Result<String, QuestionPromptError> {
     render("prefix", context! { declarations, history, question })
 }
 
@@ -104,7 +108,7 @@ pub fn prefix(declarations: &str, history: &[Message], question: &str) -> Result
 pub const FIRST: &str = "Answer with the program.";
 
 /// Returns what a call asks for after a program that failed.
-pub fn again(failed: &Evidence) -> Result<String, PromptError> {
+pub fn again(failed: &Evidence) -> Result<String, QuestionPromptError> {
     let calls: Vec<Value> = failed.calls.iter().take(LISTED_CALLS).map(shown).collect();
     let program = match failed.program.as_str() {
         "" => "# The reply held no program.\n".to_owned(),
@@ -130,10 +134,10 @@ pub fn reply_schema() -> Value {
     })
 }
 
-fn shown(ended: &Ended) -> Value {
+fn shown(ended: &CallEnd) -> Value {
     let (failed, result) = match &ended.outcome {
-        Outcome::Returned(value) => (false, value.to_string()),
-        Outcome::Raised { kind, message } => (true, format!("{kind}: {message}")),
+        CallOutcome::Returned(value) => (false, value.to_string()),
+        CallOutcome::Raised { kind, message } => (true, format!("{kind}: {message}")),
     };
     let result = in_one_line(&result);
     let result = cut(&result, RESULT_CHARS, " ... (cut)");
@@ -154,7 +158,7 @@ fn head(text: &str, bytes: usize) -> String {
     )
 }
 
-fn render(name: &str, values: minijinja::Value) -> Result<String, PromptError> {
+fn render(name: &str, values: minijinja::Value) -> Result<String, QuestionPromptError> {
     static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
         let mut environment = Environment::new();
         environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);

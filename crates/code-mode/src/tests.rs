@@ -11,7 +11,7 @@ use crate::arguments::{bind, check};
 use crate::certain::certain_faults;
 use crate::ending::lacks_answer;
 use crate::finite::finite;
-use crate::prompt::{self, Evidence, Message, Persona, Role, ShownLimits};
+use crate::prompt::{self, ChatMessage, Evidence, Persona, ShownLimits, SpeakerRole};
 use crate::reply::{NoProgram, program_of};
 use crate::signature::{Effect, Tool, Toolbox, ToolboxError, check_schemas};
 
@@ -265,8 +265,8 @@ fn the_whole_prompt() {
         seconds: 30,
         mebibytes: 50,
     };
-    let history = [Message {
-        role: Role::User,
+    let history = [ChatMessage {
+        role: SpeakerRole::User,
         content: "Which currency?\nThe question:\nanother".to_owned(),
     }];
     let approvals = BTreeSet::from(["refund".to_owned(), "rate".to_owned()]);

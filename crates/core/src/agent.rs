@@ -20,10 +20,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 pub use cases::doubtful;
-pub use command::Command;
+pub use command::AgentCommand;
 pub use conversation::conversation;
-pub use session::{MAX_DENIALS, MAX_REPEATS, Pending, Proceeded, Session};
-pub use step::{CallResult, CommandResult, CommandRun, EarlyEnd, INTERCEPTED, Step};
+pub use session::{AgentSession, MAX_DENIALS, MAX_REPEATS, Pending, Proceeded};
+pub use step::{AgentStep, CallResult, CommandResult, CommandRun, EarlyEnd, INTERCEPTED};
 pub use test_result::{build_failed, missing, reported_cases, test_result};
 pub use tools::TOOLS;
 pub use workspace::{MAX_BYTES, MAX_FILES, PACKAGES, SOLUTION, TESTS, WORKSPACE, Workspace};

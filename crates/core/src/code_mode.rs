@@ -24,13 +24,15 @@ pub use agent_status::{held, resolved, unresolved};
 pub use approval::{asked, call_hash, check_required, is_approved, is_cut, refusal};
 pub use codegen_code_mode::prompt::Evidence;
 pub use conversation::{CONVERSATION, conversation, conversation_document, conversation_file};
-pub use machine::{Decision, Outcome, Ran, advance, allow_call, decide, in_time};
+pub use machine::{AnswerOutcome, ProgramOutcome, QuestionDecision, advance, allow_call, decide, in_time};
 pub use program::{FileHandle, LONGEST_INLINE, handles, program_tool, run_inputs, run_result};
-pub use progress::{AwaitedCall, Failed, Progress, Stage, Stop, StopReason, Waits};
-pub use question::{Limits, Question, SourcedTool, ToolOrigin, UnresolvedTool};
+pub use progress::{
+    AwaitedCall, FailedProgram, QuestionProgress, QuestionStage, QuestionStop, QuestionStopReason, Waits,
+};
+pub use question::{Question, QuestionLimits, SourcedTool, ToolOrigin, UnresolvedTool};
 pub use request::request;
-pub use resolve::{ResolveError, messages, model, question};
-pub use status::{Answer, StatusContext, status};
+pub use resolve::{QuestionResolveError, messages, model, question};
+pub use status::{Answer, QuestionStatusContext, status};
 pub use tools::{command_line, http_tool, mcp_tools};
 
 #[cfg(any(test, feature = "test-support"))]

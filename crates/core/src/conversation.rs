@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A tool that a model may call.
 #[derive(Serialize, Clone, Debug, PartialEq)]
-pub struct Tool {
+pub struct ModelTool {
     /// Its name.
     pub name: &'static str,
     /// Description of its effect.
@@ -57,7 +57,7 @@ pub struct Exchange {
 #[derive(Serialize, Clone, Debug, PartialEq)]
 pub struct Conversation {
     /// The tools.
-    pub tools: Vec<Tool>,
+    pub tools: Vec<ModelTool>,
     /// Everything that was said since, in order.
     pub exchanges: Vec<Exchange>,
 }

@@ -30,7 +30,7 @@ mod retry;
 
 pub use effects::{MAX_FIX_TRIES, MAX_REJECTIONS};
 pub use outcome::{
-    AgentMoved, AgentSources, Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, LostChild,
+    AgentMoved, AgentSources, BlockedTask, BuildFailed, CasesRevised, Diagnosed, ImageReady, LostChild,
     NewSource, SamplesRead, ScopesDecided, Tested,
 };
 
@@ -97,7 +97,7 @@ pub enum Outcome {
     /// A reply cannot be used.
     ReplyRejected(ReplyFault),
     /// Something must change before the task can go on.
-    Blocked(Blocked),
+    Blocked(BlockedTask),
     /// A person says that the cause is gone.
     Resumed,
     /// A person decided at the gate that the task waits at.

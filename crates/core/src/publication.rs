@@ -33,7 +33,7 @@ pub fn unapproved(task: &Task, progress: &Progress) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Blocked, Decision, Outcome, advance, decide};
+    use crate::machine::{BlockedTask, Decision, Outcome, advance, decide};
     use crate::progress::PublishedImage;
     use crate::stage::Category;
     use crate::status::{StatusContext, status};
@@ -121,7 +121,7 @@ mod tests {
             (Category::Infrastructure, "Infrastructure"),
             (Category::Configuration, "Configuration"),
         ] {
-            let blocked = Outcome::Blocked(Blocked {
+            let blocked = Outcome::Blocked(BlockedTask {
                 category,
                 message: "503".into(),
                 retry_at: at(40),

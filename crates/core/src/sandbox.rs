@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-use super::agent::{Command, CommandRun, MAX_BYTES, MAX_FILES, Workspace};
+use super::agent::{AgentCommand, CommandRun, MAX_BYTES, MAX_FILES, Workspace};
 
 pub use codegen_data::outputs::OutputContent;
 
@@ -194,13 +194,13 @@ pub struct PhaseCommand {
 impl CommandsPhase {
     /// These commands on those files, without the programs that are denied besides.
     #[must_use]
-    pub fn new(workspace: &Workspace, commands: &[Command], denied: &[String]) -> Self {
+    pub fn new(workspace: &Workspace, commands: &[AgentCommand], denied: &[String]) -> Self {
         let file = |(path, content): (&str, &[u8])| PhaseFile {
             path: path.to_owned(),
             content: STANDARD.encode(content),
             also: Vec::new(),
         };
-        let command = |command: &Command| PhaseCommand {
+        let command = |command: &AgentCommand| PhaseCommand {
             command: command.line.clone(),
             seconds: command
                 .timeout

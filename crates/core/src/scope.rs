@@ -10,7 +10,7 @@ use super::bounds::cut;
 use super::checks::{Break, ColumnCheck};
 use super::progress::Progress;
 use super::task::Task;
-use super::verdict::Fault;
+use super::verdict::BrokenOutput;
 
 /// Most breaks of one task that are asked about: others hold.
 const MOST_ASKED: usize = 24;
@@ -21,7 +21,12 @@ const WORDS: usize = 400;
 
 /// Breaks among these faults of which nobody has decided yet whether the constraint speaks of the output.
 #[must_use]
-pub fn doubtful(task: &Task, progress: &Progress, checks: &[ColumnCheck], faults: &[Fault]) -> Vec<Break> {
+pub fn doubtful(
+    task: &Task,
+    progress: &Progress,
+    checks: &[ColumnCheck],
+    faults: &[BrokenOutput],
+) -> Vec<Break> {
     let mut found: Vec<Break> = Vec::new();
     for fault in faults {
         let Some(words) = fault.broken.as_deref().map(|words| cut(words, WORDS)) else {

@@ -22,12 +22,12 @@ use codegen_api::CodeGenTaskStatus;
 use codegen_api::conditions::{IMAGE_READY, ISOLATION_VERIFIED, PUBLISHED, reason};
 use codegen_api::status::{AgentStatus, ArtifactRef, TokenStatus};
 
-use self::conditions::Stamp;
-pub use self::conditions::{IsolationShown, Kind, conditions};
+use self::conditions::ConditionStamp;
+pub use self::conditions::{IsolationShown, ReadyState, conditions};
 pub use self::hold::{Hold, Until};
 pub use self::image::ImageShown;
 use self::image::published;
-use self::state::State;
+use self::state::TaskState;
 
 /// Stage of a task that has not started.
 const PENDING: &str = "Pending";
@@ -55,11 +55,11 @@ pub fn held(
     hold: &Hold,
     now: Timestamp,
 ) -> CodeGenTaskStatus {
-    let state = State::held(hold);
+    let state = TaskState::held(hold);
     let ends = [Stage::Succeeded, Stage::Failed].map(Stage::as_str);
     // A task that has ended holds for a run of its own that has not begun, so its old end must not be shown for that.
     let mut conditions = state.conditions(generation, &before.conditions, now);
-    let stamp = Stamp {
+    let stamp = ConditionStamp {
         generation,
         before: &before.conditions,
         now,
@@ -100,12 +100,12 @@ pub fn status(
     } = around;
     // What has ended waits for nothing.
     let hold = hold.filter(|_| !progress.stage.is_terminal());
-    let mut state = hold.map_or_else(|| State::of(task, progress), State::held);
+    let mut state = hold.map_or_else(|| TaskState::of(task, progress), TaskState::held);
     // Only there something is shown of it.
     if isolation.is_some() {
         state = state.in_cluster(progress);
     }
-    let stamp = Stamp {
+    let stamp = ConditionStamp {
         generation,
         before,
         now,
@@ -178,8 +178,8 @@ fn agent(agent: &AgentProgress) -> AgentStatus {
 fn all_conditions(
     task: &Task,
     progress: &Progress,
-    state: &State,
-    stamp: &Stamp<'_>,
+    state: &TaskState,
+    stamp: &ConditionStamp<'_>,
     isolation: Option<IsolationShown>,
 ) -> Vec<Condition> {
     let mut conditions = state.conditions(stamp.generation, stamp.before, stamp.now);
@@ -228,7 +228,7 @@ pub fn seen(
     shown: Option<&ImageShown>,
     now: Timestamp,
 ) -> CodeGenTaskStatus {
-    let stamp = Stamp {
+    let stamp = ConditionStamp {
         generation,
         before: &before.conditions,
         now,

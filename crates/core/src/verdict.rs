@@ -16,7 +16,7 @@ use super::checks::Break;
 pub use super::failed_check::{CheckSource, FailedCheck};
 use super::python::near_misses::NearMissCounts;
 use super::sandbox::{Job, MAX_OUTPUT_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, Report, TestFailure};
-pub use findings::{Fault, RehearsalFindings, StoredOutput, TooLarge};
+pub use findings::{BrokenOutput, OutputTooLarge, RehearsalFindings, StoredOutput};
 use rehearsal::{judge_program, rehearsal_status};
 use session::judge_session;
 pub use suite::SuiteRole;
@@ -67,7 +67,7 @@ pub struct Verdict {
     pub doubtful: Vec<Break>,
     /// Outputs that could not be checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub too_large: Vec<TooLarge>,
+    pub too_large: Vec<OutputTooLarge>,
     /// True where the rehearsal wrote to a disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_on_disk: bool,
@@ -194,8 +194,8 @@ impl Verdict {
 }
 
 /// Says what to do about outputs that are too large.
-fn explain(too_large: &[TooLarge]) -> Option<String> {
-    let TooLarge { output, bytes } = too_large.first()?;
+fn explain(too_large: &[OutputTooLarge]) -> Option<String> {
+    let OutputTooLarge { output, bytes } = too_large.first()?;
     let size = bytes.map_or_else(|| "is too large".to_owned(), |bytes| format!("has {bytes} bytes"));
     let more = match too_large.len() - 1 {
         0 => String::new(),

@@ -20,7 +20,7 @@ use super::describe::{Json, json_layout};
 use super::detect::{Detection, detect};
 use super::format::format_name;
 use super::source::{Encoding, Source};
-use crate::checks::running::{Place, RunningCheck};
+use crate::checks::running::{RunningCheck, ValuePlace};
 use crate::format::json::keys::{ANY_KEY, DataKeys};
 use crate::format::json::{self, JsonRecord};
 use crate::format::table::{read_columns, record_reader};
@@ -186,7 +186,7 @@ fn delimited(
     while let Some(record) = reader.read()? {
         records += 1;
         for (position, run) in &mut bound {
-            let place = Place {
+            let place = ValuePlace {
                 record: records,
                 line: record.line,
             };
@@ -216,7 +216,7 @@ fn from_json(
     let mut records = 0;
     each_record(source, encoding, found, file_name, is_lenient, |value, line| {
         records += 1;
-        let place = Place {
+        let place = ValuePlace {
             record: records,
             line,
         };

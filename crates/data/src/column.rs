@@ -27,7 +27,7 @@ pub(crate) use hash::{hash, mix};
 use super::calendar::MICROS_PER_DAY;
 use super::profile::{ColumnProfile, ColumnType, LengthStats};
 use super::remark::Remark;
-use crate::column::cell::{Cell, Kind, has_leading_zero};
+use crate::column::cell::{Cell, ValueKind, has_leading_zero};
 use crate::column::distinct::{Distinct, DistinctCount};
 use crate::column::numeric::{Extreme, Numbers};
 use crate::column::oddities::Oddities;
@@ -76,7 +76,7 @@ pub(crate) struct KeyCandidate {
 
 /// A column when all its values are met.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub(crate) struct FinishedColumn {
     /// Its profile.
     pub profile: ColumnProfile,
     /// Doubts about it alone.
@@ -91,7 +91,7 @@ pub(crate) struct Column {
     name: String,
     values: u64,
     nulls: BTreeMap<&'static str, u64>,
-    kinds: [u64; Kind::ALL.len()],
+    kinds: [u64; ValueKind::ALL.len()],
     leading_zeros: u64,
     padded: u64,
     distinct: Distinct,
@@ -135,7 +135,7 @@ impl Column {
             name,
             values: 0,
             nulls: BTreeMap::new(),
-            kinds: [0; Kind::ALL.len()],
+            kinds: [0; ValueKind::ALL.len()],
             leading_zeros: 0,
             padded: 0,
             distinct: Distinct::new(limit),
@@ -164,7 +164,7 @@ impl Column {
         self.padded += u64::from(text.len() != text.trim_ascii().len());
         self.oddities.push(cell, text);
         let hash = hash(cell, text);
-        let is_new_value = self.distinct.push(hash, text, kind == Kind::Text);
+        let is_new_value = self.distinct.push(hash, text, kind == ValueKind::Text);
         let mut seen = Seen {
             hash,
             is_new: is_new_kind,
@@ -229,7 +229,7 @@ impl Column {
         seen.broke_rise = self.end_rise();
         self.leading_zeros += u64::from(has_leading_zero(text.trim_ascii()));
         self.lengths.push(text);
-        let float = self.kinds[Kind::Float as usize];
+        let float = self.kinds[ValueKind::Float as usize];
         self.texts.push_text(text, &self.numbers, float > 0);
         if is_new_value && self.shapes.len() <= PATTERN_LIMIT {
             seen.shape = shape(text);
@@ -307,7 +307,12 @@ impl Column {
 
     /// The result. `decimal` is the decimal sign of the table, where it was detected.
     #[must_use]
-    pub(crate) fn finish(mut self, present: Option<u64>, is_unique: bool, decimal: Option<char>) -> Finished {
+    pub(crate) fn finish(
+        mut self,
+        present: Option<u64>,
+        is_unique: bool,
+        decimal: Option<char>,
+    ) -> FinishedColumn {
         let distinct = if is_unique {
             DistinctCount::Exact(self.values)
         } else {
@@ -341,7 +346,7 @@ impl Column {
                 .into_iter()
                 .map(|(spelling, count)| (spelling.to_owned(), count))
                 .collect(),
-            kinds: Kind::ALL
+            kinds: ValueKind::ALL
                 .into_iter()
                 .zip(self.kinds)
                 .filter(|(_, count)| *count > 0)
@@ -357,7 +362,7 @@ impl Column {
             lengths: self.lengths.finish(),
             top,
         };
-        Finished {
+        FinishedColumn {
             profile,
             remarks: found.remarks,
             oddities,
@@ -400,7 +405,12 @@ impl Column {
 
 /// The type of a column with so many values of each kind. `is_code` says that some are digits with leading zeros, `has_wide` that
 /// a number is beyond `i64`.
-fn type_of(kinds: [u64; Kind::ALL.len()], is_code: bool, has_wide: bool, has_negative: bool) -> ColumnType {
+fn type_of(
+    kinds: [u64; ValueKind::ALL.len()],
+    is_code: bool,
+    has_wide: bool,
+    has_negative: bool,
+) -> ColumnType {
     let values = kinds.iter().sum::<u64>();
     let [int, float, bool, date, datetime, text] = kinds;
     let groups = [int + float, bool, date + datetime, text];

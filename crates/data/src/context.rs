@@ -15,7 +15,7 @@ use crate::escape::one_line;
 use crate::exposure::Exposure;
 use crate::format::FileFormat;
 
-pub use super::describe::Options;
+pub use super::describe::DescribeOptions;
 use super::exposure::{Exposed, ExposedJoins};
 use super::format::format_name;
 use super::joins::JoinProfile;
@@ -38,7 +38,7 @@ const LONGEST_REMARK: usize = 300;
 /// The data context of a task.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub struct Context {
+pub struct DataContext {
     /// The text as it stands in prompts.
     pub text: String,
     /// Its tokens, estimated.
@@ -47,7 +47,7 @@ pub struct Context {
     pub cut: Vec<String>,
 }
 
-impl Context {
+impl DataContext {
     /// Reports whether a larger budget would bring back anything that was left out.
     #[must_use]
     pub fn is_over_budget(&self) -> bool {
@@ -69,7 +69,7 @@ struct Detail {
 /// Prints the context of some samples in at most `max_tokens` (estimated) with at most `max_rows` rows of each.
 /// What exceeds the budget goes in this order: rows, joins, statistics of columns, columns.
 #[must_use]
-pub fn render(samples: &[Exposed], joins: &ExposedJoins, max_tokens: u64, max_rows: usize) -> Context {
+pub fn render(samples: &[Exposed], joins: &ExposedJoins, max_tokens: u64, max_rows: usize) -> DataContext {
     let joins = joins.get();
     let tables = || samples.iter().flat_map(|sample| sample.profile().tables());
     let most_rows = samples
@@ -113,7 +113,7 @@ pub fn render(samples: &[Exposed], joins: &ExposedJoins, max_tokens: u64, max_ro
     if text.len() < length {
         cut.push("the end of the text".to_owned());
     }
-    Context {
+    DataContext {
         estimated_tokens: estimate_tokens(&text),
         text,
         cut,

@@ -34,12 +34,12 @@ use text::text;
 /// Options of a description.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub struct Options {
+pub struct DescribeOptions {
     /// Upper bound of representative rows; they stop earlier when they show nothing new.
     pub max_rows: usize,
 }
 
-impl Default for Options {
+impl Default for DescribeOptions {
     fn default() -> Self {
         Self { max_rows: 100 }
     }
@@ -50,7 +50,7 @@ pub fn describe_source(
     source: &Source,
     name: &str,
     file_name: &str,
-    options: &Options,
+    options: &DescribeOptions,
 ) -> Result<SampleProfile, DataError> {
     let mut found = detect(source, file_name).map_err(DataError::read(file_name))?;
     let mut remarks: Vec<Remark> = std::mem::take(&mut found.remarks)

@@ -11,12 +11,12 @@ use serde_json::error::Category;
 
 use crate::format::FileFormat;
 
-use super::source::{Compression, Encoding, Fault, HEAD_BYTES, Scan, Source};
+use super::source::{Compression, Encoding, HEAD_BYTES, Scan, Source, UnpackFault};
 use crate::format::dialect::{self, Dialect};
 use crate::format::excel::{self, WorkbookError};
 use crate::format::format_name;
 use crate::format::json::nonfinite;
-use packing::Packed;
+use packing::PackingOddities;
 
 /// Longest first line that is judged, bytes.
 const LONGEST_FIRST_LINE: usize = 1024 * 1024;
@@ -52,7 +52,7 @@ fn ending(file_name: &str) -> String {
 /// Finds out what a file is.
 pub(crate) fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
     let (scan, encoding) = Scan::of(source)?;
-    let packed = Packed {
+    let packed = PackingOddities {
         compression: source.compression()?,
         fault: source.fault(),
         archive: source.archive()?,
@@ -62,14 +62,14 @@ pub(crate) fn detect(source: &Source, file_name: &str) -> io::Result<Detection> 
     let is_workbook = packed.compression.is_none() && is_workbook(source, &scan)?;
     let kind = opaque_kind(&scan, encoding, &ending, is_workbook, &packed);
     let is_opened = is_workbook || matches!(kind, Some((FileFormat::Excel, _)));
-    let packed = Packed {
+    let packed = PackingOddities {
         // A workbook is an archive that is read as what it is.
         archive: packed.archive.filter(|_| !is_opened),
         ..packed
     };
     let mut remarks = packed.remarks(scan.bytes, file_name);
     if let Some((format, what)) = kind {
-        let is_misnamed = (is_text_ending(&ending) && packed.fault != Some(Fault::TooLarge))
+        let is_misnamed = (is_text_ending(&ending) && packed.fault != Some(UnpackFault::TooLarge))
             || (is_workbook_ending(&ending) && format != FileFormat::Excel)
             || (ending == "parquet" && format != FileFormat::Parquet)
             || (is_arrow_ending(&ending) && format != FileFormat::Arrow);
@@ -151,7 +151,7 @@ fn opaque_kind(
     encoding: Encoding,
     ending: &str,
     is_workbook: bool,
-    packed: &Packed<'_>,
+    packed: &PackingOddities<'_>,
 ) -> Option<(FileFormat, String)> {
     if let Some(what) = packed.unread(scan.bytes) {
         return Some((FileFormat::Binary, what));

@@ -12,7 +12,7 @@ mod names;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::profile::{ColumnProfile, Content, Layout, Lead, SampleProfile, SampleRow, TableProfile};
+use super::profile::{ColumnProfile, Content, Layout, LeadProfile, SampleProfile, SampleRow, TableProfile};
 use super::remark::Remark;
 
 use column::reduced_column;
@@ -265,8 +265,8 @@ fn reduced_layout(layout: Layout, names: &Names) -> Layout {
 
 /// Counts, places and signs of lines that are no records, and nothing of what stands in them: each field is named here, so that a new one does
 /// not compile until somebody decides who may see it.
-const fn reduced_lead(lead: Lead) -> Lead {
-    let Lead {
+const fn reduced_lead(lead: LeadProfile) -> LeadProfile {
+    let LeadProfile {
         titles: _,
         has_separator_line: _,
         lines_above: _,

@@ -6,7 +6,7 @@ use crate::column::{KeyCandidate, Uniqueness, mix};
 const MOST_HASHES: usize = 3 * 1024 * 1024;
 
 /// Hashes of everything that may be unique.
-pub(crate) struct Keys {
+pub(crate) struct KeyHashes {
     most: usize,
     columns: Vec<Log>,
     records: Log,
@@ -24,7 +24,7 @@ struct Log {
 }
 
 /// Findings from the hashes.
-pub(crate) struct Found {
+pub(crate) struct KeyFindings {
     /// By column, whether every record has a value and no two are equal.
     pub unique: Vec<bool>,
     /// Records equal to an earlier one.
@@ -49,13 +49,13 @@ impl Log {
     }
 }
 
-impl Default for Keys {
+impl Default for KeyHashes {
     fn default() -> Self {
         Self::with_limit(MOST_HASHES)
     }
 }
 
-impl Keys {
+impl KeyHashes {
     /// Retains at most `most` hashes.
     fn with_limit(most: usize) -> Self {
         Self {
@@ -145,7 +145,7 @@ impl Keys {
     }
 
     /// Returns the findings from the hashes of all records.
-    pub(crate) fn finish(self, candidates: &[KeyCandidate]) -> Found {
+    pub(crate) fn finish(self, candidates: &[KeyCandidate]) -> KeyFindings {
         let records = self.ended;
         let is_unique = |log: Log| log.hashes.len() as u64 == records && log.repetitions() == Some(0);
         let mut logs: Vec<_> = self.columns.into_iter().map(Some).collect();
@@ -163,7 +163,7 @@ impl Keys {
         } else {
             self.records.repetitions()
         };
-        Found { unique, duplicates }
+        KeyFindings { unique, duplicates }
     }
 }
 

@@ -34,7 +34,7 @@ mod tests;
 
 use std::io;
 
-use source::SourceError;
+use source::UnreadableSource;
 
 /// Reason for which a file could not be described or checked.
 #[derive(thiserror::Error, Debug)]
@@ -151,10 +151,10 @@ impl DataError {
         move |source| {
             let file = file.to_owned();
             // The cause is found in the chain, since readers of formats wrap it.
-            match SourceError::within(&source) {
-                Some(SourceError::Changed) => Self::Changed { file },
-                Some(SourceError::TooLarge(bytes)) => Self::TooLarge { file, bytes },
-                Some(SourceError::NotAFile(_)) | None => Self::Read { file, source },
+            match UnreadableSource::within(&source) {
+                Some(UnreadableSource::Changed) => Self::Changed { file },
+                Some(UnreadableSource::TooLarge(bytes)) => Self::TooLarge { file, bytes },
+                Some(UnreadableSource::NotAFile(_)) | None => Self::Read { file, source },
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::column::distinct::ValueHashes;
 use crate::format::FileFormat;
 use crate::source::{Compression, Encoding};
 
-pub use crate::column::cell::Kind;
+pub use crate::column::cell::ValueKind;
 pub use crate::column::distinct::DistinctCount;
 pub use crate::column::numeric::NumberStats;
 pub use crate::column::quantiles::Quartiles;
@@ -16,7 +16,7 @@ pub use crate::column::style::NumberStyle;
 pub use crate::column::temporal::{TimeStats, TimeStep};
 pub use crate::remark::Remark;
 
-pub use self::layout::{Layout, Lead};
+pub use self::layout::{Layout, LeadProfile};
 
 /// Profile of one sample.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -175,7 +175,7 @@ pub struct ColumnProfile {
     /// Missing values by spelling.
     pub nulls: Vec<(String, u64)>,
     /// Values by kind.
-    pub kinds: Vec<(Kind, u64)>,
+    pub kinds: Vec<(ValueKind, u64)>,
     /// Values that are digits with leading zeros.
     pub leading_zeros: u64,
     /// Values with blanks around them.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
 use super::column::{Column, KeyCandidate, Seen};
-use super::keys::{Keys, RecordHash};
+use super::keys::{KeyHashes, RecordHash};
 use super::profile::{ColumnProfile, ColumnType, SampleRow};
 use super::remark::Remark;
 use crate::column::cell::Cell;
@@ -37,11 +37,11 @@ pub(crate) struct TableBuilder {
     delimiter: Option<char>,
     decimal: Option<char>,
     keeps_rows: bool,
-    keys: Keys,
+    keys: KeyHashes,
 }
 
 /// Columns and rows that were built of the records.
-pub(crate) struct Built {
+pub(crate) struct BuiltRows {
     /// The columns.
     pub columns: Vec<ColumnProfile>,
     /// Representative records, the most informative first.
@@ -189,7 +189,7 @@ impl TableBuilder {
     }
 
     /// The columns, and at most `most` records, the most informative first. `present` counts the records that have a column.
-    pub(crate) fn finish(mut self, most: usize, present: Option<&[u64]>) -> Built {
+    pub(crate) fn finish(mut self, most: usize, present: Option<&[u64]>) -> BuiltRows {
         let rows = self.choose(most);
         let decimal = self.decimal();
         let records = self.records;
@@ -213,7 +213,7 @@ impl TableBuilder {
         let odd: Vec<_> = names.clone().zip(oddities.iter().map(Vec::as_slice)).collect();
         remarks.extend(oddity::remarks(&odd));
         remarks.extend(oddity::name_remark(names));
-        Built {
+        BuiltRows {
             columns,
             rows,
             duplicate_records: found.duplicates,

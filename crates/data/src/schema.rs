@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::profile::{ColumnType, Layout, Lead, PlainColumn, SampleProfile, TableProfile};
+use super::profile::{ColumnType, Layout, LeadProfile, PlainColumn, SampleProfile, TableProfile};
 use super::source::Encoding;
 use crate::checks::rule::{ColumnCheck, Rule};
 use crate::format::json::ROOT_PATH;
@@ -122,7 +122,7 @@ fn infer_table(profile: &SampleProfile, table: &TableProfile, checks: &[ColumnCh
     })
 }
 
-fn excel_place(layout: &Layout) -> Option<excel::Place<'_>> {
+fn excel_place(layout: &Layout) -> Option<excel::TablePlace<'_>> {
     let Layout::Sheet {
         name,
         header_row,
@@ -134,7 +134,7 @@ fn excel_place(layout: &Layout) -> Option<excel::Place<'_>> {
     else {
         return None;
     };
-    Some(excel::Place {
+    Some(excel::TablePlace {
         sheet: name,
         header_row: *header_row,
         first_row: *first_row,
@@ -186,7 +186,7 @@ const fn whole_dtype(column: &PlainColumn) -> &'static str {
 fn read_csv(
     profile: &SampleProfile,
     delimiter: char,
-    lead: &Lead,
+    lead: &LeadProfile,
     table: &TableProfile,
     columns: &[SchemaColumn],
 ) -> String {

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use encoding::{Encoding, Legacy};
 pub use packed::Compression;
-pub(crate) use packed::{Fault, LARGEST_UNPACKED};
+pub(crate) use packed::{LARGEST_UNPACKED, UnpackFault};
 pub(crate) use scan::Scan;
 
 use line_ends::LineEnds;
@@ -72,7 +72,7 @@ impl Clone for Source {
 
 /// Reason for which bytes are not read although the system would give them.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SourceError {
+pub(crate) enum UnreadableSource {
     /// Somebody wrote to the file.
     #[error("it changed while it was read")]
     Changed,
@@ -84,7 +84,7 @@ pub(crate) enum SourceError {
     NotAFile(&'static str),
 }
 
-impl SourceError {
+impl UnreadableSource {
     /// The error that lies in what a reader returned, if it is one of these.
     #[must_use]
     pub(crate) fn within(error: &io::Error) -> Option<Self> {
@@ -92,14 +92,14 @@ impl SourceError {
     }
 }
 
-impl From<SourceError> for io::Error {
-    fn from(error: SourceError) -> Self {
+impl From<UnreadableSource> for io::Error {
+    fn from(error: UnreadableSource) -> Self {
         Self::other(error)
     }
 }
 
 fn is_own(error: &io::Error) -> bool {
-    SourceError::within(error).is_some()
+    UnreadableSource::within(error).is_some()
 }
 
 impl Source {
@@ -141,7 +141,7 @@ impl Source {
 
     /// Returns the fault for which unpacking stopped early, once a pass has met it.
     #[must_use]
-    pub(crate) fn fault(&self) -> Option<Fault> {
+    pub(crate) fn fault(&self) -> Option<UnpackFault> {
         self.opened.get()?.fault.get().copied()
     }
 
@@ -183,7 +183,7 @@ impl Source {
         if opened.bytes.modified()? == opened.modified {
             Ok(())
         } else {
-            Err(SourceError::Changed.into())
+            Err(UnreadableSource::Changed.into())
         }
     }
 
@@ -216,13 +216,13 @@ fn open_file(path: &Path) -> io::Result<File> {
         if kind.is_file() {
             Ok(())
         } else if kind.is_dir() {
-            Err(SourceError::NotAFile("a folder"))
+            Err(UnreadableSource::NotAFile("a folder"))
         } else if kind.is_fifo() {
-            Err(SourceError::NotAFile("a named pipe"))
+            Err(UnreadableSource::NotAFile("a named pipe"))
         } else if kind.is_socket() {
-            Err(SourceError::NotAFile("a socket"))
+            Err(UnreadableSource::NotAFile("a socket"))
         } else {
-            Err(SourceError::NotAFile("a device"))
+            Err(UnreadableSource::NotAFile("a device"))
         }
     };
     kind(&std::fs::metadata(path)?)?;
@@ -231,7 +231,7 @@ fn open_file(path: &Path) -> io::Result<File> {
     let metadata = file.metadata()?;
     kind(&metadata)?;
     if metadata.len() > LARGEST_FILE {
-        return Err(SourceError::TooLarge(metadata.len()).into());
+        return Err(UnreadableSource::TooLarge(metadata.len()).into());
     }
     Ok(file)
 }
@@ -305,7 +305,7 @@ impl Seekable {
         self.opened.bytes.size()
     }
 
-    fn note(&self, fault: Fault) {
+    fn note(&self, fault: UnpackFault) {
         self.opened.fault.get_or_init(|| fault);
     }
 
@@ -325,7 +325,7 @@ impl Read for Seekable {
         self.position += count as u64;
         // A file that grows as fast as it is read would never end.
         if self.position > LARGEST_FILE {
-            return Err(SourceError::TooLarge(self.position).into());
+            return Err(UnreadableSource::TooLarge(self.position).into());
         }
         Ok(count)
     }

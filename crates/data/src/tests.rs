@@ -12,8 +12,8 @@ use crate::checks::rule::{ColumnCheck, Rule};
 use crate::format::FileFormat;
 
 use super::checks;
-use super::context::{self, Context};
-use super::describe::{Options, describe_source};
+use super::context::{self, DataContext};
+use super::describe::{DescribeOptions, describe_source};
 use super::joins::{JoinProfile, joins};
 use super::profile::{ColumnType, Content, SampleProfile, TableProfile};
 use super::schema;
@@ -24,7 +24,12 @@ use crate::exposure::{Exposed, ExposedJoins, Exposure};
 const SALES: &[u8] = include_bytes!("testdata/sales.csv");
 const SENSOR: &[u8] = include_bytes!("testdata/sensor.csv");
 
-fn render(profiles: &[SampleProfile], joins: &[JoinProfile], max_tokens: u64, max_rows: usize) -> Context {
+fn render(
+    profiles: &[SampleProfile],
+    joins: &[JoinProfile],
+    max_tokens: u64,
+    max_rows: usize,
+) -> DataContext {
     let joins = ExposedJoins::new(joins.to_vec(), profiles, Exposure::Rows);
     context::render(
         &Exposed::all(profiles, Exposure::Rows),
@@ -44,7 +49,13 @@ fn profile(bytes: &[u8], file_name: &str) -> SampleProfile {
 }
 
 fn profile_with(bytes: &[u8], file_name: &str, max_rows: usize) -> SampleProfile {
-    describe_source(&Source::bytes(bytes), "sample", file_name, &Options { max_rows }).unwrap()
+    describe_source(
+        &Source::bytes(bytes),
+        "sample",
+        file_name,
+        &DescribeOptions { max_rows },
+    )
+    .unwrap()
 }
 
 fn table(bytes: &[u8], file_name: &str) -> TableProfile {
@@ -54,7 +65,7 @@ fn table(bytes: &[u8], file_name: &str) -> TableProfile {
     }
 }
 
-fn context(bytes: &[u8], file_name: &str) -> Context {
+fn context(bytes: &[u8], file_name: &str) -> DataContext {
     render(&[profile(bytes, file_name)], &[], 4_000, 100)
 }
 
@@ -356,7 +367,13 @@ fn a_log_has_its_true_line_count_and_pattern() {
 fn joins_stand_at_the_end_and_go_after_the_rows() {
     let sample = |name: &str, bytes: &[u8]| {
         let file_name = format!("{name}.csv");
-        describe_source(&Source::bytes(bytes), name, &file_name, &Options::default()).unwrap()
+        describe_source(
+            &Source::bytes(bytes),
+            name,
+            &file_name,
+            &DescribeOptions::default(),
+        )
+        .unwrap()
     };
     let note = "long ".repeat(20);
     let orders =

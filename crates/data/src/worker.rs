@@ -10,7 +10,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use codegen_syscall_filter::{Allowed, Refusal};
+use codegen_syscall_filter::{AllowedCalls, FilterAction};
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -23,7 +23,7 @@ use crate::format::FileFormat;
 use super::DataError;
 use super::checks::{self, CheckReport};
 use super::column::distinct::ValueHashes;
-use super::describe::{Options, describe_source};
+use super::describe::{DescribeOptions, describe_source};
 use super::joins::{JoinProfile, joins};
 use super::outputs::{self, Declared, OutputContent, OutputFault, OutputValue};
 use super::profile::{Content, SampleProfile, TextProfile};
@@ -35,7 +35,7 @@ const STDERR_LIMIT: u64 = 4096;
 /// Most bytes of all answers of a child. Those to honest files are of some hundred KiB.
 const MOST_ANSWERED: u64 = 64 * MIB;
 /// System calls of a child: it reads files, and writes to whoever started it.
-const READER: Allowed<'_> = Allowed {
+const READER: AllowedCalls<'_> = AllowedCalls {
     reads: &[0],
     writes: &[1, 2],
     opens_files: true,
@@ -46,7 +46,7 @@ const MOST_HASHES: usize = 2 * 1024 * 1024;
 /// Request to the child.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Request {
+pub enum ChildRequest {
     /// Describe a sample.
     Describe {
         /// Source of the file.
@@ -56,7 +56,7 @@ pub enum Request {
         /// File name as the program sees it.
         file_name: String,
         /// Options of the description.
-        options: Options,
+        options: DescribeOptions,
     },
     /// Find the columns on which the samples described before may be joined.
     Join,
@@ -103,7 +103,7 @@ pub enum Response {
     Outputs(Vec<Result<OutputValue, OutputFault>>),
 }
 
-impl Request {
+impl ChildRequest {
     /// The file that it is about, as the user knows it.
     fn file(&self) -> String {
         match self {
@@ -185,14 +185,14 @@ impl Session {
 /// Limits of a child.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub struct Limits {
+pub struct ChildLimits {
     /// Address space, bytes.
     pub memory_bytes: u64,
     /// CPU time and wall time, seconds.
     pub seconds: u64,
 }
 
-impl Default for Limits {
+impl Default for ChildLimits {
     fn default() -> Self {
         Self {
             memory_bytes: 256 * MIB,
@@ -201,7 +201,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl ChildLimits {
     /// Puts this process under the limits; it can write no file any more, reach no host and start no process.
     fn apply(self) -> io::Result<()> {
         let hard = |value| Rlimit {
@@ -222,7 +222,7 @@ impl Limits {
             },
         )?;
         // A library that asks for more than it needs goes on without it.
-        codegen_syscall_filter::enter(&READER, Refusal::Fail)
+        codegen_syscall_filter::enter(&READER, FilterAction::Fail)
     }
 }
 
@@ -231,14 +231,14 @@ impl Limits {
 pub fn serve(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let mut line = String::new();
     input.read_line(&mut line)?;
-    serde_json::from_str::<Limits>(&line)?.apply()?;
+    serde_json::from_str::<ChildLimits>(&line)?.apply()?;
     let mut session = Session::default();
     loop {
         line.clear();
         if input.read_line(&mut line)? == 0 {
             return Ok(());
         }
-        let request: Request = serde_json::from_str(&line)?;
+        let request: ChildRequest = serde_json::from_str(&line)?;
         let reply = request.answer(&mut session).map_err(|error| error.to_string());
         serde_json::to_writer(&mut output, &reply)?;
         output.write_all(b"\n")?;
@@ -248,10 +248,10 @@ pub fn serve(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> 
 
 /// Starts children.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub struct WorkerClient {
     program: PathBuf,
     args: Vec<OsString>,
-    limits: Limits,
+    limits: ChildLimits,
     places: Option<Arc<Semaphore>>,
     turns: Turns,
     namespace: String,
@@ -272,7 +272,7 @@ struct Ended {
     stderr: Vec<u8>,
 }
 
-impl Client {
+impl WorkerClient {
     /// A client whose children are `program` with `args`, which call `serve`.
     #[must_use]
     pub fn new(program: &Path, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
@@ -280,7 +280,7 @@ impl Client {
         Self {
             program: program.to_path_buf(),
             args,
-            limits: Limits::default(),
+            limits: ChildLimits::default(),
             places: None,
             turns: Turns::default(),
             namespace: String::new(),
@@ -304,20 +304,23 @@ impl Client {
 
     /// The same client with other limits.
     #[must_use]
-    pub const fn with_limits(mut self, limits: Limits) -> Self {
+    pub const fn with_limits(mut self, limits: ChildLimits) -> Self {
         self.limits = limits;
         self
     }
 
     /// Lets one child answer all requests, in order. The outer error is the child's end: it names the file and, where
     /// one was met, the limit; an inner one is the answer to that request. Dropping the future kills the child.
-    pub async fn run(&self, requests: &[Request]) -> Result<Vec<Result<Response, DataError>>, DataError> {
+    pub async fn run(
+        &self,
+        requests: &[ChildRequest],
+    ) -> Result<Vec<Result<Response, DataError>>, DataError> {
         let Answered { replies, fault } = self.answered(requests).await?;
         fault.map_or(Ok(replies), Err)
     }
 
     /// As [`Self::run`], with the answers that were given before the child ended. The error is that there was none.
-    pub async fn answered(&self, requests: &[Request]) -> Result<Answered, DataError> {
+    pub async fn answered(&self, requests: &[ChildRequest]) -> Result<Answered, DataError> {
         let mut input = to_line(&self.limits)?;
         for request in requests {
             input.extend(to_line(request)?);
@@ -340,7 +343,7 @@ impl Client {
             requests
                 // The first request without an answer is the one that it died of.
                 .get(replies.len())
-                .map_or_else(|| "the files".to_owned(), Request::file)
+                .map_or_else(|| "the files".to_owned(), ChildRequest::file)
         };
         let fault = match finished {
             _ if stdout.len() as u64 > MOST_ANSWERED => Some(DataError::Limit {

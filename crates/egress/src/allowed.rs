@@ -122,7 +122,7 @@ mod tests {
         #[case] allowed: bool,
     ) {
         let host: AllowedHost = text.parse().unwrap();
-        let entry = crate::Entry::from(&host);
+        let entry = crate::EgressEntry::from(&host);
         assert_eq!(entry.allows(&url.parse().unwrap()), allowed);
     }
 

@@ -14,7 +14,7 @@ use super::allowed::{self, AllowedHost};
 /// A scheme, a host and a port that may be requested whatever their address is.
 #[derive(Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(try_from = "String")]
-pub struct Entry {
+pub struct EgressEntry {
     /// None: both.
     scheme: Option<String>,
     host: Host,
@@ -30,7 +30,7 @@ enum Host {
     Range(IpNet),
 }
 
-impl From<&AllowedHost> for Entry {
+impl From<&AllowedHost> for EgressEntry {
     fn from(allowed: &AllowedHost) -> Self {
         Self {
             scheme: None,
@@ -50,7 +50,7 @@ impl From<&AllowedHost> for Entry {
 )]
 pub struct EntryError(String);
 
-impl FromStr for Entry {
+impl FromStr for EgressEntry {
     type Err = EntryError;
 
     fn from_str(text: &str) -> Result<Self, EntryError> {
@@ -58,7 +58,7 @@ impl FromStr for Entry {
     }
 }
 
-impl TryFrom<String> for Entry {
+impl TryFrom<String> for EgressEntry {
     type Error = EntryError;
 
     fn try_from(text: String) -> Result<Self, EntryError> {
@@ -89,7 +89,7 @@ impl TryFrom<String> for Entry {
     }
 }
 
-impl fmt::Display for Entry {
+impl fmt::Display for EgressEntry {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (star, host) = match &self.host {
             Host::One(host) => ("", host.clone()),
@@ -108,7 +108,7 @@ impl fmt::Display for Entry {
     }
 }
 
-impl Entry {
+impl EgressEntry {
     /// Reports whether it opens `url`.
     #[must_use]
     pub fn allows(&self, url: &Url) -> bool {
@@ -159,8 +159,8 @@ mod tests {
 
     use super::*;
 
-    fn entry(text: &str) -> Result<Entry, EntryError> {
-        Entry::try_from(text.to_owned())
+    fn entry(text: &str) -> Result<EgressEntry, EntryError> {
+        EgressEntry::try_from(text.to_owned())
     }
 
     #[rstest]

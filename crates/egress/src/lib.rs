@@ -28,7 +28,7 @@ use self::address::{is_public, translated};
 pub use self::allowed::ALLOW_HOST;
 pub use self::allowed::{AllowedHost, NoHost};
 pub use self::client::{client_to, within_the_origin};
-pub use self::entry::Entry;
+pub use self::entry::EgressEntry;
 pub use self::proxies::{NoSuchProxy, Proxies};
 use self::resolver::Resolver;
 
@@ -37,9 +37,9 @@ const MOST_REDIRECTS: usize = 5;
 
 /// Entries that whoever runs this process opens.
 #[derive(Clone, Copy, Debug)]
-pub struct Allowed<'a> {
+pub struct OpenedEntries<'a> {
     /// Origins that may be reached although they are private or without TLS.
-    pub entries: &'a [Entry],
+    pub entries: &'a [EgressEntry],
     /// The setting that lists them, for messages.
     pub setting: &'static str,
 }
@@ -119,7 +119,7 @@ pub struct EgressGate(Arc<Rules>);
 
 #[derive(Debug)]
 struct Rules {
-    allow: Vec<Entry>,
+    allow: Vec<EgressEntry>,
     setting: &'static str,
     closed: Vec<IpNet>,
     proxies: Option<Matcher>,
@@ -134,8 +134,8 @@ impl EgressGate {
     /// asked for, which decides about that.
     #[must_use]
     pub fn of_command_line(opened: &[AllowedHost]) -> Self {
-        let entries: Vec<Entry> = opened.iter().map(Entry::from).collect();
-        let allowed = Allowed {
+        let entries: Vec<EgressEntry> = opened.iter().map(EgressEntry::from).collect();
+        let allowed = OpenedEntries {
             entries: &entries,
             setting: ALLOW_HOST,
         };
@@ -145,17 +145,17 @@ impl EgressGate {
     /// A gate that lets through what is `allowed` and what is public, short of `closed`: public ranges of the cluster's own,
     /// such as the API server's. Proxies are those of this process's environment.
     #[must_use]
-    pub fn new(allowed: Allowed<'_>, closed: Vec<IpNet>) -> Self {
+    pub fn new(allowed: OpenedEntries<'_>, closed: Vec<IpNet>) -> Self {
         Self::behind(Matcher::from_env(), allowed, closed)
     }
 
     /// The same with these proxies.
     #[must_use]
-    pub fn through(proxies: &Proxies, allowed: Allowed<'_>, closed: Vec<IpNet>) -> Self {
+    pub fn through(proxies: &Proxies, allowed: OpenedEntries<'_>, closed: Vec<IpNet>) -> Self {
         Self::behind(proxies.matcher(), allowed, closed)
     }
 
-    fn behind(proxies: Matcher, allowed: Allowed<'_>, closed: Vec<IpNet>) -> Self {
+    fn behind(proxies: Matcher, allowed: OpenedEntries<'_>, closed: Vec<IpNet>) -> Self {
         let anywhere = ["http://proxied.invalid/", "https://proxied.invalid/"];
         let proxy_hosts: BTreeSet<String> = anywhere
             .iter()
@@ -179,8 +179,8 @@ impl EgressGate {
     pub fn direct(allow: &[&str], closed: &[&str]) -> Self {
         let entries = allow
             .iter()
-            .filter_map(|text| Entry::try_from((*text).to_owned()).ok());
-        let allowed = Allowed {
+            .filter_map(|text| EgressEntry::try_from((*text).to_owned()).ok());
+        let allowed = OpenedEntries {
             entries: &entries.collect::<Vec<_>>(),
             setting: "egress.allow",
         };

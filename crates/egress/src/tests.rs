@@ -85,8 +85,8 @@ fn behind_a_proxy_only_listed_hosts_are_reached() {
         .https("http://proxy.corp:3128")
         .no("direct.example")
         .build();
-    let allowed = Allowed {
-        entries: &[Entry::try_from("https://files.example.com".to_owned()).unwrap()],
+    let allowed = OpenedEntries {
+        entries: &[EgressEntry::try_from("https://files.example.com".to_owned()).unwrap()],
         setting: "egress.allow",
     };
     let gate = EgressGate::behind(proxies, allowed, Vec::new());

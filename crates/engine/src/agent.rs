@@ -2,7 +2,7 @@
 
 use codegen_core::accept::AcceptedWorkspace;
 use codegen_core::agent::{
-    Command, CommandRun, EarlyEnd, Next, Pending, SOLUTION, Session, Step, ToolCounts,
+    AgentCommand, AgentSession, AgentStep, CommandRun, EarlyEnd, Next, Pending, SOLUTION, ToolCounts,
 };
 use codegen_core::call::{CallKind, Reply};
 use codegen_core::digest::sha256_hex;
@@ -27,11 +27,11 @@ use drive::Move;
 /// A turn that goes on.
 struct Turn {
     /// The session as it is recorded.
-    recorded: Session,
+    recorded: AgentSession,
     /// The same with what has happened since.
-    session: Session,
+    session: AgentSession,
     /// Step from the recorded session to that one.
-    step: Step,
+    step: AgentStep,
     /// Number of the turn's call, where it begins.
     began: Option<u32>,
 }
@@ -49,7 +49,7 @@ struct Recording {
 }
 
 impl Turn {
-    fn of(session: Session) -> Self {
+    fn of(session: AgentSession) -> Self {
         Self {
             step: session.step(),
             recorded: session.clone(),
@@ -61,8 +61,8 @@ impl Turn {
 
 impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// The session as it is recorded, the turn that has begun last included.
-    pub(super) async fn session(&self, progress: &Progress) -> Result<Session, EngineError> {
-        let mut session = Session::default();
+    pub(super) async fn session(&self, progress: &Progress) -> Result<AgentSession, EngineError> {
+        let mut session = AgentSession::default();
         let Some(agent) = &progress.agent else {
             return Ok(session);
         };
@@ -71,7 +71,7 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
             let name = step_name(number);
             let bytes = self.store.read(&name).await?;
             let bytes = bytes.ok_or_else(|| damaged(&name, "it is missing"))?;
-            let step: Step = from_bytes(&name, &bytes)?;
+            let step: AgentStep = from_bytes(&name, &bytes)?;
             if step.sequence != begun {
                 session.begin(step.sequence, self.turn_reply(step.sequence).await?);
                 begun = step.sequence;
@@ -154,7 +154,7 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
         Ok(Performed::Done(self.moved(progress, &material, turn).await?))
     }
 
-    fn job_of_commands(&self, session: &Session, commands: &[Command]) -> Job {
+    fn job_of_commands(&self, session: &AgentSession, commands: &[AgentCommand]) -> Job {
         let denied = &self.surroundings.denied_commands;
         let phase = CommandsPhase::new(session.workspace(), commands, denied);
         // Samples are shown where models see them anyway. Secrets are for the program alone.
@@ -198,8 +198,8 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
     async fn take_recorded_step(
         &self,
         progress: &Progress,
-        mut session: Session,
-        step: Step,
+        mut session: AgentSession,
+        step: AgentStep,
         began: Option<u32>,
     ) -> Result<Outcome, EngineError> {
         session.take(&step);
@@ -209,7 +209,7 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
     }
 
     /// Records a step; the one that is recorded already, where there is one.
-    async fn record_step(&self, number: u32, step: &Step) -> Result<Option<Step>, EngineError> {
+    async fn record_step(&self, number: u32, step: &AgentStep) -> Result<Option<AgentStep>, EngineError> {
         let name = step_name(number);
         match self.store.create(&name, &to_bytes(&name, step)?).await? {
             Created::New => Ok(None),
@@ -221,7 +221,7 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
         &self,
         progress: &Progress,
         moved: &Move,
-        session: &Session,
+        session: &AgentSession,
         recording: Recording,
     ) -> Result<Outcome, EngineError> {
         let Recording { began, steps } = recording;
@@ -259,7 +259,7 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
         &self,
         progress: &Progress,
         step: u32,
-        session: &Session,
+        session: &AgentSession,
         sources: &AcceptedWorkspace,
     ) -> Result<AgentSources, EngineError> {
         let before = &progress.documents;
@@ -307,7 +307,7 @@ fn image_of(progress: &Progress) -> String {
     built.map(|built| built.image.clone()).unwrap_or_default()
 }
 
-fn counts(step: &Step) -> ToolCounts {
+fn counts(step: &AgentStep) -> ToolCounts {
     let mut counts = ToolCounts::default();
     for result in step.calls() {
         *counts.by_tool.entry(result.tool.clone()).or_default() += 1;

@@ -25,7 +25,7 @@ pub struct Asker<'a, M, S> {
 }
 
 /// Result of asking; the state has counted the call.
-pub enum Asked<T> {
+pub enum AskResult<T> {
     /// A reply, which is recorded.
     Reply(Reply),
     /// A limit, before anything was sent.
@@ -41,7 +41,7 @@ impl<M: Model, S: Store<Progress: CountsCalls>> Asker<'_, M, S> {
         mut progress: S::Progress,
         request: &Request,
         allow: impl Fn(&S::Progress, u64) -> Result<u64, T> + Send,
-    ) -> Result<(S::Progress, Asked<T>), EngineError> {
+    ) -> Result<(S::Progress, AskResult<T>), EngineError> {
         let sequence = *progress.calls().sequence;
         // The record goes before everything: what has a reply is never asked for again.
         if let Some(entry) = Ledger::new(self.store).find(sequence, request.kind).await? {
@@ -52,7 +52,7 @@ impl<M: Model, S: Store<Progress: CountsCalls>> Asker<'_, M, S> {
         let size = request.tokens();
         let limit = match allow(&progress, size) {
             Ok(limit) => limit,
-            Err(stop) => return Ok((progress, Asked::Stopped(stop))),
+            Err(stop) => return Ok((progress, AskResult::Stopped(stop))),
         };
         let request = request.limited(limit);
         let intent = Intent::new(&request, sequence, size + limit);
@@ -64,7 +64,7 @@ impl<M: Model, S: Store<Progress: CountsCalls>> Asker<'_, M, S> {
         progress: S::Progress,
         request: &Request,
         entry: Entry,
-    ) -> (S::Progress, Asked<T>) {
+    ) -> (S::Progress, AskResult<T>) {
         let (kind, sequence, usage) = (entry.kind, entry.sequence, entry.reply.usage);
         // The reply is used all the same: it is paid for.
         if entry.request_hash != request_hash(request) {
@@ -77,7 +77,7 @@ impl<M: Model, S: Store<Progress: CountsCalls>> Asker<'_, M, S> {
             seconds: 0.0,
             from_ledger: true,
         });
-        (progress.with_call_answered(usage), Asked::Reply(entry.reply))
+        (progress.with_call_answered(usage), AskResult::Reply(entry.reply))
     }
 
     async fn send<T: Send>(
@@ -85,7 +85,7 @@ impl<M: Model, S: Store<Progress: CountsCalls>> Asker<'_, M, S> {
         progress: S::Progress,
         sequence: u32,
         request: &Request,
-    ) -> Result<(S::Progress, Asked<T>), EngineError> {
+    ) -> Result<(S::Progress, AskResult<T>), EngineError> {
         let kind = request.kind;
         let started_at = (self.clock)();
         // Before the request: a kill during the call leaves a trace of it.
@@ -99,7 +99,7 @@ impl<M: Model, S: Store<Progress: CountsCalls>> Asker<'_, M, S> {
                 } else {
                     progress.with_call_not_made()
                 };
-                return Ok((progress, Asked::Failed(error)));
+                return Ok((progress, AskResult::Failed(error)));
             }
         };
         let finished_at = (self.clock)();
@@ -114,6 +114,6 @@ impl<M: Model, S: Store<Progress: CountsCalls>> Asker<'_, M, S> {
             seconds: finished_at.duration_since(started_at).as_secs_f64(),
             from_ledger: false,
         });
-        Ok((progress.with_call_answered(usage), Asked::Reply(entry.reply)))
+        Ok((progress.with_call_answered(usage), AskResult::Reply(entry.reply)))
     }
 }

@@ -13,7 +13,7 @@ use codegen_core::sandbox::Packages;
 use codegen_core::stage::{Category, Stop, StopReason};
 use codegen_ledger::Store;
 use codegen_model::Model;
-use codegen_sandbox::{Built, ImageSpec, Progressing, Sandbox, SandboxError};
+use codegen_sandbox::{BuiltEnvironment, ImageSpec, Progressing, Sandbox, SandboxError};
 
 use super::data::DataReader;
 use super::event::Event;
@@ -76,7 +76,7 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
 
     /// Says what is doubtful of an image, and what follows where the rules on packages do not allow it: what packages bring along
     /// is known only when they are installed.
-    fn check_installed(&self, progress: &Progress, built: &Built) -> Option<Outcome> {
+    fn check_installed(&self, progress: &Progress, built: &BuiltEnvironment) -> Option<Outcome> {
         let rules = &self.task.packages;
         if let Some(message) = built.remark.clone() {
             self.emit(&Event::ImageReplaced { message });

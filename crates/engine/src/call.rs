@@ -14,7 +14,7 @@ use codegen_ledger::Store;
 use codegen_model::{Model, ModelError};
 use codegen_sandbox::Sandbox;
 
-use super::ask::{Asked, Asker};
+use super::ask::{AskResult, Asker};
 use super::data::DataReader;
 use super::event::Event;
 use super::{Engine, EngineError, damaged};
@@ -38,9 +38,9 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
         let allow = |progress: &Progress, size| budget::allow_call(self.task, progress, size);
         let (progress, answer) = asker.ask(progress, &request, allow).await?;
         let outcome = match answer {
-            Asked::Reply(reply) => self.read_reply(&progress, &material, kind, &reply).await?,
-            Asked::Stopped(stop) => Outcome::Stopped(stop),
-            Asked::Failed(error) => self.call_failed(&progress, &error),
+            AskResult::Reply(reply) => self.read_reply(&progress, &material, kind, &reply).await?,
+            AskResult::Stopped(stop) => Outcome::Stopped(stop),
+            AskResult::Failed(error) => self.call_failed(&progress, &error),
         };
         Ok((progress, outcome))
     }

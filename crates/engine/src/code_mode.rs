@@ -20,7 +20,9 @@ use tokio::sync::watch;
 
 use crate::EngineError;
 use codegen_api::approval::{ApprovalStatus, AwaitedApproval, QuestionGate};
-use codegen_core::code_mode::{Decision, Outcome, Progress, Question, Stage, advance, decide};
+use codegen_core::code_mode::{
+    AnswerOutcome, Question, QuestionDecision, QuestionProgress, QuestionStage, advance, decide,
+};
 use codegen_core::progress::{Waiting, pause_after};
 use codegen_core::stage::Category;
 use codegen_ledger::Store;
@@ -105,7 +107,7 @@ pub enum Happened {
 
 /// Outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum QuestionStep {
     /// It moved on.
     Advanced,
     /// Calls wait for other objects.
@@ -120,45 +122,53 @@ pub enum Step {
     Finished,
 }
 
-impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
+impl<M: Model, S: Store<Progress = QuestionProgress>, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// The recorded progress, or a new start.
     #[cfg(test)]
-    pub async fn load(&self) -> Result<Progress, EngineError> {
+    pub async fn load(&self) -> Result<QuestionProgress, EngineError> {
         let stored = self.store.load().await?;
-        Ok(stored.unwrap_or_else(|| Progress::start((self.clock)())))
+        Ok(stored.unwrap_or_else(|| QuestionProgress::start((self.clock)())))
     }
 
     /// Decides what comes next, performs it, and records what it came to.
-    pub async fn step(&self, progress: Progress) -> Result<(Progress, Step), EngineError> {
+    pub async fn step(
+        &self,
+        progress: QuestionProgress,
+    ) -> Result<(QuestionProgress, QuestionStep), EngineError> {
         self.in_call.send_replace(true);
         let performed = self.perform(progress).await;
         self.in_call.send_replace(false);
         performed
     }
 
-    async fn perform(&self, progress: Progress) -> Result<(Progress, Step), EngineError> {
+    async fn perform(
+        &self,
+        progress: QuestionProgress,
+    ) -> Result<(QuestionProgress, QuestionStep), EngineError> {
         let (progress, outcome) = match decide(self.question, &progress, (self.clock)()) {
-            Decision::Finished => return Ok((progress, Step::Finished)),
-            Decision::Wait(until) => return Ok((progress, Step::Waiting(until))),
-            Decision::AwaitApproval(asked) => {
+            QuestionDecision::Finished => return Ok((progress, QuestionStep::Finished)),
+            QuestionDecision::Wait(until) => return Ok((progress, QuestionStep::Waiting(until))),
+            QuestionDecision::AwaitApproval(asked) => {
                 // What held it before, and is said of it, holds it no more.
                 self.save(&progress).await?;
-                return Ok((progress, Step::Gate(asked)));
+                return Ok((progress, QuestionStep::Gate(asked)));
             }
-            Decision::Stop(stop) => (progress, Outcome::Stopped(stop)),
-            Decision::Ask => self.ask(progress).await?,
-            Decision::Run => match self.run(&progress).await? {
+            QuestionDecision::Stop(stop) => (progress, AnswerOutcome::Stopped(stop)),
+            QuestionDecision::Ask => self.ask(progress).await?,
+            QuestionDecision::Run => match self.run(&progress).await? {
                 Some(outcome) => (progress, outcome),
-                None => return Ok((progress, Step::Stopped)),
+                None => return Ok((progress, QuestionStep::Stopped)),
             },
         };
         let next = self.record(progress, outcome).await?;
         let step = match (&next.waiting, &next.waits.approval) {
-            _ if next.stage.is_terminal() => Step::Advanced,
-            (Some(waiting), _) => Step::Waiting(waiting.retry_at),
-            (None, Some(awaited)) => Step::Gate(awaited.asked.clone()),
-            (None, None) if next.stage == Stage::Running && !next.waits.calls.is_empty() => Step::Pending,
-            (None, None) => Step::Advanced,
+            _ if next.stage.is_terminal() => QuestionStep::Advanced,
+            (Some(waiting), _) => QuestionStep::Waiting(waiting.retry_at),
+            (None, Some(awaited)) => QuestionStep::Gate(awaited.asked.clone()),
+            (None, None) if next.stage == QuestionStage::Running && !next.waits.calls.is_empty() => {
+                QuestionStep::Pending
+            }
+            (None, None) => QuestionStep::Advanced,
         };
         Ok((next, step))
     }
@@ -166,17 +176,21 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
     /// Records what a person has decided about a call.
     pub async fn take_decision(
         &self,
-        progress: Progress,
+        progress: QuestionProgress,
         decision: ApprovalStatus<QuestionGate>,
-    ) -> Result<Progress, EngineError> {
+    ) -> Result<QuestionProgress, EngineError> {
         let happened = Happened::Decided(decision.clone());
-        let next = self.record(progress, Outcome::Decided(decision)).await?;
+        let next = self.record(progress, AnswerOutcome::Decided(decision)).await?;
         self.happened(&happened);
         Ok(next)
     }
 
     /// Advances by `outcome` and writes what follows. The state moves last: documents, replies and the journal are stored by now.
-    async fn record(&self, progress: Progress, outcome: Outcome) -> Result<Progress, EngineError> {
+    async fn record(
+        &self,
+        progress: QuestionProgress,
+        outcome: AnswerOutcome,
+    ) -> Result<QuestionProgress, EngineError> {
         let before = progress
             .waits
             .approval
@@ -194,12 +208,12 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
         Ok(next)
     }
 
-    async fn save(&self, progress: &Progress) -> Result<(), EngineError> {
+    async fn save(&self, progress: &QuestionProgress) -> Result<(), EngineError> {
         Ok(self.store.save(progress).await?)
     }
 
     /// Something that is no fault of the program, and is tried again after a pause.
-    fn blocked(&self, progress: &Progress, category: Category, message: String) -> Waiting {
+    fn blocked(&self, progress: &QuestionProgress, category: Category, message: String) -> Waiting {
         let times = progress.waiting.as_ref().map_or(0, |waiting| waiting.times);
         let now = (self.clock)();
         let pause = pause_after(times, category);

@@ -11,7 +11,7 @@ use codegen_core::run::OutputsRead;
 use codegen_core::sandbox::OutputReport;
 use codegen_core::task::Task;
 use codegen_data::DataError;
-use codegen_data::context::Context;
+use codegen_data::context::DataContext;
 use codegen_data::joins::JoinProfile;
 
 /// Reads samples and outputs, wherever that happens.
@@ -46,7 +46,7 @@ pub trait DataReader: Send + Sync {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
     /// The data context as it goes into prompts; empty without samples.
-    pub context: Context,
+    pub context: DataContext,
     /// The profiles as JSON, for schemas and constraints.
     pub profiles: Vec<u8>,
     /// Columns on which samples may be joined, as far as the task's exposure shows them.

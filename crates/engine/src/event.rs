@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use codegen_api::approval::{ApprovalStatus, AwaitedApproval};
 use codegen_api::retry::RetryStatus;
 use codegen_api::status::{CaseCounts, FailureDiagnosis, RehearsalStatus, TestCounts};
-use codegen_core::agent::Step;
+use codegen_core::agent::AgentStep;
 use codegen_core::call::{CallKind, Usage};
 use codegen_core::stage::{Category, Stage};
 
@@ -113,7 +113,7 @@ pub enum Event {
         /// Its number.
         turn: u32,
         /// Record of the turn.
-        step: Box<Step>,
+        step: Box<AgentStep>,
     },
     /// The failures have a diagnosis.
     Diagnosed {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use codegen_api::common::TestingMode;
-use codegen_core::cases::{self, CaseExecution, CasesJudged, Origin};
+use codegen_core::cases::{self, CaseExecution, CaseOrigin, CasesJudged};
 use codegen_core::failed_check::tail;
 use codegen_core::mounts::Rehearsal;
 use codegen_core::progress::Progress;
@@ -140,7 +140,11 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
         let forms = self.forms(progress).await?;
         let mut groups: BTreeMap<Key, Vec<_>> = BTreeMap::new();
         for (place, run) in self.cases(progress).await?.into_iter().enumerate() {
-            let key = (run.origin == Origin::Example, run.is_apart, run.frozen(self.task));
+            let key = (
+                run.origin == CaseOrigin::Example,
+                run.is_apart,
+                run.frozen(self.task),
+            );
             groups.entry(key).or_default().push((place, run));
         }
         let of_main: BTreeSet<String> = inputs.iter().map(|input| input.name.clone()).collect();
@@ -280,8 +284,8 @@ impl Jobs {
         let mut judged = cases::judge(task, &runs, done.into_iter());
         for origin in unreached {
             let counts = match origin {
-                Origin::Example => &mut judged.examples,
-                Origin::Plan(_) => &mut judged.cases,
+                CaseOrigin::Example => &mut judged.examples,
+                CaseOrigin::Plan(_) => &mut judged.cases,
             };
             counts.get_or_insert_default().total += 1;
         }
@@ -296,7 +300,7 @@ impl Jobs {
         };
         self.case_reports(reports)
             .into_iter()
-            .filter(|(run, ..)| run.origin != Origin::Example)
+            .filter(|(run, ..)| run.origin != CaseOrigin::Example)
             .filter_map(|(run, phase, _)| {
                 let id = Some(run.id()).filter(is_failed)?;
                 let mut phase = phase?.clone();

@@ -34,7 +34,7 @@ use tokio::sync::watch;
 
 use codegen_api::approval::AwaitedApproval;
 use codegen_core::causes::with_causes;
-use codegen_core::machine::{Blocked, Decision, IllegalTransition, LostChild, Outcome, decide};
+use codegen_core::machine::{BlockedTask, Decision, IllegalTransition, LostChild, Outcome, decide};
 use codegen_core::progress::{Document, Progress, pause_after};
 use codegen_core::prompts::PromptError;
 use codegen_core::redact::Redactor;
@@ -136,7 +136,7 @@ pub enum EngineError {
     Prompt(#[from] PromptError),
     /// A prompt of code mode could not be written.
     #[error(transparent)]
-    QuestionPrompt(#[from] codegen_code_mode::prompt::PromptError),
+    QuestionPrompt(#[from] codegen_code_mode::prompt::QuestionPromptError),
     /// The stored state is not of this version or damaged.
     #[error(
         "the stored state {name} cannot be read: {why}; start over (a task here with --fresh, in a cluster another task or question), or use the version that wrote it"
@@ -310,7 +310,7 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
             (category, message.to_owned())
         };
         // What a server or a program said may repeat a Secret.
-        Outcome::Blocked(Blocked {
+        Outcome::Blocked(BlockedTask {
             category,
             message: self.surroundings.redactor.redact(&message),
             retry_at,

@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use codegen_core::agent::Session;
+use codegen_core::agent::AgentSession;
 use codegen_core::cases::{Blamed, CaseSet, Forms, output_names};
 use codegen_core::diagnosis::Diagnosis;
 use codegen_core::progress::{Document, Progress};
@@ -63,7 +63,7 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
             session: if progress.stage == Stage::Working {
                 self.session(progress).await?
             } else {
-                Session::default()
+                AgentSession::default()
             },
             rejections: progress.rejections.clone(),
         })

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use codegen_api::case::CaseMode;
-use codegen_core::cases::{CaseExecution, Origin, count_near_misses};
+use codegen_core::cases::{CaseExecution, CaseOrigin, count_near_misses};
 use codegen_core::progress::Progress;
 use codegen_core::prompts::PromptError;
 use codegen_core::python::Module;
@@ -47,11 +47,11 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
         let mut groups: BTreeMap<Key, Vec<CaseExecution>> = BTreeMap::new();
         for run in self.cases(progress).await? {
             let decides = match run.origin {
-                Origin::Example => true,
-                Origin::Plan(_) => self.task.cases == CaseMode::Require,
+                CaseOrigin::Example => true,
+                CaseOrigin::Plan(_) => self.task.cases == CaseMode::Require,
             };
             if decides {
-                let key = (run.origin == Origin::Example, run.frozen(self.task));
+                let key = (run.origin == CaseOrigin::Example, run.frozen(self.task));
                 groups.entry(key).or_default().push(run);
             }
         }

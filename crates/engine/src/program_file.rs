@@ -17,7 +17,7 @@ use codegen_core::sandbox::NetworkAccess;
 use codegen_core::task::{FrozenFiles, Task, resolve};
 use codegen_data::profile::SampleProfile;
 
-use super::run_data::{Columns, columns};
+use super::run_data::{ColumnsByInput, columns};
 
 /// Version of the file's form.
 pub const VERSION: u32 = 1;
@@ -37,7 +37,7 @@ pub struct ProgramFile {
     /// Outputs that it writes, in declared order.
     pub outputs: Vec<Output>,
     /// Limits with which its tests ran.
-    pub limits: Limits,
+    pub limits: ProgramLimits,
     /// True where its tests could reach a network.
     pub has_network: bool,
     /// Plain environment variables.
@@ -47,13 +47,13 @@ pub struct ProgramFile {
     /// The constraints on columns.
     pub checks: Vec<ColumnCheck>,
     /// Requirements on a file for it to be read as the task's sample of that input was.
-    pub columns: Columns,
+    pub columns: ColumnsByInput,
 }
 
 /// Resources that a program may use.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
-pub struct Limits {
+pub struct ProgramLimits {
     /// CPUs.
     pub cpus: f64,
     /// Memory, bytes.
@@ -73,7 +73,7 @@ impl ProgramFile {
             python_version: task.image.python_version.clone(),
             inputs: task.inputs.iter().map(without_content).collect(),
             outputs: task.outputs.clone(),
-            limits: Limits {
+            limits: ProgramLimits {
                 cpus: sandbox.cpus,
                 memory_bytes: sandbox.memory_bytes,
                 timeout_seconds: sandbox.timeout_seconds,
@@ -117,7 +117,7 @@ impl ProgramFile {
     }
 
     fn manifest(&self, namespace: &str, name: &str) -> Value {
-        let Limits {
+        let ProgramLimits {
             cpus,
             memory_bytes,
             timeout_seconds,

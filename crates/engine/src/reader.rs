@@ -13,14 +13,14 @@ use codegen_core::sandbox::OutputReport;
 use codegen_core::task::Task;
 use codegen_data::DataError;
 use codegen_data::checks::text::in_words;
-use codegen_data::context::{Context, Options, render};
+use codegen_data::context::{DataContext, DescribeOptions, render};
 use codegen_data::exposure::{Exposed, ExposedJoins};
 use codegen_data::profile::{ColumnType, Profiles, SampleProfile, TableProfile};
 use codegen_data::source::Source;
-use codegen_data::worker::{Client, Request, Response};
+use codegen_data::worker::{ChildRequest, Response, WorkerClient};
 
 use super::data::{DataReader, Described};
-use super::run_data::{Columns, RunData};
+use super::run_data::{ColumnsByInput, RunData};
 
 /// Said of the first sample where the child ended while it searched for joins.
 const NO_JOINS: &str = "columns on which the samples may be joined are not known: looking for them met a limit of time or memory";
@@ -29,7 +29,7 @@ const NO_JOINS: &str = "columns on which the samples may be joined are not known
 #[derive(Clone, Debug)]
 pub struct WorkerReader {
     /// Starts the child.
-    pub client: Client,
+    pub client: WorkerClient,
     /// Place of each sample, by name.
     pub sources: BTreeMap<String, PathBuf>,
     /// The profiles of the samples, where they are recorded: then no sample is read.
@@ -44,7 +44,7 @@ impl DataReader for WorkerReader {
         };
         let joins = ExposedJoins::new(joins, &samples, task.exposure);
         let context = match samples.as_slice() {
-            [] => Context::default(),
+            [] => DataContext::default(),
             samples => render(
                 &Exposed::all(samples, task.exposure),
                 &joins,
@@ -98,7 +98,7 @@ impl DataReader for WorkerReader {
     ) -> Result<OutputsRead, DataError> {
         let data = RunData {
             client: &self.client,
-            columns: &Columns::new(),
+            columns: &ColumnsByInput::new(),
             checks,
         };
         data.outputs(&task.outputs, Some(Severity::Violation), reported)
@@ -119,21 +119,21 @@ pub struct SampleFile {
 
 /// Describes samples in a child process. `max_rows` of each are shown.
 pub async fn profiles(
-    client: &Client,
+    client: &WorkerClient,
     samples: &[SampleFile],
     max_rows: usize,
 ) -> Result<Profiles, DataError> {
     if samples.is_empty() {
         return Ok(Profiles::default());
     }
-    let describe = |sample: &SampleFile| Request::Describe {
+    let describe = |sample: &SampleFile| ChildRequest::Describe {
         source: Source::path(&sample.path),
         name: sample.name.clone(),
         file_name: sample.file_name.clone(),
-        options: Options { max_rows },
+        options: DescribeOptions { max_rows },
     };
     // Joins last: the child searches them in what it has described before.
-    let requests: Vec<Request> = samples.iter().map(describe).chain([Request::Join]).collect();
+    let requests: Vec<ChildRequest> = samples.iter().map(describe).chain([ChildRequest::Join]).collect();
     let answered = client.answered(&requests).await?;
     let mut found = Profiles::default();
     for response in answered.replies {

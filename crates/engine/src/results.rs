@@ -12,7 +12,7 @@ use super::damaged;
 use codegen_api::common::Exposure;
 use codegen_api::status::ArtifactRef;
 use codegen_api::values::{FileFormat, Output};
-use codegen_core::agent::{Step, Workspace};
+use codegen_core::agent::{AgentStep, Workspace};
 use codegen_core::call::CallKind;
 use codegen_core::checks::ColumnCheck;
 use codegen_core::digest::sha256_hex;
@@ -252,7 +252,7 @@ fn schemas(profiles: &[u8], checks: Option<&[u8]>) -> Option<String> {
 async fn conversation<S: Store>(
     store: &S,
     entries: &[Entry],
-    steps: &BTreeMap<u32, Vec<Step>>,
+    steps: &BTreeMap<u32, Vec<AgentStep>>,
 ) -> Result<Vec<u8>, EngineError> {
     let messages = agent::said(Ledger::new(store).conversation(entries).await?, steps);
     let mut lines = Vec::new();

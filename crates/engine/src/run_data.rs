@@ -13,7 +13,7 @@ use codegen_core::run::checks::Severities;
 use codegen_core::run::{OutputsRead, ResolvedInput, ResolvedRun, TypedOutput};
 use codegen_core::sandbox::{OutputContent, OutputReport};
 use codegen_core::task::FrozenFile;
-use codegen_core::verdict::{Fault, TooLarge};
+use codegen_core::verdict::{BrokenOutput, OutputTooLarge};
 use codegen_data::DataError;
 use codegen_data::checks::text::in_words;
 use codegen_data::checks::{CheckOutcome, CheckReport, CheckResult, Violation};
@@ -22,7 +22,7 @@ use codegen_data::outputs::{OutputFault, OutputProblem};
 use codegen_data::profile::SampleProfile;
 use codegen_data::schema::expected::{Expected, expected};
 use codegen_data::source::Source;
-use codegen_data::worker::{Client, Request, Response};
+use codegen_data::worker::{ChildRequest, Response, WorkerClient};
 
 /// Values that a finding quotes.
 const QUOTED: usize = 3;
@@ -33,11 +33,11 @@ const LONGEST_COLUMN: usize = 200;
 const LONGEST_CHECK: usize = 400;
 
 /// The columns of samples, by the input's name; nothing of their values.
-pub type Columns = BTreeMap<String, Vec<Expected>>;
+pub type ColumnsByInput = BTreeMap<String, Vec<Expected>>;
 
 /// The columns of these samples.
 #[must_use]
-pub fn columns(profiles: &[SampleProfile]) -> Columns {
+pub fn columns(profiles: &[SampleProfile]) -> ColumnsByInput {
     let columns = profiles
         .iter()
         .map(|profile| (profile.name.clone(), expected(profile)));
@@ -48,9 +48,9 @@ pub fn columns(profiles: &[SampleProfile]) -> Columns {
 #[derive(Clone, Copy, Debug)]
 pub struct RunData<'a> {
     /// Starts the child.
-    pub client: &'a Client,
+    pub client: &'a WorkerClient,
     /// Requirements on a file for it to be read as the task's sample of that input was.
-    pub columns: &'a Columns,
+    pub columns: &'a ColumnsByInput,
     /// The constraints on columns.
     pub checks: &'a [ColumnCheck],
 }
@@ -107,7 +107,7 @@ impl RunData<'_> {
                 of: DataSide::Input,
                 name: &input.name,
             };
-            let asked = Request::Check {
+            let asked = ChildRequest::Check {
                 source,
                 file_name: file.file_name.clone(),
                 format: None,
@@ -149,10 +149,10 @@ impl RunData<'_> {
         let typed = pairs
             .iter()
             .map(|(output, content)| (output.into(), content.clone()));
-        let mut requests = vec![Request::ParseOutputs {
+        let mut requests = vec![ChildRequest::ParseOutputs {
             outputs: typed.collect(),
         }];
-        requests.extend(checked.iter().map(|(declared, bytes)| Request::Check {
+        requests.extend(checked.iter().map(|(declared, bytes)| ChildRequest::Check {
             source: Source::base64((*bytes).clone()),
             file_name: declared.name.clone(),
             format: declared.format,
@@ -175,7 +175,7 @@ impl RunData<'_> {
                 // What is no table has no columns.
                 (Err(error), _) if declared.format.is_some() && !read.is_at_fault(&declared.name) => {
                     read.faults
-                        .push(Fault::unreadable(&declared.name, &error.to_string()));
+                        .push(BrokenOutput::unreadable(&declared.name, &error.to_string()));
                 }
                 _ => {}
             }
@@ -192,7 +192,7 @@ impl RunData<'_> {
         source: impl Fn() -> Source,
     ) -> Result<Result<Vec<Finding>, String>, DataError> {
         if let Some(format) = declared.format {
-            let asked = Request::CheckFormat {
+            let asked = ChildRequest::CheckFormat {
                 source: source(),
                 name: declared.name.clone(),
                 format,
@@ -214,7 +214,7 @@ impl RunData<'_> {
             of: DataSide::Output,
             name: &declared.name,
         };
-        let asked = Request::Check {
+        let asked = ChildRequest::Check {
             source: source(),
             file_name: declared.name.clone(),
             format: declared.format,
@@ -237,7 +237,7 @@ impl RunData<'_> {
         declared: &Output,
         bytes: &[u8],
     ) -> Result<Result<Option<String>, String>, DataError> {
-        let asked = Request::ParseOutputs {
+        let asked = ChildRequest::ParseOutputs {
             outputs: vec![(declared.into(), OutputContent::File(STANDARD.encode(bytes)))],
         };
         Ok(match self.ask(asked).await? {
@@ -252,7 +252,10 @@ impl RunData<'_> {
     }
 
     /// One answer each, of one child; where that does not survive a file, of a child each.
-    async fn ask_all(&self, requests: Vec<Request>) -> Result<Vec<Result<Response, DataError>>, DataError> {
+    async fn ask_all(
+        &self,
+        requests: Vec<ChildRequest>,
+    ) -> Result<Vec<Result<Response, DataError>>, DataError> {
         if let Ok(answers) = self.client.run(&requests).await {
             return Ok(answers);
         }
@@ -264,7 +267,7 @@ impl RunData<'_> {
     }
 
     /// One answer of a child of its own. The inner error is about the file.
-    async fn ask(&self, request: Request) -> Result<Result<Response, DataError>, DataError> {
+    async fn ask(&self, request: ChildRequest) -> Result<Result<Response, DataError>, DataError> {
         match self.client.run(&[request]).await {
             Ok(mut answers) => Ok(answers
                 .pop()
@@ -315,18 +318,20 @@ fn add_values(
             }
         }
         // A file that the child could not survive is a fault of the program that wrote it.
-        Err(error) => read.faults.push(Fault::unreadable("(all)", &error.to_string())),
+        Err(error) => read
+            .faults
+            .push(BrokenOutput::unreadable("(all)", &error.to_string())),
         Ok(_) => {}
     }
 }
 
 fn refuse(read: &mut OutputsRead, type_: ValueType, fault: OutputFault) {
     match fault.problem {
-        OutputProblem::TooLarge(bytes) if may_be_large(type_) => read.too_large.push(TooLarge {
+        OutputProblem::TooLarge(bytes) if may_be_large(type_) => read.too_large.push(OutputTooLarge {
             output: fault.output,
             bytes: Some(bytes),
         }),
-        problem => read.faults.push(Fault {
+        problem => read.faults.push(BrokenOutput {
             output: fault.output,
             without_values: problem.without_values(),
             broken: None,

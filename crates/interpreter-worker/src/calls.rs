@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use codegen_interpreter::protocol::{Call, Limits};
+use codegen_interpreter::protocol::{WorkerCall, WorkerLimits};
 use monty_types::{ExcType, ExtFunctionResult, MontyException, MontyObject};
 
 use crate::source::{RAISE, RECORD, WAIT};
-use crate::values::{Encoded, Refused, encodable};
+use crate::values::{Encoded, UnencodableValue, encodable};
 
 /// All calls of a run so far.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ struct Arguments {
 
 /// Calls that go out together, and what comes back to the program at once.
 pub(crate) struct Batch {
-    pub(crate) calls: Vec<Call<Encoded>>,
+    pub(crate) calls: Vec<WorkerCall<Encoded>>,
     /// For each call its place among the recorded ones, and the interpreter's future.
     pub(crate) waiting: Vec<(usize, u32)>,
     /// Futures of calls that had no room, which fail at once.
@@ -63,7 +63,7 @@ pub(crate) enum Resumption {
 }
 
 impl Calls {
-    pub(crate) fn new(functions: Vec<String>, limits: &Limits) -> Self {
+    pub(crate) fn new(functions: Vec<String>, limits: &WorkerLimits) -> Self {
         Self {
             functions,
             most_bytes: limits.value_bytes,
@@ -109,7 +109,7 @@ impl Calls {
         kwargs: impl IntoIterator<Item = (MontyObject, MontyObject)>,
     ) -> Result<MontyObject, MontyException> {
         let mut arguments = Arguments::default();
-        let refuse = |at: String, refused: Refused| {
+        let refuse = |at: String, refused: UnencodableValue| {
             let message = format!("{name}(): argument {at}: {}", refused.message);
             MontyException::new(refused.kind, Some(message))
         };
@@ -170,7 +170,7 @@ impl Calls {
             };
             rest = left;
             batch.waiting.push((place, future));
-            batch.calls.push(Call {
+            batch.calls.push(WorkerCall {
                 id: self.next,
                 name: call.name.clone(),
                 args: arguments.args,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use codegen_syscall_filter::{Allowed, Refusal};
+use codegen_syscall_filter::{AllowedCalls, FilterAction};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 /// Address space for the binary itself, its stack and what the C library takes beside the program's memory.
@@ -10,7 +10,7 @@ const REST: u64 = 512 * 1024 * 1024;
 /// Programs nest, and so do the functions that parse and run them.
 const STACK: u64 = 64 * 1024 * 1024;
 /// The pipes of whoever started it.
-const PIPES: Allowed<'_> = Allowed {
+const PIPES: AllowedCalls<'_> = AllowedCalls {
     reads: &[0],
     writes: &[1, 2],
     opens_files: false,
@@ -20,7 +20,7 @@ const PIPES: Allowed<'_> = Allowed {
 /// filter of system calls is Linux's.
 pub(crate) fn enter(memory_bytes: u64) -> io::Result<()> {
     limits(memory_bytes)?;
-    codegen_syscall_filter::enter(&PIPES, Refusal::Kill)
+    codegen_syscall_filter::enter(&PIPES, FilterAction::Kill)
 }
 
 fn limits(memory_bytes: u64) -> io::Result<()> {

@@ -3,7 +3,9 @@
 use std::io;
 use std::time::Duration;
 
-use codegen_interpreter::protocol::{Event, Finished, Limits, Outcome, Program, Reply, ToWorker};
+use codegen_interpreter::protocol::{
+    Program, ProgramEnd, ReplyOutcome, ToWorker, WorkerEvent, WorkerLimits, WorkerReply,
+};
 use monty::{MontyRun, RunProgress};
 use monty_types::{
     CompileOptions, ExcType, MontyException, MontyObject, NameLookupResult, PrintWriter, ResourceLimits,
@@ -13,8 +15,8 @@ use monty_types::{
 use crate::calls::{Batch, Calls, Resumption};
 use crate::link::{self, Received};
 use crate::printed::Printed;
-use crate::source::{RAISE, RECORD, Source, WAIT};
-use crate::values::{Decoded, Encoded, NO_ROOM, cut_of, encodable, str_of};
+use crate::source::{CompiledSource, RAISE, RECORD, WAIT};
+use crate::values::{DecodedValue, Encoded, NO_ROOM, cut_of, encodable, str_of};
 use crate::{fault, memory, refusal};
 
 /// The longest message that starts a program.
@@ -22,18 +24,18 @@ const MOST_PROGRAM: usize = 8 * 1024 * 1024;
 /// Name of the program in a traceback.
 const FILE: &str = "program.py";
 
-type Message = Event<Encoded>;
+type Message = WorkerEvent<Encoded>;
 type Progress = Result<RunProgress, MontyException>;
 
 /// Runs a program of ours before this process is confined: regular expressions count the processors once, which stand in files.
 pub(crate) fn warm() -> Result<(), String> {
     let code = "import re\nimport json\nimport datetime\n'{:>5}'.format(re.sub('(a)|b', 'c', 'ab'))";
-    let source = Source::new(code, &[]);
+    let source = CompiledSource::new(code, &[]);
     let mut execution = Execution {
         calls: Calls::default(),
         printed: Printed::new(0),
     };
-    match execution.run(source.text, &Limits::default()) {
+    match execution.run(source.text, &WorkerLimits::default()) {
         Ok(Some(Ok(_))) => Ok(()),
         Ok(Some(Err(error))) => Err(error.to_string()),
         Ok(None) => Err("the host is gone".to_owned()),
@@ -46,7 +48,7 @@ pub(crate) fn serve() -> io::Result<()> {
     let Received::Message(message) = link::receive(MOST_PROGRAM)? else {
         return Ok(());
     };
-    let ToWorker::<Decoded>::Run(run) = serde_json::from_slice(&message)? else {
+    let ToWorker::<DecodedValue>::Run(run) = serde_json::from_slice(&message)? else {
         return Err(invalid("a program was expected"));
     };
     drop(message);
@@ -59,7 +61,7 @@ pub(crate) fn serve() -> io::Result<()> {
 /// Runs one program to its end; nothing where the host is gone before.
 fn execute(run: Program) -> io::Result<Option<Message>> {
     memory::limit(run.limits.memory_bytes)?;
-    let source = Source::new(&run.code, &run.functions);
+    let source = CompiledSource::new(&run.code, &run.functions);
     let lines_before = source.lines_before;
     let mut execution = Execution {
         calls: Calls::new(run.functions, &run.limits),
@@ -77,7 +79,7 @@ struct Execution {
 
 /// Answer of the host.
 enum Answer {
-    Replies(Vec<Reply<Decoded>>),
+    Replies(Vec<WorkerReply<DecodedValue>>),
     /// It is larger than what is left of the memory.
     NoRoom,
     /// The host is gone.
@@ -88,7 +90,7 @@ impl Execution {
     fn run(
         &mut self,
         source: String,
-        limits: &Limits,
+        limits: &WorkerLimits,
     ) -> io::Result<Option<Result<MontyObject, MontyException>>> {
         let mut progress = self.start(source, limits);
         loop {
@@ -133,7 +135,7 @@ impl Execution {
         }
     }
 
-    fn start(&mut self, source: String, limits: &Limits) -> Progress {
+    fn start(&mut self, source: String, limits: &WorkerLimits) -> Progress {
         let functions = [RECORD, WAIT, RAISE].map(str::to_owned);
         let values = functions.clone().map(|name| MontyObject::Function {
             name,
@@ -160,20 +162,20 @@ impl Execution {
         let printed = self.printed.into_text();
         let never_awaited = self.calls.never_awaited();
         match ended {
-            Err(error) => Event::Raised(fault::raised(&error, lines_before, never_awaited, printed)),
+            Err(error) => WorkerEvent::Raised(fault::raised(&error, lines_before, never_awaited, printed)),
             Ok(value) => match never_awaited.or_else(|| coroutine(&value)) {
-                Some(name) => Event::Raised(fault::forgotten(name, printed)),
-                None => Event::Finished(finished(value, printed, self.calls.most_bytes())),
+                Some(name) => WorkerEvent::Raised(fault::forgotten(name, printed)),
+                None => WorkerEvent::Finished(finished(value, printed, self.calls.most_bytes())),
             },
         }
     }
 }
 
-fn finished(value: MontyObject, printed: String, most_bytes: u64) -> Finished<Encoded> {
+fn finished(value: MontyObject, printed: String, most_bytes: u64) -> ProgramEnd<Encoded> {
     let text = str_of(&value);
     let cut = cut_of(&value, &text);
     let value = encodable(value, most_bytes).ok().map(|(value, _)| value);
-    Finished {
+    ProgramEnd {
         value,
         text,
         cut,
@@ -190,18 +192,18 @@ fn coroutine(value: &MontyObject) -> Option<&str> {
 }
 
 /// Sends these calls and waits for their outcomes.
-fn ask(calls: Vec<codegen_interpreter::protocol::Call<Encoded>>) -> io::Result<Answer> {
+fn ask(calls: Vec<codegen_interpreter::protocol::WorkerCall<Encoded>>) -> io::Result<Answer> {
     if calls.is_empty() {
         return Ok(Answer::Replies(Vec::new()));
     }
     let ids: Vec<u32> = calls.iter().map(|call| call.id).collect();
-    link::send(&Event::Calls(calls))?;
+    link::send(&WorkerEvent::Calls(calls))?;
     let message = match link::receive(memory::room())? {
         Received::Message(message) => message,
         Received::TooLarge => return Ok(Answer::NoRoom),
         Received::End => return Ok(Answer::End),
     };
-    match serde_json::from_slice::<ToWorker<Decoded>>(&message) {
+    match serde_json::from_slice::<ToWorker<DecodedValue>>(&message) {
         Ok(ToWorker::Answer { results }) if results.iter().map(|reply| reply.id).eq(ids) => {
             Ok(Answer::Replies(results))
         }
@@ -211,10 +213,10 @@ fn ask(calls: Vec<codegen_interpreter::protocol::Call<Encoded>>) -> io::Result<A
     }
 }
 
-fn result(outcome: Outcome<Decoded>) -> Result<MontyObject, MontyException> {
+fn result(outcome: ReplyOutcome<DecodedValue>) -> Result<MontyObject, MontyException> {
     match outcome {
-        Outcome::Return(Decoded(value)) => Ok(value),
-        Outcome::Raise { kind, message } => Err(refusal::raised(&kind, message)),
+        ReplyOutcome::Return(DecodedValue(value)) => Ok(value),
+        ReplyOutcome::Raise { kind, message } => Err(refusal::raised(&kind, message)),
     }
 }
 

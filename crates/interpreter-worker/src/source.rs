@@ -26,14 +26,14 @@ const MOST_TARGETS: usize = 16;
 
 /// A program as it is compiled.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct CompiledSource {
     /// Definitions, then the program.
     pub(crate) text: String,
     /// Lines before the program's first.
     pub(crate) lines_before: u32,
 }
 
-impl Source {
+impl CompiledSource {
     pub(crate) fn new(code: &str, functions: &[String]) -> Self {
         let mut text = format!(
             "async def __codegen_call(i): return {RAISE}(i) if (r := await {WAIT}(i)) is None else r[0]\n"

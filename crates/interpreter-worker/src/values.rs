@@ -5,6 +5,6 @@ mod encode;
 mod iso;
 mod text;
 
-pub(crate) use decode::{Decoded, NO_ROOM};
-pub(crate) use encode::{Encoded, Refused, encodable};
+pub(crate) use decode::{DecodedValue, NO_ROOM};
+pub(crate) use encode::{Encoded, UnencodableValue, encodable};
 pub(crate) use text::{cut, cut_of, str_of};

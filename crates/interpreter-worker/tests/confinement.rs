@@ -64,7 +64,7 @@ mod linux {
     use std::os::unix::process::ExitStatusExt as _;
     use std::process::{Command, ExitStatus};
 
-    use codegen_interpreter::Event;
+    use codegen_interpreter::WorkerEvent;
     use rstest::rstest;
 
     use crate::support::{binary, pool, program};
@@ -94,7 +94,7 @@ mod linux {
     #[tokio::test]
     async fn a_worker_is_confined_before_its_program_runs() {
         let mut session = pool().start(program("await a(1)")).await.unwrap();
-        assert!(matches!(session.next().await.unwrap(), Event::Calls(_)));
+        assert!(matches!(session.next().await.unwrap(), WorkerEvent::Calls(_)));
         let of = |file: &str| {
             fs::read_to_string(format!("/proc/{}/{file}", session.worker_id().unwrap())).unwrap()
         };

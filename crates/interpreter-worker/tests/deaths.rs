@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codegen_interpreter::{Death, Error, Event, Interpreter, Limits, Outcome, Program};
+use codegen_interpreter::{Death, Error, Interpreter, Program, ReplyOutcome, WorkerEvent, WorkerLimits};
 use serde_json::json;
 
 use crate::support::{course, double, limits, pool, program};
@@ -36,9 +36,12 @@ async fn a_worker_that_is_killed_in_the_middle_of_a_program_is_reported_and_repl
 
     let pool = pool();
     let mut session = pool.start(program("await a(1)\nwhile True: pass")).await.unwrap();
-    assert!(matches!(session.next().await.unwrap(), Event::Calls(_)));
+    assert!(matches!(session.next().await.unwrap(), WorkerEvent::Calls(_)));
     let id = i32::try_from(session.worker_id().unwrap()).unwrap();
-    session.answer(vec![Outcome::Return(json!(1))]).await.unwrap();
+    session
+        .answer(vec![ReplyOutcome::Return(json!(1))])
+        .await
+        .unwrap();
     kill_process(Pid::from_raw(id).unwrap(), Signal::KILL).unwrap();
     let reason = death(session.next().await.unwrap_err());
     assert!(matches!(reason, Death::Signal(9)), "{reason}");
@@ -85,7 +88,7 @@ async fn a_worker_that_does_not_answer_is_killed_after_the_grace() {
         ..pool()
     };
     let hasty = Program {
-        limits: Limits {
+        limits: WorkerLimits {
             time_ms: 1,
             ..limits()
         },
@@ -120,9 +123,9 @@ async fn an_event_that_was_not_waited_for_is_still_there() {
     let pool = pool();
     let mut session = pool.start(program("await a(21)")).await.unwrap();
     let cut = tokio::time::timeout(Duration::ZERO, session.next()).await;
-    assert!(cut.is_err() || matches!(cut, Ok(Ok(Event::Calls(_)))));
+    assert!(cut.is_err() || matches!(cut, Ok(Ok(WorkerEvent::Calls(_)))));
     if cut.is_err() {
-        assert!(matches!(session.next().await.unwrap(), Event::Calls(_)));
+        assert!(matches!(session.next().await.unwrap(), WorkerEvent::Calls(_)));
     }
 }
 
@@ -137,8 +140,11 @@ async fn what_the_host_does_wrong_is_said_and_changes_nothing() {
     assert!(matches!(twice, Error::OutOfTurn { .. }), "{twice}");
     let none = session.answer(vec![]).await.unwrap_err();
     assert!(none.to_string().contains("an outcome for each call"), "{none}");
-    session.answer(vec![Outcome::Return(json!("end"))]).await.unwrap();
-    let Event::Finished(finished) = session.next().await.unwrap() else {
+    session
+        .answer(vec![ReplyOutcome::Return(json!("end"))])
+        .await
+        .unwrap();
+    let WorkerEvent::Finished(finished) = session.next().await.unwrap() else {
         panic!("it did not finish");
     };
     assert_eq!(finished.text, "end");
@@ -150,7 +156,7 @@ async fn what_no_worker_takes_is_refused_before_one_is_started() {
     let long = pool.start(program(&"#".repeat(2_000_000))).await.unwrap_err();
     assert!(matches!(long, Error::ProgramTooLong { .. }), "{long}");
     let large = Program {
-        limits: Limits {
+        limits: WorkerLimits {
             memory_bytes: 1 << 40,
             ..limits()
         },

@@ -1,6 +1,6 @@
 //! Answers for the tools of `tools.json`.
 
-use codegen_interpreter::{Call, Outcome};
+use codegen_interpreter::{ReplyOutcome, WorkerCall};
 use serde_json::{Value, json};
 
 use crate::support::raise;
@@ -42,14 +42,14 @@ fn handle(name: &str) -> Value {
 }
 
 /// The argument, by position or by name.
-fn argument<'a>(call: &'a Call, position: usize, name: &str) -> &'a Value {
+fn argument<'a>(call: &'a WorkerCall, position: usize, name: &str) -> &'a Value {
     let by_name = call.kwargs.get(name);
     call.args.get(position).or(by_name).unwrap_or(&Value::Null)
 }
 
-fn exchange_rate(call: &Call) -> Outcome {
+fn exchange_rate(call: &WorkerCall) -> ReplyOutcome {
     match argument(call, 0, "base").as_str() {
-        Some("EUR") => Outcome::Return(json!(1.1)),
+        Some("EUR") => ReplyOutcome::Return(json!(1.1)),
         other => raise(
             "ValueError",
             &format!("unknown currency {}", other.unwrap_or("-")),
@@ -57,10 +57,10 @@ fn exchange_rate(call: &Call) -> Outcome {
     }
 }
 
-fn anything(call: &Call) -> Outcome {
+fn anything(call: &WorkerCall) -> ReplyOutcome {
     match argument(call, 0, "path").as_str() {
         Some("/v1/away") => raise("ConnectionError", "connection refused"),
-        _ => Outcome::Return(json!({"things": [{"name": "a"}, {"name": "b"}]})),
+        _ => ReplyOutcome::Return(json!({"things": [{"name": "a"}, {"name": "b"}]})),
     }
 }
 
@@ -96,9 +96,9 @@ fn page(cursor: &Value) -> Value {
 }
 
 /// Returns what the tool answers.
-pub fn answer(call: &Call) -> Outcome {
+pub fn answer(call: &WorkerCall) -> ReplyOutcome {
     let first = |name: &str| argument(call, 0, name);
-    Outcome::Return(match call.name.as_str() {
+    ReplyOutcome::Return(match call.name.as_str() {
         "exchange_rate" => return exchange_rate(call),
         "anything" => return anything(call),
         "orders" => orders_of(first("customer")),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use codegen_interpreter::{Limits, Outcome, Program};
+use codegen_interpreter::{Program, ReplyOutcome, WorkerLimits};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::support::{double, limits, program, raise, run, run_with};
 
 const MIB: usize = 1024 * 1024;
 
-fn bounded(code: &str, limits: Limits) -> Program {
+fn bounded(code: &str, limits: WorkerLimits) -> Program {
     Program {
         limits,
         ..program(code)
@@ -18,7 +18,7 @@ fn bounded(code: &str, limits: Limits) -> Program {
 }
 
 fn in_time(code: &str, time_ms: u64) -> Program {
-    bounded(code, Limits { time_ms, ..limits() })
+    bounded(code, WorkerLimits { time_ms, ..limits() })
 }
 
 #[tokio::test]
@@ -69,13 +69,13 @@ async fn recursion_ends_with_an_exception_that_the_program_can_catch() {
 }
 
 #[rstest]
-#[case::time("for i in range(300_000): pass\n7", Limits { time_ms: 1, ..limits() }, "TimeoutError")]
-#[case::memory("x = []\nfor i in range(50_000): x.append(str(i))\n7", Limits { memory_bytes: 1024 * 1024, ..limits() }, "MemoryError")]
-#[case::depth("def f(n): return n and f(n - 1)\nf(200)\n7", Limits { recursion: 100, ..limits() }, "RecursionError")]
+#[case::time("for i in range(300_000): pass\n7", WorkerLimits { time_ms: 1, ..limits() }, "TimeoutError")]
+#[case::memory("x = []\nfor i in range(50_000): x.append(str(i))\n7", WorkerLimits { memory_bytes: 1024 * 1024, ..limits() }, "MemoryError")]
+#[case::depth("def f(n): return n and f(n - 1)\nf(200)\n7", WorkerLimits { recursion: 100, ..limits() }, "RecursionError")]
 #[tokio::test]
 async fn past_a_limit_that_is_wider_the_same_program_goes_on(
     #[case] code: &str,
-    #[case] narrow: Limits,
+    #[case] narrow: WorkerLimits,
     #[case] kind: &str,
 ) {
     assert_eq!(run_with(bounded(code, narrow), double).await.raised().kind, kind);
@@ -110,7 +110,7 @@ async fn a_huge_int_is_described_and_never_formatted() {
 
 #[tokio::test]
 async fn a_final_value_that_is_too_large_is_its_text_cut() {
-    let small = Limits {
+    let small = WorkerLimits {
         value_bytes: 1000,
         ..limits()
     };
@@ -123,7 +123,7 @@ async fn a_final_value_that_is_too_large_is_its_text_cut() {
 async fn a_reply_of_a_hundred_megabytes_is_an_exception_that_the_program_can_catch() {
     let code = "try:\n    await a(1)\nexcept ValueError as e:\n    r = str(e)\nr";
     let reply = Value::String("x".repeat(100 * MIB));
-    let course = run_with(program(code), |_| Outcome::Return(reply.clone())).await;
+    let course = run_with(program(code), |_| ReplyOutcome::Return(reply.clone())).await;
     let message = course.value();
     assert!(
         message
@@ -138,15 +138,17 @@ async fn a_reply_of_a_hundred_megabytes_is_an_exception_that_the_program_can_cat
 async fn a_reply_that_has_no_room_in_memory_ends_the_program_at_its_line() {
     // A byte or two of JSON for each number, and much more of each object.
     let reply = Value::Array(vec![json!(1); 4_000_000]);
-    let raised = run_with(program("x = 1\nawait a(1)"), |_| Outcome::Return(reply.clone()))
-        .await
-        .raised();
+    let raised = run_with(program("x = 1\nawait a(1)"), |_| {
+        ReplyOutcome::Return(reply.clone())
+    })
+    .await
+    .raised();
     assert_eq!((raised.kind.as_str(), raised.line), ("MemoryError", Some(2)));
 }
 
 #[tokio::test]
 async fn arguments_that_are_too_large_raise_in_the_program() {
-    let small = Limits {
+    let small = WorkerLimits {
         value_bytes: 1000,
         ..limits()
     };
@@ -162,7 +164,7 @@ try:
 except ValueError as e:
     problems.append(str(e))
 problems";
-    let course = run_with(bounded(code, small), |_| Outcome::Return(json!(1))).await;
+    let course = run_with(bounded(code, small), |_| ReplyOutcome::Return(json!(1))).await;
     assert_eq!(course.calls().len(), 1);
     assert_eq!(course.calls()[0].len(), 2);
     let problems = course.value();
@@ -186,7 +188,7 @@ async fn a_value_that_nests_too_deep_is_refused_as_argument_and_has_no_json() {
 async fn a_reply_that_nests_too_deep_raises_in_the_program() {
     let deep = (0..150).fold(json!(1), |inner, _| json!([inner]));
     let code = "try:\n    await a(1)\nexcept ValueError as e:\n    r = str(e)\nr";
-    let message = run_with(program(code), |_| Outcome::Return(deep.clone()))
+    let message = run_with(program(code), |_| ReplyOutcome::Return(deep.clone()))
         .await
         .value();
     assert!(message.as_str().unwrap().contains("levels"), "{message}");

@@ -6,7 +6,7 @@ use std::path::Path;
 use codegen_code_mode::arguments::{bind, check};
 use codegen_code_mode::certain::{MODULES, certain_faults};
 use codegen_code_mode::signature::Toolbox;
-use codegen_interpreter::{Call, Event, Interpreter, Outcome, Program};
+use codegen_interpreter::{Interpreter, Program, ReplyOutcome, WorkerCall, WorkerEvent};
 use rstest::rstest;
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ fn programs(folder: &str) -> Vec<(String, String, String)> {
 }
 
 /// Answers as the engine does: with an exception where the tool does not take the arguments.
-fn held_to_its_schema(tools: &Toolbox, call: &Call) -> Outcome {
+fn held_to_its_schema(tools: &Toolbox, call: &WorkerCall) -> ReplyOutcome {
     let signature = tools.find(&call.name).unwrap();
     let keywords = call.kwargs.clone().into_iter().collect();
     let taken = bind(signature, call.args.clone(), keywords)
@@ -49,13 +49,13 @@ fn held_to_its_schema(tools: &Toolbox, call: &Call) -> Outcome {
     }
 }
 
-async fn end(pool: &Interpreter, tools: &Toolbox, code: String) -> Event {
+async fn end(pool: &Interpreter, tools: &Toolbox, code: String) -> WorkerEvent {
     let program = Program {
         code,
         functions: tools.names(),
         limits: limits(),
     };
-    let answer = |call: &Call| held_to_its_schema(tools, call);
+    let answer = |call: &WorkerCall| held_to_its_schema(tools, call);
     course(pool, program, answer).await.unwrap().end
 }
 
@@ -71,7 +71,7 @@ async fn nothing_is_said_of_an_honest_program_and_it_runs() {
         }
         let expected: Value = serde_json::from_str(first.strip_prefix("# value: ").unwrap()).unwrap();
         match end(&pool, &tools, code).await {
-            Event::Finished(finished) if finished.value == Some(expected) => {}
+            WorkerEvent::Finished(finished) if finished.value == Some(expected) => {}
             other => problems.push(format!("{name}: {other:?}")),
         }
     }
@@ -91,7 +91,7 @@ async fn a_program_that_cannot_work_fails_at_its_line_and_most_before_they_run()
         let line = match before.first() {
             Some(found) => Some(found.line),
             None => match end(&pool, &tools, code).await {
-                Event::Raised(raised) => {
+                WorkerEvent::Raised(raised) => {
                     run.push(name.clone());
                     raised.line
                 }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use codegen_interpreter::{Call, Error, Event, Finished, Interpreter, Limits, Outcome, Program, Raised};
+use codegen_interpreter::{
+    Error, Interpreter, Program, ProgramEnd, Raised, ReplyOutcome, WorkerCall, WorkerEvent, WorkerLimits,
+};
 use serde_json::{Value, json};
 
 pub fn binary() -> PathBuf {
@@ -17,10 +19,10 @@ pub fn pool() -> Interpreter {
 }
 
 /// Limits that no honest program of these tests meets, whatever else the machine does.
-pub fn limits() -> Limits {
-    Limits {
+pub fn limits() -> WorkerLimits {
+    WorkerLimits {
         time_ms: 60_000,
-        ..Limits::default()
+        ..WorkerLimits::default()
     }
 }
 
@@ -36,14 +38,14 @@ pub fn program(code: &str) -> Program {
 /// All that a program did.
 #[derive(Debug, PartialEq)]
 pub struct Course {
-    pub batches: Vec<Vec<Call>>,
-    pub end: Event,
+    pub batches: Vec<Vec<WorkerCall>>,
+    pub end: WorkerEvent,
 }
 
 impl Course {
-    pub fn finished(self) -> Finished {
+    pub fn finished(self) -> ProgramEnd {
         match self.end {
-            Event::Finished(finished) => finished,
+            WorkerEvent::Finished(finished) => finished,
             other => panic!("it did not finish: {other:#?}"),
         }
     }
@@ -56,14 +58,14 @@ impl Course {
 
     pub fn raised(self) -> Raised {
         match self.end {
-            Event::Raised(raised) => raised,
+            WorkerEvent::Raised(raised) => raised,
             other => panic!("nothing was raised: {other:#?}"),
         }
     }
 
     /// Each batch as text: `0 a(1)`.
     pub fn calls(&self) -> Vec<Vec<String>> {
-        let text = |call: &Call| {
+        let text = |call: &WorkerCall| {
             let args: Vec<String> = call.args.iter().map(Value::to_string).collect();
             format!("{} {}({})", call.id, call.name, args.join(", "))
         };
@@ -77,13 +79,13 @@ impl Course {
 pub async fn course(
     pool: &Interpreter,
     program: Program,
-    mut answer: impl FnMut(&Call) -> Outcome,
+    mut answer: impl FnMut(&WorkerCall) -> ReplyOutcome,
 ) -> Result<Course, Error> {
     let mut session = pool.start(program).await?;
     let mut batches = Vec::new();
     loop {
         match session.next().await? {
-            Event::Calls(calls) => {
+            WorkerEvent::Calls(calls) => {
                 session.answer(calls.iter().map(&mut answer).collect()).await?;
                 batches.push(calls);
             }
@@ -93,18 +95,18 @@ pub async fn course(
 }
 
 /// Twice the first argument.
-pub fn double(call: &Call) -> Outcome {
-    Outcome::Return(json!(call.args[0].as_i64().unwrap() * 2))
+pub fn double(call: &WorkerCall) -> ReplyOutcome {
+    ReplyOutcome::Return(json!(call.args[0].as_i64().unwrap() * 2))
 }
 
-pub fn raise(kind: &str, message: &str) -> Outcome {
-    Outcome::Raise {
+pub fn raise(kind: &str, message: &str) -> ReplyOutcome {
+    ReplyOutcome::Raise {
         kind: kind.to_owned(),
         message: message.to_owned(),
     }
 }
 
-pub async fn run_with(program: Program, answer: impl FnMut(&Call) -> Outcome) -> Course {
+pub async fn run_with(program: Program, answer: impl FnMut(&WorkerCall) -> ReplyOutcome) -> Course {
     course(&pool(), program, answer).await.unwrap()
 }
 

@@ -1,6 +1,6 @@
 //! Calls of tools: order, numbers, exceptions, calls that nobody awaits.
 
-use codegen_interpreter::{Outcome, Program};
+use codegen_interpreter::{Program, ReplyOutcome};
 use rstest::rstest;
 use serde_json::json;
 
@@ -213,7 +213,7 @@ async fn many_programs_run_at_once() {
 async fn a_reply_is_the_value_that_json_has() {
     let reply = json!({"a": [1, 2.5, -3, 1e300, true, null, "é\u{0}\""], "b": {}, "": 18_446_744_073_709_551_615_u64});
     let code = "r = await a(1)\nr['big'] = r.pop('') - 18446744073709551615\nr";
-    let course = run_with(program(code), |_| Outcome::Return(reply.clone())).await;
+    let course = run_with(program(code), |_| ReplyOutcome::Return(reply.clone())).await;
     let expected = json!({"a": reply["a"], "b": {}, "big": 0});
     assert_eq!(course.value(), expected);
 }

@@ -1,6 +1,6 @@
 //! Forms that values take on their way out of a program.
 
-use codegen_interpreter::Outcome;
+use codegen_interpreter::ReplyOutcome;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -74,6 +74,6 @@ async fn an_argument_that_json_has_not_raises_where_it_was_passed(
 #[case(31.245_270_191_439_438)]
 #[tokio::test]
 async fn a_number_of_a_tool_comes_back_to_the_last_bit(#[case] number: f64) {
-    let course = run_with(program("await a()"), |_| Outcome::Return(json!(number))).await;
+    let course = run_with(program("await a()"), |_| ReplyOutcome::Return(json!(number))).await;
     assert_eq!(course.value(), json!(number));
 }

@@ -14,6 +14,6 @@ mod replies;
 mod session;
 
 pub use error::{Death, Error};
-pub use protocol::{Call, Event, Finished, Limits, Outcome, Program, Raised};
-pub use session::Session;
+pub use protocol::{Program, ProgramEnd, Raised, ReplyOutcome, WorkerCall, WorkerEvent, WorkerLimits};
+pub use session::ProgramSession;
 pub use start::Interpreter;

@@ -22,13 +22,13 @@ const END_GRACE: Duration = Duration::from_secs(2);
 
 /// A worker process. It is killed when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(crate) struct WorkerProcess {
     child: Child,
     stdin: ChildStdin,
     stdout: FramedRead<ChildStdout, LengthDelimitedCodec>,
 }
 
-impl Process {
+impl WorkerProcess {
     /// A new worker whose memory the kernel bounds by `memory_bytes` and its own size.
     pub(crate) fn spawn(program: &Path, memory_bytes: u64) -> Result<Self, Error> {
         let failed = |source| Error::Spawn {

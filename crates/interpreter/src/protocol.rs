@@ -22,7 +22,7 @@ pub enum ToWorker<V = Value> {
     /// The outcomes of all calls of the last batch.
     Answer {
         /// One for each call.
-        results: Vec<Reply<V>>,
+        results: Vec<WorkerReply<V>>,
     },
 }
 
@@ -34,12 +34,12 @@ pub struct Program {
     /// Names of the tools that it can call.
     pub functions: Vec<String>,
     /// Limits of the run.
-    pub limits: Limits,
+    pub limits: WorkerLimits,
 }
 
 /// Limits of one run of a program.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct WorkerLimits {
     /// Time of the interpreter in milliseconds. While the program waits for its tools, none passes. Default 30,000.
     pub time_ms: u64,
     /// Memory of the program with its values, in bytes. Default 50 MiB.
@@ -52,7 +52,7 @@ pub struct Limits {
     pub value_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for WorkerLimits {
     fn default() -> Self {
         Self {
             time_ms: 30_000,
@@ -66,16 +66,16 @@ impl Default for Limits {
 
 /// The outcome of the call with this number.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-pub struct Reply<V = Value> {
+pub struct WorkerReply<V = Value> {
     /// The call's number.
     pub id: u32,
     /// Outcome of the call.
-    pub outcome: Outcome<V>,
+    pub outcome: ReplyOutcome<V>,
 }
 
 /// Outcome of a call.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-pub enum Outcome<V = Value> {
+pub enum ReplyOutcome<V = Value> {
     /// The tool's result.
     Return(V),
     /// An exception that the program can catch.
@@ -89,18 +89,18 @@ pub enum Outcome<V = Value> {
 
 /// Event of a program's run, from a worker to the host.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-pub enum Event<V = Value> {
+pub enum WorkerEvent<V = Value> {
     /// It waits for these calls, in the order in which it made them.
-    Calls(Vec<Call<V>>),
+    Calls(Vec<WorkerCall<V>>),
     /// It came to its end.
-    Finished(Finished<V>),
+    Finished(ProgramEnd<V>),
     /// An exception ended it.
     Raised(Raised),
 }
 
 /// A call of a tool.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-pub struct Call<V = Value> {
+pub struct WorkerCall<V = Value> {
     /// Its number in this run, from 0. The same program with the same outcomes numbers its calls alike.
     pub id: u32,
     /// The tool.
@@ -114,7 +114,7 @@ pub struct Call<V = Value> {
 /// The end of a program.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(bound(deserialize = "V: Deserialize<'de>"))]
-pub struct Finished<V = Value> {
+pub struct ProgramEnd<V = Value> {
     /// The value of its last expression; nothing where JSON has no such value or it is too large.
     #[serde(
         default = "Option::default",
@@ -174,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    fn read_again(finished: &Finished) -> Finished {
+    fn read_again(finished: &ProgramEnd) -> ProgramEnd {
         let frame = to_frame(finished).unwrap();
         serde_json::from_slice(&frame[LENGTH_BYTES..]).unwrap()
     }
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_null_that_the_program_returned_differs_from_a_value_that_json_has_not() {
         for value in [Some(Value::Null), None, Some(json!([1]))] {
-            let finished = Finished {
+            let finished = ProgramEnd {
                 cut: None,
                 value,
                 text: String::new(),

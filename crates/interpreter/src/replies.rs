@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::protocol::{Limits, MOST_LEVELS, Outcome, Reply};
+use crate::protocol::{MOST_LEVELS, ReplyOutcome, WorkerLimits, WorkerReply};
 
 /// Bytes of an exception's message that go to the program.
 const MOST_MESSAGE: usize = 16 * 1024;
@@ -11,35 +11,35 @@ const MOST_MESSAGE: usize = 16 * 1024;
 /// The outcomes of these calls, within the limits of the program: none larger than a value may be, and all together no larger than its
 /// memory.
 pub(crate) fn within(
-    limits: &Limits,
+    limits: &WorkerLimits,
     calls: &[(u32, String)],
-    outcomes: Vec<Outcome>,
-) -> serde_json::Result<Vec<Reply<Box<RawValue>>>> {
+    outcomes: Vec<ReplyOutcome>,
+) -> serde_json::Result<Vec<WorkerReply<Box<RawValue>>>> {
     let mut rest = limits.memory_bytes;
     calls
         .iter()
         .zip(outcomes)
         .map(|((id, name), outcome)| {
             let outcome = encode(limits, name, outcome, &mut rest)?;
-            Ok(Reply { id: *id, outcome })
+            Ok(WorkerReply { id: *id, outcome })
         })
         .collect()
 }
 
 fn encode(
-    limits: &Limits,
+    limits: &WorkerLimits,
     name: &str,
-    outcome: Outcome,
+    outcome: ReplyOutcome,
     rest: &mut u64,
-) -> serde_json::Result<Outcome<Box<RawValue>>> {
+) -> serde_json::Result<ReplyOutcome<Box<RawValue>>> {
     let value = match outcome {
-        Outcome::Raise { kind, message } => {
-            return Ok(Outcome::Raise {
+        ReplyOutcome::Raise { kind, message } => {
+            return Ok(ReplyOutcome::Raise {
                 kind: cut(kind, 100),
                 message: cut(message, MOST_MESSAGE),
             });
         }
-        Outcome::Return(value) => value,
+        ReplyOutcome::Return(value) => value,
     };
     if !is_within_levels(&value, MOST_LEVELS) {
         return Ok(raise(
@@ -69,11 +69,11 @@ fn encode(
         ));
     };
     *rest = left;
-    Ok(Outcome::Return(encoded))
+    Ok(ReplyOutcome::Return(encoded))
 }
 
-fn raise(kind: &str, message: String) -> Outcome<Box<RawValue>> {
-    Outcome::Raise {
+fn raise(kind: &str, message: String) -> ReplyOutcome<Box<RawValue>> {
+    ReplyOutcome::Raise {
         kind: kind.to_owned(),
         message,
     }
@@ -102,28 +102,28 @@ mod tests {
 
     use super::*;
 
-    fn replies(limits: &Limits, values: Vec<Value>) -> Vec<Outcome<Box<RawValue>>> {
+    fn replies(limits: &WorkerLimits, values: Vec<Value>) -> Vec<ReplyOutcome<Box<RawValue>>> {
         let calls: Vec<_> = (0..)
             .zip(["a", "b", "c"])
             .map(|(id, name)| (id, name.to_owned()))
             .collect();
-        let outcomes = values.into_iter().map(Outcome::Return).collect();
+        let outcomes = values.into_iter().map(ReplyOutcome::Return).collect();
         let replies = within(limits, &calls, outcomes).unwrap();
         replies.into_iter().map(|reply| reply.outcome).collect()
     }
 
-    fn raised(outcome: &Outcome<Box<RawValue>>) -> (&str, &str) {
+    fn raised(outcome: &ReplyOutcome<Box<RawValue>>) -> (&str, &str) {
         match outcome {
-            Outcome::Raise { kind, message } => (kind, message),
-            Outcome::Return(value) => panic!("it returned {value}"),
+            ReplyOutcome::Raise { kind, message } => (kind, message),
+            ReplyOutcome::Return(value) => panic!("it returned {value}"),
         }
     }
 
     #[test]
     fn a_reply_that_is_too_large_or_too_deep_raises_in_the_program_and_names_its_tool() {
-        let limits = Limits {
+        let limits = WorkerLimits {
             value_bytes: 10,
-            ..Limits::default()
+            ..WorkerLimits::default()
         };
         let deep = (0..=MOST_LEVELS).fold(json!(1), |inner, _| json!([inner]));
         let outcomes = replies(&limits, vec![json!("0123456789"), deep, json!("01234567")]);
@@ -131,18 +131,18 @@ mod tests {
         assert_eq!(kind, "ValueError");
         assert!(message.contains("reply of a has 12 bytes"), "{message}");
         assert!(raised(&outcomes[1]).1.contains("100 levels"));
-        assert!(matches!(&outcomes[2], Outcome::Return(value) if value.get() == "\"01234567\""));
+        assert!(matches!(&outcomes[2], ReplyOutcome::Return(value) if value.get() == "\"01234567\""));
     }
 
     #[test]
     fn replies_that_are_larger_than_the_memory_together_raise_for_those_that_have_no_room() {
-        let limits = Limits {
+        let limits = WorkerLimits {
             memory_bytes: 9,
-            ..Limits::default()
+            ..WorkerLimits::default()
         };
         let outcomes = replies(&limits, vec![json!("123456"), json!("12"), json!(7)]);
-        assert!(matches!(outcomes[0], Outcome::Return(_)));
+        assert!(matches!(outcomes[0], ReplyOutcome::Return(_)));
         assert_eq!(raised(&outcomes[1]).0, "MemoryError");
-        assert!(matches!(outcomes[2], Outcome::Return(_)));
+        assert!(matches!(outcomes[2], ReplyOutcome::Return(_)));
     }
 }

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use crate::error::{Death, Error};
-use crate::process::Process;
-use crate::protocol::{Event, Limits, Outcome, ToWorker, to_frame};
+use crate::process::WorkerProcess;
+use crate::protocol::{ReplyOutcome, ToWorker, WorkerEvent, WorkerLimits, to_frame};
 use crate::replies;
 
 /// A running program. Dropping it before its end kills the worker.
 #[derive(Debug)]
-pub struct Session {
+pub struct ProgramSession {
     /// Until the program has ended.
-    worker: Option<Process>,
-    limits: Limits,
+    worker: Option<WorkerProcess>,
+    limits: WorkerLimits,
     /// The longest that the worker may take over all its messages.
     time: Duration,
     spent: Duration,
@@ -20,8 +20,8 @@ pub struct Session {
     calls: Option<Vec<(u32, String)>>,
 }
 
-impl Session {
-    pub(crate) fn new(worker: Process, limits: Limits, grace: Duration) -> Self {
+impl ProgramSession {
+    pub(crate) fn new(worker: WorkerProcess, limits: WorkerLimits, grace: Duration) -> Self {
         Self {
             worker: Some(worker),
             limits,
@@ -32,7 +32,7 @@ impl Session {
     }
 
     /// The next event of the program. It may be dropped and asked for again.
-    pub async fn next(&mut self) -> Result<Event, Error> {
+    pub async fn next(&mut self) -> Result<WorkerEvent, Error> {
         let expected = match (&self.calls, &mut self.worker) {
             (None, Some(worker)) => {
                 let most = most_bytes(&self.limits);
@@ -45,9 +45,9 @@ impl Session {
         Err(Error::OutOfTurn { expected })
     }
 
-    fn event(&mut self, received: Result<Event, Death>) -> Result<Event, Error> {
+    fn event(&mut self, received: Result<WorkerEvent, Death>) -> Result<WorkerEvent, Error> {
         let event = received.map_err(|reason| self.end(reason))?;
-        if let Event::Calls(calls) = &event {
+        if let WorkerEvent::Calls(calls) = &event {
             let names = calls.iter().map(|call| (call.id, call.name.clone()));
             self.calls = Some(names.collect());
         } else {
@@ -57,7 +57,7 @@ impl Session {
     }
 
     /// Answers all calls of the last event, in their order.
-    pub async fn answer(&mut self, outcomes: Vec<Outcome>) -> Result<(), Error> {
+    pub async fn answer(&mut self, outcomes: Vec<ReplyOutcome>) -> Result<(), Error> {
         let (Some(calls), Some(worker)) = (&self.calls, &mut self.worker) else {
             return Err(Error::OutOfTurn {
                 expected: "that the next event is asked for",
@@ -82,7 +82,7 @@ impl Session {
     /// The process number of the worker, while the program runs.
     #[must_use]
     pub fn worker_id(&self) -> Option<u32> {
-        self.worker.as_ref().and_then(Process::id)
+        self.worker.as_ref().and_then(WorkerProcess::id)
     }
 
     /// Lets the worker go.
@@ -100,7 +100,7 @@ impl Session {
 }
 
 /// The longest message that a worker may send about a program with these limits.
-fn most_bytes(limits: &Limits) -> usize {
+fn most_bytes(limits: &WorkerLimits) -> usize {
     /// Factor by which escapes may lengthen what was printed: every byte becomes six.
     const ESCAPED: u64 = 6;
     /// Names of calls, text of the final value, message and traceback of an exception.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::binary;
 use crate::error::Error;
-use crate::process::Process;
-use crate::protocol::{Limits, Program, ToWorker, to_frame};
-use crate::session::Session;
+use crate::process::WorkerProcess;
+use crate::protocol::{Program, ToWorker, WorkerLimits, to_frame};
+use crate::session::ProgramSession;
 
 /// The longest program that is run.
 const MOST_CODE: usize = 1024 * 1024;
@@ -29,7 +29,7 @@ impl Default for Interpreter {
     fn default() -> Self {
         Self {
             binary: None,
-            memory_bytes: Limits::default().memory_bytes,
+            memory_bytes: WorkerLimits::default().memory_bytes,
             grace: Duration::from_secs(2),
         }
     }
@@ -37,7 +37,7 @@ impl Default for Interpreter {
 
 impl Interpreter {
     /// Starts a program in a worker of its own. How many there are at once is for whoever starts them to bound.
-    pub async fn start(&self, program: Program) -> Result<Session, Error> {
+    pub async fn start(&self, program: Program) -> Result<ProgramSession, Error> {
         if program.code.len() > MOST_CODE {
             return Err(Error::ProgramTooLong {
                 bytes: program.code.len(),
@@ -53,8 +53,8 @@ impl Interpreter {
         }
         let frame = to_frame(&ToWorker::<()>::Run(program))?;
         let binary = binary::find(self.binary.as_deref())?;
-        let mut process = Process::spawn(&binary, self.memory_bytes)?;
+        let mut process = WorkerProcess::spawn(&binary, self.memory_bytes)?;
         process.send(&frame, self.grace + START).await?;
-        Ok(Session::new(process, limits, self.grace))
+        Ok(ProgramSession::new(process, limits, self.grace))
     }
 }

@@ -17,7 +17,7 @@ pub use entry::{Entry, Message, Prefix, Role, export_replies};
 pub use folder::FolderStore;
 pub use memory::MemoryStore;
 #[cfg(any(test, feature = "test-support"))]
-pub use memory::{Fault, FaultMoment};
+pub use memory::{FaultMoment, WriteFault};
 pub use seal::{Key, KeyError, Seals};
 pub use store::Store;
 pub use store::{Created, StoreError};

@@ -13,7 +13,7 @@ use super::store::{Created, Store, StoreError, check_name};
 pub struct MemoryStore<P = Progress> {
     contents: Arc<Mutex<Contents>>,
     /// Fault at which this store stops; not shared by [`MemoryStore::restarted`].
-    fault: Option<Fault>,
+    fault: Option<WriteFault>,
     life: Arc<Mutex<Life>>,
     state: PhantomData<fn() -> P>,
 }
@@ -44,7 +44,7 @@ struct Life {
 
 /// At which write a store stops. From then on every operation fails, as in a process that is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct WriteFault {
     /// The write, counted from 1. A `create` that finds the object there counts too.
     pub write: usize,
     /// Before or after that write takes effect.
@@ -87,7 +87,7 @@ impl<P> MemoryStore<P> {
     /// The same contents with a life of its own that ends at `fault`, or never.
     #[cfg(any(test, feature = "test-support"))]
     #[must_use]
-    pub fn restarted(&self, fault: Option<Fault>) -> Self {
+    pub fn restarted(&self, fault: Option<WriteFault>) -> Self {
         Self {
             contents: Arc::clone(&self.contents),
             fault,
@@ -191,7 +191,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_store_that_stops_before_a_write_loses_it_and_all_later_ones() {
-        let store = MemoryStore::<Saved>::new().restarted(Some(Fault {
+        let store = MemoryStore::<Saved>::new().restarted(Some(WriteFault {
             write: 2,
             moment: FaultMoment::Before,
         }));
@@ -210,7 +210,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_store_that_stops_after_a_write_keeps_it() {
-        let store = MemoryStore::<Saved>::new().restarted(Some(Fault {
+        let store = MemoryStore::<Saved>::new().restarted(Some(WriteFault {
             write: 1,
             moment: FaultMoment::After,
         }));

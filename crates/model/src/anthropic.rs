@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Map, Value, json};
 
 use super::endpoint::Endpoint;
-use super::http::{Answer, Http};
+use super::http::{FinalResponse, Http};
 use super::{Model, ModelError, ModelOptions, Secret, estimated_input};
 use codegen_core::call::{FinishReason, Reply, Request, Usage};
 use codegen_core::conversation::Conversation;
@@ -100,7 +100,7 @@ impl Anthropic {
     }
 
     /// Reports whether the answer refuses a tool call that was forced by us.
-    fn refuses_forced_tool(&self, answer: &Answer) -> bool {
+    fn refuses_forced_tool(&self, answer: &FinalResponse) -> bool {
         answer.status == 400
             // What the user has set is left as it is, and the refusal is shown.
             && !self.parameters.contains_key("tool_choice")

@@ -25,13 +25,13 @@ pub(super) type Pause = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + 
 
 /// An answer that is final: 2xx, or a status that a repeat would not change.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct FinalResponse {
     pub status: u16,
     pub body: Vec<u8>,
     location: Option<String>,
 }
 
-impl Answer {
+impl FinalResponse {
     pub const fn is_success(&self) -> bool {
         matches!(self.status, 200..=299)
     }
@@ -88,7 +88,7 @@ impl Http {
 
     /// Posts `body` until there is a final answer, the tries are used up, or `deadline` passes. What may be billed is not tried
     /// again here: whoever keeps the budget decides whether there is another call.
-    pub async fn post(&self, body: &Value, deadline: Instant) -> Result<Answer, ModelError> {
+    pub async fn post(&self, body: &Value, deadline: Instant) -> Result<FinalResponse, ModelError> {
         let begun = Instant::now();
         if begun >= deadline {
             return Err(self.deadline_exceeded(0, Duration::ZERO, None));
@@ -134,7 +134,7 @@ impl Http {
     }
 
     /// The JSON of a 2xx answer; for any other the error that it means.
-    pub fn json(&self, answer: &Answer) -> Result<Value, ModelError> {
+    pub fn json(&self, answer: &FinalResponse) -> Result<Value, ModelError> {
         if !answer.is_success() {
             return Err(self
                 .endpoint
@@ -166,7 +166,11 @@ impl Http {
     }
 
     /// One try. The outer error is final, the inner one may be repeated.
-    async fn try_once(&self, client: &Client, body: &Value) -> Result<Result<Answer, Failure>, ModelError> {
+    async fn try_once(
+        &self,
+        client: &Client,
+        body: &Value,
+    ) -> Result<Result<FinalResponse, Failure>, ModelError> {
         let request = client
             .post(self.endpoint.url.clone())
             .headers(self.endpoint.headers.clone())
@@ -192,7 +196,12 @@ impl Http {
         Ok(self.judge(status, &headers, body))
     }
 
-    fn judge(&self, status: StatusCode, headers: &HeaderMap, body: Vec<u8>) -> Result<Answer, Failure> {
+    fn judge(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<FinalResponse, Failure> {
         let status = status.as_u16();
         let text = String::from_utf8_lossy(&body);
         // A 429 for want of credit does not pass by waiting.
@@ -208,7 +217,7 @@ impl Http {
             .get(LOCATION)
             .and_then(|value| value.to_str().ok())
             .map(str::to_owned);
-        Ok(Answer {
+        Ok(FinalResponse {
             status,
             body,
             location,

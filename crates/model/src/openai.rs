@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Map, Value, json};
 
 use super::endpoint::Endpoint;
-use super::http::{Answer, Http};
+use super::http::{FinalResponse, Http};
 use super::{Model, ModelError, ModelOptions, Secret, estimated_input};
 use codegen_core::call::{FinishReason, Reply, Request, Usage};
 use codegen_data::context::estimate_tokens;
@@ -180,7 +180,7 @@ impl Model for OpenAi {
 }
 
 /// The dialect in which a refused call is worth repeating.
-fn simpler_dialect(used: Dialect, answer: &Answer) -> Option<Dialect> {
+fn simpler_dialect(used: Dialect, answer: &FinalResponse) -> Option<Dialect> {
     if !matches!(answer.status, 400 | 404 | 422) {
         return None;
     }

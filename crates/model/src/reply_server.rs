@@ -11,7 +11,7 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use self::dialect::Dialect;
+use self::dialect::ServerProtocol;
 use super::ModelError;
 use super::recorded::{RecordedReply, parse_lines};
 use codegen_core::call::CallKind;
@@ -103,7 +103,7 @@ impl ReplyServer {
         let counted = Arc::clone(&server);
         router = router.route("/requests", get(async move || Json(counted.counts())));
         for base in server.scripts.keys() {
-            for dialect in Dialect::ALL {
+            for dialect in ServerProtocol::ALL {
                 let server = Arc::clone(&server);
                 let path = format!("{base}/{}", dialect.path());
                 let base = base.clone();
@@ -124,7 +124,7 @@ impl ReplyServer {
         })
     }
 
-    async fn answer(&self, base: &str, dialect: Dialect, body: &Value) -> (StatusCode, Json<Value>) {
+    async fn answer(&self, base: &str, dialect: ServerProtocol, body: &Value) -> (StatusCode, Json<Value>) {
         let Some(script) = self.scripts.get(base) else {
             return refusal(StatusCode::NOT_FOUND, "there is no such recording");
         };
@@ -146,7 +146,7 @@ impl ReplyServer {
 }
 
 impl Script {
-    fn reply_to(&self, dialect: Dialect, body: &Value) -> Option<(CallKind, &RecordedReply)> {
+    fn reply_to(&self, dialect: ServerProtocol, body: &Value) -> Option<(CallKind, &RecordedReply)> {
         let kind: CallKind = serde_json::from_value(dialect.kind_name(body)?).ok()?;
         let replies = self.replies.get(&kind)?;
         let hash = sha256_hex_of_parts(&[&body["messages"].to_string()]);
@@ -158,7 +158,7 @@ impl Script {
         Some((kind, replies.get(position % replies.len())?))
     }
 
-    fn unknown(&self, base: &str, dialect: Dialect, body: &Value) -> String {
+    fn unknown(&self, base: &str, dialect: ServerProtocol, body: &Value) -> String {
         let kinds: Vec<&str> = self.replies.keys().map(|kind| kind.as_str()).collect();
         let asked = dialect.kind_name(body);
         let asked = asked.map_or_else(|| "no kind of call".to_owned(), |name| name.to_string());

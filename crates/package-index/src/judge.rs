@@ -6,7 +6,7 @@ use std::str::FromStr as _;
 use jiff::{SignedDuration, Timestamp};
 use pep440_rs::{Version, VersionSpecifiers};
 
-use super::Question;
+use super::IndexQuery;
 use super::page::File;
 use super::wheel::Wheel;
 
@@ -15,7 +15,7 @@ const HIGHEST_PATCH: u64 = 99;
 
 /// Finding about a package in an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum PackageFinding {
     /// A wheel that can be installed.
     Available,
     /// No project of that name.
@@ -37,7 +37,7 @@ struct Release {
 }
 
 /// Judges what `files` mean at the time `now`.
-pub(super) fn judge(files: &[File], question: &Question<'_>, now: Timestamp) -> Answer {
+pub(super) fn judge(files: &[File], question: &IndexQuery<'_>, now: Timestamp) -> PackageFinding {
     let minor = question
         .python
         .split('.')
@@ -54,7 +54,7 @@ pub(super) fn judge(files: &[File], question: &Question<'_>, now: Timestamp) -> 
         })
         .collect();
     if wheels.is_empty() {
-        return Answer::NoWheel;
+        return PackageFinding::NoWheel;
     }
     let wanted = question.requirement.versions();
     // uv gives what was taken back to whoever names that very version.
@@ -87,10 +87,10 @@ pub(super) fn judge(files: &[File], question: &Question<'_>, now: Timestamp) -> 
         releases.retain(|version, _| version.is_stable());
     }
     if releases.is_empty() {
-        return Answer::NoVersion;
+        return PackageFinding::NoVersion;
     }
     match question.min_release_age_days {
-        0 => Answer::Available,
+        0 => PackageFinding::Available,
         days => old_enough(&releases, i64::from(days), now),
     }
 }
@@ -101,22 +101,22 @@ fn takes(requires_python: Option<&str>, pythons: &[Version]) -> bool {
     specifiers.is_none_or(|specifiers| pythons.iter().any(|python| specifiers.contains(python)))
 }
 
-fn old_enough(releases: &BTreeMap<Version, Release>, days: i64, now: Timestamp) -> Answer {
+fn old_enough(releases: &BTreeMap<Version, Release>, days: i64, now: Timestamp) -> PackageFinding {
     let dated: Option<Vec<(&Version, Timestamp)>> = releases
         .iter()
         .map(|(version, release)| Some((version, release.uploaded?)))
         .collect();
     let Some(dated) = dated else {
-        return Answer::NoDates;
+        return PackageFinding::NoDates;
     };
     let least = SignedDuration::from_hours(24 * days);
     let is_old = |uploaded: Timestamp| now.duration_since(uploaded) >= least;
     if dated.iter().any(|(_, uploaded)| is_old(*uploaded)) {
-        return Answer::Available;
+        return PackageFinding::Available;
     }
     let oldest = dated.iter().min_by_key(|(_, uploaded)| *uploaded);
-    oldest.map_or(Answer::NoVersion, |(version, uploaded)| {
-        Answer::TooYoung(version.to_string(), now.duration_since(*uploaded).as_hours() / 24)
+    oldest.map_or(PackageFinding::NoVersion, |(version, uploaded)| {
+        PackageFinding::TooYoung(version.to_string(), now.duration_since(*uploaded).as_hours() / 24)
     })
 }
 
@@ -145,8 +145,8 @@ mod tests {
         }
     }
 
-    fn answer(files: &[File], requirement: &str, min_release_age_days: u32) -> Answer {
-        let question = Question {
+    fn answer(files: &[File], requirement: &str, min_release_age_days: u32) -> PackageFinding {
+        let question = IndexQuery {
             index: "https://index.example/simple",
             requirement: &Requirement::parse(requirement).unwrap(),
             python: "3.12",
@@ -157,7 +157,7 @@ mod tests {
         judge(files, &question, NOW.parse().unwrap())
     }
 
-    const AVAILABLE: Answer = Answer::Available;
+    const AVAILABLE: PackageFinding = PackageFinding::Available;
 
     #[test]
     fn a_wheel_for_this_python_of_a_version_that_will_do_is_available() {
@@ -170,10 +170,14 @@ mod tests {
             assert_eq!(answer(&files, requirement, 0), AVAILABLE, "{requirement}");
         }
         for requirement in ["tiny>=3", "tiny==1.5", "tiny<1"] {
-            assert_eq!(answer(&files, requirement, 0), Answer::NoVersion, "{requirement}");
+            assert_eq!(
+                answer(&files, requirement, 0),
+                PackageFinding::NoVersion,
+                "{requirement}"
+            );
         }
-        assert_eq!(answer(&[source], "tiny", 0), Answer::NoWheel);
-        assert_eq!(answer(&[], "tiny", 0), Answer::NoWheel);
+        assert_eq!(answer(&[source], "tiny", 0), PackageFinding::NoWheel);
+        assert_eq!(answer(&[], "tiny", 0), PackageFinding::NoWheel);
     }
 
     #[rstest]
@@ -189,7 +193,7 @@ mod tests {
             requires_python: Some(requires.into()),
             ..wheel("1.0")
         };
-        let expected = if fits { AVAILABLE } else { Answer::NoWheel };
+        let expected = if fits { AVAILABLE } else { PackageFinding::NoWheel };
         assert_eq!(answer(&[file], "tiny", 0), expected);
     }
 
@@ -201,10 +205,10 @@ mod tests {
         };
         assert_eq!(
             answer(std::slice::from_ref(&yanked), "tiny", 0),
-            Answer::NoVersion
+            PackageFinding::NoVersion
         );
         assert_eq!(answer(std::slice::from_ref(&yanked), "tiny==2.0", 0), AVAILABLE);
-        assert_eq!(answer(&[yanked], "tiny==2.*", 0), Answer::NoVersion);
+        assert_eq!(answer(&[yanked], "tiny==2.*", 0), PackageFinding::NoVersion);
     }
 
     #[test]
@@ -224,20 +228,26 @@ mod tests {
         ];
         assert_eq!(answer(&files, "tiny", 7), AVAILABLE);
         assert_eq!(answer(&files, "tiny<2", 7), AVAILABLE);
-        assert_eq!(answer(&files, "tiny>2", 7), Answer::TooYoung("2.1".into(), 2));
+        assert_eq!(
+            answer(&files, "tiny>2", 7),
+            PackageFinding::TooYoung("2.1".into(), 2)
+        );
         assert_eq!(answer(&files, "tiny", 1), AVAILABLE);
     }
 
     #[test]
     fn a_wheel_that_was_added_later_makes_its_release_young() {
         let files = [of("1.0", "2025-01-01"), of("1.0", "2025-06-29")];
-        assert_eq!(answer(&files, "tiny", 7), Answer::TooYoung("1.0".into(), 1));
+        assert_eq!(
+            answer(&files, "tiny", 7),
+            PackageFinding::TooYoung("1.0".into(), 1)
+        );
     }
 
     #[test]
     fn an_index_without_dates_gives_no_ages() {
         let files = [of("1.0", "2025-01-01"), wheel("1.1")];
-        assert_eq!(answer(&files, "tiny", 7), Answer::NoDates);
+        assert_eq!(answer(&files, "tiny", 7), PackageFinding::NoDates);
         assert_eq!(answer(&files, "tiny", 0), AVAILABLE);
     }
 }

@@ -17,7 +17,7 @@ use reqwest::{Certificate, Client, StatusCode, Url};
 use thiserror::Error;
 use tokio::sync::Semaphore;
 
-pub use self::judge::Answer;
+pub use self::judge::PackageFinding;
 use codegen_core::causes::with_causes;
 use codegen_core::digest::sha256_hex;
 use codegen_core::python::requirement::Requirement;
@@ -44,7 +44,7 @@ const FORMS: &str =
 
 /// Question to an index.
 #[derive(Clone, Debug)]
-pub struct Question<'a> {
+pub struct IndexQuery<'a> {
     /// Its address (`https://pypi.org/simple`), maybe with user and password.
     pub index: &'a str,
     /// The package, and which versions will do.
@@ -111,7 +111,7 @@ pub struct PackageIndex {
     deadline: Duration,
     /// By the digest of the authorities of a question; made at the first one, since reading the system's certificates takes a while.
     clients: Mutex<HashMap<String, Client>>,
-    cache: Mutex<HashMap<Key, (Instant, Answer)>>,
+    cache: Mutex<HashMap<Key, (Instant, PackageFinding)>>,
     places: Semaphore,
 }
 
@@ -133,7 +133,7 @@ impl PackageIndex {
     }
 
     /// Asks the index what it has of a package.
-    pub async fn ask(&self, question: &Question<'_>) -> Result<Answer, IndexError> {
+    pub async fn ask(&self, question: &IndexQuery<'_>) -> Result<PackageFinding, IndexError> {
         let key = [
             question.index.to_owned(),
             question.requirement.to_string(),
@@ -161,7 +161,7 @@ impl PackageIndex {
         })?;
         let answer = match files {
             Some(files) => judge::judge(&files, question, Timestamp::now()),
-            None => Answer::NoProject,
+            None => PackageFinding::NoProject,
         };
         let mut answers = self.answers();
         if answers.len() >= MOST_ANSWERS {
@@ -171,18 +171,18 @@ impl PackageIndex {
         Ok(answer)
     }
 
-    fn answers(&self) -> MutexGuard<'_, HashMap<Key, (Instant, Answer)>> {
+    fn answers(&self) -> MutexGuard<'_, HashMap<Key, (Instant, PackageFinding)>> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn cached(&self, key: &Key) -> Option<Answer> {
+    fn cached(&self, key: &Key) -> Option<PackageFinding> {
         let answers = self.answers();
         let (since, answer) = answers.get(key)?;
         (since.elapsed() < ANSWER_CACHED_FOR).then(|| answer.clone())
     }
 
     /// The files of a project; `None` where the index knows no such project.
-    async fn fetch(&self, question: &Question<'_>) -> Result<Option<Vec<page::File>>, IndexError> {
+    async fn fetch(&self, question: &IndexQuery<'_>) -> Result<Option<Vec<page::File>>, IndexError> {
         let index = shown(question.index);
         let page = format!(
             "{}/{}/",
@@ -232,7 +232,7 @@ impl PackageIndex {
             .map_err(|why| IndexError::NoIndex { index, why })
     }
 
-    fn client(&self, index: &str, question: &Question<'_>) -> Result<Client, IndexError> {
+    fn client(&self, index: &str, question: &IndexQuery<'_>) -> Result<Client, IndexError> {
         let trusted = trusted(question);
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         // A client has its own connections and trust: questions with the same authorities share one.
@@ -277,7 +277,7 @@ impl PackageIndex {
 }
 
 /// Returns what a question trusts, as part of the cache's key.
-fn trusted(question: &Question<'_>) -> String {
+fn trusted(question: &IndexQuery<'_>) -> String {
     question
         .authorities
         .map(|pem| sha256_hex(pem.as_bytes()))

@@ -11,7 +11,7 @@ use super::*;
 const JSON: &str = "application/vnd.pypi.simple.v1+json";
 const PAGE: &str = r#"{"files": [{"filename": "tiny-1.0-py3-none-any.whl"}]}"#;
 const HTML: &str = r#"<html><body><a href="/files/tiny-1.0-py3-none-any.whl">tiny</a></body></html>"#;
-const AVAILABLE: Answer = Answer::Available;
+const AVAILABLE: PackageFinding = PackageFinding::Available;
 
 fn asking(gate: EgressGate) -> PackageIndex {
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -32,8 +32,8 @@ async fn serving(answer: ResponseTemplate) -> (MockServer, PackageIndex) {
     (server, index)
 }
 
-async fn ask(index: &PackageIndex, address: &str, requirement: &str) -> Result<Answer, IndexError> {
-    let question = Question {
+async fn ask(index: &PackageIndex, address: &str, requirement: &str) -> Result<PackageFinding, IndexError> {
+    let question = IndexQuery {
         index: address,
         requirement: &Requirement::parse(requirement).unwrap(),
         python: "3.12",
@@ -47,8 +47,8 @@ async fn ask(index: &PackageIndex, address: &str, requirement: &str) -> Result<A
 #[rstest]
 #[case::json(page(JSON, PAGE), Ok(AVAILABLE))]
 #[case::html(page("text/html; charset=utf-8", HTML), Ok(AVAILABLE))]
-#[case::no_files(page(JSON, r#"{"files": []}"#), Ok(Answer::NoWheel))]
-#[case::absent(ResponseTemplate::new(404), Ok(Answer::NoProject))]
+#[case::no_files(page(JSON, r#"{"files": []}"#), Ok(PackageFinding::NoWheel))]
+#[case::absent(ResponseTemplate::new(404), Ok(PackageFinding::NoProject))]
 #[case::unknown_user(ResponseTemplate::new(401), Err("answers 401 Unauthorized"))]
 #[case::forbidden(ResponseTemplate::new(403), Err("answers 403 Forbidden"))]
 #[case::busy(ResponseTemplate::new(503), Err("does not answer: 503"))]
@@ -64,7 +64,7 @@ async fn ask(index: &PackageIndex, address: &str, requirement: &str) -> Result<A
 #[tokio::test]
 async fn an_index_is_understood_whatever_it_answers(
     #[case] answer: ResponseTemplate,
-    #[case] expected: Result<Answer, &str>,
+    #[case] expected: Result<PackageFinding, &str>,
 ) {
     let (server, index) = serving(answer).await;
     let answer = ask(&index, &format!("{}/simple", server.uri()), "tiny").await;
@@ -86,7 +86,10 @@ async fn one_package_is_asked_for_once_and_by_its_normal_name() {
         assert_eq!(ask(&index, &address, requirement).await, Ok(AVAILABLE));
     }
     assert_eq!(server.received_requests().await.unwrap().len(), 1);
-    assert_eq!(ask(&index, &address, "tiny>=2").await, Ok(Answer::NoVersion));
+    assert_eq!(
+        ask(&index, &address, "tiny>=2").await,
+        Ok(PackageFinding::NoVersion)
+    );
 }
 
 #[tokio::test]
@@ -112,7 +115,7 @@ async fn user_and_password_are_shown_to_the_index_and_to_nobody_else() {
     assert_eq!(ask(&index, &with, "tiny").await, Ok(AVAILABLE));
     assert_eq!(
         ask(&index, &format!("{}/simple", server.uri()), "tiny").await,
-        Ok(Answer::NoProject)
+        Ok(PackageFinding::NoProject)
     );
     server.reset().await;
     Mock::given(path("/simple/other/"))

@@ -10,7 +10,7 @@ use super::error::RegistryError;
 use super::layer::layer;
 use super::layout::{Descriptor, LARGEST_CONFIG, MANIFEST_OR_INDEX, OCI_MANIFEST};
 use super::manifest::{self, Addition, Small};
-use super::target::Target;
+use super::target::PushTarget;
 use super::wire::body;
 use codegen_core::digest::sha256_hex;
 
@@ -116,7 +116,7 @@ impl Registry {
     /// Brings a layer of the base into the repository, unless it is there; returns the bytes that it took.
     async fn take_over(
         &self,
-        target: &Target,
+        target: &PushTarget,
         source: &Self,
         base: &Read,
         layer: &Descriptor,
@@ -142,7 +142,7 @@ impl Registry {
     /// A blob of at most `most` bytes, compared with its digest.
     pub(super) async fn small_blob(
         &self,
-        target: &Target,
+        target: &PushTarget,
         blob: &Descriptor,
         most: u64,
     ) -> Result<Vec<u8>, RegistryError> {
@@ -172,7 +172,7 @@ impl Registry {
 
 /// Parts of an image that are read.
 struct Read {
-    target: Target,
+    target: PushTarget,
     digest: String,
     manifest: Value,
     config: Vec<u8>,
@@ -181,8 +181,8 @@ struct Read {
 
 impl Read {
     /// Reports whether another repository than `target` holds its blobs.
-    fn is_in_another_repository(&self, target: &Target) -> bool {
-        let place = |target: &Target| {
+    fn is_in_another_repository(&self, target: &PushTarget) -> bool {
+        let place = |target: &PushTarget| {
             let reference = &target.reference;
             (
                 reference.resolve_registry().to_owned(),
@@ -195,14 +195,14 @@ impl Read {
 
 /// One image, of an index that for the architecture.
 struct One {
-    target: Target,
+    target: PushTarget,
     digest: String,
     manifest: Value,
 }
 
 /// An image that was inspected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct InspectedImage {
     /// Digest of its manifest.
     pub digest: String,
     /// The packed layer that was searched for; `None` where the image has none of that kind.
@@ -211,7 +211,11 @@ pub struct Found {
 
 impl Foundation<'_> {
     /// The last layer with this annotation, of at most `most` bytes; `None` where the registry has no such image.
-    pub async fn layer(&self, annotation: (&str, &str), most: u64) -> Result<Option<Found>, RegistryError> {
+    pub async fn layer(
+        &self,
+        annotation: (&str, &str),
+        most: u64,
+    ) -> Result<Option<InspectedImage>, RegistryError> {
         let Some(one) = self.one().await? else {
             return Ok(None);
         };
@@ -228,7 +232,7 @@ impl Foundation<'_> {
             }
             None => None,
         };
-        Ok(Some(Found {
+        Ok(Some(InspectedImage {
             digest: one.digest,
             layer,
         }))
@@ -276,7 +280,7 @@ impl Foundation<'_> {
         }))
     }
 
-    async fn manifest(&self, target: &Target) -> Result<Option<(Value, String)>, RegistryError> {
+    async fn manifest(&self, target: &PushTarget) -> Result<Option<(Value, String)>, RegistryError> {
         let found = self.registry.manifest(target, &MANIFEST_OR_INDEX).await?;
         let Some((bytes, digest)) = found else {
             return Ok(None);

@@ -16,7 +16,7 @@ use super::error::RegistryError;
 use super::layout::{LARGEST_MANIFEST, MANIFEST_OR_INDEX, OCI_MANIFEST};
 use super::manifest::Small;
 use super::referrer::EMPTY;
-use super::target::Target;
+use super::target::PushTarget;
 
 /// Annotation with the name of a file.
 const TITLE: &str = "org.opencontainers.image.title";
@@ -147,7 +147,7 @@ impl Registry {
         self.authenticate_for_push(&target).await
     }
 
-    async fn upload_on_disk(&self, target: &Target, file: &FileOnDisk) -> Result<u64, RegistryError> {
+    async fn upload_on_disk(&self, target: &PushTarget, file: &FileOnDisk) -> Result<u64, RegistryError> {
         let digest = format!("sha256:{}", file.sha256);
         self.upload_file(target, &digest, file.bytes, &*file.open).await
     }

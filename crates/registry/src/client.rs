@@ -11,8 +11,8 @@ use serde::Deserialize;
 use super::credentials::Credentials;
 use super::error::RegistryError;
 use super::installed;
-use super::layout::{Blob, Descriptor, Layout, MANIFEST_OR_INDEX, MANIFEST_TYPES};
-use super::target::{Access, Target};
+use super::layout::{Blob, Descriptor, ImageLayout, MANIFEST_OR_INDEX, MANIFEST_TYPES};
+use super::target::{Access, PushTarget};
 use super::wire::{ANSWER_TIMEOUT, Operation, Wire};
 use codegen_core::lock::Lock;
 use codegen_core::wildcard;
@@ -47,7 +47,7 @@ pub struct Pushed {
 
 /// An image that a registry has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Image {
+pub struct RegistryImage {
     /// Digest of its manifest.
     pub digest: String,
     /// Packages installed in it, as its manifest says.
@@ -72,8 +72,8 @@ impl Registry {
     }
 
     /// Returns the target that `reference` stands for, where it may be asked for.
-    pub(super) fn target(&self, reference: &str) -> Result<Target, RegistryError> {
-        let target = Target::of(reference, &self.credentials)?;
+    pub(super) fn target(&self, reference: &str) -> Result<PushTarget, RegistryError> {
+        let target = PushTarget::of(reference, &self.credentials)?;
         let repository = format!(
             "{}/{}",
             target.reference.registry(),
@@ -94,10 +94,10 @@ impl Registry {
     }
 
     /// The image that a reference has; `None` where it is not there. One request, once the registry has been spoken to.
-    pub async fn image(&self, reference: &str) -> Result<Option<Image>, RegistryError> {
+    pub async fn image(&self, reference: &str) -> Result<Option<RegistryImage>, RegistryError> {
         let target = self.target(reference)?;
         let found = self.manifest(&target, &MANIFEST_TYPES).await?;
-        Ok(found.map(|(manifest, digest)| Image {
+        Ok(found.map(|(manifest, digest)| RegistryImage {
             digest,
             installed: installed::of_manifest(&manifest),
         }))
@@ -106,7 +106,7 @@ impl Registry {
     /// Pushes `layout` and returns what the registry holds afterwards under `reference`.
     pub async fn push(
         &self,
-        layout: &Layout,
+        layout: &ImageLayout,
         reference: &str,
         existing: Existing,
     ) -> Result<Pushed, RegistryError> {
@@ -150,7 +150,7 @@ impl Registry {
         })
     }
 
-    pub(super) async fn find(&self, target: &Target) -> Result<Option<String>, RegistryError> {
+    pub(super) async fn find(&self, target: &PushTarget) -> Result<Option<String>, RegistryError> {
         let what = "the request for the digest of the tag";
         let asked = retried(|| async {
             match self.wire.manifest_digest(target).await {
@@ -163,7 +163,7 @@ impl Registry {
         answered(target, what, asked).await
     }
 
-    pub(super) async fn authenticate_for_push(&self, target: &Target) -> Result<(), RegistryError> {
+    pub(super) async fn authenticate_for_push(&self, target: &PushTarget) -> Result<(), RegistryError> {
         retried(|| async {
             let authorized = self.wire.authorization(target, Operation::Push).await;
             authorized
@@ -173,7 +173,7 @@ impl Registry {
         .await
     }
 
-    async fn upload_blob(&self, target: &Target, blob: &Blob) -> Result<u64, RegistryError> {
+    async fn upload_blob(&self, target: &PushTarget, blob: &Blob) -> Result<u64, RegistryError> {
         let open = || {
             let mut file = blob.file.try_clone()?;
             // Clones share their position, and a try before this one may have read a part.
@@ -185,7 +185,11 @@ impl Registry {
     }
 
     /// Gives the image that the tag has now a tag of its own, so that a registry's garbage collection leaves its digest.
-    pub(super) async fn tag_present_image(&self, target: &Target, new: &str) -> Result<(), RegistryError> {
+    pub(super) async fn tag_present_image(
+        &self,
+        target: &PushTarget,
+        new: &str,
+    ) -> Result<(), RegistryError> {
         let Some((manifest, digest)) = self.manifest(target, &MANIFEST_OR_INDEX).await? else {
             return Ok(());
         };
@@ -202,7 +206,7 @@ impl Registry {
 
     pub(super) async fn manifest(
         &self,
-        target: &Target,
+        target: &PushTarget,
         types: &[&str],
     ) -> Result<Option<(bytes::Bytes, String)>, RegistryError> {
         let what = "the request for the manifest of the image";
@@ -218,7 +222,7 @@ impl Registry {
 
     pub(super) async fn put_manifest(
         &self,
-        target: &Target,
+        target: &PushTarget,
         media_type: &str,
         manifest: &[u8],
     ) -> Result<(), RegistryError> {
@@ -268,7 +272,7 @@ where
 
 /// The answer to a question, where the whole of it comes in time.
 pub(super) async fn answered<T>(
-    target: &Target,
+    target: &PushTarget,
     what: &str,
     asked: impl Future<Output = Result<T, RegistryError>>,
 ) -> Result<T, RegistryError> {

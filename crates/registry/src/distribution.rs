@@ -8,9 +8,9 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use reqwest::{Body, Response};
 use serde_json::Value;
 
-use super::failure::Failure;
+use super::failure::RequestFailure;
 use super::layout::{LARGEST_MANIFEST, MANIFEST_OR_INDEX};
-use super::target::Target;
+use super::target::PushTarget;
 use super::wire::{ANSWER_TIMEOUT, Wire, body, in_time, location};
 use codegen_core::digest::sha256_hex;
 
@@ -21,7 +21,7 @@ const REQUEST_OVERHEAD: Duration = Duration::from_mins(2);
 
 impl Wire {
     /// The digest of a manifest.
-    pub async fn manifest_digest(&self, target: &Target) -> Result<String, Failure> {
+    pub async fn manifest_digest(&self, target: &PushTarget) -> Result<String, RequestFailure> {
         let url = self.url(target, &manifest_of(target))?;
         let accepted = accept(&MANIFEST_OR_INDEX);
         let head = self.get(target, &Method::HEAD, url, &accepted);
@@ -33,7 +33,11 @@ impl Wire {
     }
 
     /// A manifest and its digest.
-    pub async fn manifest(&self, target: &Target, types: &[&str]) -> Result<(Bytes, String), Failure> {
+    pub async fn manifest(
+        &self,
+        target: &PushTarget,
+        types: &[&str],
+    ) -> Result<(Bytes, String), RequestFailure> {
         let read = async {
             let url = self.url(target, &manifest_of(target))?;
             let response = self.get(target, &Method::GET, url, &accept(types)).await?;
@@ -42,7 +46,7 @@ impl Wire {
             // The digest is computed here: what a registry says of itself is no proof of what it sent.
             let digest = format!("sha256:{}", sha256_hex(&manifest));
             if named.is_some_and(|named| named.starts_with("sha256:") && named != digest) {
-                return Err(Failure::Form("another digest than it says"));
+                return Err(RequestFailure::Form("another digest than it says"));
             }
             Ok((Bytes::from(manifest), as_named(target, digest)?))
         };
@@ -52,10 +56,10 @@ impl Wire {
     /// Gives a manifest the target's name.
     pub async fn put_manifest(
         &self,
-        target: &Target,
+        target: &PushTarget,
         media_type: &HeaderValue,
         manifest: Vec<u8>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestFailure> {
         let url = self.url(target, &manifest_of(target))?;
         let put = self.put(target, Method::PUT, &url, |request| {
             request.header(CONTENT_TYPE, media_type).body(manifest)
@@ -64,13 +68,13 @@ impl Wire {
     }
 
     /// Reports whether the repository has a blob.
-    pub async fn has_blob(&self, target: &Target, digest: &str) -> Result<bool, Failure> {
+    pub async fn has_blob(&self, target: &PushTarget, digest: &str) -> Result<bool, RequestFailure> {
         let url = self.url(target, &format!("blobs/{digest}"))?;
         in_time(ANSWER_TIMEOUT, self.has(target, &url)).await
     }
 
     /// A blob, of which nothing is read yet.
-    pub async fn blob(&self, target: &Target, digest: &str) -> Result<Response, Failure> {
+    pub async fn blob(&self, target: &PushTarget, digest: &str) -> Result<Response, RequestFailure> {
         let url = self.url(target, &format!("blobs/{digest}"))?;
         let headers = HeaderMap::new();
         let get = self.get(target, &Method::GET, url, &headers);
@@ -80,11 +84,11 @@ impl Wire {
     /// Uploads a blob in one piece.
     pub async fn put_blob(
         &self,
-        target: &Target,
+        target: &PushTarget,
         digest: &str,
         size: u64,
         content: Body,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestFailure> {
         let url = self.url(target, "blobs/uploads/")?;
         let begin = self.put(target, Method::POST, &url, |request| {
             request.header(CONTENT_LENGTH, 0)
@@ -104,7 +108,12 @@ impl Wire {
     }
 
     /// Takes a blob over from another repository of the registry; whether it did.
-    pub async fn mount_blob(&self, target: &Target, from: &Target, digest: &str) -> Result<bool, Failure> {
+    pub async fn mount_blob(
+        &self,
+        target: &PushTarget,
+        from: &PushTarget,
+        digest: &str,
+    ) -> Result<bool, RequestFailure> {
         let mut url = self.url(target, "blobs/uploads/")?;
         url.query_pairs_mut()
             .append_pair("mount", digest)
@@ -118,7 +127,7 @@ impl Wire {
     }
 
     /// The index of what refers to the target, which is named by its digest; `None` where the registry has no API for that.
-    pub async fn referrers(&self, target: &Target) -> Result<Option<Value>, Failure> {
+    pub async fn referrers(&self, target: &PushTarget) -> Result<Option<Value>, RequestFailure> {
         let read = async {
             let digest = target.reference.digest().unwrap_or_default();
             let url = self.url(target, &format!("referrers/{digest}"))?;
@@ -130,7 +139,7 @@ impl Wire {
         match in_time(ANSWER_TIMEOUT, read).await {
             Ok(index) => serde_json::from_slice(&index)
                 .map(Some)
-                .map_err(|_| Failure::Form("no index of what refers to the image")),
+                .map_err(|_| RequestFailure::Form("no index of what refers to the image")),
             // Older registries have no such API; the tag of the fallback scheme is asked then.
             Err(failure) if failure.is_not_found() => Ok(None),
             Err(failure) => Err(failure),
@@ -138,7 +147,7 @@ impl Wire {
     }
 }
 
-fn manifest_of(target: &Target) -> String {
+fn manifest_of(target: &PushTarget) -> String {
     let reference = &target.reference;
     let name = reference.digest().or(reference.tag()).unwrap_or("latest");
     format!("manifests/{name}")
@@ -153,14 +162,14 @@ fn accept(types: &[&str]) -> HeaderMap {
 }
 
 /// The digest that an answer names.
-fn digest_of(response: &Response) -> Result<Option<String>, Failure> {
+fn digest_of(response: &Response) -> Result<Option<String>, RequestFailure> {
     let Some(value) = response.headers().get(DIGEST) else {
         return Ok(None);
     };
     let digest = value.to_str().ok().filter(|text| is_digest(text));
     match digest {
         Some(digest) => Ok(Some(digest.to_owned())),
-        None => Err(Failure::Form("no digest where one should stand")),
+        None => Err(RequestFailure::Form("no digest where one should stand")),
     }
 }
 
@@ -176,10 +185,10 @@ fn is_digest(text: &str) -> bool {
 }
 
 /// The digest that was found, unless another one of its kind was asked for.
-fn as_named(target: &Target, found: String) -> Result<String, Failure> {
+fn as_named(target: &PushTarget, found: String) -> Result<String, RequestFailure> {
     match target.reference.digest() {
         Some(asked) if asked.starts_with("sha256:") && asked != found => {
-            Err(Failure::Form("another image than the digest names"))
+            Err(RequestFailure::Form("another image than the digest names"))
         }
         // A digest of another algorithm cannot be compared with the computed one.
         Some(asked) => Ok(asked.to_owned()),

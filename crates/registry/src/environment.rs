@@ -1,16 +1,16 @@
 //! Environments in a registry: whoever may push to it may give their tags to anything, so that only what an operator signed is one.
 
-use super::client::{Image, Registry};
+use super::client::{Registry, RegistryImage};
 use super::error::RegistryError;
 use super::installed;
 use super::layout::{MANIFEST_TYPES, OCI_MANIFEST};
 use super::manifest::Small;
 use super::signature::SigningKeys;
-use super::target::Target;
+use super::target::PushTarget;
 
 /// Place of an environment.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct EnvironmentPlace<'a> {
     /// Its repository.
     pub repository: &'a str,
     /// Its tag, which says what it holds.
@@ -19,25 +19,25 @@ pub struct Place<'a> {
 
 /// Finding at the tag of an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Environment {
+pub enum EnvironmentFinding {
     /// Nothing.
     Absent,
     /// An image that no key here signed for this tag: its digest.
     Unsigned(String),
     /// The environment.
-    Signed(Image),
+    Signed(RegistryImage),
 }
 
 /// An environment that was signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Adopted {
+pub struct SignedEnvironment {
     /// It.
-    pub image: Image,
+    pub image: RegistryImage,
     /// Digest of an image without a signature that had its tag before.
     pub replaced: Option<String>,
 }
 
-impl Place<'_> {
+impl EnvironmentPlace<'_> {
     fn reference(&self) -> String {
         format!("{}:{}", self.repository, self.tag)
     }
@@ -51,27 +51,27 @@ impl Registry {
     /// Reads what the tag has. One request, once the registry has been spoken to.
     pub async fn environment(
         &self,
-        place: Place<'_>,
+        place: EnvironmentPlace<'_>,
         keys: &SigningKeys,
-    ) -> Result<Environment, RegistryError> {
+    ) -> Result<EnvironmentFinding, RegistryError> {
         let target = self.target(&place.reference())?;
         self.environment_at(&target, place, keys).await
     }
 
     async fn environment_at(
         &self,
-        target: &Target,
-        place: Place<'_>,
+        target: &PushTarget,
+        place: EnvironmentPlace<'_>,
         keys: &SigningKeys,
-    ) -> Result<Environment, RegistryError> {
+    ) -> Result<EnvironmentFinding, RegistryError> {
         let Some((manifest, digest)) = self.manifest(target, &MANIFEST_TYPES).await? else {
-            return Ok(Environment::Absent);
+            return Ok(EnvironmentFinding::Absent);
         };
         // The signature is over repository and tag as well: a signed manifest that somebody copies to another tag is not accepted there.
         if !keys.verify(&manifest, place.repository, place.tag) {
-            return Ok(Environment::Unsigned(digest));
+            return Ok(EnvironmentFinding::Unsigned(digest));
         }
-        Ok(Environment::Signed(Image {
+        Ok(EnvironmentFinding::Signed(RegistryImage {
             digest,
             installed: installed::of_manifest(&manifest),
         }))
@@ -81,10 +81,10 @@ impl Registry {
     /// does not have it. What had the tag before keeps one of its own, which no environment has: it may be that of another operator.
     pub async fn sign(
         &self,
-        place: Place<'_>,
+        place: EnvironmentPlace<'_>,
         digest: &str,
         keys: &SigningKeys,
-    ) -> Result<Option<Adopted>, RegistryError> {
+    ) -> Result<Option<SignedEnvironment>, RegistryError> {
         let pushed = self.target(&place.at(digest))?;
         let Some((manifest, _)) = self.manifest(&pushed, &MANIFEST_TYPES).await? else {
             return Ok(None);
@@ -98,19 +98,19 @@ impl Registry {
             .ok_or_else(wrong)?;
         let signed = Small::of(signed);
         let tagged = self.target(&place.reference())?;
-        let image = Image {
+        let image = RegistryImage {
             digest: signed.digest.clone(),
             installed: installed::of_manifest(&signed.bytes),
         };
         let replaced = match self.environment_at(&tagged, place, keys).await? {
-            Environment::Signed(present) if present.digest == signed.digest => {
-                return Ok(Some(Adopted {
+            EnvironmentFinding::Signed(present) if present.digest == signed.digest => {
+                return Ok(Some(SignedEnvironment {
                     image,
                     replaced: None,
                 }));
             }
-            Environment::Unsigned(digest) => Some(digest),
-            Environment::Signed(_) | Environment::Absent => None,
+            EnvironmentFinding::Unsigned(digest) => Some(digest),
+            EnvironmentFinding::Signed(_) | EnvironmentFinding::Absent => None,
         };
         self.authenticate_for_push(&tagged).await?;
         self.tag_present_image(&tagged, &signed.digest).await?;
@@ -124,6 +124,6 @@ impl Registry {
                 found: String::new(),
             });
         }
-        Ok(Some(Adopted { image, replaced }))
+        Ok(Some(SignedEnvironment { image, replaced }))
     }
 }

@@ -2,7 +2,7 @@
 
 use codegen_core::stage::Category;
 
-use super::failure::Failure;
+use super::failure::RequestFailure;
 use super::layout::{LARGEST_MANIFEST, LayoutError};
 
 /// A request to a registry that failed.
@@ -136,7 +136,7 @@ impl RegistryError {
     }
 
     /// Sorts an answer of `registry` to `what`.
-    pub(super) fn of(registry: &str, what: &str, failure: &Failure) -> Self {
+    pub(super) fn of(registry: &str, what: &str, failure: &RequestFailure) -> Self {
         let (registry, what) = (registry.to_owned(), what.to_owned());
         let reason = failure.to_string();
         // A resolver that fails for now says nothing of the name.

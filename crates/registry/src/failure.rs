@@ -10,7 +10,7 @@ const MOST_QUOTED: usize = 500;
 
 /// Reason for which a request did not come to what was asked for.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Failure {
+pub(super) enum RequestFailure {
     /// An answer with another status than those of success.
     #[error("{}", with_status(*code, said))]
     Status {
@@ -41,7 +41,7 @@ pub(super) enum Failure {
     Late(u64),
 }
 
-impl From<reqwest::Error> for Failure {
+impl From<reqwest::Error> for RequestFailure {
     fn from(error: reqwest::Error) -> Self {
         // An address may hold a signature that lets whoever has it in.
         Self::Request(error.without_url())
@@ -62,7 +62,7 @@ struct Entry {
     detail: Value,
 }
 
-impl Failure {
+impl RequestFailure {
     /// Reads what an answer with this status and body says.
     pub fn of_answer(status: StatusCode, body: &[u8]) -> Self {
         let errors = serde_json::from_slice(body).map_or_else(|_| Vec::new(), |Envelope { errors }| errors);
@@ -156,7 +156,7 @@ mod tests {
 
     fn message_of(code: u16, body: &str) -> String {
         let status = StatusCode::from_u16(code).unwrap();
-        Failure::of_answer(status, body.as_bytes()).to_string()
+        RequestFailure::of_answer(status, body.as_bytes()).to_string()
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
     fn a_registrys_own_word_goes_before_the_number() {
         let of = |code: u16, word: &str| {
             let body = format!(r#"{{"errors":[{{"code":"{word}"}}]}}"#);
-            Failure::of_answer(StatusCode::from_u16(code).unwrap(), body.as_bytes())
+            RequestFailure::of_answer(StatusCode::from_u16(code).unwrap(), body.as_bytes())
         };
         assert_eq!(of(404, "UNAUTHORIZED").status(), Some(401));
         assert_eq!(of(400, "TOOMANYREQUESTS").status(), Some(429));

@@ -36,12 +36,12 @@ pub(super) const MANIFEST_OR_INDEX: [&str; 4] = [
 
 /// Upper limits of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct LayoutLimits {
     /// All blobs together, bytes.
     pub bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for LayoutLimits {
     fn default() -> Self {
         Self {
             bytes: 16 * 1024 * MIB,
@@ -102,7 +102,7 @@ struct Manifest {
 
 /// An image whose every blob has the content that its digest names.
 #[derive(Debug)]
-pub struct Layout {
+pub struct ImageLayout {
     /// The manifest's descriptor.
     pub manifest: Descriptor,
     /// The manifest as it stands in the layout, until it is annotated.
@@ -120,9 +120,9 @@ pub struct Blob {
     pub file: File,
 }
 
-impl Layout {
+impl ImageLayout {
     /// Opens the layout in `folder` and verifies all of it. Reads every blob once: call it where blocking is allowed.
-    pub fn open(folder: &Path, limits: Limits) -> Result<Self, LayoutError> {
+    pub fn open(folder: &Path, limits: LayoutLimits) -> Result<Self, LayoutError> {
         let root = open_folder(CWD, folder, "the folder")?;
         let index: Index = parse(
             "index.json",
@@ -179,7 +179,7 @@ impl Layout {
     }
 }
 
-impl Layout {
+impl ImageLayout {
     /// The layer that was made last: its content from the start, and whether that is compressed.
     pub fn last_layer(&self) -> Result<(File, bool), LayoutError> {
         let part = part_of(&self.manifest)?;
@@ -265,7 +265,7 @@ fn check_sizes(
     part: &str,
     config: &Descriptor,
     layers: &[Descriptor],
-    limits: Limits,
+    limits: LayoutLimits,
 ) -> Result<(), LayoutError> {
     if layers.len() > MOST_LAYERS {
         return Err(invalid(

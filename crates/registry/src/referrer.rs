@@ -9,7 +9,7 @@ use super::client::{Registry, answered, retried};
 use super::error::RegistryError;
 use super::layout::{MANIFEST_OR_INDEX, OCI_INDEX, OCI_MANIFEST};
 use super::manifest::Small;
-use super::target::Target;
+use super::target::PushTarget;
 
 pub(super) const EMPTY: &str = "application/vnd.oci.empty.v1+json";
 
@@ -58,7 +58,12 @@ impl Registry {
     }
 
     /// Reports whether the registry says that this refers to the image: itself, or by the index of the fallback tag.
-    async fn is_listed(&self, subject: &Target, index: &Target, digest: &str) -> Result<bool, RegistryError> {
+    async fn is_listed(
+        &self,
+        subject: &PushTarget,
+        index: &PushTarget,
+        digest: &str,
+    ) -> Result<bool, RegistryError> {
         let what = "the request for what refers to the image";
         let asked = retried(|| async {
             let found = self.wire.referrers(subject).await;
@@ -74,7 +79,7 @@ impl Registry {
     }
 
     /// Reads the index at the fallback tag.
-    async fn index(&self, index: &Target) -> Result<Option<Value>, RegistryError> {
+    async fn index(&self, index: &PushTarget) -> Result<Option<Value>, RegistryError> {
         let present = self.manifest(index, &MANIFEST_OR_INDEX).await?;
         Ok(present.and_then(|(bytes, _)| serde_json::from_slice(&bytes).ok()))
     }
@@ -82,7 +87,7 @@ impl Registry {
     /// Names a referrer in the index of the fallback tag.
     async fn list(
         &self,
-        index: &Target,
+        index: &PushTarget,
         artifact_type: &str,
         referrer: &Small,
     ) -> Result<u64, RegistryError> {

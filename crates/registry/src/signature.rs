@@ -25,7 +25,7 @@ const PEM_COLUMNS: usize = 64;
 
 /// Reason for which keys cannot be used. No message quotes one.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum KeyError {
+pub enum SigningKeyError {
     /// An entry is no key.
     #[error("`{0}` is no Ed25519 key in PEM: make one with `openssl genpkey -algorithm ed25519`")]
     Key(String),
@@ -59,13 +59,13 @@ enum Key {
 
 impl SigningKeys {
     /// The keys in these entries. The last one signs: `10.pem` is after `9.pem`.
-    pub fn of_entries(entries: &BTreeMap<String, Vec<u8>>) -> Result<Self, KeyError> {
+    pub fn of_entries(entries: &BTreeMap<String, Vec<u8>>) -> Result<Self, SigningKeyError> {
         let mut sorted: Vec<(&String, &Vec<u8>)> = entries.iter().collect();
         // By length first, so `10.pem` is after `9.pem` without leading zeros.
         sorted.sort_by_key(|(name, _)| (name.len(), *name));
-        let (mut signs, mut accepted) = (Err(KeyError::None), Vec::new());
+        let (mut signs, mut accepted) = (Err(SigningKeyError::None), Vec::new());
         for (name, pem) in sorted {
-            let key = key(pem).ok_or_else(|| KeyError::Key(name.clone()))?;
+            let key = key(pem).ok_or_else(|| SigningKeyError::Key(name.clone()))?;
             signs = match key {
                 Key::Private(pair) => {
                     accepted.push(pair.public_key().as_ref().to_vec());
@@ -73,7 +73,7 @@ impl SigningKeys {
                 }
                 Key::Public(bytes) => {
                     accepted.push(bytes);
-                    Err(KeyError::Public(name.clone()))
+                    Err(SigningKeyError::Public(name.clone()))
                 }
             };
         }
@@ -84,9 +84,9 @@ impl SigningKeys {
     }
 
     /// A new private key, PEM.
-    pub fn generate() -> Result<String, KeyError> {
+    pub fn generate() -> Result<String, SigningKeyError> {
         let made = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new());
-        let encoded = STANDARD.encode(made.map_err(|_| KeyError::Random)?);
+        let encoded = STANDARD.encode(made.map_err(|_| SigningKeyError::Random)?);
         let mut pem = "-----BEGIN PRIVATE KEY-----\n".to_owned();
         for (place, letter) in encoded.chars().enumerate() {
             if place > 0 && place % PEM_COLUMNS == 0 {
@@ -164,7 +164,7 @@ mod tests {
     /// As `openssl genpkey -algorithm ed25519` writes one.
     const PRIVATE: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n-----END PRIVATE KEY-----\n";
 
-    fn keys(entries: &[(&str, &str)]) -> Result<SigningKeys, KeyError> {
+    fn keys(entries: &[(&str, &str)]) -> Result<SigningKeys, SigningKeyError> {
         let entries = entries
             .iter()
             .map(|(name, pem)| ((*name).to_owned(), pem.as_bytes().to_vec()));
@@ -232,12 +232,15 @@ mod tests {
     fn keys_are_those_that_openssl_writes_and_of_an_old_one_the_public_half_is_enough() {
         assert!(keys(&[("1.pem", PUBLIC), ("2.pem", PRIVATE)]).is_ok());
         let told = |entries: &[(&str, &str)]| keys(entries).unwrap_err();
-        assert_eq!(told(&[]), KeyError::None);
+        assert_eq!(told(&[]), SigningKeyError::None);
         assert_eq!(
             told(&[("1.pem", PRIVATE), ("2.pem", PUBLIC)]),
-            KeyError::Public("2.pem".into())
+            SigningKeyError::Public("2.pem".into())
         );
-        assert_eq!(told(&[("1.pem", "hunter2")]), KeyError::Key("1.pem".into()));
+        assert_eq!(
+            told(&[("1.pem", "hunter2")]),
+            SigningKeyError::Key("1.pem".into())
+        );
     }
 
     #[test]

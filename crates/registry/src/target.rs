@@ -7,8 +7,8 @@ use oci_spec::distribution::{ParseError, Reference};
 
 use super::credentials::{Credentials, Login};
 use super::error::RegistryError;
-use super::failure::Failure;
-use codegen_egress::{Entry, Proxies};
+use super::failure::RequestFailure;
+use codegen_egress::{EgressEntry, Proxies};
 
 /// Digits of the digest in the tag of an image that was replaced.
 const TAG_DIGITS: usize = 16;
@@ -27,7 +27,7 @@ pub struct Access {
     /// Repositories (`registry.example:5000/team/*`) that may be asked for; none named: all.
     pub allow: Vec<String>,
     /// Origins besides its own that a registry may send whoever asks to: for tokens, and to blobs at private addresses.
-    pub trusted_origins: Vec<Entry>,
+    pub trusted_origins: Vec<EgressEntry>,
     /// Public ranges of the cluster's own, where registries may send nobody.
     pub closed: Vec<IpNet>,
     /// Proxies between this process and the registries.
@@ -35,12 +35,12 @@ pub struct Access {
 }
 
 /// Target of a push, and the identity that it is made as.
-pub(super) struct Target {
+pub(super) struct PushTarget {
     pub reference: Reference,
     pub login: Option<Login>,
 }
 
-impl Target {
+impl PushTarget {
     pub fn of(reference: &str, credentials: &Credentials) -> Result<Self, RegistryError> {
         let parsed: Reference = reference
             .parse()
@@ -82,7 +82,7 @@ impl Target {
         }
     }
 
-    pub fn failed(&self, what: &str, failure: &Failure) -> RegistryError {
+    pub fn failed(&self, what: &str, failure: &RequestFailure) -> RegistryError {
         RegistryError::of(self.reference.resolve_registry(), what, failure)
     }
 }

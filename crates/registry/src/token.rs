@@ -6,8 +6,8 @@ use http_auth::parse_challenges;
 use reqwest::Url;
 use serde::Deserialize;
 
-use super::failure::Failure;
-use codegen_egress::Entry;
+use super::failure::RequestFailure;
+use codegen_egress::EgressEntry;
 
 /// The setting that lists further addresses, for messages.
 pub(super) const SETTING: &str = "registries.trustedOrigins";
@@ -30,10 +30,10 @@ const LONGEST_SECONDS: u64 = 3_600;
 const MARGIN_SECONDS: u64 = 10;
 
 /// Origins that tokens of well-known registries come from.
-pub(super) fn well_known() -> impl Iterator<Item = Entry> {
+pub(super) fn well_known() -> impl Iterator<Item = EgressEntry> {
     SERVICES
         .into_iter()
-        .filter_map(|(_, origin)| Entry::try_from(origin.to_owned()).ok())
+        .filter_map(|(_, origin)| EgressEntry::try_from(origin.to_owned()).ok())
 }
 
 /// Demand of a registry.
@@ -77,16 +77,17 @@ pub(super) fn challenge<'a>(values: impl IntoIterator<Item = &'a str>) -> Option
 
 /// The address that gives tokens for `registry`, where it may be asked: one of the registry itself, or of whom it is known or listed to
 /// send there. Without TLS only where the registry is spoken to without.
-pub(super) fn service(registry: &Url, realm: &str, trusted: &[Entry]) -> Result<Url, Failure> {
+pub(super) fn service(registry: &Url, realm: &str, trusted: &[EgressEntry]) -> Result<Url, RequestFailure> {
     let Ok(url) = Url::parse(realm) else {
-        return Err(Failure::Form("a challenge whose realm is no address"));
+        return Err(RequestFailure::Form("a challenge whose realm is no address"));
     };
     // One of its own addresses learns nothing that the registry does not know.
     if url.origin() == registry.origin() {
         return Ok(url);
     }
     let origin = url.origin().ascii_serialization();
-    let refused = |why: &str| Failure::Sent(format!("it sends whoever wants a token to {origin}, {why}"));
+    let refused =
+        |why: &str| RequestFailure::Sent(format!("it sends whoever wants a token to {origin}, {why}"));
     // The password would be readable on the way.
     if url.scheme() != "https" && registry.scheme() != "http" {
         return Err(refused(
@@ -123,8 +124,8 @@ struct Given {
 }
 
 /// The token in an answer.
-pub(super) fn token(answer: &[u8]) -> Result<Token, Failure> {
-    let none = Failure::Form("no token");
+pub(super) fn token(answer: &[u8]) -> Result<Token, RequestFailure> {
+    let none = RequestFailure::Form("no token");
     let Ok(given) = serde_json::from_slice::<Given>(answer) else {
         return Err(none);
     };
@@ -167,7 +168,7 @@ mod tests {
         #[case] is_asked: bool,
     ) {
         let trusted = ["https://auth.example", "http://plain.example"]
-            .map(|origin| Entry::try_from(origin.to_owned()).unwrap());
+            .map(|origin| EgressEntry::try_from(origin.to_owned()).unwrap());
         let found = service(&registry.parse().unwrap(), realm, &trusted);
         assert_eq!(found.is_ok(), is_asked, "{found:?}");
     }

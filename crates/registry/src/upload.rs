@@ -8,9 +8,9 @@ use tokio_util::io::ReaderStream;
 
 use super::client::{Registry, retried};
 use super::error::RegistryError;
-use super::failure::Failure;
+use super::failure::RequestFailure;
 use super::manifest::Small;
-use super::target::Target;
+use super::target::PushTarget;
 
 /// Bytes of a file that are read at once.
 const READ_AT_ONCE: usize = 64 << 10;
@@ -20,7 +20,7 @@ impl Registry {
     /// where it has come into the repository in another way.
     pub(super) async fn upload<F>(
         &self,
-        target: &Target,
+        target: &PushTarget,
         digest: &str,
         size: u64,
         open: impl Fn() -> F,
@@ -28,7 +28,7 @@ impl Registry {
     where
         F: Future<Output = Result<Option<Body>, RegistryError>>,
     {
-        let failed = |failure: Failure| target.failed(&upload_of(digest), &failure);
+        let failed = |failure: RequestFailure| target.failed(&upload_of(digest), &failure);
         retried(|| async {
             // Asked first: a Job that was killed has left blobs, and bases are often there already.
             if self.wire.has_blob(target, digest).await.map_err(failed)? {
@@ -44,7 +44,7 @@ impl Registry {
     }
 
     /// The same with bytes in memory.
-    pub(super) async fn upload_small(&self, target: &Target, blob: &Small) -> Result<u64, RegistryError> {
+    pub(super) async fn upload_small(&self, target: &PushTarget, blob: &Small) -> Result<u64, RegistryError> {
         let open = || ready(Ok(Some(Body::from(blob.bytes.clone()))));
         let size = blob.bytes.len() as u64;
         self.upload(target, &blob.digest, size, open).await
@@ -53,7 +53,7 @@ impl Registry {
     /// The same with a file of `size` bytes, which `open` gives at its beginning.
     pub(super) async fn upload_file(
         &self,
-        target: &Target,
+        target: &PushTarget,
         digest: &str,
         size: u64,
         open: impl Fn() -> std::io::Result<File>,

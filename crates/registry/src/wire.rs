@@ -14,10 +14,10 @@ use reqwest::{Certificate, Client, ClientBuilder, RequestBuilder, Response, Url}
 
 use super::credentials::Login;
 use super::error::RegistryError;
-use super::failure::Failure;
-use super::target::{Access, Target};
+use super::failure::RequestFailure;
+use super::target::{Access, PushTarget};
 use super::token::{self, Challenge};
-use codegen_egress::{Allowed, EgressGate, Entry, Proxies, Refused};
+use codegen_egress::{EgressEntry, EgressGate, OpenedEntries, Proxies, Refused};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
@@ -56,7 +56,7 @@ pub(super) struct Wire {
     certificates: Vec<Certificate>,
     proxies: Proxies,
     gate: EgressGate,
-    trusted: Vec<Entry>,
+    trusted: Vec<EgressEntry>,
     insecure: Vec<String>,
     granted: Mutex<HashMap<Grantee, Granted>>,
 }
@@ -81,9 +81,9 @@ impl Wire {
             certificates.extend(Certificate::from_pem_bundle(&pem).map_err(setup)?);
         }
         certificates.extend(Certificate::from_pem_bundle(access.certificates.as_bytes()).map_err(setup)?);
-        let trusted: Vec<Entry> = access.trusted_origins.clone();
-        let entries: Vec<Entry> = trusted.iter().cloned().chain(token::well_known()).collect();
-        let allowed = Allowed {
+        let trusted: Vec<EgressEntry> = access.trusted_origins.clone();
+        let entries: Vec<EgressEntry> = trusted.iter().cloned().chain(token::well_known()).collect();
+        let allowed = OpenedEntries {
             entries: &entries,
             setting: token::SETTING,
         };
@@ -103,28 +103,29 @@ impl Wire {
     }
 
     /// The address of a part of the target's repository.
-    pub fn url(&self, target: &Target, part: &str) -> Result<Url, Failure> {
+    pub fn url(&self, target: &PushTarget, part: &str) -> Result<Url, RequestFailure> {
         let repository = target.reference.repository();
         self.registry(target)?
             .join(&format!("/v2/{repository}/{part}"))
-            .map_err(|_| Failure::Form("no address for this"))
+            .map_err(|_| RequestFailure::Form("no address for this"))
     }
 
-    fn registry(&self, target: &Target) -> Result<Url, Failure> {
+    fn registry(&self, target: &PushTarget) -> Result<Url, RequestFailure> {
         let host = target.reference.resolve_registry();
         let is_insecure = self.insecure.iter().any(|insecure| insecure == host);
         let scheme = if is_insecure { "http" } else { "https" };
-        Url::parse(&format!("{scheme}://{host}/")).map_err(|_| Failure::Form("no address for this host"))
+        Url::parse(&format!("{scheme}://{host}/"))
+            .map_err(|_| RequestFailure::Form("no address for this host"))
     }
 
     /// Asks, and follows to where the registry says that it lies. The answer is one of success.
     pub async fn get(
         &self,
-        target: &Target,
+        target: &PushTarget,
         method: &Method,
         url: Url,
         headers: &HeaderMap,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response, RequestFailure> {
         let mut url = url;
         // By hand: each address is judged before it is asked.
         for _ in 0..=MOST_REDIRECTS {
@@ -135,7 +136,7 @@ impl Wire {
             }
             url = location(&response)?;
         }
-        Err(Failure::Sent(
+        Err(RequestFailure::Sent(
             "it sends whoever asks from one address to the next without an end".to_owned(),
         ))
     }
@@ -143,18 +144,18 @@ impl Wire {
     /// One request, whose answer is one of success. What it brings is not sent to a second address.
     pub async fn put(
         &self,
-        target: &Target,
+        target: &PushTarget,
         method: Method,
         url: &Url,
         with: impl FnOnce(RequestBuilder) -> RequestBuilder,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response, RequestFailure> {
         let request = Box::pin(self.request(target, Operation::Push, method, url)).await?;
         let response = send(with(request), url).await?;
         self.succeeded(target, response).await
     }
 
     /// Reports whether something is there, which is not to be fetched.
-    pub async fn has(&self, target: &Target, url: &Url) -> Result<bool, Failure> {
+    pub async fn has(&self, target: &PushTarget, url: &Url) -> Result<bool, RequestFailure> {
         let request = Box::pin(self.request(target, Operation::Pull, Method::HEAD, url)).await?;
         let response = send(request, url).await?;
         match response.status() {
@@ -168,11 +169,11 @@ impl Wire {
     /// A request with what its receiver may see, where that may be asked at all.
     async fn request(
         &self,
-        target: &Target,
+        target: &PushTarget,
         operation: Operation,
         method: Method,
         url: &Url,
-    ) -> Result<RequestBuilder, Failure> {
+    ) -> Result<RequestBuilder, RequestFailure> {
         // Credentials are for the registry's own origin; where it sends, nothing of them goes along.
         if url.origin() != self.registry(target)?.origin() {
             return Ok(self.restricted_client(url)?.request(method, url.clone()));
@@ -185,7 +186,7 @@ impl Wire {
     }
 
     /// The client for addresses that only the registry names: it may reach fewer of them.
-    fn restricted_client(&self, url: &Url) -> Result<&Client, Failure> {
+    fn restricted_client(&self, url: &Url) -> Result<&Client, RequestFailure> {
         self.gate.check_url(url).map_err(|refused| sent(&refused))?;
         let made = self.restricted.get_or_init(|| {
             let builder = self.proxies.install(self.gate.client_builder());
@@ -193,15 +194,15 @@ impl Wire {
             let client = with_settings(builder, &self.certificates).build();
             client.map_err(|error| error.to_string())
         });
-        made.as_ref().map_err(|error| Failure::Sent(error.clone()))
+        made.as_ref().map_err(|error| RequestFailure::Sent(error.clone()))
     }
 
     /// The credentials that the registry wants, requested where no cached ones serve.
     pub async fn authorization(
         &self,
-        target: &Target,
+        target: &PushTarget,
         operation: Operation,
-    ) -> Result<Option<HeaderValue>, Failure> {
+    ) -> Result<Option<HeaderValue>, RequestFailure> {
         let key = grantee(target, operation);
         let known = self.granted().get(&key).cloned();
         if let Some(known) = known
@@ -219,9 +220,11 @@ impl Wire {
         Ok(authorization)
     }
 
-    async fn grant(&self, target: &Target, operation: Operation) -> Result<Granted, Failure> {
+    async fn grant(&self, target: &PushTarget, operation: Operation) -> Result<Granted, RequestFailure> {
         let registry = self.registry(target)?;
-        let version = registry.join("/v2/").map_err(|_| Failure::Form("no address"))?;
+        let version = registry
+            .join("/v2/")
+            .map_err(|_| RequestFailure::Form("no address"))?;
         let response = send(self.own.get(version.clone()), &version).await?;
         let asked = response.headers().get_all(WWW_AUTHENTICATE).into_iter();
         let challenge = token::challenge(asked.filter_map(|value| value.to_str().ok()));
@@ -251,7 +254,12 @@ impl Wire {
         }
     }
 
-    async fn token(&self, registry: &Url, url: Url, login: Option<&Login>) -> Result<Granted, Failure> {
+    async fn token(
+        &self,
+        registry: &Url,
+        url: Url,
+        login: Option<&Login>,
+    ) -> Result<Granted, RequestFailure> {
         let client = if url.origin() == registry.origin() {
             &self.own
         } else {
@@ -267,7 +275,7 @@ impl Wire {
         }
         let token = token::token(&body(response, LARGEST_TOKEN).await?)?;
         let header = HeaderValue::from_str(&format!("Bearer {}", token.text));
-        let mut header = header.map_err(|_| Failure::Form("a token that cannot be sent"))?;
+        let mut header = header.map_err(|_| RequestFailure::Form("a token that cannot be sent"))?;
         header.set_sensitive(true);
         Ok(Granted {
             authorization: Some(header),
@@ -275,7 +283,7 @@ impl Wire {
         })
     }
 
-    async fn succeeded(&self, target: &Target, response: Response) -> Result<Response, Failure> {
+    async fn succeeded(&self, target: &PushTarget, response: Response) -> Result<Response, RequestFailure> {
         if response.status().is_success() {
             return Ok(response);
         }
@@ -293,7 +301,7 @@ impl Wire {
     }
 }
 
-fn grantee(target: &Target, operation: Operation) -> Grantee {
+fn grantee(target: &PushTarget, operation: Operation) -> Grantee {
     let reference = &target.reference;
     (
         reference.resolve_registry().to_owned(),
@@ -315,16 +323,16 @@ fn with_settings(builder: ClientBuilder, certificates: &[Certificate]) -> Client
         .user_agent(concat!("codegen-operator/", env!("CARGO_PKG_VERSION")))
 }
 
-async fn send(request: RequestBuilder, url: &Url) -> Result<Response, Failure> {
+async fn send(request: RequestBuilder, url: &Url) -> Result<Response, RequestFailure> {
     let response = Box::pin(request.send()).await;
     response.map_err(|error| match Refused::within(&error) {
-        Some(refused) => Failure::Sent(sent_to(&url.origin().ascii_serialization(), &refused)),
+        Some(refused) => RequestFailure::Sent(sent_to(&url.origin().ascii_serialization(), &refused)),
         None => error.into(),
     })
 }
 
-fn sent(refused: &Refused) -> Failure {
-    Failure::Sent(sent_to(&refused.origin, refused))
+fn sent(refused: &Refused) -> RequestFailure {
+    RequestFailure::Sent(sent_to(&refused.origin, refused))
 }
 
 fn sent_to(origin: &str, refused: &Refused) -> String {
@@ -335,26 +343,26 @@ fn sent_to(origin: &str, refused: &Refused) -> String {
 }
 
 /// The address that an answer names.
-pub(super) fn location(response: &Response) -> Result<Url, Failure> {
+pub(super) fn location(response: &Response) -> Result<Url, RequestFailure> {
     let place = response
         .headers()
         .get(LOCATION)
         .and_then(|place| place.to_str().ok());
     place
         .and_then(|place| response.url().join(place).ok())
-        .ok_or(Failure::Form("no address to go on to"))
+        .ok_or(RequestFailure::Form("no address to go on to"))
 }
 
 /// The whole body, where it has no more than so many bytes.
-pub(super) async fn body(mut response: Response, most: u64) -> Result<Vec<u8>, Failure> {
+pub(super) async fn body(mut response: Response, most: u64) -> Result<Vec<u8>, RequestFailure> {
     // Before anything is read, where the registry announces the size.
     if response.content_length().is_some_and(|length| length > most) {
-        return Err(Failure::Large(most));
+        return Err(RequestFailure::Large(most));
     }
     let mut bytes = Vec::new();
     while let Some(part) = response.chunk().await? {
         if (bytes.len() + part.len()) as u64 > most {
-            return Err(Failure::Large(most));
+            return Err(RequestFailure::Large(most));
         }
         bytes.extend_from_slice(&part);
     }
@@ -362,19 +370,19 @@ pub(super) async fn body(mut response: Response, most: u64) -> Result<Vec<u8>, F
 }
 
 /// Reads what an answer that is none of success says. Where its text does not end, or not in time, the status is all there is.
-async fn failure(response: Response) -> Failure {
+async fn failure(response: Response) -> RequestFailure {
     let status = response.status();
     // What it says is only quoted; a body that does not come must not hide the status.
     let said = in_time(ANSWER_TIMEOUT, Box::pin(body(response, LARGEST_ERROR))).await;
-    Failure::of_answer(status, &said.unwrap_or_default())
+    RequestFailure::of_answer(status, &said.unwrap_or_default())
 }
 
 pub(super) async fn in_time<T>(
     limit: Duration,
-    work: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
+    work: impl Future<Output = Result<T, RequestFailure>>,
+) -> Result<T, RequestFailure> {
     let done = tokio::time::timeout(limit, work).await;
-    done.unwrap_or_else(|_| Err(Failure::Late(limit.as_secs())))
+    done.unwrap_or_else(|_| Err(RequestFailure::Late(limit.as_secs())))
 }
 
 #[cfg(test)]
@@ -393,12 +401,12 @@ mod tests {
         let client = Client::builder().no_proxy().build().unwrap();
         let ask = async || {
             let answer = client.get(&url).send().await;
-            answer.map_err(Failure::from)
+            answer.map_err(RequestFailure::from)
         };
         let with = Box::pin(in_time(Duration::from_millis(100), ask()));
         match select(Box::pin(ask()), with).await {
             // The other one waits on.
-            Either::Right((Err(Failure::Late(_)), _)) => {}
+            Either::Right((Err(RequestFailure::Late(_)), _)) => {}
             Either::Right((ended, _)) | Either::Left((ended, _)) => panic!("{ended:?}"),
         }
     }

@@ -6,7 +6,7 @@ use super::error::{PackageProblem, PackageProblemKind, SandboxError};
 use super::image::{ImageSpec, TEST_RUNNER};
 use codegen_core::causes::with_causes;
 use codegen_core::python::requirement::Requirement;
-use codegen_package_index::{Answer, IndexError, PackageIndex, Question, shown};
+use codegen_package_index::{IndexError, IndexQuery, PackageFinding, PackageIndex, shown};
 
 /// Index to ask, and the interpreter to ask for.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +56,8 @@ fn question<'a>(
     place: Where<'a>,
     index: &'a str,
     requirement: &'a Requirement,
-) -> Question<'a> {
-    Question {
+) -> IndexQuery<'a> {
+    IndexQuery {
         index,
         requirement,
         python: place.python,
@@ -97,23 +97,23 @@ fn asked(spec: &ImageSpec) -> Vec<Requirement> {
 fn settle<'a>(
     index: &str,
     days: u32,
-    answers: impl Iterator<Item = (&'a Requirement, Result<Answer, IndexError>)>,
+    answers: impl Iterator<Item = (&'a Requirement, Result<PackageFinding, IndexError>)>,
 ) -> Result<(), SandboxError> {
     let (mut absent, mut without_version) = (Vec::new(), Vec::new());
     for (requirement, answer) in answers {
         let name = requirement.name.clone();
         match answer {
-            Ok(Answer::Available) => {}
-            Ok(Answer::NoProject | Answer::NoWheel) => absent.push(name),
-            Ok(Answer::NoVersion) => without_version.push(name),
-            Ok(Answer::TooYoung(version, age)) => {
+            Ok(PackageFinding::Available) => {}
+            Ok(PackageFinding::NoProject | PackageFinding::NoWheel) => absent.push(name),
+            Ok(PackageFinding::NoVersion) => without_version.push(name),
+            Ok(PackageFinding::TooYoung(version, age)) => {
                 return Err(SandboxError::PackageDenied(format!(
                     "pip package {requirement}: its oldest release that will do, {version}, is {age} days old, and \
                      packages.minReleaseAgeDays wants {days}. Say in the prompt what to use in its place, or wait, or change the rule; \
                      a task in a cluster goes on at the annotation codegen-operator.dev/retry."
                 )));
             }
-            Ok(Answer::NoDates) => {
+            Ok(PackageFinding::NoDates) => {
                 return Err(unknown_ages(format!(
                     "{} does not say when releases of {name} were made",
                     shown(index)
@@ -170,7 +170,10 @@ mod tests {
 
     const INDEX: &str = "https://reader:hunter2@index.example/simple";
 
-    fn settled(days: u32, answers: &[(&str, Result<Answer, IndexError>)]) -> Result<(), SandboxError> {
+    fn settled(
+        days: u32,
+        answers: &[(&str, Result<PackageFinding, IndexError>)],
+    ) -> Result<(), SandboxError> {
         let asked: Vec<Requirement> = answers
             .iter()
             .map(|(given, _)| Requirement::parse(given).unwrap())
@@ -193,7 +196,7 @@ mod tests {
         }
     }
 
-    const THERE: Result<Answer, IndexError> = Ok(Answer::Available);
+    const THERE: Result<PackageFinding, IndexError> = Ok(PackageFinding::Available);
 
     #[test]
     fn the_test_runner_is_asked_for_where_ages_count() {
@@ -216,10 +219,10 @@ mod tests {
     #[test]
     fn all_that_is_not_there_is_named_at_once() {
         let answers = [
-            ("a", Ok(Answer::NoProject)),
+            ("a", Ok(PackageFinding::NoProject)),
             ("b", THERE),
-            ("c>=9", Ok(Answer::NoVersion)),
-            ("d", Ok(Answer::NoWheel)),
+            ("c>=9", Ok(PackageFinding::NoVersion)),
+            ("d", Ok(PackageFinding::NoWheel)),
         ];
         let Err(SandboxError::Packages(problem)) = settled(0, &answers) else {
             panic!("no package problem");
@@ -258,14 +261,14 @@ mod tests {
             settled(7, &[("a", Err(unreachable()))]),
             Err(SandboxError::IndexUnreachable(_))
         ));
-        for answer in [Ok(Answer::NoDates), Err(refused())] {
+        for answer in [Ok(PackageFinding::NoDates), Err(refused())] {
             let said = settled(7, &[("a", answer)]).unwrap_err();
             assert!(
                 matches!(&said, SandboxError::Refused { remedy, .. } if remedy.contains("minReleaseAgeDays")),
                 "{said}"
             );
         }
-        let young = settled(7, &[("a>=2", Ok(Answer::TooYoung("2.0".into(), 3)))]).unwrap_err();
+        let young = settled(7, &[("a>=2", Ok(PackageFinding::TooYoung("2.0".into(), 3)))]).unwrap_err();
         assert!(
             matches!(&young, SandboxError::PackageDenied(said) if said.contains("a>=2") && said.contains("3 days")),
             "{young}"

@@ -37,13 +37,13 @@ pub(super) struct Installation<'a> {
     /// Days that a release must have been on its index.
     pub days: u32,
     /// Settings of pip, where they were read before.
-    pub settings: Option<&'a Settings>,
+    pub settings: Option<&'a PipSettings>,
 }
 
 /// Configuration of pip, as [`SETTINGS`] prints it.
 #[derive(Serialize, serde::Deserialize, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Settings {
+pub(super) struct PipSettings {
     /// Options of uv.
     pub options: Vec<String>,
     /// Variables of uv.
@@ -124,7 +124,7 @@ mod tests {
     }
 
     /// Returns the output of the script for somebody with this file of pip and these variables.
-    fn settings(file: &str, variables: &[(&str, &str)], days: &str) -> Settings {
+    fn settings(file: &str, variables: &[(&str, &str)], days: &str) -> PipSettings {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join(".config/pip");
         std::fs::create_dir_all(&folder).unwrap();

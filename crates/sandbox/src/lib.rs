@@ -52,7 +52,7 @@ impl<T> Progressing<T> {
 
 /// An environment that is ready to run jobs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Built {
+pub struct BuiltEnvironment {
     /// Name of the environment as `Sandbox::run` takes it: an image reference in a cluster, the id of an environment locally.
     pub image: String,
     /// Installed distributions, sorted (`pandas==2.3.1`).
@@ -77,7 +77,7 @@ pub trait Sandbox: Send + Sync {
         &self,
         spec: &ImageSpec,
         repeat: u32,
-    ) -> impl Future<Output = Result<Progressing<Built>, SandboxError>> + Send;
+    ) -> impl Future<Output = Result<Progressing<BuiltEnvironment>, SandboxError>> + Send;
 
     /// Run a job in an environment. `repeat` counts the executions of this job before, so that a repeat is not taken for
     /// the execution that it repeats. A local sandbox ends the job when the future is dropped.

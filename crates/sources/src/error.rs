@@ -4,7 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
-use super::objects::Keys;
+use super::objects::ObjectData;
 use codegen_api::common::ConfigMapKeyRef;
 
 /// A source that cannot be had. Of category configuration: the message says what to change.
@@ -113,7 +113,7 @@ pub fn remedy(error: &io::Error) -> &'static str {
 }
 
 /// The text of a ConfigMap's key, or what is wrong with the reference to it at `field`.
-pub fn text_of_key(keys: &Keys, field: &str, reference: &ConfigMapKeyRef) -> Result<String, String> {
+pub fn text_of_key(keys: &ObjectData, field: &str, reference: &ConfigMapKeyRef) -> Result<String, String> {
     let ConfigMapKeyRef { name, key } = reference;
     let wrong = |why: String| format!("{field} refers to the key {key} of the ConfigMap {name}, which {why}");
     let Some(bytes) = keys.0.get(key) else {

@@ -15,7 +15,7 @@ pub use self::error::{keys_text, remedy, text_of_key};
 use self::names::last_segment;
 use self::names::name_files;
 pub use self::names::{sample_names, usable};
-pub use self::objects::{Keys, ObjectKey, find, renamed_text};
+pub use self::objects::{ObjectData, ObjectKey, find, renamed_text};
 pub use self::place::{NotFound, place};
 use codegen_api::CodeGenTask;
 use codegen_api::source::ContentSource;
@@ -28,7 +28,7 @@ pub const MOST_FOLDER_FILES: usize = 10_000;
 
 /// Files given on the command line in place of what the manifest refers to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Given {
+pub struct GivenFiles {
     /// Samples by name.
     pub samples: BTreeMap<String, PathBuf>,
     /// `File` and `Dir` inputs by name.
@@ -54,7 +54,7 @@ impl Default for Claims {
 
 /// Origin of bytes.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum SourceOrigin {
     /// They are here.
     Bytes(Vec<u8>),
     /// A file on this machine.
@@ -78,34 +78,34 @@ pub enum Source {
 
 /// One thing to freeze.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedSource {
     /// Name of the sample or input.
     pub name: String,
     /// File name with its ending; equal to `name` for folders.
     pub file_name: String,
     /// Origin of its bytes.
-    pub source: Source,
+    pub source: SourceOrigin,
     /// Digest that they must have, hex.
     pub sha256: Option<String>,
 }
 
 /// Everything that a task reads.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Plan {
+pub struct ReadPlan {
     /// Samples in the order of the spec.
-    pub samples: Vec<Wanted>,
+    pub samples: Vec<WantedSource>,
     /// Contents of `File` and `Dir` inputs that are no samples.
-    pub inputs: Vec<Wanted>,
+    pub inputs: Vec<WantedSource>,
     /// The user's acceptance tests.
-    pub acceptance_tests: Option<Wanted>,
+    pub acceptance_tests: Option<WantedSource>,
 }
 
 /// Decides where everything that `task` reads comes from.
 pub fn plan(
     task: &CodeGenTask,
-    config_maps: &BTreeMap<ObjectKey, Keys>,
-    given: &Given,
-) -> Result<Plan, SourceError> {
+    config_maps: &BTreeMap<ObjectKey, ObjectData>,
+    given: &GivenFiles,
+) -> Result<ReadPlan, SourceError> {
     let spec = &task.spec;
     let namespace = task.metadata.namespace.as_deref().unwrap_or("default");
     let resolver = Resolver {
@@ -115,7 +115,7 @@ pub fn plan(
     };
     // An option with a slip in its name would have no effect otherwise.
     check_given(&spec.samples, &spec.inputs, given)?;
-    let mut plan = Plan::default();
+    let mut plan = ReadPlan::default();
     for (index, sample) in spec.samples.iter().enumerate() {
         plan.samples.push(resolver.sample(index, sample)?);
     }
@@ -141,7 +141,7 @@ pub fn plan(
     Ok(plan)
 }
 
-fn check_given(samples: &[Sample], inputs: &[Input], given: &Given) -> Result<(), SourceError> {
+fn check_given(samples: &[Sample], inputs: &[Input], given: &GivenFiles) -> Result<(), SourceError> {
     let present: Vec<String> = samples.iter().map(|sample| sample.name.clone()).collect();
     if let Some(name) = given.samples.keys().find(|name| !present.contains(name)) {
         return Err(SourceError::Unknown {
@@ -219,13 +219,13 @@ pub fn with_sources_of(task: &CodeGenTask, wanted: impl Fn(&str) -> bool) -> Cod
 }
 
 struct Resolver<'a> {
-    config_maps: &'a BTreeMap<ObjectKey, Keys>,
+    config_maps: &'a BTreeMap<ObjectKey, ObjectData>,
     namespace: &'a str,
-    given: &'a Given,
+    given: &'a GivenFiles,
 }
 
 impl Resolver<'_> {
-    fn sample(&self, index: usize, sample: &Sample) -> Result<Wanted, SourceError> {
+    fn sample(&self, index: usize, sample: &Sample) -> Result<WantedSource, SourceError> {
         let at = At {
             field: format!("spec.samples[{index}] ({})", sample.name),
             option: format!("--sample {}=PATH", sample.name),
@@ -234,14 +234,17 @@ impl Resolver<'_> {
         };
         let given = self.given.samples.get(&sample.name);
         let (source, found_name) = match (given, sample.source()) {
-            (Some(path), _) => (Source::File(path.clone()), last_segment(&path.to_string_lossy())),
+            (Some(path), _) => (
+                SourceOrigin::File(path.clone()),
+                last_segment(&path.to_string_lossy()),
+            ),
             (None, Some(source)) => self.place(source, &at)?,
             (None, None) => {
                 let At { field, option, .. } = at;
                 return Err(SourceError::NoSource { field, option });
             }
         };
-        Ok(Wanted {
+        Ok(WantedSource {
             name: sample.name.clone(),
             file_name: sample
                 .file_name
@@ -257,7 +260,7 @@ impl Resolver<'_> {
         })
     }
 
-    fn input(&self, index: usize, input: &Input) -> Result<Option<Wanted>, SourceError> {
+    fn input(&self, index: usize, input: &Input) -> Result<Option<WantedSource>, SourceError> {
         let is_dir = input.type_ == ValueType::Dir;
         let at = At {
             field: format!("spec.inputs[{index}] ({})", input.name),
@@ -279,7 +282,7 @@ impl Resolver<'_> {
         } else {
             usable(&found_name, &input.name)
         };
-        Ok(Some(Wanted {
+        Ok(Some(WantedSource {
             name: input.name.clone(),
             file_name,
             source,
@@ -287,7 +290,7 @@ impl Resolver<'_> {
         }))
     }
 
-    fn acceptance_tests(&self, tests: &AcceptanceTests) -> Result<Wanted, SourceError> {
+    fn acceptance_tests(&self, tests: &AcceptanceTests) -> Result<WantedSource, SourceError> {
         let name = "acceptance";
         let at = At {
             field: "spec.acceptanceTests".to_owned(),
@@ -308,7 +311,7 @@ impl Resolver<'_> {
         } else {
             "test_acceptance.py".to_owned()
         };
-        Ok(Wanted {
+        Ok(WantedSource {
             name: name.to_owned(),
             file_name,
             source,
@@ -317,12 +320,12 @@ impl Resolver<'_> {
     }
 
     /// Finds the bytes: those of a claim in the folder that stands for it.
-    fn place(&self, source: ContentSource<'_>, at: &At<'_>) -> Result<(Source, String), SourceError> {
+    fn place(&self, source: ContentSource<'_>, at: &At<'_>) -> Result<(SourceOrigin, String), SourceError> {
         let keys = |name: &str| find(self.config_maps, self.namespace, name);
         let (source, file_name) =
             place(source, at.name, at.is_dir, keys).map_err(|fault| self.error(fault, at))?;
         let source = match (source, &self.given.claims) {
-            (Source::Claim { claim, path, is_dir }, Claims::Folders(folders)) => {
+            (SourceOrigin::Claim { claim, path, is_dir }, Claims::Folders(folders)) => {
                 let folder = folders.get(&claim).ok_or_else(|| SourceError::NoClaim {
                     field: at.field.clone(),
                     claim: claim.clone(),
@@ -367,11 +370,11 @@ struct At<'a> {
     is_dir: bool,
 }
 
-fn on_disk(path: PathBuf, is_dir: bool) -> Source {
+fn on_disk(path: PathBuf, is_dir: bool) -> SourceOrigin {
     if is_dir {
-        Source::Folder(path)
+        SourceOrigin::Folder(path)
     } else {
-        Source::File(path)
+        SourceOrigin::File(path)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::{Plan, SourceError, Wanted};
+use super::{ReadPlan, SourceError, WantedSource};
 use codegen_core::python::Module;
 use codegen_data::source::Compression;
 
@@ -44,14 +44,14 @@ fn ending(file_name: &str) -> String {
 }
 
 /// Gives files whose found names meet the name of another one their own name instead.
-pub(super) fn name_files(plan: &mut Plan, explicit: &BTreeSet<String>) -> Result<(), SourceError> {
+pub(super) fn name_files(plan: &mut ReadPlan, explicit: &BTreeSet<String>) -> Result<(), SourceError> {
     let names: Vec<(String, String)> = plan
         .samples
         .iter()
         .chain(&plan.inputs)
         .map(|wanted| (wanted.name.clone(), wanted.file_name.clone()))
         .collect();
-    let meets = |wanted: &Wanted| {
+    let meets = |wanted: &WantedSource| {
         // Compared with plain names too: a file that is renamed below gets its own.
         names.iter().any(|(name, file_name)| {
             *name != wanted.name && (*file_name == wanted.file_name || *name == wanted.file_name)

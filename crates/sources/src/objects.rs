@@ -8,9 +8,9 @@ pub type ObjectKey = (String, String);
 
 /// The data of a ConfigMap or Secret by key. `Debug` shows keys only.
 #[derive(Clone, PartialEq, Default)]
-pub struct Keys(pub BTreeMap<String, Vec<u8>>);
+pub struct ObjectData(pub BTreeMap<String, Vec<u8>>);
 
-impl fmt::Debug for Keys {
+impl fmt::Debug for ObjectData {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }

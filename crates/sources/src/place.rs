@@ -3,7 +3,7 @@
 use std::path::{Component, Path};
 
 use super::names::last_segment;
-use super::{Keys, Source};
+use super::{ObjectData, SourceOrigin};
 use codegen_api::source::ContentSource;
 use codegen_core::mounts::ending_of_text;
 
@@ -37,8 +37,8 @@ pub fn place<'a>(
     source: ContentSource<'_>,
     name: &str,
     is_dir: bool,
-    config_map: impl Fn(&str) -> Option<&'a Keys>,
-) -> Result<(Source, String), NotFound> {
+    config_map: impl Fn(&str) -> Option<&'a ObjectData>,
+) -> Result<(SourceOrigin, String), NotFound> {
     let keys_of = |name: &str| {
         config_map(name).ok_or_else(|| NotFound::ConfigMap {
             name: name.to_owned(),
@@ -46,7 +46,7 @@ pub fn place<'a>(
     };
     Ok(match source {
         ContentSource::Inline(text) => (
-            Source::Bytes(text.as_bytes().to_vec()),
+            SourceOrigin::Bytes(text.as_bytes().to_vec()),
             format!("{name}{}", ending_of_text(text)),
         ),
         ContentSource::ConfigMapKey(reference) => {
@@ -56,20 +56,21 @@ pub fn place<'a>(
                 key: reference.key.clone(),
                 present: keys.0.keys().cloned().collect(),
             })?;
-            (Source::Bytes(bytes.clone()), reference.key.clone())
+            (SourceOrigin::Bytes(bytes.clone()), reference.key.clone())
         }
-        ContentSource::ConfigMap(reference) => {
-            (Source::Files(keys_of(&reference.name)?.0.clone()), String::new())
-        }
+        ContentSource::ConfigMap(reference) => (
+            SourceOrigin::Files(keys_of(&reference.name)?.0.clone()),
+            String::new(),
+        ),
         ContentSource::Url(url) => {
             let path = url.split(['?', '#']).next().unwrap_or_default();
-            (Source::Download(url.to_owned()), last_segment(path))
+            (SourceOrigin::Download(url.to_owned()), last_segment(path))
         }
         ContentSource::Claim(claim) => {
             let path = inside(&claim.path).ok_or_else(|| NotFound::OutsideClaim {
                 path: claim.path.clone(),
             })?;
-            let source = Source::Claim {
+            let source = SourceOrigin::Claim {
                 claim: claim.claim_name.clone(),
                 path,
                 is_dir,

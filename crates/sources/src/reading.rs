@@ -20,7 +20,7 @@ use thiserror::Error;
 
 use super::{LARGEST_SOURCE, MOST_FOLDER_FILES, digest};
 use codegen_core::digest::hex;
-use codegen_data::worker::Client;
+use codegen_data::worker::WorkerClient;
 use codegen_engine::reader::{SampleFile, profiles};
 use codegen_sandbox::kubernetes::{ClaimSource, ReadReport, ReadRequest, ReadSource};
 
@@ -120,7 +120,7 @@ impl ReadError {
 }
 
 /// Reads everything that `request` names; samples are described by children of `worker`.
-pub async fn read(request: &ReadRequest, worker: &Client) -> ReadReport {
+pub async fn read(request: &ReadRequest, worker: &WorkerClient) -> ReadReport {
     if let Some(outputs) = &request.outputs {
         return claim_outputs::read(outputs, worker).await;
     }

@@ -4,12 +4,15 @@ use super::*;
 use codegen_api::CodeGenTaskSpec;
 use codegen_core::mounts::ending_of_text;
 
-fn config_maps() -> BTreeMap<ObjectKey, Keys> {
+fn config_maps() -> BTreeMap<ObjectKey, ObjectData> {
     let map = |name: &str, keys: &[(&str, &str)]| {
         let keys = keys
             .iter()
             .map(|(key, text)| ((*key).to_owned(), text.as_bytes().to_vec()));
-        (("default".to_owned(), name.to_owned()), Keys(keys.collect()))
+        (
+            ("default".to_owned(), name.to_owned()),
+            ObjectData(keys.collect()),
+        )
     };
     BTreeMap::from([
         map("penguins", &[("penguins.csv", "a,b"), ("notes", "n")]),
@@ -17,17 +20,17 @@ fn config_maps() -> BTreeMap<ObjectKey, Keys> {
     ])
 }
 
-fn plan_of(spec: &str, given: &Given) -> Result<Plan, SourceError> {
+fn plan_of(spec: &str, given: &GivenFiles) -> Result<ReadPlan, SourceError> {
     // Past the validation, so that what it refuses is refused here too.
     let spec = serde_saphyr::from_str(&format!("  prompt: p\n{spec}")).unwrap();
     plan(&CodeGenTask::new("t", spec), &config_maps(), given)
 }
 
 fn message(spec: &str) -> String {
-    plan_of(spec, &Given::default()).err().unwrap().to_string()
+    plan_of(spec, &GivenFiles::default()).err().unwrap().to_string()
 }
 
-fn file_names(plan: &Plan) -> Vec<&str> {
+fn file_names(plan: &ReadPlan) -> Vec<&str> {
     plan.samples
         .iter()
         .chain(&plan.inputs)
@@ -39,18 +42,18 @@ fn file_names(plan: &Plan) -> Vec<&str> {
 fn a_key_of_a_config_map_keeps_its_name_as_the_file_name() {
     let plan = plan_of(
         "  samples: [{name: m, configMapKeyRef: {name: penguins, key: penguins.csv}}]\n",
-        &Given::default(),
+        &GivenFiles::default(),
     )
     .unwrap();
     assert_eq!(file_names(&plan), ["penguins.csv"]);
-    assert!(plan.samples[0].source == Source::Bytes(b"a,b".to_vec()));
+    assert!(plan.samples[0].source == SourceOrigin::Bytes(b"a,b".to_vec()));
 }
 
 #[test]
 fn files_of_one_name_are_named_after_their_samples() {
     let plan = plan_of(
         "  samples:\n  - {name: m, configMapKeyRef: {name: penguins, key: penguins.csv}}\n  - {name: n, configMapKeyRef: {name: other, key: penguins.csv}}\n",
-        &Given::default(),
+        &GivenFiles::default(),
     )
     .unwrap();
     assert_eq!(file_names(&plan), ["m.csv", "n.csv"]);
@@ -88,15 +91,19 @@ fn a_missing_config_map_names_both_ways_to_give_it() {
 
 #[test]
 fn a_config_map_that_kustomize_has_renamed_is_named() {
-    let map = |name: &str| (("default".to_owned(), name.to_owned()), Keys::default());
+    let map = |name: &str| (("default".to_owned(), name.to_owned()), ObjectData::default());
     let spec =
         serde_saphyr::from_str("{prompt: p, samples: [{name: m, configMapKeyRef: {name: absent, key: k}}]}")
             .unwrap();
     let task = CodeGenTask::new("t", spec);
-    let error = plan(&task, &BTreeMap::from([map("dev-absent")]), &Given::default())
-        .err()
-        .unwrap()
-        .to_string();
+    let error = plan(
+        &task,
+        &BTreeMap::from([map("dev-absent")]),
+        &GivenFiles::default(),
+    )
+    .err()
+    .unwrap()
+    .to_string();
     assert!(
         error.contains("(kustomize calls it dev-absent and changes no reference of ours"),
         "{error}"
@@ -137,12 +144,12 @@ fn a_claim_needs_a_folder_and_its_path_stays_inside() {
         format!("  samples: [{{name: m, persistentVolumeClaim: {{claimName: data, path: {path}}}}}]\n")
     };
     assert!(message(&spec("a.csv")).contains("--claim data=FOLDER"));
-    let given = Given {
+    let given = GivenFiles {
         claims: Claims::Folders(BTreeMap::from([("data".to_owned(), PathBuf::from("/srv"))])),
-        ..Given::default()
+        ..GivenFiles::default()
     };
     let plan = plan_of(&spec("2026/a.csv"), &given).unwrap();
-    assert!(plan.samples[0].source == Source::File(PathBuf::from("/srv/2026/a.csv")));
+    assert!(plan.samples[0].source == SourceOrigin::File(PathBuf::from("/srv/2026/a.csv")));
     assert_eq!(file_names(&plan), ["a.csv"]);
     for path in ["../a.csv", "/etc/passwd", "x/../../a"] {
         assert!(
@@ -157,9 +164,9 @@ fn a_claim_needs_a_folder_and_its_path_stays_inside() {
 
 #[test]
 fn a_file_given_for_a_sample_stands_in_its_place() {
-    let given = Given {
+    let given = GivenFiles {
         samples: BTreeMap::from([("m".to_owned(), PathBuf::from("/tmp/my data.xlsx"))]),
-        ..Given::default()
+        ..GivenFiles::default()
     };
     let sha256 = "0".repeat(64);
     let spec = format!("  samples: [{{name: m, url: 'https://example.com/a.csv', sha256: '{sha256}'}}]\n");
@@ -173,16 +180,16 @@ fn a_download_is_named_after_the_path_of_its_address() {
     let sha256 = "0".repeat(64);
     let spec =
         format!("  samples: [{{name: m, url: 'https://example.com/d/a.csv?raw=1#x', sha256: '{sha256}'}}]\n");
-    let plan = plan_of(&spec, &Given::default()).unwrap();
+    let plan = plan_of(&spec, &GivenFiles::default()).unwrap();
     assert_eq!(file_names(&plan), ["a.csv"]);
     assert_eq!(plan.samples[0].sha256, Some(sha256));
 }
 
 #[test]
 fn an_option_for_a_name_that_is_not_there_lists_those_that_are() {
-    let given = Given {
+    let given = GivenFiles {
         samples: BTreeMap::from([("x".to_owned(), PathBuf::new())]),
-        ..Given::default()
+        ..GivenFiles::default()
     };
     let error = plan_of("  samples: [{name: m, inline: a}]\n", &given)
         .err()
@@ -192,9 +199,9 @@ fn an_option_for_a_name_that_is_not_there_lists_those_that_are() {
         error,
         "--sample x=...: the task has no sample of that name; it has m"
     );
-    let given = Given {
+    let given = GivenFiles {
         inputs: BTreeMap::from([("n".to_owned(), PathBuf::new())]),
-        ..Given::default()
+        ..GivenFiles::default()
     };
     let error = plan_of("  inputs: [{name: n, type: Int}]\n", &given)
         .err()
@@ -210,16 +217,16 @@ fn an_option_for_a_name_that_is_not_there_lists_those_that_are() {
 fn a_folder_input_takes_every_key_and_its_own_name() {
     let plan = plan_of(
         "  inputs: [{name: d, type: Dir, source: {configMapRef: {name: penguins}}}]\n",
-        &Given::default(),
+        &GivenFiles::default(),
     )
     .unwrap();
     assert_eq!(file_names(&plan), ["d"]);
-    assert!(matches!(&plan.inputs[0].source, Source::Files(files) if files.len() == 2));
+    assert!(matches!(&plan.inputs[0].source, SourceOrigin::Files(files) if files.len() == 2));
 }
 
 #[test]
 fn a_file_input_without_a_source_is_left_out() {
-    let plan = plan_of("  inputs: [{name: f, type: File}]\n", &Given::default()).unwrap();
+    let plan = plan_of("  inputs: [{name: f, type: File}]\n", &GivenFiles::default()).unwrap();
     assert!(plan.inputs.is_empty());
 }
 
@@ -227,7 +234,7 @@ fn a_file_input_without_a_source_is_left_out() {
 fn an_input_that_is_a_sample_is_read_once() {
     let plan = plan_of(
         "  samples: [{name: m, inline: a}]\n  inputs: [{name: m, type: File}]\n",
-        &Given::default(),
+        &GivenFiles::default(),
     )
     .unwrap();
     assert_eq!((plan.samples.len(), plan.inputs.len()), (1, 0));
@@ -237,7 +244,7 @@ fn an_input_that_is_a_sample_is_read_once() {
 fn acceptance_tests_get_a_name_that_pytest_collects() {
     let plan = plan_of(
         "  acceptanceTests: {configMapKeyRef: {name: penguins, key: notes}}\n",
-        &Given::default(),
+        &GivenFiles::default(),
     )
     .unwrap();
     assert_eq!(plan.acceptance_tests.unwrap().file_name, "test_acceptance.py");
@@ -246,9 +253,9 @@ fn acceptance_tests_get_a_name_that_pytest_collects() {
 
 #[test]
 fn a_claim_that_a_cluster_mounts_is_read_there() {
-    let given = Given {
+    let given = GivenFiles {
         claims: Claims::Mounted,
-        ..Given::default()
+        ..GivenFiles::default()
     };
     let spec = |path: &str| {
         format!("  samples: [{{name: m, persistentVolumeClaim: {{claimName: data, path: {path}}}}}]\n")
@@ -257,7 +264,7 @@ fn a_claim_that_a_cluster_mounts_is_read_there() {
     assert_eq!(file_names(&plan), ["a.csv"]);
     assert!(matches!(
         &plan.samples[0].source,
-        Source::Claim { claim, path, is_dir: false } if claim == "data" && path == "2026/a.csv"
+        SourceOrigin::Claim { claim, path, is_dir: false } if claim == "data" && path == "2026/a.csv"
     ));
     assert!(plan_of(&spec("../a.csv"), &given).is_err());
     let spec =
@@ -265,15 +272,15 @@ fn a_claim_that_a_cluster_mounts_is_read_there() {
     let plan = plan_of(spec, &given).unwrap();
     assert!(matches!(
         &plan.inputs[0].source,
-        Source::Claim { path, is_dir: true, .. } if path.is_empty()
+        SourceOrigin::Claim { path, is_dir: true, .. } if path.is_empty()
     ));
 }
 
 #[test]
 fn messages_in_a_cluster_name_no_command_line_options() {
-    let given = Given {
+    let given = GivenFiles {
         claims: Claims::Mounted,
-        ..Given::default()
+        ..GivenFiles::default()
     };
     let error = plan_of(
         "  samples: [{name: m, configMapKeyRef: {name: penguins, key: k}}]\n",

@@ -8,7 +8,7 @@ mod linux;
 
 /// Consequence of a system call that is not listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum FilterAction {
     /// The process ends, by `SIGSYS`.
     Kill,
     /// The call fails with `EPERM`: libraries that can do without it do so.
@@ -18,7 +18,7 @@ pub enum Refusal {
 /// System calls that a worker makes beside computing: its memory (never executable), the clock, seeds of hash tables, signals to itself and
 /// its end are listed in any case.
 #[derive(Clone, Copy, Debug)]
-pub struct Allowed<'a> {
+pub struct AllowedCalls<'a> {
     /// Descriptors that it reads.
     pub reads: &'a [u32],
     /// Descriptors that it writes.
@@ -29,7 +29,7 @@ pub struct Allowed<'a> {
 
 /// Bounds the calling thread, and threads that it starts: for ever, and before any other thread runs. Other processes of the user
 /// can neither read this one's memory nor follow its steps.
-pub fn enter(allowed: &Allowed<'_>, refusal: Refusal) -> io::Result<()> {
+pub fn enter(allowed: &AllowedCalls<'_>, refusal: FilterAction) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     return linux::enter(allowed, refusal);
     #[cfg(not(target_os = "linux"))]

@@ -10,7 +10,7 @@ use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
 };
 
-use crate::{Allowed, Refusal};
+use crate::{AllowedCalls, FilterAction};
 
 /// Calls that need nothing of their arguments: memory, the clock of the time limit, seeds of hash tables, signals, the end.
 const COMPUTING: [i64; 17] = [
@@ -48,14 +48,14 @@ const SECOND_DESCRIPTORS: [i32; 3] = [libc::F_DUPFD_CLOEXEC, libc::F_GETFD, libc
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-pub(super) fn enter(allowed: &Allowed<'_>, refusal: Refusal) -> io::Result<()> {
+pub(super) fn enter(allowed: &AllowedCalls<'_>, refusal: FilterAction) -> io::Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     rustix::thread::set_no_new_privs(true)?;
     let filter = filter(allowed, refusal).map_err(io::Error::other)?;
     seccompiler::apply_filter(&filter).map_err(io::Error::other)
 }
 
-fn filter(allowed: &Allowed<'_>, refusal: Refusal) -> Result<BpfProgram, BackendError> {
+fn filter(allowed: &AllowedCalls<'_>, refusal: FilterAction) -> Result<BpfProgram, BackendError> {
     let mut rules: Rules = COMPUTING.into_iter().map(|call| (call, vec![])).collect();
     // Nothing that was written can be executed.
     let executable = u64::from(libc::PROT_EXEC.cast_unsigned());
@@ -72,8 +72,8 @@ fn filter(allowed: &Allowed<'_>, refusal: Refusal) -> Result<BpfProgram, Backend
         files(&mut rules)?;
     }
     let refused = match refusal {
-        Refusal::Kill => SeccompAction::KillProcess,
-        Refusal::Fail => SeccompAction::Errno(libc::EPERM.cast_unsigned()),
+        FilterAction::Kill => SeccompAction::KillProcess,
+        FilterAction::Fail => SeccompAction::Errno(libc::EPERM.cast_unsigned()),
     };
     let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
     SeccompFilter::new(rules, refused, SeccompAction::Allow, architecture)?.try_into()

@@ -8,12 +8,12 @@ pub enum Called {
     /// The tool returned a value.
     Returned(Value),
     /// There is no value; the program gets an exception.
-    Raised(Raised),
+    Raised(ToolException),
 }
 
 /// An exception that a program can catch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Raised {
+pub struct ToolException {
     /// Its class in Python.
     pub kind: RaisedKind,
     /// Account of what happened, to which tool, and what to do next.
@@ -48,7 +48,7 @@ pub enum Sent {
     Perhaps,
 }
 
-impl Raised {
+impl ToolException {
     /// An exception about `tool`; `what` continues its name.
     #[must_use]
     pub fn new(kind: RaisedKind, was_sent: Sent, tool: &str, what: &str) -> Self {

@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
 
-use codegen_code_mode::faults::{Fault, HeldTo};
+use codegen_code_mode::faults::{HeldTo, ValueFault};
 
 /// Threads that compute at once.
 const PLACES: usize = 4;
@@ -51,12 +51,12 @@ fn choose(schema: Option<&HeldTo>, values: Vec<Value>) -> Result<Value, String> 
 /// Describes the fault in `value`: where in it, what, and by which part of the schema.
 fn fault(schema: &HeldTo, value: &Value) -> Option<String> {
     let error = match schema.faults(value, 1).into_iter().next()? {
-        Fault::There(error) => error,
-        Fault::Somewhere => {
+        ValueFault::There(error) => error,
+        ValueFault::Somewhere => {
             let said = "none of the alternatives fits that the schema gives, and it is too long to say where";
             return Some(said.to_owned());
         }
-        Fault::TooLong => {
+        ValueFault::TooLong => {
             let said = "it is too long to be compared with a schema of that size: ask it for less at a time";
             return Some(said.to_owned());
         }

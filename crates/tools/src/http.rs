@@ -11,11 +11,11 @@ use reqwest::{Method, Request, Response, StatusCode, Url};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 
-use self::template::Template;
+use self::template::UrlTemplate;
 use super::held::first_allowed;
 use super::target::{Target, parse_url};
-use super::tries::{Failure, Repeat, Tries, meaning};
-use super::{Called, Raised, RaisedKind, Sent, ToolError};
+use super::tries::{FailedTry, Repeat, Tries, meaning};
+use super::{Called, RaisedKind, Sent, ToolError, ToolException};
 use codegen_code_mode::faults::HeldTo;
 use codegen_egress::{EgressGate, Refused};
 use codegen_model::{Connecting, RetryPolicy, Secret, retry_after};
@@ -47,21 +47,21 @@ pub struct HttpToolOptions {
 
 /// An HTTP endpoint as a tool.
 #[derive(Debug)]
-pub struct HttpTool {
+pub struct HttpEndpoint {
     target: Target,
     method: Method,
-    template: Template,
+    template: UrlTemplate,
     result: Option<Arc<HeldTo>>,
     max_bytes: usize,
     policy: RetryPolicy,
 }
 
-impl HttpTool {
+impl HttpEndpoint {
     /// The tool, or what is wrong with its definition. Nothing is sent.
     pub fn new(options: HttpToolOptions) -> Result<Self, ToolError> {
         let name = &options.name;
         let method = method(name, &options.method)?;
-        let template = Template::new(&options.url, &options.parameters).map_err(|why| ToolError::Url {
+        let template = UrlTemplate::new(&options.url, &options.parameters).map_err(|why| ToolError::Url {
             tool: name.clone(),
             why,
         })?;
@@ -111,7 +111,7 @@ impl HttpTool {
             .await
     }
 
-    fn request(&self, arguments: &Map<String, Value>, key: Option<&str>) -> Result<Request, Raised> {
+    fn request(&self, arguments: &Map<String, Value>, key: Option<&str>) -> Result<Request, ToolException> {
         let invalid = |what: &str| self.raised(RaisedKind::ValueError, Sent::No, what);
         let (mut url, rest) = self
             .template
@@ -143,7 +143,7 @@ impl HttpTool {
         request: &Request,
         timeout: Duration,
         deadline: Instant,
-    ) -> Result<Called, Failure> {
+    ) -> Result<Called, FailedTry> {
         let connecting = Connecting::default();
         let exchange = connecting.observe(self.exchange(request, deadline));
         match timeout_at(deadline, exchange).await {
@@ -152,7 +152,7 @@ impl HttpTool {
         }
     }
 
-    async fn exchange(&self, request: &Request, deadline: Instant) -> Result<Called, Failure> {
+    async fn exchange(&self, request: &Request, deadline: Instant) -> Result<Called, FailedTry> {
         let client = self
             .target
             .client()
@@ -175,7 +175,7 @@ impl HttpTool {
         Err(self.rejection(status, &headers, &url, &String::from_utf8_lossy(&text)))
     }
 
-    async fn returned(&self, response: Response, deadline: Instant) -> Result<Called, Failure> {
+    async fn returned(&self, response: Response, deadline: Instant) -> Result<Called, FailedTry> {
         let content_type = response.headers().get(CONTENT_TYPE).cloned();
         let content_type = content_type.as_ref().and_then(|value| value.to_str().ok());
         let (body, is_whole) = match response.content_length() {
@@ -211,7 +211,7 @@ impl HttpTool {
     }
 
     /// At most `limit` bytes of a body, and whether that is all of it.
-    async fn read(&self, mut response: Response, limit: usize) -> Result<(Vec<u8>, bool), Failure> {
+    async fn read(&self, mut response: Response, limit: usize) -> Result<(Vec<u8>, bool), FailedTry> {
         let mut body = Vec::new();
         loop {
             match response.chunk().await {
@@ -226,7 +226,7 @@ impl HttpTool {
         }
     }
 
-    fn not_answered(&self, error: reqwest::Error) -> Failure {
+    fn not_answered(&self, error: reqwest::Error) -> FailedTry {
         if let Some(refused) = Refused::within(&error) {
             let what = format!("was not called: {refused}");
             return self.raised(RaisedKind::ConnectionError, Sent::No, &what).into();
@@ -237,20 +237,20 @@ impl HttpTool {
         // No name, no route, refused, no TLS, or too slow: the request stayed here.
         let what = format!("cannot be reached: {}", self.target.causes(error));
         let raised = self.raised(RaisedKind::ConnectionError, Sent::No, &what);
-        Failure::new(raised, Repeat::Always)
+        FailedTry::new(raised, Repeat::Always)
     }
 
     /// The request was sent, and no whole reply came back.
-    fn cut(&self, error: reqwest::Error) -> Failure {
+    fn cut(&self, error: reqwest::Error) -> FailedTry {
         let what = format!(
             "was called, and the connection ended before its reply was whole: {}",
             self.target.causes(error)
         );
         let raised = self.raised(RaisedKind::ConnectionError, Sent::Perhaps, &what);
-        Failure::new(raised, Repeat::IfIdempotent)
+        FailedTry::new(raised, Repeat::IfIdempotent)
     }
 
-    fn timed_out(&self, timeout: Duration, was_sent: bool) -> Raised {
+    fn timed_out(&self, timeout: Duration, was_sent: bool) -> ToolException {
         let seconds = timeout.as_secs_f64();
         let (was_sent, why) = if was_sent {
             (Sent::Perhaps, "the request was sent, and no whole reply came")
@@ -262,21 +262,21 @@ impl HttpTool {
     }
 
     /// Turns an answer other than 2xx into the failure that it means.
-    fn rejection(&self, status: StatusCode, headers: &HeaderMap, url: &Url, body: &str) -> Failure {
+    fn rejection(&self, status: StatusCode, headers: &HeaderMap, url: &Url, body: &str) -> FailedTry {
         if let (true, Some(location)) = (status.is_redirection(), headers.get(LOCATION)) {
             return self.redirected(url, location.to_str().unwrap_or_default()).into();
         }
         let retry_after = retry_after(headers, SystemTime::now());
         let (kind, was_sent, repeat) = meaning(status.as_u16(), retry_after.is_some());
         let what = format!("answered {}: {}", status.as_u16(), self.target.excerpt(body));
-        Failure {
+        FailedTry {
             raised: self.raised(kind, was_sent, &what),
             repeat,
             retry_after,
         }
     }
 
-    fn redirected(&self, from: &Url, location: &str) -> Raised {
+    fn redirected(&self, from: &Url, location: &str) -> ToolException {
         let to = from.join(location).map_or_else(
             |_| "an unreadable address".to_owned(),
             |url| url.origin().ascii_serialization(),
@@ -286,8 +286,8 @@ impl HttpTool {
         self.raised(RaisedKind::RuntimeError, Sent::Answered, &what)
     }
 
-    fn raised(&self, kind: RaisedKind, was_sent: Sent, what: &str) -> Raised {
-        Raised::new(kind, was_sent, &self.target.name, what)
+    fn raised(&self, kind: RaisedKind, was_sent: Sent, what: &str) -> ToolException {
+        ToolException::new(kind, was_sent, &self.target.name, what)
     }
 }
 

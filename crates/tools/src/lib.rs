@@ -15,10 +15,10 @@ mod target;
 mod test_support;
 mod tries;
 
-pub use call::{Called, Raised, RaisedKind, Sent};
+pub use call::{Called, RaisedKind, Sent, ToolException};
 pub use error::ToolError;
 pub use held::computed;
-pub use http::{HttpTool, HttpToolOptions};
+pub use http::{HttpEndpoint, HttpToolOptions};
 pub use mcp::{AllowedCommand, McpClient, McpOptions, McpServer, kill_servers};
 
 /// Largest reply that is read where nothing else is set, bytes after decompression.

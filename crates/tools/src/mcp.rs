@@ -18,13 +18,13 @@ use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
-use self::call::Call;
+use self::call::McpCall;
 pub use self::command::{AllowedCommand, kill_servers};
-use self::fault::Fault;
+use self::fault::McpFault;
 pub use self::session::McpServer;
-use self::session::{Connector, NoSession, Session};
-use super::tries::{Failure, Repeat, Tries};
-use super::{Called, Raised, RaisedKind, Sent, ToolError};
+use self::session::{Connector, McpSession, NoSession};
+use super::tries::{FailedTry, Repeat, Tries};
+use super::{Called, RaisedKind, Sent, ToolError, ToolException};
 use codegen_code_mode::signature::Tool;
 use codegen_egress::EgressGate;
 use codegen_model::RetryPolicy;
@@ -55,7 +55,7 @@ pub struct McpClient {
     connector: Connector,
     max_bytes: usize,
     policy: RetryPolicy,
-    session: Mutex<Option<Arc<Session>>>,
+    session: Mutex<Option<Arc<McpSession>>>,
 }
 
 impl McpClient {
@@ -103,8 +103,8 @@ impl McpClient {
         })?;
         match listing::read(session.peer(), session.redactor(), only).await {
             Ok(tools) => Ok(tools),
-            Err(listing::Failed::List(why)) => Err((why, false)),
-            Err(listing::Failed::Service(error)) => {
+            Err(listing::ListFailure::List(why)) => Err((why, false)),
+            Err(listing::ListFailure::Service(error)) => {
                 self.forget(&session).await;
                 let raised = self.failure(&session, error).await.raised;
                 Err((format!("did not list its tools: it {}", raised.message), true))
@@ -121,7 +121,7 @@ impl McpClient {
         key: Option<&str>,
         timeout: Duration,
     ) -> Called {
-        let call = Call {
+        let call = McpCall {
             tool,
             arguments,
             key,
@@ -135,7 +135,7 @@ impl McpClient {
         tries.run(|| self.try_once(&call, tries.deadline)).await
     }
 
-    async fn try_once(&self, call: &Call<'_>, deadline: Instant) -> Result<Called, Failure> {
+    async fn try_once(&self, call: &McpCall<'_>, deadline: Instant) -> Result<Called, FailedTry> {
         for _ in 0..SESSIONS_OF_A_TRY {
             let session = match timeout_at(deadline, self.session()).await {
                 Ok(session) => session.map_err(|error| call.no_session(&error))?,
@@ -154,10 +154,10 @@ impl McpClient {
     /// Calls a tool within a session. `None` where the server has refused it with the session, so that it did not make it.
     async fn call_within(
         &self,
-        session: &Session,
-        call: &Call<'_>,
+        session: &McpSession,
+        call: &McpCall<'_>,
         deadline: Instant,
-    ) -> Option<Result<Called, Failure>> {
+    ) -> Option<Result<Called, FailedTry>> {
         let request = call.request();
         let sending = session
             .peer()
@@ -179,7 +179,7 @@ impl McpClient {
             Ok(Err(error)) => error,
             Err(_) => return Some(Err(call.timed_out().into())),
         };
-        if matches!(Fault::of(&error), Some(Fault::SessionLost)) {
+        if matches!(McpFault::of(&error), Some(McpFault::SessionLost)) {
             return None;
         }
         let mut failure = self.failure(session, error).await;
@@ -188,8 +188,8 @@ impl McpClient {
     }
 
     /// Turns an error of the protocol or of the connection into a failure; the message has no name of a tool yet.
-    async fn failure(&self, session: &Session, error: ServiceError) -> Failure {
-        if let Some(fault) = Fault::of(&error) {
+    async fn failure(&self, session: &McpSession, error: ServiceError) -> FailedTry {
+        if let Some(fault) = McpFault::of(&error) {
             return fault.failure();
         }
         match error {
@@ -199,24 +199,24 @@ impl McpClient {
                     _ => RaisedKind::RuntimeError,
                 };
                 let text = session.redactor().excerpt(&error.message, LONGEST_TEXT);
-                Failure::from(Raised {
+                FailedTry::from(ToolException {
                     kind,
                     message: format!("failed: {text} ({})", error.code.0),
                     was_sent: Sent::Answered,
                 })
             }
             ServiceError::UnexpectedResponse => {
-                Fault::Protocol("a result of another kind".to_owned()).failure()
+                McpFault::Protocol("a result of another kind".to_owned()).failure()
             }
             error => {
                 let cause = session.last_words().await.unwrap_or_else(|| error.to_string());
-                Fault::Cut(session.redactor().excerpt(&cause, LONGEST_TEXT)).failure()
+                McpFault::Cut(session.redactor().excerpt(&cause, LONGEST_TEXT)).failure()
             }
         }
     }
 
     /// The session, made where there is none.
-    async fn session(&self) -> Result<Arc<Session>, NoSession> {
+    async fn session(&self) -> Result<Arc<McpSession>, NoSession> {
         let mut session = self.session.lock().await;
         if let Some(session) = session.as_ref().filter(|session| session.is_open()) {
             return Ok(Arc::clone(session));
@@ -227,7 +227,7 @@ impl McpClient {
     }
 
     /// Has the next use make another session, unless somebody did already. Calls that are under way in `lost` go on there.
-    async fn forget(&self, lost: &Arc<Session>) {
+    async fn forget(&self, lost: &Arc<McpSession>) {
         let mut session = self.session.lock().await;
         if session.as_ref().is_some_and(|current| Arc::ptr_eq(current, lost)) {
             *session = None;

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Called, Raised, RaisedKind, Sent};
+use super::{Called, RaisedKind, Sent, ToolException};
 use codegen_model::RetryPolicy;
 
 /// A try that brought no answer to keep.
 #[derive(Clone, Debug)]
-pub(super) struct Failure {
+pub(super) struct FailedTry {
     /// Exception that the program gets where it was the last one.
-    pub raised: Raised,
+    pub raised: ToolException,
     /// Condition under which the call may be made again.
     pub repeat: Repeat,
     /// The pause that the server asks for.
@@ -30,9 +30,9 @@ pub(super) enum Repeat {
     Always,
 }
 
-impl From<Raised> for Failure {
+impl From<ToolException> for FailedTry {
     /// A failure that another try would not change.
-    fn from(raised: Raised) -> Self {
+    fn from(raised: ToolException) -> Self {
         Self {
             raised,
             repeat: Repeat::Never,
@@ -55,7 +55,7 @@ impl Tries {
     /// Tries until there is an end, the tries are used up, or a pause would pass the deadline. Each try ends at the deadline by itself.
     pub async fn run<F>(&self, attempt: impl Fn() -> F) -> Called
     where
-        F: Future<Output = Result<Called, Failure>>,
+        F: Future<Output = Result<Called, FailedTry>>,
     {
         let mut tries = 0;
         let mut was_sent = Sent::No;
@@ -77,7 +77,7 @@ impl Tries {
         }
     }
 
-    fn allows_another(&self, failure: &Failure, tries: u32, pause: Duration) -> bool {
+    fn allows_another(&self, failure: &FailedTry, tries: u32, pause: Duration) -> bool {
         let is_of_use = match failure.repeat {
             Repeat::Never => false,
             Repeat::IfIdempotent => self.is_idempotent,
@@ -88,16 +88,16 @@ impl Tries {
     }
 }
 
-impl Failure {
+impl FailedTry {
     /// A failure of a try that may be followed by another.
-    pub fn new(raised: Raised, repeat: Repeat) -> Self {
+    pub fn new(raised: ToolException, repeat: Repeat) -> Self {
         Self {
             repeat,
             ..Self::from(raised)
         }
     }
 
-    fn given_up(self, tries: u32) -> Raised {
+    fn given_up(self, tries: u32) -> ToolException {
         let mut raised = self.raised;
         if tries > 1 {
             raised.message = format!("{} ({tries} tries)", raised.message);

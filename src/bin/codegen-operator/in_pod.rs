@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use codegen_sandbox::kubernetes::{JOB_KEY, JOB_SHA256, NONCE, Sent, decrypt_job};
+use codegen_sandbox::kubernetes::{JOB_KEY, JOB_SHA256, NONCE, SentReport, decrypt_job};
 use serde::de::DeserializeOwned;
 
 /// File that the node passes on to the API server when the container ends.
@@ -28,7 +28,7 @@ pub fn request<T: DeserializeOwned>(file: &Path) -> anyhow::Result<(T, String)> 
 }
 
 /// Leaves a report.
-pub fn leave(sent: &Sent, message: &Path) -> anyhow::Result<()> {
+pub fn leave(sent: &SentReport, message: &Path) -> anyhow::Result<()> {
     let mut log = io::stdout().lock();
     // The log before the message: the message announces what must be complete by then.
     log.write_all(sent.log.as_bytes())?;

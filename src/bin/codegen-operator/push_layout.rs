@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use clap::Args;
 use codegen_core::lock::Lock;
 use codegen_core::stage::Category;
-use codegen_egress::Entry;
+use codegen_egress::EgressEntry;
 use codegen_registry::{
-    Access, Credentials, Existing, Layout, Limits, Pushed, Registry, RegistryError, read_installed,
+    Access, Credentials, Existing, ImageLayout, LayoutLimits, Pushed, Registry, RegistryError, read_installed,
 };
 use codegen_sandbox::kubernetes::folder_sha256;
 use codegen_sandbox::{PACKAGE_LAYER, judge_layer};
@@ -47,7 +47,7 @@ pub struct PushLayout {
     insecure_registry: Vec<String>,
     /// An origin (`https://auth.example.com`) besides its own that the registry may send to, for a token or a blob; may be repeated.
     #[arg(long, value_name = "ORIGIN")]
-    trusted_origin: Vec<Entry>,
+    trusted_origin: Vec<EgressEntry>,
     /// What was installed, a requirements file (`# Python 3.12.4 on x86_64`, then `six==1.17.0 --hash=sha256:...`): becomes annotations of the manifest.
     #[arg(long, value_name = "FILE")]
     installed: Option<PathBuf>,
@@ -61,7 +61,7 @@ pub struct PushLayout {
     #[arg(long, value_name = "HEX")]
     built_from_sha256: Option<String>,
     /// Largest image, all blobs together.
-    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().bytes)]
+    #[arg(long, value_name = "BYTES", default_value_t = LayoutLimits::default().bytes)]
     max_bytes: u64,
     /// Where the result goes, beside standard output (`/dev/termination-log`).
     #[arg(long, value_name = "FILE")]
@@ -133,7 +133,7 @@ fn files_sha256(folder: &Path) -> io::Result<String> {
 /// Refuses what a package wrote outside of its environment: it would start every Pod of the image, with the key of its report.
 fn check_packages(
     command: &PushLayout,
-    layout: &Layout,
+    layout: &ImageLayout,
     installed: Option<&Lock>,
 ) -> Result<(), RegistryError> {
     let Some(environment) = &command.environment else {
@@ -172,11 +172,11 @@ async fn push(command: &PushLayout) -> Result<Pushed, RegistryError> {
         trusted_origins: command.trusted_origin.clone(),
         ..Access::default()
     })?;
-    let limits = Limits {
+    let limits = LayoutLimits {
         bytes: command.max_bytes,
     };
     // Everything is verified before the first byte is sent.
-    let mut layout = Layout::open(&command.layout, limits)?;
+    let mut layout = ImageLayout::open(&command.layout, limits)?;
     let installed = command.installed.as_deref().map(read_installed);
     check_packages(
         command,

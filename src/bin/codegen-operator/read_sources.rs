@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
-use codegen_data::worker::Client;
-use codegen_sandbox::kubernetes::{JOB_FILE, ReadReport, ReadRequest, Sent, send};
+use codegen_data::worker::WorkerClient;
+use codegen_sandbox::kubernetes::{JOB_FILE, ReadReport, ReadRequest, SentReport, send};
 use codegen_sources::reading;
 
 use crate::in_pod::{self, MESSAGE};
@@ -13,7 +13,7 @@ use crate::in_pod::{self, MESSAGE};
 pub fn run() -> anyhow::Result<()> {
     let (request, nonce) = in_pod::request::<ReadRequest>(Path::new(JOB_FILE))?;
     let program = std::env::current_exe().context("cannot find this program")?;
-    let worker = Client::new(&program, ["worker"]);
+    let worker = WorkerClient::new(&program, ["worker"]);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -24,7 +24,7 @@ pub fn run() -> anyhow::Result<()> {
 }
 
 /// Says instead of a report that it is too long to be sent.
-fn too_long(nonce: &str) -> impl FnOnce() -> anyhow::Result<Sent> {
+fn too_long(nonce: &str) -> impl FnOnce() -> anyhow::Result<SentReport> {
     move || {
         let why = "the description of the samples is too long to be sent: lower maxSampleRows, or give fewer samples";
         let report = serde_json::to_vec(&ReadReport::Refused(why.to_owned()))?;

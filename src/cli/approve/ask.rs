@@ -3,12 +3,12 @@
 use std::io::{self, BufRead as _, Write as _};
 
 use crate::cli::text::spelled_out;
-use crate::local::approval::Answer;
+use crate::local::approval::GateAnswer;
 use crate::local::commands::Consent;
 use codegen_api::approval::AnyGate;
 
 /// Asks at the terminal of a local run.
-pub(in crate::cli) fn ask(gate: AnyGate, whole: &str) -> Answer {
+pub(in crate::cli) fn ask(gate: AnyGate, whole: &str) -> GateAnswer {
     if !whole.is_empty() {
         // A closed stderr must not end a run.
         let _ = io::stderr().lock().write_all(shown(whole).as_bytes());
@@ -20,11 +20,11 @@ pub(in crate::cli) fn ask(gate: AnyGate, whole: &str) -> Answer {
     let question = format!("Approve of this at the gate {gate}? [y]es, [n]o {no}, anything else: later: ");
     let answer = answer(&question);
     if is_yes(&answer) {
-        return Answer::Approve;
+        return GateAnswer::Approve;
     }
     match answer.as_str() {
-        "n" | "no" => Answer::Reject,
-        _ => Answer::Later,
+        "n" | "no" => GateAnswer::Reject,
+        _ => GateAnswer::Later,
     }
 }
 

@@ -13,7 +13,7 @@ use crate::controller::record::records::{CODE_MODE, Records};
 use codegen_api::CodeModeRun;
 use codegen_api::approval::{CodeModeRunRef, Gate};
 use codegen_code_mode::journal::Call;
-use codegen_core::code_mode::{Progress, call_hash};
+use codegen_core::code_mode::{QuestionProgress, call_hash};
 
 /// Finds what the question `name` waits with.
 pub(super) async fn awaiting(cluster: &Cluster, name: &str, gate: Option<Gate>) -> Result<Awaiting, Absent> {
@@ -71,7 +71,7 @@ enum Unshown {
 async fn whole(cluster: &Cluster, run: &CodeModeRun) -> Result<String, Unshown> {
     let recorded = run.status.as_ref().and_then(|status| status.progress.clone());
     let progress = recorded.and_then(|recorded| serde_json::from_value(Value::Object(recorded)).ok());
-    let Some(progress): Option<Progress> = progress else {
+    let Some(progress): Option<QuestionProgress> = progress else {
         return Ok(String::new());
     };
     let waits = progress.waits.approval.as_ref();
@@ -94,7 +94,7 @@ async fn whole(cluster: &Cluster, run: &CodeModeRun) -> Result<String, Unshown> 
 }
 
 /// A stored call as text, if it is the one that is to be approved.
-fn text_of(bytes: &[u8], run: &CodeModeRun, progress: &Progress) -> Result<String, Unshown> {
+fn text_of(bytes: &[u8], run: &CodeModeRun, progress: &QuestionProgress) -> Result<String, Unshown> {
     let asked = progress
         .waits
         .approval
@@ -131,7 +131,7 @@ mod tests {
         serde_json::from_value(json!({"number": 3, "tool": "refund", "arguments": {"note": note}})).unwrap()
     }
 
-    fn waiting(call: &Call) -> Progress {
+    fn waiting(call: &Call) -> QuestionProgress {
         serde_json::from_value(json!({
             "version": 2, "stage": "Running", "attempt": 1, "sequence": 2, "startedAt": "2026-01-01T00:00:00Z",
             "waits": {"calls": [], "approval": {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::cluster::ClusterArgs;
-use super::local::{Format, ModelArgs};
+use super::local::{ModelArgs, OutputFormat};
 use super::values::Color;
 use codegen_api::duration;
 use codegen_egress::AllowedHost;
@@ -151,7 +151,7 @@ pub enum AnswerFormat {
     Yaml,
 }
 
-impl From<AnswerFormat> for Format {
+impl From<AnswerFormat> for OutputFormat {
     fn from(format: AnswerFormat) -> Self {
         match format {
             AnswerFormat::Text => Self::Text,

@@ -128,7 +128,7 @@ pub struct LocalArgs {
         default_value = "text",
         help_heading = "Results"
     )]
-    pub format: Format,
+    pub format: OutputFormat,
     /// Show more: -v what is decided, -vv everything.
     #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Results")]
     pub verbose: u8,
@@ -187,7 +187,7 @@ impl From<ProviderArg> for Provider {
 
 /// What goes to stdout.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum OutputFormat {
     /// A summary for people.
     Text,
     /// The task with its status as one JSON document.

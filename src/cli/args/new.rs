@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::values::Color;
-use super::{ExposureArg, Format, GateArg, ModelArgs};
+use super::{ExposureArg, GateArg, ModelArgs, OutputFormat};
 use crate::local::draft::DraftInput;
 use codegen_api::type_name::TypeName;
 use codegen_api::values::Output;
@@ -109,7 +109,7 @@ pub struct NewArgs {
         requires = "run",
         help_heading = "Run"
     )]
-    pub format: Format,
+    pub format: OutputFormat,
     /// Show more: -v what is decided, -vv everything.
     #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Run")]
     pub verbose: u8,

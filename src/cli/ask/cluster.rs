@@ -9,14 +9,14 @@ use kube::api::PostParams;
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 
-use crate::cli::args::{AskArgs, Format};
+use crate::cli::args::{AskArgs, OutputFormat};
 use crate::cli::ask::history;
 use crate::cli::cluster::{Cluster, refusal};
 use crate::cli::command::{TASK_FAILED, USAGE, document, fail, runtime, warning};
 use crate::cli::ended::Absent;
 use crate::cli::follow::{Change, changes};
-use crate::cli::paint::{Line, Mark};
-use crate::cli::progress::Progress;
+use crate::cli::paint::{Mark, PaintedLine};
+use crate::cli::progress::ProgressPrinter;
 use crate::cli::render::{approval_awaited, named_paragraph, step};
 use crate::cli::summary::calls_by_tool;
 use crate::cli::text::{count, thousands};
@@ -29,7 +29,7 @@ use codegen_api::code_mode::{CodeModeRun, CodeModeRunSpec, CodeModeRunStatus, Hi
 use codegen_api::common::LocalRef;
 use codegen_api::conditions::is_stalled;
 use codegen_core::causes::with_causes;
-use codegen_core::code_mode::{Answer, CONVERSATION, Progress as Answering};
+use codegen_core::code_mode::{Answer, CONVERSATION, QuestionProgress as Answering};
 use codegen_ledger::StoreError;
 
 /// Lines of an error.
@@ -41,7 +41,7 @@ struct Stopped(String, i32);
 
 /// Runs the command.
 pub(super) fn run(args: &AskArgs) -> i32 {
-    let progress = Progress::new(args.color);
+    let progress = ProgressPrinter::new(args.color);
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
@@ -65,7 +65,7 @@ pub(super) fn run(args: &AskArgs) -> i32 {
     })
 }
 
-async fn ask(args: &AskArgs, progress: &Progress, made: &OnceLock<String>) -> Result<i32, Stopped> {
+async fn ask(args: &AskArgs, progress: &ProgressPrinter, made: &OnceLock<String>) -> Result<i32, Stopped> {
     let (Some(agent), Some(question)) = (&args.first, &args.second) else {
         let message = "give an agent of the cluster and a question, or manifests with -f or -k";
         return Err(Stopped(message.to_owned(), USAGE));
@@ -146,7 +146,7 @@ async fn create(
 pub(in crate::cli) async fn until_its_end(
     cluster: &Cluster,
     name: &str,
-    progress: &Progress,
+    progress: &ProgressPrinter,
 ) -> Result<(), Absent> {
     let runs: Api<CodeModeRun> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
     let followed = follow(&runs, name, progress).await;
@@ -157,7 +157,11 @@ pub(in crate::cli) async fn until_its_end(
 }
 
 /// Shows what happens until the run has ended.
-async fn follow(runs: &Api<CodeModeRun>, name: &str, progress: &Progress) -> Result<CodeModeRun, Stopped> {
+async fn follow(
+    runs: &Api<CodeModeRun>,
+    name: &str,
+    progress: &ProgressPrinter,
+) -> Result<CodeModeRun, Stopped> {
     let mut changes = pin!(changes(runs.clone(), name));
     let (mut shown, mut failed, mut asked_about) = (String::new(), 0, String::new());
     progress.run(&format!("run {name}"));
@@ -198,7 +202,7 @@ async fn follow(runs: &Api<CodeModeRun>, name: &str, progress: &Progress) -> Res
     Err(Stopped(message, TASK_FAILED))
 }
 
-fn spent(name: &str, status: &CodeModeRunStatus) -> Vec<Line> {
+fn spent(name: &str, status: &CodeModeRunStatus) -> Vec<PaintedLine> {
     let number = |number: i64| u64::try_from(number).unwrap_or_default();
     let tokens = status.tokens.as_ref().map_or(0, |tokens| tokens.total);
     let spent = format!(
@@ -273,12 +277,12 @@ async fn save_history(cluster: &Cluster, run: &CodeModeRun, path: &Path) -> Resu
 
 /// The answer's text alone, or the document.
 fn show(
-    format: Format,
+    format: OutputFormat,
     name: &str,
     status: &CodeModeRunStatus,
     answer: Option<&Answer>,
 ) -> std::io::Result<()> {
-    if format == Format::Text {
+    if format == OutputFormat::Text {
         return match answer {
             Some(answer) => print_as_it_is(format!("{}\n", answer.text().trim_end()).as_bytes()),
             None => Ok(()),

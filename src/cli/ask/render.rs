@@ -1,11 +1,11 @@
 //! Lines about the events of a question. Pure.
 
-use crate::cli::paint::{Line, Mark};
+use crate::cli::paint::{Mark, PaintedLine};
 use crate::cli::render::{approval_awaited, decided, named_paragraph, step};
 use crate::cli::summary::calls_by_tool;
 use crate::cli::text::{count, seconds, shell_word, thousands};
-use crate::local::code_mode::runner::Ended;
-use codegen_core::code_mode::Stage;
+use crate::local::code_mode::runner::QuestionOutcome;
+use codegen_core::code_mode::QuestionStage;
 use codegen_engine::code_mode::Happened;
 
 /// Calls of one program that get a line of their own; the others are counted at the end.
@@ -17,7 +17,7 @@ const ERROR_LINES: usize = 4;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shown {
     /// Finished lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PaintedLine>,
     /// Work that runs now, for the moving line.
     pub running: Option<String>,
 }
@@ -77,7 +77,7 @@ pub(super) fn happened(event: &Happened) -> Shown {
     }
 }
 
-fn call_lines(number: u32, tool: &str, raised: Option<&str>, duration: f64) -> Vec<Line> {
+fn call_lines(number: u32, tool: &str, raised: Option<&str>, duration: f64) -> Vec<PaintedLine> {
     let name = format!("call {number}");
     match raised {
         None => vec![step(
@@ -98,12 +98,12 @@ fn call_lines(number: u32, tool: &str, raised: Option<&str>, duration: f64) -> V
 }
 
 /// Says what it came to in all, and where its files are.
-pub(super) fn end(ended: &Ended) -> Vec<Line> {
+pub(super) fn end(ended: &QuestionOutcome) -> Vec<PaintedLine> {
     let status = &ended.status;
     let mark = match ended.stage {
-        Stage::Succeeded => Mark::Done,
-        Stage::Failed => Mark::Failed,
-        Stage::Writing | Stage::Running => Mark::Warning,
+        QuestionStage::Succeeded => Mark::Done,
+        QuestionStage::Failed => Mark::Failed,
+        QuestionStage::Writing | QuestionStage::Running => Mark::Warning,
     };
     let number = |number: i64| u64::try_from(number).unwrap_or_default();
     let tokens = status.tokens.as_ref().map_or(0, |tokens| tokens.total);
@@ -162,8 +162,8 @@ mod tests {
 
     /// The first line at the end of a question after some replies of the model.
     fn spent(replies: i32) -> String {
-        let ended = Ended {
-            stage: Stage::Writing,
+        let ended = QuestionOutcome {
+            stage: QuestionStage::Writing,
             status: CodeModeRunStatus {
                 attempt: 1,
                 model_calls: replies,

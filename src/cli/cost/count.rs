@@ -17,7 +17,7 @@ const NO_AGENT: &str = "<none>";
 
 /// Sums over calls of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct KindCost {
     /// Of the kind, or of what it is the sum.
     pub name: String,
     pub calls: u64,
@@ -27,7 +27,7 @@ pub(super) struct Kind {
     pub output: u64,
 }
 
-impl Kind {
+impl KindCost {
     /// Nothing yet.
     pub fn named(name: &str) -> Self {
         Self {
@@ -50,9 +50,9 @@ impl Kind {
 }
 
 /// Returns what the status says in all.
-pub(super) fn all_of(status: &CodeGenTaskStatus) -> Kind {
+pub(super) fn all_of(status: &CodeGenTaskStatus) -> KindCost {
     let number = |number: i64| u64::try_from(number).unwrap_or_default();
-    Kind {
+    KindCost {
         name: String::new(),
         calls: number(status.model_calls.into()),
         input: number(status.tokens.input),
@@ -61,10 +61,10 @@ pub(super) fn all_of(status: &CodeGenTaskStatus) -> Kind {
 }
 
 /// Returns what the status of a question says in all; lost calls may be billed too.
-pub(super) fn all_of_question(status: &CodeModeRunStatus) -> Kind {
+pub(super) fn all_of_question(status: &CodeModeRunStatus) -> KindCost {
     let number = |number: i64| u64::try_from(number).unwrap_or_default();
     let tokens = status.tokens.unwrap_or_default();
-    Kind {
+    KindCost {
         name: String::new(),
         calls: number(i64::from(status.model_calls) + i64::from(status.lost_calls)),
         input: number(tokens.input),
@@ -73,13 +73,13 @@ pub(super) fn all_of_question(status: &CodeModeRunStatus) -> Kind {
 }
 
 /// The recorded calls by kind. What the status counts besides, `all`, are calls that were lost, which may be billed all the same.
-pub(super) fn by_kind(entries: &[Entry], all: &Kind) -> Vec<Kind> {
+pub(super) fn by_kind(entries: &[Entry], all: &KindCost) -> Vec<KindCost> {
     let mut kinds = Vec::new();
-    let mut recorded = Kind::default();
+    let mut recorded = KindCost::default();
     for kind in CallKind::ALL {
-        let mut sum = Kind::named(kind.as_str());
+        let mut sum = KindCost::named(kind.as_str());
         for entry in entries.iter().filter(|entry| entry.kind == kind) {
-            sum.add(&Kind {
+            sum.add(&KindCost {
                 name: String::new(),
                 calls: 1,
                 input: entry.reply.usage.input,
@@ -91,7 +91,7 @@ pub(super) fn by_kind(entries: &[Entry], all: &Kind) -> Vec<Kind> {
             kinds.push(sum);
         }
     }
-    let rest = Kind {
+    let rest = KindCost {
         name: if entries.is_empty() { "calls" } else { UNANSWERED }.to_owned(),
         calls: all.calls.saturating_sub(recorded.calls),
         input: all.input.saturating_sub(recorded.input),
@@ -114,7 +114,7 @@ pub(super) struct Spender {
     pub is_question: bool,
     /// Name of its model.
     pub model: Option<String>,
-    pub spent: Kind,
+    pub spent: KindCost,
 }
 
 impl Spender {
@@ -149,7 +149,7 @@ impl Spender {
 pub(super) struct Group {
     /// Empty for the total.
     pub namespace: String,
-    pub spent: Kind,
+    pub spent: KindCost,
     pub tasks: usize,
     pub questions: usize,
     pub cost: Sum,
@@ -177,7 +177,7 @@ pub(super) struct Groups {
 pub(super) fn grouped(spenders: &[Spender], by: CostBy, prices: &Prices) -> Groups {
     let mut groups: BTreeMap<(String, String), Group> = BTreeMap::new();
     let mut total = Group {
-        spent: Kind::named("total"),
+        spent: KindCost::named("total"),
         ..Group::default()
     };
     let mut unpriced = BTreeSet::new();
@@ -196,7 +196,7 @@ pub(super) fn grouped(spenders: &[Spender], by: CostBy, prices: &Prices) -> Grou
         let key = key(spender, by);
         let group = groups.entry(key.clone()).or_insert_with(|| Group {
             namespace: key.0,
-            spent: Kind::named(&key.1),
+            spent: KindCost::named(&key.1),
             ..Group::default()
         });
         group.add(spender, cost);

@@ -7,10 +7,10 @@ use k8s_openapi::api::core::v1::Event;
 use kube::api::ListParams;
 use kube::{Api, Resource, ResourceExt};
 
-use super::story::{Happening, Subject, TASK, of_events};
+use super::story::{Happening, StorySubject, TASK, of_events};
 use crate::cli::cluster::{Cluster, refusal};
 use crate::cli::command::warning;
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressPrinter;
 use codegen_api::CodeGenTask;
 use codegen_sandbox::kubernetes::names;
 
@@ -18,8 +18,12 @@ use codegen_sandbox::kubernetes::names;
 const PAGE: u32 = 500;
 
 /// Collects the objects whose Events belong to the story of a task.
-pub(super) async fn of_task(cluster: &Cluster, object: &CodeGenTask, progress: &Progress) -> Subject {
-    Subject {
+pub(super) async fn of_task(
+    cluster: &Cluster,
+    object: &CodeGenTask,
+    progress: &ProgressPrinter,
+) -> StorySubject {
+    StorySubject {
         kind: "CodeGenTask",
         label: TASK,
         runs: BTreeSet::new(),
@@ -36,7 +40,11 @@ pub(super) async fn of_task(cluster: &Cluster, object: &CodeGenTask, progress: &
 }
 
 /// The Events of an object, its Pods, its Jobs and its runs, as far as they may be read.
-pub(super) async fn events(cluster: &Cluster, subject: &Subject, progress: &Progress) -> Vec<Happening> {
+pub(super) async fn events(
+    cluster: &Cluster,
+    subject: &StorySubject,
+    progress: &ProgressPrinter,
+) -> Vec<Happening> {
     let api: Api<Event> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
     let mut which = ListParams::default().limit(PAGE);
     let mut all = Vec::new();

@@ -7,21 +7,21 @@ use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 
 use super::cluster::events;
-use super::story::{Happening, QUESTION, Subject, call, decision, story};
+use super::story::{Happening, QUESTION, StorySubject, call, decision, story};
 use crate::cli::cluster::{Cluster, refusal};
 use crate::cli::command::warning;
 use crate::cli::ended::Absent;
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressPrinter;
 use crate::cli::recorded::{AnsweringProgram, RecordedQuestion, question_from_cluster};
 use codegen_api::CodeGenRun;
-use codegen_code_mode::journal::{Ended, Outcome};
+use codegen_code_mode::journal::{CallEnd, CallOutcome};
 use codegen_core::stage::Stage;
 
 /// The story of the question `name`.
 pub(super) async fn happenings(
     cluster: &Cluster,
     name: &str,
-    progress: &Progress,
+    progress: &ProgressPrinter,
 ) -> Result<Vec<Happening>, Absent> {
     let question = question_from_cluster(cluster, name).await?;
     let recorded = if question.withheld.is_some() {
@@ -32,7 +32,7 @@ pub(super) async fn happenings(
     } else {
         of_record(&question).await?
     };
-    let subject = Subject {
+    let subject = StorySubject {
         kind: "CodeModeRun",
         label: QUESTION,
         name: name.to_owned(),
@@ -45,7 +45,11 @@ pub(super) async fn happenings(
 }
 
 /// Names of the runs that a question has made, as far as they may be listed.
-async fn runs(cluster: &Cluster, question: &RecordedQuestion, progress: &Progress) -> BTreeSet<String> {
+async fn runs(
+    cluster: &Cluster,
+    question: &RecordedQuestion,
+    progress: &ProgressPrinter,
+) -> BTreeSet<String> {
     let uid = question.object.uid().unwrap_or_default();
     let api: Api<CodeGenRun> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
     match api.list_metadata(&ListParams::default()).await {
@@ -90,7 +94,7 @@ async fn of_record(question: &RecordedQuestion) -> Result<Vec<Happening>, Absent
     Ok(all)
 }
 
-fn tool_called(program: u32, ended: &Ended) -> Option<Happening> {
+fn tool_called(program: u32, ended: &CallEnd) -> Option<Happening> {
     // One that an earlier program has made is said there.
     if ended.is_copy {
         return None;
@@ -98,8 +102,8 @@ fn tool_called(program: u32, ended: &Ended) -> Option<Happening> {
     let at: Timestamp = ended.ended_at.parse().ok()?;
     let made = format!("Program {program} called {}", ended.call);
     Some(match &ended.outcome {
-        Outcome::Returned(_) => Happening::of(QUESTION, at, "ToolCalled", made),
-        Outcome::Raised { kind, message } => Happening {
+        CallOutcome::Returned(_) => Happening::of(QUESTION, at, "ToolCalled", made),
+        CallOutcome::Raised { kind, message } => Happening {
             warning: true,
             ..Happening::of(QUESTION, at, "ToolFailed", format!("{made}: {kind}: {message}"))
         },
@@ -151,7 +155,7 @@ mod tests {
     use crate::controller::tests::code_mode::Shop;
 
     async fn reasons(shop: &Shop) -> Vec<String> {
-        let happenings = happenings(&seen(&shop.world), "ask", &Progress::new(Color::Never)).await;
+        let happenings = happenings(&seen(&shop.world), "ask", &ProgressPrinter::new(Color::Never)).await;
         let happenings = happenings.unwrap();
         happenings.into_iter().map(|one| one.reason).collect()
     }

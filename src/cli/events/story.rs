@@ -93,7 +93,7 @@ impl Happening {
 }
 
 /// Objects whose Events belong to a story.
-pub(super) struct Subject {
+pub(super) struct StorySubject {
     /// Its kind.
     pub kind: &'static str,
     /// Label of its own entries.
@@ -108,7 +108,7 @@ pub(super) struct Subject {
     pub runs: BTreeSet<String>,
 }
 
-impl Subject {
+impl StorySubject {
     fn is_about(&self, kind: &str, name: &str, uid: &str) -> bool {
         // Such a Pod has the name of its Job, a dash and five characters.
         let is_pod_of_job = || {
@@ -129,14 +129,14 @@ impl Subject {
 }
 
 /// The Events of a cluster that are about a task, its Pods and its Jobs.
-pub(super) fn of_events(events: &[Event], subject: &Subject) -> Vec<Happening> {
+pub(super) fn of_events(events: &[Event], subject: &StorySubject) -> Vec<Happening> {
     events
         .iter()
         .filter_map(|event| of_event(event, subject))
         .collect()
 }
 
-fn of_event(event: &Event, subject: &Subject) -> Option<Happening> {
+fn of_event(event: &Event, subject: &StorySubject) -> Option<Happening> {
     let about = &event.involved_object;
     let (kind, name) = (about.kind.as_deref()?, about.name.as_deref()?);
     if !subject.is_about(kind, name, about.uid.as_deref().unwrap_or_default()) {
@@ -329,8 +329,8 @@ mod tests {
         .unwrap()
     }
 
-    fn subject() -> Subject {
-        Subject {
+    fn subject() -> StorySubject {
+        StorySubject {
             name: "sum".to_owned(),
             uid: "0c1".to_owned(),
             kind: "CodeGenTask",

@@ -17,14 +17,14 @@ use codegen_engine::results::{Files, INPUTS};
 use codegen_ledger::Store as _;
 
 /// Record of a task that has ended.
-pub(super) struct Record {
+pub(super) struct TaskRecord {
     task: Task,
     progress: Progress,
     documents: BTreeMap<String, Vec<u8>>,
     acceptance_tests: Option<Vec<u8>>,
 }
 
-impl Record {
+impl TaskRecord {
     /// The record of a task that has ended and whose data a folder may hold; `None` of any other.
     pub fn of(recorded: &RecordedTask, acceptance_tests: Option<Vec<u8>>) -> Option<Self> {
         let (Some(task), Some(progress)) = (&recorded.task, &recorded.progress) else {

@@ -15,7 +15,7 @@ use crate::cli::cluster::Cluster;
 use crate::cli::command::{TASK_FAILED, warning};
 use crate::cli::ended::{Absent, has_ended};
 use crate::cli::follow::{Change, changes};
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressPrinter;
 use crate::cli::recorded::{Place, RecordedTask, from_cluster};
 use codegen_api::CodeGenTask;
 use codegen_core::causes::with_causes;
@@ -41,7 +41,7 @@ struct Shown {
 pub(super) async fn follow(
     cluster: &Cluster,
     task: &RecordedTask,
-    progress: &Progress,
+    progress: &ProgressPrinter,
 ) -> Result<(), Absent> {
     let Place::Cluster { object, .. } = &task.place else {
         return Ok(());
@@ -104,7 +104,7 @@ fn forbidden_watch(error: watcher::Error, cluster: &Cluster) -> String {
 }
 
 /// A watch is tried again and again, and would say the same each time.
-fn say_once(before: &mut String, message: String, progress: &Progress) {
+fn say_once(before: &mut String, message: String, progress: &ProgressPrinter) {
     if *before != message {
         progress.lines(&warning(&message));
         *before = message;
@@ -112,7 +112,7 @@ fn say_once(before: &mut String, message: String, progress: &Progress) {
 }
 
 impl Shown {
-    fn print_line(&mut self, line: LogLine, progress: &Progress) -> Result<(), Absent> {
+    fn print_line(&mut self, line: LogLine, progress: &ProgressPrinter) -> Result<(), Absent> {
         let LogLine { pod, container, line } = line;
         let line = match line {
             Ok(line) => line,
@@ -151,7 +151,7 @@ impl Shown {
         &mut self,
         cluster: &Cluster,
         task: &CodeGenTask,
-        progress: &Progress,
+        progress: &ProgressPrinter,
     ) -> Result<(), Absent> {
         let status = task.status.as_ref();
         let ended = status.into_iter().flat_map(|status| &status.attempts);

@@ -10,16 +10,16 @@ use crate::cli::cluster::Cluster;
 use crate::cli::command::USAGE;
 use crate::cli::ended::Absent;
 use crate::cli::logs::print::with_line_end;
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressPrinter;
 use crate::cli::recorded::{AnsweringProgram, RecordedQuestion, question_from_cluster, question_object};
 use crate::cli::text::{cut, seconds};
-use codegen_code_mode::journal::{Ended, Outcome};
+use codegen_code_mode::journal::{CallEnd, CallOutcome};
 
 /// Widest line about a call.
 const CALL_COLUMNS: usize = 200;
 
 /// Reads what the question `name` left of the programs that are meant.
-pub(super) async fn logs(name: &str, args: &LogsArgs, progress: &Progress) -> Result<String, Absent> {
+pub(super) async fn logs(name: &str, args: &LogsArgs, progress: &ProgressPrinter) -> Result<String, Absent> {
     if args.run.is_some() {
         let message = "--run names a run of a task's program: the runs of a question are CodeGenRuns of its own, which kubectl get codegenruns lists";
         return Err(Absent::new(message.to_owned(), USAGE));
@@ -63,11 +63,11 @@ fn text(program: &AnsweringProgram) -> String {
     text
 }
 
-fn line(ended: &Ended) -> String {
+fn line(ended: &CallEnd) -> String {
     let made = cut(&ended.call.to_string(), CALL_COLUMNS);
     let came_to = match &ended.outcome {
-        Outcome::Returned(value) => format!("-> {value}"),
-        Outcome::Raised { kind, message } => format!("raised {kind}: {message}"),
+        CallOutcome::Returned(value) => format!("-> {value}"),
+        CallOutcome::Raised { kind, message } => format!("raised {kind}: {message}"),
     };
     let took = match took(ended) {
         _ if ended.is_copy => " (from an earlier program)".to_owned(),
@@ -82,7 +82,7 @@ fn line(ended: &Ended) -> String {
     )
 }
 
-fn took(ended: &Ended) -> Option<f64> {
+fn took(ended: &CallEnd) -> Option<f64> {
     let started: Timestamp = ended.started_at.parse().ok()?;
     let finished: Timestamp = ended.ended_at.parse().ok()?;
     Some(finished.duration_since(started).as_secs_f64())
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn what_a_tool_gave_begins_no_line_of_its_own_and_is_cut() {
-        let ended: Ended = serde_json::from_value(json!({
+        let ended: CallEnd = serde_json::from_value(json!({
             "number": 1, "tool": "till", "arguments": {"day": "x\u{1b}[2J\ncall 2: refund()"},
             "outcome": {"raised": {"kind": "ValueError", "message": "no\n".repeat(1_000)}},
             "startedAt": "2026-01-01T00:00:00Z", "endedAt": "2026-01-01T00:00:01Z",

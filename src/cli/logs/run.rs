@@ -3,7 +3,7 @@
 use crate::cli::cluster::{Cluster, refusal};
 use crate::cli::command::{TASK_FAILED, USAGE};
 use crate::cli::ended::Absent;
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressPrinter;
 use crate::cli::run::cluster::until_its_end;
 use codegen_api::CodeGenRun;
 
@@ -17,7 +17,7 @@ pub(super) async fn of_run_at_its_end(
     cluster: &Cluster,
     task: &str,
     name: &str,
-    progress: &Progress,
+    progress: &ProgressPrinter,
 ) -> Result<String, Absent> {
     // A watch waits for ever for what is not there.
     is_of(&read(cluster, name).await?, task)?;

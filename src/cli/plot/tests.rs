@@ -1,6 +1,6 @@
 use super::*;
-use codegen_data::describe::{Options, describe_source};
-use codegen_data::profile::{Content, Layout, Lead};
+use codegen_data::describe::{DescribeOptions, describe_source};
+use codegen_data::profile::{Content, Layout, LeadProfile};
 use codegen_data::source::Source;
 
 const WIDE: Screen = Screen {
@@ -14,7 +14,7 @@ fn profile(text: &str, file_name: &str) -> SampleProfile {
         &Source::bytes(text.as_bytes()),
         "s",
         file_name,
-        &Options::default(),
+        &DescribeOptions::default(),
     )
     .unwrap()
 }
@@ -125,7 +125,7 @@ fn columns_whose_names_are_hidden_have_their_plots() {
             delimiter: ',',
             decimal: '.',
             header: Some("Ann,7".into()),
-            lead: Lead::default(),
+            lead: LeadProfile::default(),
         };
         for (column, name) in table.columns.iter_mut().zip(["Ann", "7"]) {
             column.name = name.into();

@@ -15,7 +15,7 @@ use super::args::{ClusterArgs, Color, question_name};
 use super::cluster::Cluster;
 use super::command::{USAGE, warning};
 use super::ended::Absent;
-use super::progress::Progress;
+use super::progress::ProgressPrinter;
 
 /// Reports whether a task is named by the folder of its results. No name in a cluster has a slash.
 pub(super) fn is_folder(task: &str) -> bool {
@@ -26,7 +26,7 @@ pub(super) fn is_folder(task: &str) -> bool {
 pub(super) async fn read(task: &str, cluster: &ClusterArgs) -> Result<RecordedTask, Absent> {
     let recorded = find(task, cluster).await?;
     if let Some(elsewhere) = &recorded.foreign {
-        Progress::new(Color::Auto).lines(&warning(elsewhere));
+        ProgressPrinter::new(Color::Auto).lines(&warning(elsewhere));
     }
     Ok(recorded)
 }

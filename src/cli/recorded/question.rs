@@ -10,10 +10,10 @@ use crate::cli::ended::Absent;
 use crate::controller::record::records::{CODE_MODE, QUESTION, Records};
 use crate::controller::record::unpack::unpack_of;
 use codegen_api::code_mode::{CodeModeRun, CodeModeRunStatus};
-use codegen_code_mode::journal::{Call, Ended};
+use codegen_code_mode::journal::{Call, CallEnd};
 use codegen_core::causes::with_causes;
-use codegen_core::code_mode::{CONVERSATION, Evidence, Progress, Question};
-use codegen_engine::code_mode::record::{Record, documents, record};
+use codegen_core::code_mode::{CONVERSATION, Evidence, Question, QuestionProgress};
+use codegen_engine::code_mode::record::{QuestionRecord, documents, record};
 use codegen_ledger::{Created, Entry, MemoryStore, Store, StoreError};
 
 /// Times that the record of a question is read that ends meanwhile.
@@ -25,7 +25,7 @@ pub(in crate::cli) struct RecordedQuestion {
     /// As it stands at the API server.
     pub object: CodeModeRun,
     /// Progress; `None` before it has begun, and where another version wrote it.
-    pub progress: Option<Progress>,
+    pub progress: Option<QuestionProgress>,
     /// Replies, programs and journals by their names in the record.
     pub documents: BTreeMap<String, Vec<u8>>,
     /// Reason that the documents cannot be read, and whom to ask; `None` where they were.
@@ -44,7 +44,7 @@ pub(in crate::cli) struct AnsweringProgram {
     /// Text that it printed.
     pub printed: String,
     /// The calls of tools that have ended.
-    pub calls: Vec<Ended>,
+    pub calls: Vec<CallEnd>,
     /// Those that were begun, and nobody knows what they came to.
     pub in_flight: Vec<Call>,
     /// True where it gave the answer.
@@ -104,7 +104,7 @@ async fn all_documents(
     if let Some(result) = status.and_then(|status| status.result.as_ref()) {
         return unpack_of(&cluster.client, &cluster.namespace, result, &uid).await;
     }
-    let Some(progress) = Progress::recorded_in(object)? else {
+    let Some(progress) = QuestionProgress::recorded_in(object)? else {
         return Ok(BTreeMap::new());
     };
     let store = UnderWay(Records {
@@ -127,13 +127,13 @@ async fn all_documents(
 struct UnderWay<'a>(Records<'a>);
 
 impl Store for UnderWay<'_> {
-    type Progress = Progress;
+    type Progress = QuestionProgress;
 
-    async fn load(&self) -> Result<Option<Progress>, StoreError> {
+    async fn load(&self) -> Result<Option<QuestionProgress>, StoreError> {
         Ok(None)
     }
 
-    async fn save(&self, _: &Progress) -> Result<(), StoreError> {
+    async fn save(&self, _: &QuestionProgress) -> Result<(), StoreError> {
         Err(read_only("progress"))
     }
 
@@ -156,7 +156,7 @@ fn read_only(name: &str) -> StoreError {
 impl RecordedQuestion {
     fn new(object: CodeModeRun, documents: BTreeMap<String, Vec<u8>>, withheld: Option<String>) -> Self {
         Self {
-            progress: Progress::recorded_in(&object).ok().flatten(),
+            progress: QuestionProgress::recorded_in(&object).ok().flatten(),
             object,
             documents,
             withheld,
@@ -214,9 +214,9 @@ impl RecordedQuestion {
     }
 
     /// Program, answer, calls and replies.
-    pub async fn record(&self) -> Result<Record, Absent> {
+    pub async fn record(&self) -> Result<QuestionRecord, Absent> {
         let Some(progress) = &self.readable()?.progress else {
-            return Ok(Record::default());
+            return Ok(QuestionRecord::default());
         };
         let found = record(&self.store(), progress).await;
         found.map_err(|error| Absent::new(with_causes(&error), USAGE))

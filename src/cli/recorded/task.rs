@@ -10,7 +10,7 @@ use crate::cli::ended::Absent;
 use codegen_api::retry::RetryStatus;
 use codegen_api::status::CodeGenTaskStatus;
 use codegen_api::{CodeGenAgent, CodeGenTask};
-use codegen_core::agent::Step;
+use codegen_core::agent::AgentStep;
 use codegen_core::progress::{Progress, retry_document};
 use codegen_core::task::Task;
 use codegen_engine::agent::is_step;
@@ -92,7 +92,7 @@ impl RecordedTask {
     }
 
     /// The recorded steps of an agent's turns.
-    pub fn steps(&self) -> Result<Vec<Step>, Absent> {
+    pub fn steps(&self) -> Result<Vec<AgentStep>, Absent> {
         let steps = self.documents.iter().filter(|(name, _)| is_step(name));
         steps.map(|(name, bytes)| read_json(name, bytes)).collect()
     }

@@ -11,9 +11,9 @@ const QUOTED: usize = 60;
 
 /// End of a run, and the way to it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct End {
+pub(super) struct ReplayEnd {
     /// Its calls in order.
-    pub calls: Vec<Call>,
+    pub calls: Vec<ReplayedCall>,
     /// Its attempts, of each what was counted.
     pub attempts: Vec<AttemptStatus>,
     /// Digests of program and suite.
@@ -27,7 +27,7 @@ pub(super) struct End {
 
 /// A call as it was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct ReplayedCall {
     pub kind: CallKind,
     pub hash: String,
     /// Id of what all requests begin with.
@@ -35,14 +35,14 @@ pub(super) struct Call {
     pub instruction: String,
 }
 
-impl End {
+impl ReplayEnd {
     #[must_use]
     pub fn of(status: &CodeGenTaskStatus, progress: Option<&Progress>, entries: &[Entry]) -> Self {
         let documents = progress
             .map(|progress| progress.documents.clone())
             .unwrap_or_default();
         Self {
-            calls: entries.iter().map(Call::of).collect(),
+            calls: entries.iter().map(ReplayedCall::of).collect(),
             attempts: status.attempts.iter().map(counted).collect(),
             solution: documents.solution.map(|document| document.sha256),
             tests: documents.tests.map(|document| document.sha256),
@@ -60,7 +60,7 @@ impl End {
     }
 }
 
-impl Call {
+impl ReplayedCall {
     fn of(entry: &Entry) -> Self {
         Self {
             kind: entry.kind,
@@ -86,14 +86,14 @@ fn counted(attempt: &AttemptStatus) -> AttemptStatus {
 
 /// Reports whether both ended as the same, with the same program and the same suite.
 #[must_use]
-pub(super) fn is_same_end(before: &End, after: &End) -> bool {
+pub(super) fn is_same_end(before: &ReplayEnd, after: &ReplayEnd) -> bool {
     (&before.stage, &before.reason, &before.solution, &before.tests)
         == (&after.stage, &after.reason, &after.solution, &after.tests)
 }
 
 /// Finds where two runs differ first, in words.
 #[must_use]
-pub(super) fn first_difference(before: &End, after: &End) -> Option<String> {
+pub(super) fn first_difference(before: &ReplayEnd, after: &ReplayEnd) -> Option<String> {
     calls(before, after)
         .or_else(|| attempts(before, after))
         .or_else(|| {
@@ -104,7 +104,7 @@ pub(super) fn first_difference(before: &End, after: &End) -> Option<String> {
         .or_else(|| end(before, after))
 }
 
-fn calls(before: &End, after: &End) -> Option<String> {
+fn calls(before: &ReplayEnd, after: &ReplayEnd) -> Option<String> {
     let most = before.calls.len().max(after.calls.len());
     (0..most).find_map(|at| {
         let number = at + 1;
@@ -126,7 +126,7 @@ fn calls(before: &End, after: &End) -> Option<String> {
 }
 
 /// Says what is not the same of a request.
-fn request(number: usize, before: &Call, after: &Call) -> String {
+fn request(number: usize, before: &ReplayedCall, after: &ReplayedCall) -> String {
     let kind = before.kind;
     if before.prefix != after.prefix {
         return format!(
@@ -144,7 +144,7 @@ fn request(number: usize, before: &Call, after: &Call) -> String {
     }
 }
 
-fn attempts(before: &End, after: &End) -> Option<String> {
+fn attempts(before: &ReplayEnd, after: &ReplayEnd) -> Option<String> {
     let most = before.attempts.len().max(after.attempts.len());
     (0..most).find_map(|at| {
         let number = at + 1;
@@ -168,7 +168,7 @@ fn counts(attempt: &AttemptStatus) -> String {
     }
 }
 
-fn end(before: &End, after: &End) -> Option<String> {
+fn end(before: &ReplayEnd, after: &ReplayEnd) -> Option<String> {
     let is_other = (&before.stage, &before.reason) != (&after.stage, &after.reason);
     is_other.then(|| format!("the end: {}", cut(&after.message, 2 * QUOTED)))
 }

@@ -11,7 +11,7 @@ use crate::cli::cluster::{Cluster, unreadable};
 use crate::cli::command::{USAGE, in_place};
 use crate::cli::ended::Absent;
 use crate::cli::recorded::{Place, RecordedTask};
-use crate::controller::record::parts::Content;
+use crate::controller::record::parts::SourceFile;
 use crate::controller::record::snapshot;
 use crate::controller::sources::read::{config_maps, keys};
 use crate::local::folder::RevisionFolder;
@@ -20,7 +20,9 @@ use crate::local::objects::Objects;
 use crate::local::prepare::downloads;
 use codegen_api::CodeGenTask;
 use codegen_core::task::{FrozenFile, FrozenFiles, Task};
-use codegen_sources::{Given, Keys, ObjectKey, Plan, Source, Wanted, plan, with_sources_of};
+use codegen_sources::{
+    GivenFiles, ObjectData, ObjectKey, ReadPlan, SourceOrigin, WantedSource, plan, with_sources_of,
+};
 
 /// Freezes what the task had into `staging`; an error where it cannot be had as it was.
 pub(super) async fn freeze_inputs(
@@ -32,7 +34,7 @@ pub(super) async fn freeze_inputs(
 ) -> Result<(), Absent> {
     let given = in_place(&args.data).map_err(|faults| wrong(&faults.join("\n")))?;
     let plan = match &recorded.place {
-        Place::Folder(_) if given != Given::default() => {
+        Place::Folder(_) if given != GivenFiles::default() => {
             return Err(wrong(
                 &"a local result has the samples and inputs that it ran with: leave out --sample, --input and --claim",
             ));
@@ -60,12 +62,12 @@ fn wrong(error: &dyn std::fmt::Display) -> Absent {
 }
 
 /// Plans with the files that are frozen in the folder of a local result.
-fn of_folder(revision: &RevisionFolder, task: &Task) -> Plan {
+fn of_folder(revision: &RevisionFolder, task: &Task) -> ReadPlan {
     let wanted = |file: &FrozenFile, path: std::path::PathBuf| {
         let source = if file.is_dir {
-            Source::Folder(path)
+            SourceOrigin::Folder(path)
         } else {
-            Source::File(path)
+            SourceOrigin::File(path)
         };
         as_it_was(file, source)
     };
@@ -76,7 +78,7 @@ fn of_folder(revision: &RevisionFolder, task: &Task) -> Plan {
             .collect()
     };
     let tests = task.acceptance_tests.as_ref();
-    Plan {
+    ReadPlan {
         samples: inputs(&task.samples),
         inputs: inputs(&task.input_files),
         acceptance_tests: tests.map(|file| wanted(file, revision.acceptance(&file.file_name))),
@@ -84,8 +86,8 @@ fn of_folder(revision: &RevisionFolder, task: &Task) -> Plan {
 }
 
 /// A file from here under the name that it had. What it holds is compared with the task when all are there.
-fn as_it_was(file: &FrozenFile, source: Source) -> Wanted {
-    Wanted {
+fn as_it_was(file: &FrozenFile, source: SourceOrigin) -> WantedSource {
+    WantedSource {
         name: file.name.clone(),
         file_name: file.file_name.clone(),
         source,
@@ -98,9 +100,9 @@ async fn of_cluster(
     cluster: &Cluster,
     object: &CodeGenTask,
     task: &Task,
-    given_maps: &BTreeMap<ObjectKey, Keys>,
-    given: &Given,
-) -> Result<Plan, Absent> {
+    given_maps: &BTreeMap<ObjectKey, ObjectData>,
+    given: &GivenFiles,
+) -> Result<ReadPlan, Absent> {
     let is_given = |name: &str| given.samples.contains_key(name) || given.inputs.contains_key(name);
     let (mut inputs, tests) = in_snapshot(cluster, object, task, is_given).await?;
     // Only what is nowhere else is looked for where it was.
@@ -112,11 +114,11 @@ async fn of_cluster(
     let found = plan(&rest, &maps, given).map_err(|error| wrong(&error))?;
     let others = found.samples.into_iter().chain(found.inputs);
     let others = others.map(|wanted| (wanted.name.clone(), wanted));
-    let mut others: BTreeMap<String, Wanted> = others.collect();
+    let mut others: BTreeMap<String, WantedSource> = others.collect();
     let mut placed = |file: &FrozenFile| match inputs.remove(&file.name) {
         Some(source) => Some(as_it_was(file, source)),
         // The program knows it by this name, whatever the file is called that stands in its place.
-        None => others.remove(&file.name).map(|wanted| Wanted {
+        None => others.remove(&file.name).map(|wanted| WantedSource {
             file_name: file.file_name.clone(),
             ..wanted
         }),
@@ -124,12 +126,12 @@ async fn of_cluster(
     let samples = task.samples.iter().filter_map(&mut placed).collect();
     let inputs = task.input_files.iter().filter_map(&mut placed).collect();
     let wanted = task.acceptance_tests.as_ref();
-    Ok(Plan {
+    Ok(ReadPlan {
         samples,
         inputs,
         acceptance_tests: wanted.and_then(|file| match tests {
-            Some(bytes) => Some(as_it_was(file, Source::Bytes(bytes))),
-            None => found.acceptance_tests.map(|tests| Wanted {
+            Some(bytes) => Some(as_it_was(file, SourceOrigin::Bytes(bytes))),
+            None => found.acceptance_tests.map(|tests| WantedSource {
                 file_name: file.file_name.clone(),
                 ..tests
             }),
@@ -143,7 +145,7 @@ async fn in_snapshot(
     object: &CodeGenTask,
     task: &Task,
     is_given: impl Fn(&str) -> bool,
-) -> Result<(BTreeMap<String, Source>, Option<Vec<u8>>), Absent> {
+) -> Result<(BTreeMap<String, SourceOrigin>, Option<Vec<u8>>), Absent> {
     let status = object.status.as_ref();
     let Some(snapshot) = status.and_then(|status| status.snapshot.as_ref()) else {
         return Ok((BTreeMap::new(), None));
@@ -163,20 +165,20 @@ async fn in_snapshot(
     Ok((inputs.collect(), tests.map_err(unread)?))
 }
 
-fn source(files: Vec<Content>, is_dir: bool) -> Source {
+fn source(files: Vec<SourceFile>, is_dir: bool) -> SourceOrigin {
     let mut files = files.into_iter();
     if is_dir {
-        return Source::Files(files.map(|file| (file.path, file.bytes)).collect());
+        return SourceOrigin::Files(files.map(|file| (file.path, file.bytes)).collect());
     }
-    Source::Bytes(files.next().map(|file| file.bytes).unwrap_or_default())
+    SourceOrigin::Bytes(files.next().map(|file| file.bytes).unwrap_or_default())
 }
 
 /// The `ConfigMap`s that a task refers to: those of the command line, else those of the cluster.
 async fn in_cluster(
     cluster: &Cluster,
     object: &CodeGenTask,
-    given: &BTreeMap<ObjectKey, Keys>,
-) -> BTreeMap<ObjectKey, Keys> {
+    given: &BTreeMap<ObjectKey, ObjectData>,
+) -> BTreeMap<ObjectKey, ObjectData> {
     let mut maps = given.clone();
     let namespace = object.metadata.namespace.clone().unwrap_or_default();
     let api: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), &namespace);
@@ -270,7 +272,7 @@ mod tests {
     }
 
     /// Returns the files that are frozen for a replay of the task, by path.
-    async fn frozen(world: &World, given: &Given) -> Result<BTreeMap<String, String>, Absent> {
+    async fn frozen(world: &World, given: &GivenFiles) -> Result<BTreeMap<String, String>, Absent> {
         let cluster = Cluster {
             client: world.server.client(),
             namespace: NAMESPACE.to_owned(),
@@ -304,7 +306,7 @@ mod tests {
     #[tokio::test]
     async fn what_a_task_ran_with_is_taken_from_its_snapshot_when_its_config_maps_are_gone() {
         let world = with_sources_gone().await;
-        let files = frozen(&world, &Given::default()).await.unwrap();
+        let files = frozen(&world, &GivenFiles::default()).await.unwrap();
         let texts: Vec<&str> = files.values().map(String::as_str).collect();
         assert_eq!(texts, [TESTS, "two words\n", "1\n", "2\n"]);
     }
@@ -314,9 +316,9 @@ mod tests {
         let world = with_sources_gone().await;
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), "two words\n").unwrap();
-        let given = Given {
+        let given = GivenFiles {
             samples: BTreeMap::from([("text".to_owned(), file.path().to_owned())]),
-            ..Given::default()
+            ..GivenFiles::default()
         };
         assert_eq!(
             frozen(&world, &given).await.unwrap()["inputs/a.txt"],
@@ -331,7 +333,7 @@ mod tests {
             let name = snapshot["metadata"]["name"].as_str().unwrap();
             world.server.remove("secrets", name);
         }
-        let absent = frozen(&world, &Given::default()).await.unwrap_err();
+        let absent = frozen(&world, &GivenFiles::default()).await.unwrap_err();
         assert!(
             absent.message.contains("--sample text=PATH"),
             "{}",

@@ -3,9 +3,9 @@ use crate::cli::paint::paint;
 use crate::cli::recorded::fixture::{entries, recorded, withheld};
 use codegen_core::call::CallKind;
 
-fn end() -> End {
+fn end() -> ReplayEnd {
     let task = recorded();
-    End::of(&task.status, task.progress.as_ref(), &entries())
+    ReplayEnd::of(&task.status, task.progress.as_ref(), &entries())
 }
 
 fn text(replayed: &Replayed) -> String {
@@ -42,7 +42,7 @@ fn the_same_end_by_another_way_says_where_the_ways_part() {
 
 #[test]
 fn another_end_names_both_and_the_first_difference() {
-    let first = |change: &dyn Fn(&mut End)| {
+    let first = |change: &dyn Fn(&mut ReplayEnd)| {
         let mut after = end();
         after.stage = "Failed".to_owned();
         after.reason = "NoProgress".to_owned();

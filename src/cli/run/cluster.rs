@@ -14,13 +14,13 @@ use self::fetch::fetch;
 use self::follow::{Pushing, follow, pushing};
 use self::given::{asked, given_to_task, program};
 use super::print::ended;
-use super::request::{Program, request};
+use super::request::{ProgramArgument, request};
 use crate::cli::args::RunArgs;
 use crate::cli::cluster::Cluster;
 use crate::cli::command::{TASK_FAILED, USAGE, fail, fail_each, runtime};
 use crate::cli::ended::Absent;
 use crate::cli::paint::Mark;
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressPrinter;
 use crate::cli::render::step;
 use crate::controller::sources::downloads::LARGEST_FILE;
 use crate::local::interrupt::INTERRUPTED;
@@ -53,7 +53,7 @@ impl Stopped {
 pub(in crate::cli) async fn until_its_end(
     cluster: &Cluster,
     name: &str,
-    progress: &Progress,
+    progress: &ProgressPrinter,
 ) -> Result<(), Absent> {
     let followed = follow(cluster, name, progress).await;
     progress.stop();
@@ -75,7 +75,7 @@ impl From<LocalRunError> for Stopped {
 
 /// Runs the command.
 pub(in crate::cli) fn run(args: &RunArgs) -> i32 {
-    let progress = Progress::new(args.program.color);
+    let progress = ProgressPrinter::new(args.program.color);
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
@@ -100,12 +100,18 @@ pub(in crate::cli) fn run(args: &RunArgs) -> i32 {
     })
 }
 
-async fn run_and_fetch(args: &RunArgs, progress: &Progress, made: &OnceLock<String>) -> Result<i32, Stopped> {
+async fn run_and_fetch(
+    args: &RunArgs,
+    progress: &ProgressPrinter,
+    made: &OnceLock<String>,
+) -> Result<i32, Stopped> {
     let cluster = Cluster::connect(&args.cluster).await.map_err(Stopped::usage)?;
     let program = program(args);
     let given = match &program {
-        Program::Task(name) => given_to_task(args, &cluster.task(name).await.map_err(Stopped::usage)?)?,
-        Program::Image { .. } => sort_unknown(&args.program.inputs)?,
+        ProgramArgument::Task(name) => {
+            given_to_task(args, &cluster.task(name).await.map_err(Stopped::usage)?)?
+        }
+        ProgramArgument::Image { .. } => sort_unknown(&args.program.inputs)?,
     };
     let request = request(asked(args, program.clone(), given)?, LARGEST_FILE).map_err(Stopped::usage)?;
     let folder = args.program.output_dir.as_deref();

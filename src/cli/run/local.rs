@@ -6,17 +6,19 @@ use super::print::{Only, Outputs, ended};
 use crate::cli::approve::trust;
 use crate::cli::args::{LocalRunArgs, ManifestArgs};
 use crate::cli::command::{TASK_FAILED, USAGE, fail, fail_each, read, runtime, warning};
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressPrinter;
 use crate::local::interrupt::{self, INTERRUPTED};
 use crate::local::objects::Objects;
-use crate::local::run::{Finished, LocalRunError, LocalRunOptions, Ran, run as run_program, write};
+use crate::local::run::{
+    FinishedTask, LocalRunError, LocalRunOptions, RunOutcome, run as run_program, write,
+};
 use crate::local::runner::output_folder;
 use codegen_api::values::ValueType;
 use codegen_core::run::RunEnd;
 
 /// Runs the command.
 pub(in crate::cli) fn run(args: &LocalRunArgs) -> i32 {
-    let progress = Progress::new(args.program.color);
+    let progress = ProgressPrinter::new(args.program.color);
     let (folder, objects) = match which(args, &progress) {
         Ok(found) => found,
         Err(code) => return code,
@@ -54,7 +56,7 @@ pub(in crate::cli) fn run(args: &LocalRunArgs) -> i32 {
 }
 
 /// The folder that is meant, and the objects of the manifests.
-fn which(args: &LocalRunArgs, progress: &Progress) -> Result<(PathBuf, Objects), i32> {
+fn which(args: &LocalRunArgs, progress: &ProgressPrinter) -> Result<(PathBuf, Objects), i32> {
     let manifests = ManifestArgs {
         files: args.files.clone(),
         kustomize: args.kustomize.clone(),
@@ -93,9 +95,9 @@ async fn run_and_write(
     args: &LocalRunArgs,
     folder: &std::path::Path,
     objects: &Objects,
-    progress: &Progress,
+    progress: &ProgressPrinter,
 ) -> Result<i32, LocalRunError> {
-    let finished = Finished::open(folder, &trust(args.trust)).await?;
+    let finished = FinishedTask::open(folder, &trust(args.trust)).await?;
     let target = args.program.output_dir.as_deref();
     let _held = target.map(write::hold).transpose()?;
     if let Some(target) = target {
@@ -111,7 +113,7 @@ async fn run_and_write(
         output_dir: args.program.output_dir.clone(),
         allowed_hosts: args.network.allow_host.clone(),
     };
-    let Ran {
+    let RunOutcome {
         object,
         end,
         notices,

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{Format, RunFormat};
+use crate::cli::args::{OutputFormat, RunFormat};
 use crate::cli::command::{TASK_FAILED, document, fail, warning};
-use crate::cli::paint::{Line, Mark};
-use crate::cli::progress::Progress;
+use crate::cli::paint::{Mark, PaintedLine};
+use crate::cli::progress::ProgressPrinter;
 use crate::cli::text::{MAX_COLUMNS, count, cut};
 use codegen_api::CodeGenRun;
 use codegen_api::run::Validation;
@@ -49,7 +49,12 @@ impl Only {
 }
 
 /// Says how a run ended and prints what is asked for; gives the exit code.
-pub(super) fn ended(progress: &Progress, format: RunFormat, run: &CodeGenRun, outputs: &Outputs) -> i32 {
+pub(super) fn ended(
+    progress: &ProgressPrinter,
+    format: RunFormat,
+    run: &CodeGenRun,
+    outputs: &Outputs,
+) -> i32 {
     progress.stop();
     let none = CodeGenRunStatus::default();
     let status = run.status.as_ref().unwrap_or(&none);
@@ -84,8 +89,8 @@ pub(super) fn ended(progress: &Progress, format: RunFormat, run: &CodeGenRun, ou
         RunFormat::Table if has_succeeded => table(&status.outputs, outputs).into_bytes(),
         RunFormat::Value if has_succeeded => values(&status.outputs, outputs),
         RunFormat::Table | RunFormat::Value => Vec::new(),
-        RunFormat::Json => whole(Format::Json, run),
-        RunFormat::Yaml => whole(Format::Yaml, run),
+        RunFormat::Json => whole(OutputFormat::Json, run),
+        RunFormat::Yaml => whole(OutputFormat::Yaml, run),
     };
     if let Err(error) = crate::cli::print_as_it_is(&text) {
         return fail(progress, &format!("cannot write to stdout: {error}"), TASK_FAILED);
@@ -99,9 +104,9 @@ pub(super) fn ended(progress: &Progress, format: RunFormat, run: &CodeGenRun, ou
         TASK_FAILED,
     );
     let last = status.last_lines.as_deref().unwrap_or_default();
-    let lines: Vec<Line> = last
+    let lines: Vec<PaintedLine> = last
         .lines()
-        .map(|line| Line::new(Mark::Detail, indented(line)))
+        .map(|line| PaintedLine::new(Mark::Detail, indented(line)))
         .collect();
     progress.lines(&lines);
     TASK_FAILED
@@ -120,7 +125,7 @@ fn indented(line: &str) -> String {
     format!("{:blanks$}{}", "", cut(line, MAX_COLUMNS - 2 - blanks))
 }
 
-fn whole(format: Format, run: &CodeGenRun) -> Vec<u8> {
+fn whole(format: OutputFormat, run: &CodeGenRun) -> Vec<u8> {
     let mut run = run.clone();
     // Who wrote which field is of no use to anybody here.
     run.metadata.managed_fields = None;

@@ -23,7 +23,7 @@ const LONGEST_STEM: usize = 50;
 
 /// Content that the command line gives for a file or folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum InputContent {
     /// A file with its name.
     File(String, Vec<u8>),
     /// The files of a folder by name.
@@ -32,7 +32,7 @@ pub(super) enum Content {
 
 /// Program that is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Program {
+pub(super) enum ProgramArgument {
     /// The task of this name.
     Task(String),
     /// A published one.
@@ -46,13 +46,13 @@ pub(super) enum Program {
 
 /// Request as the command line has it.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct RequestedRun {
     /// Program that is to run.
-    pub program: Program,
+    pub program: ProgramArgument,
     /// Values by name.
     pub values: BTreeMap<String, String>,
     /// Files and folders by name.
-    pub contents: Vec<(String, Content)>,
+    pub contents: Vec<(String, InputContent)>,
     /// Treatment of data that breaks a rule.
     pub validation: Option<Validation>,
     /// Wall time of the program.
@@ -65,7 +65,7 @@ pub(super) struct Asked {
 
 /// Objects that are created for it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Request {
+pub(super) struct RunObjects {
     /// The run; its inputs with a ConfigMap lack the name that the server gives that.
     pub run: CodeGenRun,
     /// Each `ConfigMap`, and the position of the input that it is for.
@@ -73,7 +73,7 @@ pub(super) struct Request {
 }
 
 /// The objects of a run, or what of it a cluster does not take. `largest` is the most bytes that a ConfigMap is read for.
-pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
+pub(super) fn request(asked: RequestedRun, largest: usize) -> Result<RunObjects, String> {
     let mut inputs: Vec<RunInput> = asked
         .values
         .into_iter()
@@ -116,7 +116,7 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
     };
     let mut run = CodeGenRun::new("", spec);
     run.metadata = named(&placed.stem, "");
-    Ok(Request {
+    Ok(RunObjects {
         run,
         config_maps: placed.config_maps,
     })
@@ -134,9 +134,9 @@ struct Placed {
 
 impl Placed {
     /// Places the content of the input at a position, and says where that is.
-    fn place(&mut self, input: usize, name: &str, content: Content) -> Result<RunSource, String> {
+    fn place(&mut self, input: usize, name: &str, content: InputContent) -> Result<RunSource, String> {
         Ok(match content {
-            Content::File(file_name, bytes) if fits_inline(&bytes, self.inline) => {
+            InputContent::File(file_name, bytes) if fits_inline(&bytes, self.inline) => {
                 self.inline += bytes.len();
                 RunSource {
                     // It is text: that was checked.
@@ -146,7 +146,7 @@ impl Placed {
                     ..RunSource::default()
                 }
             }
-            Content::File(file_name, bytes) => {
+            InputContent::File(file_name, bytes) => {
                 let key = usable_name(&file_name, name);
                 self.add_config_map(input, BTreeMap::from([(key.clone(), bytes)]));
                 RunSource {
@@ -157,7 +157,7 @@ impl Placed {
                     ..RunSource::default()
                 }
             }
-            Content::Folder(files) => {
+            InputContent::Folder(files) => {
                 if let Some(file) = files.keys().find(|file| !is_key(file)) {
                     return Err(format!(
                         "input {name:?} holds {file:?}, and a ConfigMap takes no file of such a name: use letters, digits, dots, \
@@ -178,7 +178,7 @@ impl Placed {
     }
 }
 
-impl Program {
+impl ProgramArgument {
     /// A run of it.
     fn spec(self) -> CodeGenRunSpec {
         let named = |name| LocalRef { name };
@@ -224,7 +224,7 @@ impl Program {
     }
 }
 
-impl Request {
+impl RunObjects {
     /// Puts the name that a ConfigMap has got into the run.
     pub fn refer(&mut self, input: usize, name: &str) {
         let source = self
@@ -243,7 +243,7 @@ impl Request {
     }
 }
 
-impl Content {
+impl InputContent {
     fn bytes(&self) -> usize {
         match self {
             Self::File(_, bytes) => bytes.len(),
@@ -312,9 +312,9 @@ mod tests {
 
     const LARGEST: usize = 900 * 1024;
 
-    fn asked(contents: Vec<(&str, Content)>) -> Asked {
-        Asked {
-            program: Program::Task("penguin-masses".into()),
+    fn asked(contents: Vec<(&str, InputContent)>) -> RequestedRun {
+        RequestedRun {
+            program: ProgramArgument::Task("penguin-masses".into()),
             validation: None,
             timeout: None,
             keep: false,
@@ -327,8 +327,8 @@ mod tests {
         }
     }
 
-    fn file(name: &str, bytes: &[u8]) -> Content {
-        Content::File(name.into(), bytes.to_vec())
+    fn file(name: &str, bytes: &[u8]) -> InputContent {
+        InputContent::File(name.into(), bytes.to_vec())
     }
 
     #[test]
@@ -414,7 +414,7 @@ mod tests {
             ("registry.example/__", "program-"),
         ] {
             let mut asked = asked(Vec::new());
-            asked.program = Program::Image {
+            asked.program = ProgramArgument::Image {
                 reference: reference.to_owned(),
                 pull_secret: Some("registry".to_owned()),
             };
@@ -437,7 +437,7 @@ mod tests {
 
     #[test]
     fn a_folder_is_a_config_map_of_its_files() {
-        let files = |name: &str| Content::Folder(BTreeMap::from([(name.to_owned(), b"x".to_vec())]));
+        let files = |name: &str| InputContent::Folder(BTreeMap::from([(name.to_owned(), b"x".to_vec())]));
         let mut taken = request(asked(vec![("notes", files("a.txt"))]), LARGEST).unwrap();
         taken.refer(1, "x");
         let source = taken.run.spec.inputs[1].source.clone().unwrap();

@@ -7,7 +7,7 @@ use crate::cli::paint::paint;
 use codegen_api::CodeGenTask;
 use codegen_api::status::{ArtifactRef, EvidenceStatus, SuiteStrength, TestCounts, TokenStatus};
 
-fn ended(stage: &str, reason: &str) -> Ended {
+fn ended(stage: &str, reason: &str) -> TaskOutcome {
     let counts = |passed| {
         Some(TestCounts {
             total: 8,
@@ -48,7 +48,7 @@ fn ended(stage: &str, reason: &str) -> Ended {
         model_calls: 6,
         ..CodeGenTaskStatus::default()
     });
-    Ended {
+    TaskOutcome {
         task,
         folder: PathBuf::from("codegen-out/penguin-masses"),
         outputs: Vec::new(),
@@ -58,7 +58,7 @@ fn ended(stage: &str, reason: &str) -> Ended {
     }
 }
 
-fn text(ended: &Ended) -> String {
+fn text(ended: &TaskOutcome) -> String {
     let lines: Vec<String> = summary(ended).iter().map(|line| paint(line, false)).collect();
     for line in &lines {
         assert!(line.chars().count() <= 100, "{line}");

@@ -15,7 +15,7 @@ const SUITE: &str = "test_solution.py::";
 /// Outcome of a check.
 #[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Outcome {
+pub(super) enum CheckEnd {
     Passed,
     Failed,
     Error,
@@ -24,7 +24,7 @@ pub(super) enum Outcome {
     Marked,
 }
 
-impl Outcome {
+impl CheckEnd {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -36,7 +36,7 @@ impl Outcome {
     }
 }
 
-impl From<TestOutcome> for Outcome {
+impl From<TestOutcome> for CheckEnd {
     fn from(outcome: TestOutcome) -> Self {
         match outcome {
             TestOutcome::Passed => Self::Passed,
@@ -51,12 +51,12 @@ impl From<TestOutcome> for Outcome {
 /// A test of the suite, a case, the rehearsal, or tests that only their number is recorded of.
 #[derive(Serialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Check {
+pub(super) struct CheckLine {
     /// `test`, `case`, `rehearsal`, ...
     pub kind: &'static str,
     /// Its name, of a test without the file.
     pub name: String,
-    pub outcome: Outcome,
+    pub outcome: CheckEnd,
     /// In one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -68,7 +68,7 @@ pub(super) struct Check {
     pub stdout: String,
 }
 
-impl Check {
+impl CheckLine {
     /// Takes out what may hold data.
     pub fn hide(&mut self) {
         self.message = None;
@@ -93,12 +93,12 @@ pub(super) fn is_called(name: &str, wanted: &str) -> bool {
 }
 
 /// Everything that an attempt checked: tests first, then what else failed, then what only is counted.
-pub(super) fn checks(attempt: &AttemptRecord) -> Vec<Check> {
+pub(super) fn checks(attempt: &AttemptRecord) -> Vec<CheckLine> {
     let phases = &attempt.report.phases;
     let suite = phases.iter().filter(|phase| phase.name == PhaseName::Tests);
     let tests = suite.flat_map(|phase| phase.tests.iter().flat_map(|tests| &tests.results));
     let verdict = &attempt.verdict;
-    let mut all: Vec<Check> = tests.map(test).collect();
+    let mut all: Vec<CheckLine> = tests.map(test).collect();
     all.extend(
         verdict
             .failed
@@ -121,7 +121,7 @@ pub(super) fn checks(attempt: &AttemptRecord) -> Vec<Check> {
         all.push(plain(
             "rehearsal",
             "the program on the samples",
-            Outcome::Passed,
+            CheckEnd::Passed,
             None,
         ));
     }
@@ -130,16 +130,16 @@ pub(super) fn checks(attempt: &AttemptRecord) -> Vec<Check> {
         all.push(plain(
             "rehearsal",
             "the program on the samples",
-            Outcome::Skipped,
+            CheckEnd::Skipped,
             why,
         ));
     }
     all
 }
 
-fn test(result: &TestResult) -> Check {
+fn test(result: &TestResult) -> CheckLine {
     let failure = result.failure.as_ref();
-    Check {
+    CheckLine {
         kind: "test",
         name: result.id.strip_prefix(SUITE).unwrap_or(&result.id).to_owned(),
         outcome: result.outcome.into(),
@@ -149,11 +149,11 @@ fn test(result: &TestResult) -> Check {
     }
 }
 
-fn acceptance(failure: &TestFailure) -> Check {
-    Check {
+fn acceptance(failure: &TestFailure) -> CheckLine {
+    CheckLine {
         kind: "acceptance",
         name: failure.id.clone(),
-        outcome: Outcome::Failed,
+        outcome: CheckEnd::Failed,
         message: Some(headline(failure)),
         traceback: failure.text.clone(),
         stdout: String::new(),
@@ -161,7 +161,7 @@ fn acceptance(failure: &TestFailure) -> Check {
 }
 
 /// Turns a failure besides those of tests, which are in the list with their results, into a check.
-fn further(attempt: &AttemptRecord, failed: &FailedCheck) -> Option<Check> {
+fn further(attempt: &AttemptRecord, failed: &FailedCheck) -> Option<CheckLine> {
     let kind = match failed.source {
         CheckSource::Test => return None,
         CheckSource::Collection => "collection",
@@ -182,10 +182,10 @@ fn further(attempt: &AttemptRecord, failed: &FailedCheck) -> Option<Check> {
         _ => attempt.failed_cases.get(&detail.id),
     };
     let stderr = run.map(|run| run.stderr.clone()).unwrap_or_default();
-    Some(Check {
+    Some(CheckLine {
         kind,
         name: detail.id.clone(),
-        outcome: Outcome::Failed,
+        outcome: CheckEnd::Failed,
         message: Some(headline(detail)),
         traceback: if detail.text.is_empty() {
             stderr
@@ -215,17 +215,17 @@ fn of_tests(counts: TestCounts) -> (i32, i32) {
 }
 
 /// Tests of which only the number is recorded.
-fn count(kind: &'static str, (passed, total): (i32, i32)) -> Option<Check> {
+fn count(kind: &'static str, (passed, total): (i32, i32)) -> Option<CheckLine> {
     let outcome = if passed == total {
-        Outcome::Passed
+        CheckEnd::Passed
     } else {
-        Outcome::Failed
+        CheckEnd::Failed
     };
     (total > 0).then(|| plain(kind, &format!("{passed} of {total} passed"), outcome, None))
 }
 
-fn plain(kind: &'static str, name: &str, outcome: Outcome, message: Option<String>) -> Check {
-    Check {
+fn plain(kind: &'static str, name: &str, outcome: CheckEnd, message: Option<String>) -> CheckLine {
+    CheckLine {
         kind,
         name: name.to_owned(),
         outcome,
@@ -236,7 +236,7 @@ fn plain(kind: &'static str, name: &str, outcome: Outcome, message: Option<Strin
 }
 
 /// A check whole: what failed, and what it printed.
-pub(super) fn sections(check: &Check, attempt: u32) -> String {
+pub(super) fn sections(check: &CheckLine, attempt: u32) -> String {
     let mut text = format!("{} {} in attempt {attempt}\n", check.name, check.outcome.as_str());
     let parts = [
         ("", check.message.as_deref().unwrap_or_default()),

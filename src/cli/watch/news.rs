@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::cli::paint::{Line, Mark};
+use crate::cli::paint::{Mark, PaintedLine};
 use crate::cli::render::{
     cases_text, counts_text, detail, doing, name, named_paragraph, render, step, suite_text,
 };
@@ -17,21 +17,21 @@ use codegen_engine::event::Event;
 
 /// End of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum TaskEnd {
     Succeeded,
     Failed,
 }
 
 /// Returns how the task ended, if it has, for the spec that it has now.
-pub(super) fn end(task: &CodeGenTask) -> Option<End> {
+pub(super) fn end(task: &CodeGenTask) -> Option<TaskEnd> {
     let status = task.status.as_ref()?;
     // The end is that of an earlier spec: the operator has not seen this one.
     if status.observed_generation < task.metadata.generation {
         return None;
     }
     match stage(status)? {
-        Stage::Succeeded => Some(End::Succeeded),
-        Stage::Failed => Some(End::Failed),
+        Stage::Succeeded => Some(TaskEnd::Succeeded),
+        Stage::Failed => Some(TaskEnd::Failed),
         _ => None,
     }
 }
@@ -98,7 +98,7 @@ fn held(status: &CodeGenTaskStatus) -> Option<&str> {
 }
 
 /// The lines of what `now` says and `before` did not. Stages that came and went between two updates are shown by what they left.
-pub(super) fn news(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<Line> {
+pub(super) fn news(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<PaintedLine> {
     let is_other_run = before.run.is_some() && before.run != now.run;
     let nothing = CodeGenTaskStatus::default();
     let before = if is_other_run { &nothing } else { before };
@@ -134,7 +134,7 @@ pub(super) fn news(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<L
 }
 
 /// Describes the turns of an agent since then.
-fn turns(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Option<Line> {
+fn turns(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Option<PaintedLine> {
     let agent = now.agent.as_ref()?;
     let nothing = AgentStatus::default();
     let earlier = before.agent.as_ref().unwrap_or(&nothing);
@@ -163,7 +163,7 @@ fn turns(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Option<Line> {
 }
 
 /// The call of the stage that was left.
-fn finished_call(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Option<Line> {
+fn finished_call(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Option<PaintedLine> {
     let left = stage(before).filter(|left| Some(*left) != stage(now))?;
     let kind = call(left)?;
     let tokens = |now: i64, before: i64| thousands(u64::try_from(now - before).unwrap_or_default());
@@ -179,7 +179,7 @@ fn finished_call(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Option<
 }
 
 /// Attempts whose verdict stands now and did not before.
-fn attempts(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<Line> {
+fn attempts(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<PaintedLine> {
     let known = |number: i32| {
         let mut earlier = before.attempts.iter();
         earlier.any(|attempt| attempt.number == number && has_verdict(attempt))
@@ -195,7 +195,7 @@ const fn has_verdict(attempt: &AttemptStatus) -> bool {
     attempt.completed_at.is_some() || attempt.summary.is_some()
 }
 
-fn attempt_lines(attempt: &AttemptStatus, now: &CodeGenTaskStatus) -> Vec<Line> {
+fn attempt_lines(attempt: &AttemptStatus, now: &CodeGenTaskStatus) -> Vec<PaintedLine> {
     let is_last = now
         .attempts
         .last()
@@ -236,7 +236,7 @@ fn attempt_lines(attempt: &AttemptStatus, now: &CodeGenTaskStatus) -> Vec<Line> 
 }
 
 /// The diagnosis of the last attempt, when it is new.
-fn diagnosis(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<Line> {
+fn diagnosis(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<PaintedLine> {
     let Some(last) = now.attempts.last().filter(|last| !last.diagnosis.is_empty()) else {
         return Vec::new();
     };
@@ -252,19 +252,19 @@ fn diagnosis(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<Line> {
 }
 
 /// The end of a task: what came of it, what it cost, what to do next.
-pub(super) fn summary(task: &CodeGenTask) -> Vec<Line> {
+pub(super) fn summary(task: &CodeGenTask) -> Vec<PaintedLine> {
     let none = CodeGenTaskStatus::default();
     let status = task.status.as_ref().unwrap_or(&none);
     let task_name = task.metadata.name.as_deref().unwrap_or_default();
     let namespace = task.metadata.namespace.as_deref().unwrap_or_default();
     let reason = status.reason.as_deref().unwrap_or_default();
-    let passed = end(task) == Some(End::Succeeded);
+    let passed = end(task) == Some(TaskEnd::Succeeded);
     let (mark, verb) = if passed {
         (Mark::Done, "succeeded")
     } else {
         (Mark::Failed, "failed")
     };
-    let mut lines = vec![Line::new(mark, format!("{task_name} {verb}: {reason}"))];
+    let mut lines = vec![PaintedLine::new(mark, format!("{task_name} {verb}: {reason}"))];
     if !passed {
         field(&mut lines, "why", status.message.as_deref().unwrap_or_default());
     }

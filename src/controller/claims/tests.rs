@@ -21,15 +21,15 @@ fn on_claim(path: &str) -> Contents {
 }
 
 fn here() -> Contents {
-    Contents::Here(vec![Content {
+    Contents::Here(vec![SourceFile {
         path: String::new(),
         bytes: b"a,b".to_vec(),
     }])
 }
 
 /// Samples `large` and `small`, and an input `rates`.
-fn sources(large: Contents, rates: Contents) -> (Task, Sources) {
-    let mut sources = Sources::default();
+fn sources(large: Contents, rates: Contents) -> (Task, ReadSources) {
+    let mut sources = ReadSources::default();
     sources.files.samples = vec![file("large", ""), file("small", "51")];
     sources.files.input_files = vec![file("rates", "")];
     sources.contents.insert("large".to_owned(), large);

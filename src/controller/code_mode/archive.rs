@@ -12,7 +12,7 @@ use crate::controller::record::pack::{LARGEST_DOCUMENT, pack};
 use crate::controller::record::parts::remote;
 use crate::controller::record::records::CODE_MODE;
 use crate::controller::record::result::{secrets, unfolded};
-use codegen_core::code_mode::Progress;
+use codegen_core::code_mode::QuestionProgress;
 use codegen_core::digest::sha256_hex;
 use codegen_ledger::StoreError;
 use codegen_sandbox::kubernetes::Owner;
@@ -26,7 +26,7 @@ pub const PROGRESS: &str = "progress.json";
 pub async fn archive(
     client: &Client,
     owner: &Owner,
-    progress: &Progress,
+    progress: &QuestionProgress,
     mut documents: BTreeMap<String, Vec<u8>>,
 ) -> Result<Option<String>, StoreError> {
     documents.insert(PROGRESS.to_owned(), without_times(progress));
@@ -44,7 +44,7 @@ pub async fn archive(
     Ok(metadata.name)
 }
 
-fn without_times(progress: &Progress) -> Vec<u8> {
+fn without_times(progress: &QuestionProgress) -> Vec<u8> {
     let mut progress = progress.clone();
     progress.started_at = Timestamp::UNIX_EPOCH;
     progress.completed_at = None;

@@ -16,7 +16,7 @@ use codegen_api::run::RunInput;
 use codegen_api::run_status::RunOutputStatus;
 use codegen_api::values::ValueType;
 use codegen_api::{CodeGenRun, CodeGenRunSpec};
-use codegen_code_mode::journal::Outcome;
+use codegen_code_mode::journal::CallOutcome;
 use codegen_core::code_mode::{FileHandle, SourcedTool, ToolOrigin, handles, run_inputs, run_result};
 use codegen_core::stage::Stage;
 use codegen_engine::code_mode::{CallKey, Made, ToolCaller};
@@ -84,7 +84,7 @@ impl<'a> ChildRuns<'a> {
         for (parameter, file) in handles(&tool.tool, arguments) {
             match self.output(&file).await {
                 Ok(_) => {}
-                Err(Made::Ended(Outcome::Raised { kind, message })) => {
+                Err(Made::Ended(CallOutcome::Raised { kind, message })) => {
                     return raised(&kind, &format!("{parameter}: {message}"));
                 }
                 Err(made) => return made,
@@ -142,7 +142,7 @@ impl<'a> ChildRuns<'a> {
                     };
                 }
                 let result = run_result(&name, outputs, |output| long.get(&output.name).cloned());
-                Made::Ended(Outcome::Returned(result))
+                Made::Ended(CallOutcome::Returned(result))
             }
             Some(_) => {
                 let message = run.status.as_ref().and_then(|status| status.message.as_deref());
@@ -226,7 +226,7 @@ impl ToolCaller for ChildRuns<'_> {
         if text.contains('\0') {
             return raised("ValueError", &format!("{named} is no text"));
         }
-        Made::Ended(Outcome::Returned(Value::String(
+        Made::Ended(CallOutcome::Returned(Value::String(
             text.chars().take(limit).collect(),
         )))
     }
@@ -271,7 +271,7 @@ fn blocked(message: String, needs_person: bool) -> Made {
 }
 
 fn raised(kind: &str, message: &str) -> Made {
-    Made::Ended(Outcome::Raised {
+    Made::Ended(CallOutcome::Raised {
         kind: kind.to_owned(),
         message: message.to_owned(),
     })

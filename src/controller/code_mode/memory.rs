@@ -7,9 +7,9 @@ use kube::ResourceExt as _;
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::context::Context;
 use crate::controller::record::cache;
-use crate::controller::record::documents::Documents;
-use crate::controller::schedule::gate::Places;
-use crate::controller::schedule::shared::{Kind, Shared};
+use crate::controller::record::documents::RevisionDocuments;
+use crate::controller::schedule::gate::PlaceCount;
+use crate::controller::schedule::shared::{Shared, SharedKind};
 use crate::controller::telemetry::metrics::{Metrics, by_stage};
 use codegen_api::CodeGenTask;
 use codegen_api::code_mode::{CodeModeAgent, CodeModeRun, CodeModeRunSpec, CodeModeRunStatus};
@@ -19,17 +19,17 @@ use codegen_core::code_mode::Question;
 /// Memory of one question.
 #[derive(Default)]
 pub struct QuestionMemory {
-    documents: Arc<Documents>,
+    documents: Arc<RevisionDocuments>,
     question: Option<Arc<Question>>,
 }
 
-impl Kind for CodeModeAgent {
+impl SharedKind for CodeModeAgent {
     type Memory = ();
     type Beside = ();
 
     /// Agents are resolved and do nothing else, so that none waits for a place.
-    fn places(limits: ConcurrencyLimits) -> Places {
-        Places::of_code_mode(limits)
+    fn places(limits: ConcurrencyLimits) -> PlaceCount {
+        PlaceCount::of_code_mode(limits)
     }
 
     fn has_begun(&self) -> bool {
@@ -41,12 +41,12 @@ impl Kind for CodeModeAgent {
     }
 }
 
-impl Kind for CodeModeRun {
+impl SharedKind for CodeModeRun {
     type Memory = QuestionMemory;
     type Beside = ();
 
-    fn places(limits: ConcurrencyLimits) -> Places {
-        Places::of_code_mode(limits)
+    fn places(limits: ConcurrencyLimits) -> PlaceCount {
+        PlaceCount::of_code_mode(limits)
     }
 
     fn count_queued(metrics: &Metrics, waiting: usize) {
@@ -95,7 +95,7 @@ impl Shared<CodeModeAgent> {
 
 impl Shared<CodeModeRun> {
     /// The documents of a question that are in memory.
-    pub fn documents(&self, uid: &str) -> Arc<Documents> {
+    pub fn documents(&self, uid: &str) -> Arc<RevisionDocuments> {
         self.with(uid, |memory| Arc::clone(&memory.documents))
     }
 

@@ -36,14 +36,14 @@ use codegen_api::conditions::run_reason;
 use crate::controller::pooled_model::PooledModel;
 use crate::controller::record::records::QUESTION;
 use crate::controller::schedule::corrections::{retry_if_corrected, secrets_of_model, waits_for_a_person};
-use crate::controller::schedule::interpreters::Room;
+use crate::controller::schedule::interpreters::ProgramRoom;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::telemetry::metrics::Reconciled;
-use codegen_core::code_mode::{Decision, Progress, Question, decide, held};
+use codegen_core::code_mode::{Question, QuestionDecision, QuestionProgress, decide, held};
 use codegen_core::status::{Hold, Until};
 use codegen_engine::EngineError;
 use codegen_engine::code_mode::clients::{Caller, ToolClients};
-use codegen_engine::code_mode::{CodeModeEngine, Happened, Step};
+use codegen_engine::code_mode::{CodeModeEngine, Happened, QuestionStep};
 use codegen_ledger::{Store as _, StoreError};
 use codegen_sandbox::kubernetes::Owner;
 
@@ -211,7 +211,7 @@ impl QuestionPass<'_> {
     }
 
     /// Performs the next step.
-    async fn step(&mut self, question: &Question, mut progress: Progress) -> PassResult {
+    async fn step(&mut self, question: &Question, mut progress: QuestionProgress) -> PassResult {
         let decision = match &progress.waits.approval {
             Some(awaited) => decided(self.context, &self.object, &awaited.asked).await?,
             None => None,
@@ -224,7 +224,7 @@ impl QuestionPass<'_> {
         retry_if_corrected(&self.context.client, &question.namespace, &secrets, waiting).await;
         let now = Timestamp::now();
         let _room = match (&decision, decide(question, &progress, now)) {
-            (None, Decision::Run) => match self.room(question).await? {
+            (None, QuestionDecision::Run) => match self.room(question).await? {
                 Some(room) => Some(room),
                 // The operator ends.
                 None => return Ok((None, Reconciled::Idle)),
@@ -242,13 +242,13 @@ impl QuestionPass<'_> {
     async fn needs<'a>(
         &'a self,
         question: &'a Question,
-        progress: &Progress,
+        progress: &QuestionProgress,
     ) -> Result<Option<Needs<'a>>, Blocked> {
         let (context, now) = (self.context, Timestamp::now());
         let model = PooledModel::new(context, &question.namespace, &question.model);
         let clients = match decide(question, progress, now) {
             // What the program needs too, which may run as soon as it is written.
-            Decision::Ask => {
+            QuestionDecision::Ask => {
                 let left = question.limits.deadline_seconds - progress.active_seconds(now);
                 let ready = try_join(model.prepare(left.max(0.0)), clients(context, question));
                 let (is_ready, clients) = ready.await?;
@@ -257,10 +257,11 @@ impl QuestionPass<'_> {
                 }
                 clients
             }
-            Decision::Run => clients(context, question).await?,
-            Decision::Finished | Decision::Wait(_) | Decision::Stop(_) | Decision::AwaitApproval(_) => {
-                ToolClients::default()
-            }
+            QuestionDecision::Run => clients(context, question).await?,
+            QuestionDecision::Finished
+            | QuestionDecision::Wait(_)
+            | QuestionDecision::Stop(_)
+            | QuestionDecision::AwaitApproval(_) => ToolClients::default(),
         };
         let programs = ChildRuns::new(context, &self.owner, &self.object);
         let tools = Caller::new(programs, clients, self.uid(), question);
@@ -271,10 +272,10 @@ impl QuestionPass<'_> {
     async fn take(
         &self,
         question: &Question,
-        progress: Progress,
+        progress: QuestionProgress,
         decision: Option<ApprovalStatus<QuestionGate>>,
         needs: Needs<'_>,
-    ) -> (CodeModeRun, Result<(Progress, Step), EngineError>) {
+    ) -> (CodeModeRun, Result<(QuestionProgress, QuestionStep), EngineError>) {
         let (context, store) = (self.context, self.store());
         let (in_call, _) = watch::channel(false);
         let is_stopped = || self.may_not_go_on();
@@ -294,7 +295,7 @@ impl QuestionPass<'_> {
         let done = match decision {
             Some(decision) => {
                 let taken = Box::pin(engine.take_decision(progress, decision)).await;
-                taken.map(|progress| (progress, Step::Advanced))
+                taken.map(|progress| (progress, QuestionStep::Advanced))
             }
             None => Box::pin(engine.step(progress)).await,
         };
@@ -302,7 +303,11 @@ impl QuestionPass<'_> {
     }
 
     /// Remembers what a step has written, and when the next pass is due.
-    fn took(&mut self, written: CodeModeRun, done: Result<(Progress, Step), EngineError>) -> PassResult {
+    fn took(
+        &mut self,
+        written: CodeModeRun,
+        done: Result<(QuestionProgress, QuestionStep), EngineError>,
+    ) -> PassResult {
         self.remember(written);
         let (progress, step) = done?;
         self.context.code_mode_runs.reset_backoff(&self.object);
@@ -310,7 +315,7 @@ impl QuestionPass<'_> {
     }
 
     /// Room for the program that runs next. Where others have it its turn is waited for, as the status says meanwhile.
-    async fn room(&mut self, question: &Question) -> Result<Option<Room>, ReconcileError> {
+    async fn room(&mut self, question: &Question) -> Result<Option<ProgramRoom>, ReconcileError> {
         let interpreters = &self.context.interpreters;
         interpreters.check(&question.agent, question.limits.memory_bytes)?;
         if let Some(room) = interpreters.try_reserve() {
@@ -340,19 +345,19 @@ impl QuestionPass<'_> {
     }
 
     /// Decides when the next pass is due, and what this one came to.
-    fn after(&self, progress: &Progress, step: &Step) -> (Option<Duration>, Reconciled) {
+    fn after(&self, progress: &QuestionProgress, step: &QuestionStep) -> (Option<Duration>, Reconciled) {
         let runs = &self.context.code_mode_runs;
         let needs_person = progress.waiting.as_ref().is_some_and(waits_for_a_person);
         if needs_person && !progress.stage.is_terminal() {
             runs.leave(self.uid());
         }
         match step {
-            Step::Advanced | Step::Finished => (None, Reconciled::Advanced),
-            Step::Pending => (Some(SAFETY_NET), Reconciled::Pending),
+            QuestionStep::Advanced | QuestionStep::Finished => (None, Reconciled::Advanced),
+            QuestionStep::Pending => (Some(SAFETY_NET), Reconciled::Pending),
             // The next pass leaves the place, unless somebody has decided meanwhile.
             // What stopped it has brought another pass on.
-            Step::Gate(_) | Step::Stopped => (Some(SAFETY_NET), Reconciled::Waiting),
-            Step::Waiting(until) => {
+            QuestionStep::Gate(_) | QuestionStep::Stopped => (Some(SAFETY_NET), Reconciled::Waiting),
+            QuestionStep::Waiting(until) => {
                 let pause = runs.pause_until(&self.object, *until, needs_person);
                 (Some(pause), Reconciled::Waiting)
             }
@@ -370,8 +375,8 @@ impl QuestionPass<'_> {
     }
 
     /// Reads the recorded progress of the answer; `None` where nothing is recorded.
-    fn progress(&self) -> Result<Option<Progress>, ReconcileError> {
-        Progress::recorded_in(&self.object).map_err(|error| misconfigured(error.to_string()).into())
+    fn progress(&self) -> Result<Option<QuestionProgress>, ReconcileError> {
+        QuestionProgress::recorded_in(&self.object).map_err(|error| misconfigured(error.to_string()).into())
     }
 
     fn damaged(&self, what: &str, detail: &str) -> StoreError {

@@ -11,7 +11,7 @@ use crate::controller::hold::{Blocked, misconfigured, unreachable};
 use crate::controller::record::records::QUESTION;
 use codegen_api::code_mode::{CodeModeAgent, CodeModeRun};
 use codegen_api::conditions::{code_mode_reason, run_reason};
-use codegen_code_mode::prompt::Message;
+use codegen_code_mode::prompt::ChatMessage;
 use codegen_core::code_mode::{Answer, Question, conversation, question};
 use codegen_core::progress::Document;
 use codegen_core::status::{Hold, Until};
@@ -57,7 +57,7 @@ async fn earlier_conversation(
     context: &Context,
     run: &CodeModeRun,
     name: &str,
-) -> Result<Vec<Message>, ReconcileError> {
+) -> Result<Vec<ChatMessage>, ReconcileError> {
     let namespace = run.namespace().unwrap_or_default();
     let runs: Api<CodeModeRun> = Api::namespaced(context.client.clone(), &namespace);
     let found = runs.get_opt(name).await;
@@ -97,7 +97,7 @@ async fn earlier_conversation(
 }
 
 /// Returns the messages of a run that has an answer.
-async fn said(context: &Context, earlier: CodeModeRun) -> Result<Vec<Message>, ReconcileError> {
+async fn said(context: &Context, earlier: CodeModeRun) -> Result<Vec<ChatMessage>, ReconcileError> {
     let owner = owner(&earlier);
     let store = CodeModeStore::new(context.client.clone(), &owner, std::sync::Arc::default(), earlier);
     let question: Question = document(&store, &owner.name, QUESTION).await?;

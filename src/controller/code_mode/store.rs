@@ -10,14 +10,15 @@ use tokio::sync::Mutex;
 
 use super::archive::archive;
 use crate::controller::api;
-use crate::controller::record::cleanup::{Ended, clear_components};
-use crate::controller::record::documents::Documents;
+use crate::controller::record::cleanup::{CleanupTarget, clear_components};
+use crate::controller::record::documents::RevisionDocuments;
 use crate::controller::record::records::QUESTION;
 use crate::controller::record::secret_documents::SecretDocuments;
 use crate::controller::record::unpack::unpack_of;
 use codegen_api::code_mode::{CodeModeRun, CodeModeRunStatus};
 use codegen_core::code_mode::{
-    Answer, Progress, Question, StatusContext, conversation, conversation_document, conversation_file, status,
+    Answer, Question, QuestionProgress, QuestionStatusContext, conversation, conversation_document,
+    conversation_file, status,
 };
 use codegen_core::progress::Document;
 use codegen_engine::code_mode::record::{documents, program};
@@ -43,7 +44,12 @@ pub struct CodeModeStore<'a> {
 impl<'a> CodeModeStore<'a> {
     /// The store of `object`, whose documents belong to `owner`.
     #[must_use]
-    pub fn new(client: Client, owner: &'a Owner, cached: Arc<Documents>, object: CodeModeRun) -> Self {
+    pub fn new(
+        client: Client,
+        owner: &'a Owner,
+        cached: Arc<RevisionDocuments>,
+        object: CodeModeRun,
+    ) -> Self {
         Self {
             secrets: SecretDocuments {
                 client,
@@ -62,7 +68,7 @@ impl<'a> CodeModeStore<'a> {
     }
 
     /// Packs what a question that has ended leaves.
-    async fn pack(&self, progress: &Progress, answer: Option<&Answer>) -> Result<Packed, StoreError> {
+    async fn pack(&self, progress: &QuestionProgress, answer: Option<&Answer>) -> Result<Packed, StoreError> {
         let mut all = documents(self, progress).await?;
         let mut packed = Packed::default();
         if let Some(bytes) = self.read(QUESTION).await? {
@@ -108,13 +114,13 @@ impl<'a> CodeModeStore<'a> {
 }
 
 impl Store for CodeModeStore<'_> {
-    type Progress = Progress;
+    type Progress = QuestionProgress;
 
-    async fn load(&self) -> Result<Option<Progress>, StoreError> {
-        Ok(Progress::recorded_in(&*self.object.lock().await)?)
+    async fn load(&self) -> Result<Option<QuestionProgress>, StoreError> {
+        Ok(QuestionProgress::recorded_in(&*self.object.lock().await)?)
     }
 
-    async fn save(&self, progress: &Progress) -> Result<(), StoreError> {
+    async fn save(&self, progress: &QuestionProgress) -> Result<(), StoreError> {
         let answer: Option<Answer> = self.document(progress.answer.as_ref()).await?;
         let code = match &progress.program {
             Some(document) => program(self, document).await?,
@@ -133,7 +139,7 @@ impl Store for CodeModeStore<'_> {
             "kubectl-codegen approve codemoderun/{} --namespace {}, or reject",
             owner.name, owner.namespace
         );
-        let around = StatusContext {
+        let around = QuestionStatusContext {
             how_to_decide: &how_to_decide,
             generation: object.metadata.generation,
             hold: None,
@@ -208,7 +214,7 @@ fn damaged(name: &str, error: &serde_json::Error) -> StoreError {
 
 /// Removes what is packed. What stays for want of an answer goes with the question.
 pub async fn clear(client: &Client, owner: &Owner) {
-    clear_components(client, Ended::of(owner), &[Component::Record], None).await;
+    clear_components(client, CleanupTarget::of(owner), &[Component::Record], None).await;
 }
 
 /// Definitions of another version would have the API server drop the state.

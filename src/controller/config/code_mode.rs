@@ -8,7 +8,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use codegen_api::quantity;
-use codegen_egress::Entry;
+use codegen_egress::EgressEntry;
 
 /// The least memory that an agent may give its programs, as its definition says.
 const SMALLEST_PROGRAM: u64 = 8 * 1024 * 1024;
@@ -20,7 +20,7 @@ pub struct CodeModeSettings {
     /// Origins of tools (HTTP endpoints, MCP servers) that may be called although they are private or without TLS
     /// (`http://docs-mcp.tools:8080`). Public hosts may be called in any case.
     #[schemars(with = "Vec<String>")]
-    pub allowed_endpoints: Vec<Entry>,
+    pub allowed_endpoints: Vec<EgressEntry>,
     /// Programs that run at once; others wait.
     pub max_interpreters: usize,
     /// The most memory that an agent may give each program, of the operator's Pod (`128Mi`). Programs get 50 MiB where their agent says

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::OperatorConfig;
-use codegen_egress::{Allowed, EgressGate, Entry};
+use codegen_egress::{EgressEntry, EgressGate, OpenedEntries};
 use codegen_package_index::PYPI;
 
 /// The providers' own endpoints.
@@ -19,16 +19,16 @@ pub struct EgressSettings {
     /// Origins that may be reached although they are private or without TLS (`http://files.data:8080`,
     /// `https://*.example.com`).
     #[schemars(with = "Vec<String>")]
-    pub allow: Vec<Entry>,
+    pub allow: Vec<EgressEntry>,
 }
 
 /// Model servers that tasks may name besides public hosts.
 #[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct ModelSettings {
+pub struct ModelEgress {
     /// Their origins (`http://ollama.models:11434`).
     #[schemars(with = "Vec<String>")]
-    pub allowed_endpoints: Vec<Entry>,
+    pub allowed_endpoints: Vec<EgressEntry>,
 }
 
 /// Addresses that are requested for tasks.
@@ -58,32 +58,33 @@ impl OperatorConfig {
             .chain(&self.build.network.except);
         let own = own.filter_map(|range| range.parse().ok());
         let closed: Vec<IpNet> = servers.into_iter().chain(own).collect();
-        let samples = Allowed {
+        let samples = OpenedEntries {
             entries: &self.egress.allow,
             setting: "egress.allow",
         };
         // Behind a proxy, which hides every address, the list is all there is.
-        let providers = PROVIDERS.map(|origin| Entry::try_from(origin.to_owned()).ok());
-        let models: Vec<Entry> = providers
+        let providers = PROVIDERS.map(|origin| EgressEntry::try_from(origin.to_owned()).ok());
+        let models: Vec<EgressEntry> = providers
             .into_iter()
             .flatten()
             .chain(self.model.allowed_endpoints.clone())
             .collect();
-        let models = Allowed {
+        let models = OpenedEntries {
             entries: &models,
             setting: "model.allowedEndpoints",
         };
         // Builds take packages from there, whatever tasks name.
         let own = self.build.env.get("PIP_INDEX_URL").map(String::as_str);
         let own = own.into_iter().chain([PYPI]);
-        let own =
-            own.filter_map(|url| Entry::try_from(Url::parse(url).ok()?.origin().ascii_serialization()).ok());
-        let indexes: Vec<Entry> = own.chain(self.egress.allow.clone()).collect();
-        let indexes = Allowed {
+        let own = own.filter_map(|url| {
+            EgressEntry::try_from(Url::parse(url).ok()?.origin().ascii_serialization()).ok()
+        });
+        let indexes: Vec<EgressEntry> = own.chain(self.egress.allow.clone()).collect();
+        let indexes = OpenedEntries {
             entries: &indexes,
             setting: "egress.allow",
         };
-        let tools = Allowed {
+        let tools = OpenedEntries {
             entries: &self.code_mode.allowed_endpoints,
             setting: "codeMode.allowedEndpoints",
         };

@@ -24,7 +24,7 @@ impl OperatorConfig {
     /// Returns what to change where a container with this limit does not hold what runs at once.
     #[must_use]
     pub fn shortage(&self, limit: u64) -> Option<String> {
-        let readers = self.limits.max_readers as u64 * worker::Limits::default().memory_bytes;
+        let readers = self.limits.max_readers as u64 * worker::ChildLimits::default().memory_bytes;
         let programs =
             (self.code_mode.max_interpreters as u64).saturating_mul(self.code_mode.interpreter_memory.0);
         let needed = OWN.saturating_add(readers).saturating_add(programs);

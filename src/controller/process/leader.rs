@@ -26,9 +26,9 @@ const TRIES: u32 = 5;
 
 /// Until when this replica leads, for whoever begins what only the leader may begin.
 #[derive(Clone, Debug)]
-pub struct Lead(watch::Receiver<Option<Instant>>);
+pub struct LeadTerm(watch::Receiver<Option<Instant>>);
 
-impl Lead {
+impl LeadTerm {
     /// That of the only replica.
     #[must_use]
     pub fn always() -> Self {
@@ -64,7 +64,7 @@ fn is_to_come(until: Option<Instant>) -> bool {
 /// Leadership of this replica.
 #[derive(Debug)]
 pub struct Leadership {
-    lead: Lead,
+    lead: LeadTerm,
     lost: CancellationToken,
     release: CancellationToken,
     campaign: Option<JoinHandle<()>>,
@@ -75,7 +75,7 @@ impl Leadership {
     #[must_use]
     pub fn always() -> Self {
         Self {
-            lead: Lead::always(),
+            lead: LeadTerm::always(),
             lost: CancellationToken::new(),
             release: CancellationToken::new(),
             campaign: None,
@@ -105,7 +105,7 @@ impl Leadership {
         };
         let campaign = tokio::spawn(candidate.run(sender, lost.clone(), release.clone()));
         Self {
-            lead: Lead::new(until),
+            lead: LeadTerm::new(until),
             lost,
             release,
             campaign: Some(campaign),
@@ -114,7 +114,7 @@ impl Leadership {
 
     /// Asked before each call of a model.
     #[must_use]
-    pub fn lead(&self) -> Lead {
+    pub fn lead(&self) -> LeadTerm {
         self.lead.clone()
     }
 

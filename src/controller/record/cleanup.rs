@@ -24,7 +24,7 @@ const MOST_TRIES: usize = 6;
 /// Removes what the result has made superfluous. What stays for want of an answer goes with the task.
 /// `but` is the result that stays where earlier ends of the run left others.
 pub async fn clear(client: &Client, run: &Revision, progress: &Progress, but: Option<&str>) {
-    let task = Ended::of(&run.owner);
+    let task = CleanupTarget::of(&run.owner);
     let superfluous = superfluous(progress.stage, run.task.has_sources());
     clear_components(client, task, superfluous, None).await;
     if but.is_some() {
@@ -64,7 +64,7 @@ pub async fn clear_all(client: &Client, run: &Revision) {
         Component::Reader,
         Component::Result,
     ];
-    let task = Ended::of(&run.owner);
+    let task = CleanupTarget::of(&run.owner);
     clear_components(client, task, &all, None).await;
     let present = Some(run.snapshot_status.name.as_str());
     clear_components(client, task, &[Component::Snapshot], present).await;
@@ -72,12 +72,12 @@ pub async fn clear_all(client: &Client, run: &Revision) {
 
 /// Removes what read the sources of a run that has its snapshot.
 pub async fn clear_readers(client: &Client, run: &Revision) {
-    clear_components(client, Ended::of(&run.owner), &[Component::Reader], None).await;
+    clear_components(client, CleanupTarget::of(&run.owner), &[Component::Reader], None).await;
 }
 
 /// A task or run of which something is removed.
 #[derive(Clone, Copy)]
-pub struct Ended<'a> {
+pub struct CleanupTarget<'a> {
     /// Its namespace.
     pub namespace: &'a str,
     /// Its name.
@@ -86,7 +86,7 @@ pub struct Ended<'a> {
     pub uid: &'a str,
 }
 
-impl<'a> Ended<'a> {
+impl<'a> CleanupTarget<'a> {
     /// That of an owner.
     #[must_use]
     pub fn of(owner: &'a Owner) -> Self {
@@ -99,7 +99,12 @@ impl<'a> Ended<'a> {
 }
 
 /// Removes objects of these components; `but` is the part that stays.
-pub async fn clear_components(client: &Client, task: Ended<'_>, components: &[Component], but: Option<&str>) {
+pub async fn clear_components(
+    client: &Client,
+    task: CleanupTarget<'_>,
+    components: &[Component],
+    but: Option<&str>,
+) {
     let names: Vec<&str> = components.iter().map(|component| component.as_str()).collect();
     let mut selector = format!(
         "{}={},{} in ({})",

@@ -19,7 +19,7 @@ type InOrder = Vec<(String, Vec<u8>)>;
 
 /// Documents of one revision by name. They never change, so that what was read stays valid.
 #[derive(Debug, Default)]
-pub struct Documents(Mutex<State>);
+pub struct RevisionDocuments(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -29,7 +29,7 @@ struct State {
     are_all: bool,
 }
 
-impl Documents {
+impl RevisionDocuments {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn what_is_too_much_is_forgotten_and_nothing_else() {
-        let documents = Documents::default();
+        let documents = RevisionDocuments::default();
         documents.put("a", b"small");
         documents.set_all(true);
         documents.put("b", &vec![0; MOST_BYTES]);
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_written_is_buffered_in_order_until_it_is() {
-        let documents = Documents::default();
+        let documents = RevisionDocuments::default();
         documents.hold("prefix", b"1");
         documents.hold("entry", b"2");
         documents.hold("entry", b"2");

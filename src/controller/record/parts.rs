@@ -20,7 +20,7 @@ pub const SNAPSHOT_TYPE: &str = "codegen-operator.dev/snapshot";
 pub const LARGEST_PART: usize = 900 * 1024;
 
 /// A file that was read from its source.
-pub struct Content {
+pub struct SourceFile {
     /// Path below its folder; empty for an input that is a file.
     pub path: String,
     /// Its bytes.
@@ -30,7 +30,7 @@ pub struct Content {
 /// Place of the content of a sample or an input.
 pub enum Contents {
     /// Here: one file, or those of a folder.
-    Here(Vec<Content>),
+    Here(Vec<SourceFile>),
     /// On a claim, where it stays.
     OnClaim {
         /// Name of the `PersistentVolumeClaim`.
@@ -43,7 +43,7 @@ pub enum Contents {
 impl Contents {
     /// The files that are here.
     #[must_use]
-    pub fn files(&self) -> &[Content] {
+    pub fn files(&self) -> &[SourceFile] {
         match self {
             Self::Here(files) => files,
             Self::OnClaim { .. } => &[],
@@ -52,7 +52,7 @@ impl Contents {
 
     /// The files that are here.
     #[must_use]
-    pub fn into_files(self) -> Vec<Content> {
+    pub fn into_files(self) -> Vec<SourceFile> {
         match self {
             Self::Here(files) => files,
             Self::OnClaim { .. } => Vec::new(),

@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 
-use crate::controller::record::documents::Documents;
+use crate::controller::record::documents::RevisionDocuments;
 use crate::controller::record::pack::pack;
 use crate::controller::record::parts::LARGEST_PART;
 use crate::controller::record::records::{CONTINUED_IN, PACKED, PLAIN, RECORD_TYPE, Records};
@@ -33,7 +33,7 @@ pub struct SecretDocuments<'a> {
     /// Labels of their Secrets.
     pub labels: BTreeMap<String, String>,
     /// Those in memory.
-    pub cached: Arc<Documents>,
+    pub cached: Arc<RevisionDocuments>,
 }
 
 impl SecretDocuments<'_> {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::controller::record::own;
 use crate::controller::record::pack::{LARGEST_DOCUMENT, pack, unpacked};
-use crate::controller::record::parts::{Content, Contents, LARGEST_PART, Parts, SNAPSHOT_TYPE, remote};
+use crate::controller::record::parts::{Contents, LARGEST_PART, Parts, SNAPSHOT_TYPE, SourceFile, remote};
 use codegen_api::CodeGenTaskSpec;
 use codegen_api::agent::CodeGenAgentSpec;
 use codegen_api::image::Image;
@@ -44,7 +44,7 @@ pub struct Snapshot {
 
 /// Every source as it was read.
 #[derive(Default)]
-pub struct Sources {
+pub struct ReadSources {
     /// Description of each of them.
     pub files: FrozenFiles,
     /// The contents of samples and inputs, by name.
@@ -155,7 +155,7 @@ pub async fn create(
     client: &Client,
     owner: &Owner,
     agent: Option<CodeGenAgentSpec>,
-    sources: Sources,
+    sources: ReadSources,
 ) -> Result<(Snapshot, String, String), StoreError> {
     let (name, sha256) = named(owner, agent.as_ref(), &sources);
     let mut parts = Parts::new(&name);
@@ -190,7 +190,7 @@ pub async fn create(
 pub fn empty_snapshot(
     owner: &Owner,
     agent: Option<CodeGenAgentSpec>,
-    sources: Sources,
+    sources: ReadSources,
 ) -> (Snapshot, String, String) {
     let (name, sha256) = named(owner, agent.as_ref(), &sources);
     let snapshot = Snapshot {
@@ -203,7 +203,7 @@ pub fn empty_snapshot(
     (snapshot, name, sha256)
 }
 
-fn named(owner: &Owner, agent: Option<&CodeGenAgentSpec>, sources: &Sources) -> (String, String) {
+fn named(owner: &Owner, agent: Option<&CodeGenAgentSpec>, sources: &ReadSources) -> (String, String) {
     let sha256 = digest(sources);
     // Between two tries an agent may change in what is no part of the run, as in its limits.
     let agent = agent.map(|agent| sha256_hex(&serde_json::to_vec(agent).unwrap_or_default()));
@@ -262,7 +262,7 @@ pub async fn contents(
             }
             let bytes = secrets.get(&place.secret).and_then(|part| part.get(&place.key));
             let bytes = bytes.ok_or_else(|| no_key(namespace, place))?;
-            contents.push(Content {
+            contents.push(SourceFile {
                 path: place.path.clone(),
                 bytes: bytes.0.clone(),
             });
@@ -343,7 +343,7 @@ async fn data(
     }
 }
 
-fn digest(sources: &Sources) -> String {
+fn digest(sources: &ReadSources) -> String {
     let files = &sources.files;
     let all = files
         .samples

@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 
 use crate::controller::api;
 use crate::controller::record::cache::ended_in;
-use crate::controller::record::documents::Documents;
+use crate::controller::record::documents::RevisionDocuments;
 use crate::controller::record::progress;
 use crate::controller::record::records::{call_of, source_in};
 use crate::controller::record::revision::Revision;
@@ -47,7 +47,7 @@ impl<'a> KubernetesStore<'a> {
     pub fn new(
         client: Client,
         run: &'a Revision,
-        documents: Arc<Documents>,
+        documents: Arc<RevisionDocuments>,
         isolation: IsolationShown,
         object: CodeGenTask,
     ) -> Self {

@@ -14,7 +14,7 @@ use codegen_api::run::OutputClaim;
 use codegen_api::run_status::OutputOnClaim;
 use codegen_api::values::Output;
 use codegen_core::run::checks::Severities;
-use codegen_core::run::{OutputPlace, OutputsRead, Room};
+use codegen_core::run::{OutputPlace, OutputRoom, OutputsRead};
 use codegen_core::sandbox::{OutputContent, PhaseReport};
 use codegen_core::status::{Hold, Until};
 use codegen_core::stored_outputs::{FoundOutput, OutputsAsked};
@@ -117,7 +117,7 @@ pub fn join(
             files: i64::try_from(files).unwrap_or(i64::MAX),
         })
     });
-    read.room = Room::Claim;
+    read.room = OutputRoom::Claim;
 }
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
     use codegen_core::run::TypedOutput;
-    use codegen_core::verdict::TooLarge;
+    use codegen_core::verdict::OutputTooLarge;
 
     #[test]
     fn each_execution_of_each_run_has_a_folder_of_its_own_below_the_one_that_is_named() {
@@ -158,7 +158,7 @@ mod tests {
             {"name": "pages", "type": "Dir", "description": "d"},
         ]))
         .unwrap();
-        let large = |name: &str| TooLarge {
+        let large = |name: &str| OutputTooLarge {
             output: name.to_owned(),
             bytes: Some(5_000_000),
         };

@@ -6,7 +6,7 @@ use futures::future::join;
 use kube::Client;
 use serde::{Deserialize, Serialize};
 
-use super::program::Program;
+use super::program::FinishedProgram;
 use crate::controller::record::pack::{LARGEST_DOCUMENT, pack, unpacked};
 use crate::controller::record::parts::{Contents, Parts};
 use crate::controller::record::snapshot;
@@ -37,14 +37,14 @@ pub struct FrozenRun {
 }
 
 /// A run whose snapshot is not stored yet.
-pub struct Packed {
+pub struct UnstoredRun {
     frozen: FrozenRun,
     name: String,
     own: Parts<'static>,
     inputs: Parts<'static>,
 }
 
-impl Packed {
+impl UnstoredRun {
     /// The run, the name of its Secret, and what writes it and its inputs down.
     pub fn write(
         self,
@@ -77,10 +77,10 @@ impl FrozenRun {
     #[must_use]
     pub fn pack(
         owner: &Owner,
-        program: &Program,
+        program: &FinishedProgram,
         run: ResolvedRun,
         contents: BTreeMap<String, Contents>,
-    ) -> Packed {
+    ) -> UnstoredRun {
         // `owner.run` is the key of the run, which follows from the content of the inputs.
         let inputs_name = names::name(&owner.name, &[&owner.uid, &owner.run, "inputs"]);
         let mut parts = Parts::named(inputs_name);
@@ -110,7 +110,7 @@ impl FrozenRun {
         );
         let mut own = Parts::named(name.clone());
         own.add(String::new(), pack(&json));
-        Packed {
+        UnstoredRun {
             frozen,
             name,
             own,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kube::ResourceExt as _;
 
-use super::program::Program;
+use super::program::FinishedProgram;
 use super::source::invalid;
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured, unavailable};
@@ -18,7 +18,7 @@ use codegen_core::stage::Category;
 use codegen_core::status::{Hold, Until};
 use codegen_engine::program_file::ProgramFile;
 use codegen_sandbox::SandboxError;
-use codegen_sandbox::kubernetes::{InImage, ProgramImage};
+use codegen_sandbox::kubernetes::{ImageToInspect, InImage};
 
 /// In the place of a task's uid, where programs are remembered.
 const IMAGE: &str = "image";
@@ -52,7 +52,7 @@ impl ImageFields {
 }
 
 /// The program in `spec.programImage` of a run.
-pub async fn program_of_run(context: &Context, object: &CodeGenRun) -> Result<Arc<Program>, Blocked> {
+pub async fn program_of_run(context: &Context, object: &CodeGenRun) -> Result<Arc<FinishedProgram>, Blocked> {
     let reference = object.spec.program_image.as_deref().unwrap_or_default();
     let namespace = object.namespace().unwrap_or_default();
     let secret = object.spec.pull_secret_ref.as_ref();
@@ -65,7 +65,7 @@ pub async fn program_in(
     namespace: &str,
     (reference, fields): (&str, ImageFields),
     secret: Option<&LocalRef>,
-) -> Result<Arc<Program>, Blocked> {
+) -> Result<Arc<FinishedProgram>, Blocked> {
     let secret = secret.map(|secret| secret.name.as_str());
     // What a digest names does not change; who may see it is asked of the registry by namespace and Secret.
     let remembered = format!("{namespace} {} {reference}", secret.unwrap_or_default());
@@ -74,7 +74,7 @@ pub async fn program_in(
     {
         return Ok(program);
     }
-    let image = ProgramImage {
+    let image = ImageToInspect {
         namespace,
         reference,
         secret,
@@ -98,7 +98,7 @@ pub async fn program_in(
     let (file, mut task) = ProgramFile::read(&found.file, namespace, NAME).map_err(unusable)?;
     task.image.reference = Some(found.image.clone());
     task.image.pull_secret = secret.map(str::to_owned);
-    let program = Arc::new(Program {
+    let program = Arc::new(FinishedProgram {
         sha256: sha256_hex(found.program.as_bytes()),
         task,
         source: found.program,
@@ -119,7 +119,7 @@ pub fn gone(ImageFields { image, another, .. }: ImageFields, reference: &str) ->
 }
 
 /// Checks that the run gives every variable that the program was tested with.
-pub fn check_variables(program: &Program, run: &ResolvedRun) -> Result<(), Blocked> {
+pub fn check_variables(program: &FinishedProgram, run: &ResolvedRun) -> Result<(), Blocked> {
     let sandbox = &run.sandbox;
     let is_given = |name: &String| {
         sandbox.env.contains_key(name) || sandbox.secrets.iter().any(|secret| secret.name == *name)

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kube::ResourceExt as _;
 
-use super::program::Program;
-use super::source::{Given, invalid};
+use super::program::FinishedProgram;
+use super::source::{SourcedInput, invalid};
 use crate::controller::claims;
 use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, misconfigured};
 use crate::controller::record::own;
 use crate::controller::record::parts::Contents;
-use crate::controller::record::snapshot::{Sources, contents};
+use crate::controller::record::snapshot::{ReadSources, contents};
 use crate::controller::sources::read::{check_total, digest_of, read_sources};
 use codegen_api::run::RunSource;
 use codegen_api::source::ContentSource;
@@ -37,7 +37,7 @@ pub async fn read_inputs(
     context: &Context,
     object: &CodeGenRun,
     task: Option<&CodeGenTask>,
-    program: &Program,
+    program: &FinishedProgram,
     owner: &Owner,
 ) -> Result<Progressing<PreparedRun>, ReconcileError> {
     let inputs = &object.spec.inputs;
@@ -87,13 +87,13 @@ async fn read_here(
     context: &Context,
     object: &CodeGenRun,
     task: Option<&CodeGenTask>,
-    program: &Program,
+    program: &FinishedProgram,
     given: &BTreeSet<String>,
-) -> Result<Sources, ReconcileError> {
-    let mut sources = Sources::default();
+) -> Result<ReadSources, ReconcileError> {
+    let mut sources = ReadSources::default();
     for (index, input) in object.spec.inputs.iter().enumerate() {
         let Some(source) = &input.source else { continue };
-        let given = Given {
+        let given = SourcedInput {
             object,
             index,
             input,
@@ -112,7 +112,7 @@ async fn read_here(
     Ok(sources)
 }
 
-fn add(sources: &mut Sources, (file, contents): (FrozenFile, Contents)) {
+fn add(sources: &mut ReadSources, (file, contents): (FrozenFile, Contents)) {
     sources.contents.insert(file.name.clone(), contents);
     sources.files.input_files.push(file);
 }
@@ -151,7 +151,7 @@ async fn defaults(
     context: &Context,
     object: &CodeGenRun,
     task: &CodeGenTask,
-    program: &Program,
+    program: &FinishedProgram,
     given: &BTreeSet<String>,
 ) -> Result<Vec<(FrozenFile, Contents)>, ReconcileError> {
     let frozen = program.task.frozen_inputs().map(|file| &file.name);
@@ -215,7 +215,7 @@ async fn from_sources(
 /// The task's own files must be those that its program was tested on.
 fn unchanged(
     task: &CodeGenTask,
-    program: &Program,
+    program: &FinishedProgram,
     given: &BTreeSet<String>,
     read: &[FrozenFile],
 ) -> Result<(), Blocked> {

@@ -8,12 +8,12 @@ use jiff::Timestamp;
 use kube::ResourceExt as _;
 
 use super::frozen::FrozenRun;
-use super::program::Program;
+use super::program::FinishedProgram;
 use super::status::ended_in;
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::record::cache;
-use crate::controller::schedule::gate::Places;
-use crate::controller::schedule::shared::{Kind, Shared};
+use crate::controller::schedule::gate::PlaceCount;
+use crate::controller::schedule::shared::{Shared, SharedKind};
 use crate::controller::telemetry::metrics::{Metrics, by_stage};
 use codegen_api::common::CacheMode;
 use codegen_api::conditions::{OUTPUTS_PUSHED, reason, run_reason};
@@ -48,15 +48,15 @@ pub struct Beside {
     /// By the uid of the run whose outputs are pushed again.
     next_pushes: HashMap<String, NextPush>,
     /// By the task's uid and the name of its result.
-    programs: HashMap<(String, String), Arc<Program>>,
+    programs: HashMap<(String, String), Arc<FinishedProgram>>,
 }
 
-impl Kind for CodeGenRun {
+impl SharedKind for CodeGenRun {
     type Memory = RunMemory;
     type Beside = Beside;
 
-    fn places(limits: ConcurrencyLimits) -> Places {
-        Places::of_runs(limits)
+    fn places(limits: ConcurrencyLimits) -> PlaceCount {
+        PlaceCount::of_runs(limits)
     }
 
     fn count_queued(metrics: &Metrics, waiting: usize) {
@@ -130,13 +130,13 @@ impl Shared<CodeGenRun> {
 
     /// The program of a task, where it is in memory.
     #[must_use]
-    pub fn program(&self, uid: &str, result: &str) -> Option<Arc<Program>> {
+    pub fn program(&self, uid: &str, result: &str) -> Option<Arc<FinishedProgram>> {
         let key = (uid.to_owned(), result.to_owned());
         self.beside().programs.get(&key).cloned()
     }
 
     /// Caches the program of a task.
-    pub fn cache_program(&self, uid: &str, result: &str, program: Arc<Program>) {
+    pub fn cache_program(&self, uid: &str, result: &str, program: Arc<FinishedProgram>) {
         let mut state = self.beside();
         if state.programs.len() >= MOST_PROGRAMS {
             state.programs.clear();

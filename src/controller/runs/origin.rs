@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kube::{Api, ResourceExt as _};
 
-use super::program::Program;
+use super::program::FinishedProgram;
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
 use crate::controller::record::cache::{ended_in, has_ended};
@@ -92,7 +92,7 @@ pub fn reference_to(task: &CodeGenTask) -> RunTaskStatus {
 }
 
 /// The program of a task that has succeeded.
-pub async fn program_of(context: &Context, task: &CodeGenTask) -> Result<Arc<Program>, Blocked> {
+pub async fn program_of(context: &Context, task: &CodeGenTask) -> Result<Arc<FinishedProgram>, Blocked> {
     let RunTaskStatus { uid, result, .. } = reference_to(task);
     // A result never changes under its name.
     if let Some(program) = context.runs.program(&uid, &result) {
@@ -110,7 +110,7 @@ async fn read(
     namespace: &str,
     result: &str,
     status: &CodeGenTaskStatus,
-) -> Result<Program, StoreError> {
+) -> Result<FinishedProgram, StoreError> {
     let mut documents = unpack(&context.client, namespace, result).await?;
     let damaged = |detail: &str| StoreError::Damaged {
         name: format!("Secret {namespace}/{result}"),
@@ -128,7 +128,7 @@ async fn read(
     let image = progress.build.built.map(|built| built.image);
     let checks = take(&progress.documents.checks).unwrap_or_default();
     let profiles = take(&progress.documents.profiles).unwrap_or_default();
-    Ok(Program {
+    Ok(FinishedProgram {
         sha256: sha256_hex(source.as_bytes()),
         task,
         source,

@@ -2,11 +2,11 @@
 
 use codegen_core::checks::ColumnCheck;
 use codegen_core::task::Task;
-use codegen_engine::run_data::Columns;
+use codegen_engine::run_data::ColumnsByInput;
 
 /// A finished program, and what its task knows of the data.
 #[derive(Debug)]
-pub struct Program {
+pub struct FinishedProgram {
     /// The task as it was resolved.
     pub task: Task,
     /// Source of the program.
@@ -20,5 +20,5 @@ pub struct Program {
     /// Variables from Secrets that its tests ran with, where its task does not give them.
     pub variables: Vec<String>,
     /// Columns of the samples, by the input's name.
-    pub columns: Columns,
+    pub columns: ColumnsByInput,
 }

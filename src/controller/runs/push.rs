@@ -14,7 +14,7 @@ use super::frozen::FrozenRun;
 use super::owner;
 use super::reconcile::RunPass;
 use crate::controller::control::{MOMENT, READING};
-use crate::controller::record::cleanup::{Ended, clear_components, may_be_uncleared};
+use crate::controller::record::cleanup::{CleanupTarget, clear_components, may_be_uncleared};
 use codegen_api::CodeGenRunStatus;
 use codegen_api::conditions::run_reason;
 use codegen_api::run::OutputArtifact;
@@ -186,7 +186,7 @@ impl RunPass<'_> {
             self.object.namespace().unwrap_or_default(),
             self.object.name_any(),
         );
-        let run = Ended {
+        let run = CleanupTarget {
             namespace: &namespace,
             name: &name,
             uid: self.uid(),

@@ -8,15 +8,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt as _;
 
 use super::follow_up;
-use super::frozen::{FrozenRun, Packed};
+use super::frozen::{FrozenRun, UnstoredRun};
 use super::image;
 use super::inputs::{PreparedRun, read_inputs};
 use super::origin::{self, program_of, task_of};
 use super::outputs;
 use super::owner;
-use super::program::Program;
+use super::program::FinishedProgram;
 use super::reuse;
-use super::status::{Adopted, Writer, ended_in};
+use super::status::{AdoptedRun, Writer, ended_in};
 use crate::controller::api;
 use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
@@ -196,7 +196,7 @@ impl RunPass<'_> {
     }
 
     /// A run of the same, whose outputs this one may take. What lies on a claim is not copied, and a run that names one is to write there.
-    async fn adoptable(&self, key: &str) -> Option<Adopted> {
+    async fn adoptable(&self, key: &str) -> Option<AdoptedRun> {
         let spec = &self.object.spec;
         if spec.cache.unwrap_or_default() != CacheMode::Auto || spec.output_claim().is_some() {
             return None;
@@ -205,7 +205,12 @@ impl RunPass<'_> {
     }
 
     /// Starts the program beside the write of its snapshot, and records both.
-    async fn begin_program(&mut self, mut status: CodeGenRunStatus, owner: &Owner, packed: Packed) -> Paused {
+    async fn begin_program(
+        &mut self,
+        mut status: CodeGenRunStatus,
+        owner: &Owner,
+        packed: UnstoredRun,
+    ) -> Paused {
         let context = self.context;
         let (frozen, name, write) = packed.write(&context.client, owner);
         // A kill before the status is written leaves a Pod that the next pass takes for its own, if nothing has changed, and
@@ -229,7 +234,7 @@ impl RunPass<'_> {
     /// Holds the data that the run gives to the rules of its task. What lies on claims is not looked at.
     async fn check_inputs(
         &self,
-        program: &Program,
+        program: &FinishedProgram,
         run: &ResolvedRun,
         contents: &std::collections::BTreeMap<String, Contents>,
     ) -> Result<CheckedInputs, Blocked> {
@@ -313,7 +318,7 @@ impl RunPass<'_> {
             self.object.namespace().unwrap_or_default(),
             self.object.name_any(),
         );
-        let run = cleanup::Ended {
+        let run = cleanup::CleanupTarget {
             namespace: &namespace,
             name: &name,
             uid: self.uid(),
@@ -346,7 +351,7 @@ fn reason_label(reason: &str) -> &'static str {
 fn begun(
     before: CodeGenRunStatus,
     task: Option<&CodeGenTask>,
-    program: &Program,
+    program: &FinishedProgram,
     run: &ResolvedRun,
     key: &str,
 ) -> CodeGenRunStatus {

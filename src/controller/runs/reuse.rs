@@ -5,7 +5,7 @@ use kube::{Api, ResourceExt as _};
 
 use super::memory::alike;
 use super::outputs;
-use super::status::Adopted;
+use super::status::AdoptedRun;
 use crate::controller::context::Context;
 use codegen_api::run_status::RunOutputStatus;
 use codegen_api::{CodeGenRun, CodeGenRunStatus};
@@ -16,7 +16,7 @@ use codegen_core::run::TypedOutput;
 const MOST_TRIED: usize = 3;
 
 /// The outputs of the newest run with this key whose outputs are all there and unchanged.
-pub async fn find(context: &Context, object: &CodeGenRun, key: &str) -> Option<Adopted> {
+pub async fn find(context: &Context, object: &CodeGenRun, key: &str) -> Option<AdoptedRun> {
     let namespace = object.namespace().unwrap_or_default();
     let runs: Api<CodeGenRun> = Api::namespaced(context.client.clone(), &namespace);
     let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &namespace);
@@ -28,7 +28,7 @@ pub async fn find(context: &Context, object: &CodeGenRun, key: &str) -> Option<A
                 return Ok(None);
             };
             let status = other.status.unwrap_or_default();
-            Ok::<_, kube::Error>(outputs_of(&secrets, &status).await?.map(|outputs| Adopted {
+            Ok::<_, kube::Error>(outputs_of(&secrets, &status).await?.map(|outputs| AdoptedRun {
                 // Names the run that computed the outputs, not one that copied them.
                 from: status.adopted_from.unwrap_or_else(|| name.clone()),
                 outputs,

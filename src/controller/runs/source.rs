@@ -7,7 +7,7 @@ use super::outputs;
 use super::status::ended_in;
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
-use crate::controller::record::parts::{Content, Contents};
+use crate::controller::record::parts::{Contents, SourceFile};
 use crate::controller::sources::read::{config_map, digest_of, take};
 use codegen_api::CodeGenRun;
 use codegen_api::conditions::run_reason;
@@ -18,10 +18,10 @@ use codegen_api::values::ValueType;
 use codegen_core::stage::Stage;
 use codegen_core::status::{Hold, Until};
 use codegen_core::task::FrozenFile;
-use codegen_sources::{Keys, NotFound, Source, Wanted, keys_text, place, usable};
+use codegen_sources::{NotFound, ObjectData, SourceOrigin, WantedSource, keys_text, place, usable};
 
 /// An input of a run that has a source.
-pub struct Given<'a> {
+pub struct SourcedInput<'a> {
     /// The run.
     pub object: &'a CodeGenRun,
     /// Position in its inputs.
@@ -70,7 +70,7 @@ fn refused(field: &str, fault: NotFound) -> Blocked {
     }
 }
 
-impl Given<'_> {
+impl SourcedInput<'_> {
     /// The content, or where it lies on a claim.
     pub async fn read(&self, context: &Context) -> Result<(FrozenFile, Contents), Blocked> {
         let (source, found_name) = match &self.source.run_output {
@@ -78,7 +78,7 @@ impl Given<'_> {
             None => self.place(context).await?,
         };
         let file_name = self.source.file_name.clone();
-        let wanted = Wanted {
+        let wanted = WantedSource {
             name: self.input.name.clone(),
             file_name: if self.is_dir {
                 self.input.name.clone()
@@ -93,7 +93,7 @@ impl Given<'_> {
     }
 
     /// Finds the bytes of the input, and the name of its file there.
-    async fn place(&self, context: &Context) -> Result<(Source, String), Blocked> {
+    async fn place(&self, context: &Context) -> Result<(SourceOrigin, String), Blocked> {
         let name = &self.input.name;
         let Some(source) = self.source.content() else {
             return Err(invalid(format!(
@@ -108,7 +108,7 @@ impl Given<'_> {
         place(source, name, self.is_dir, |_| keys.as_ref()).map_err(|fault| refused(&field, fault))
     }
 
-    async fn config_map(&self, context: &Context, field: &str, name: &str) -> Result<Keys, Blocked> {
+    async fn config_map(&self, context: &Context, field: &str, name: &str) -> Result<ObjectData, Blocked> {
         let namespace = self.object.namespace().unwrap_or_default();
         config_map(&context.client, &namespace, field, name).await
     }
@@ -145,9 +145,9 @@ impl Given<'_> {
                 reference.run, reference.output
             )));
         };
-        let contents: Vec<Content> = files
+        let contents: Vec<SourceFile> = files
             .into_iter()
-            .map(|file| Content {
+            .map(|file| SourceFile {
                 path: file.path,
                 bytes: file.bytes,
             })

@@ -11,10 +11,10 @@ use codegen_api::{CodeGenRun, CodeGenRunStatus};
 use codegen_core::bounds::{cut, message_shown};
 use codegen_core::run::{RunFailure, TypedOutput, duration};
 use codegen_core::stage::Stage;
-use codegen_core::status::{Hold, Kind, conditions};
+use codegen_core::status::{Hold, ReadyState, conditions};
 
 /// Result that another run has for the same inputs.
-pub struct Adopted {
+pub struct AdoptedRun {
     /// Its name.
     pub from: String,
     /// Its outputs.
@@ -69,7 +69,13 @@ impl Writer {
             0 => "the program runs".to_owned(),
             times => format!("the program runs, for the {} time", ordinal(times + 1)),
         };
-        self.said(before, RUNNING, Kind::Working, run_reason::RUNNING, &message)
+        self.said(
+            before,
+            RUNNING,
+            ReadyState::Working,
+            run_reason::RUNNING,
+            &message,
+        )
     }
 
     /// The program ended well.
@@ -96,7 +102,7 @@ impl Writer {
     pub fn adopted(
         self,
         before: CodeGenRunStatus,
-        adopted: &Adopted,
+        adopted: &AdoptedRun,
         outputs: Vec<RunOutputStatus>,
     ) -> CodeGenRunStatus {
         let words = in_words(&outputs, &adopted.findings);
@@ -128,19 +134,19 @@ impl Writer {
             ..before
         };
         let (stage, reason) = (Stage::Failed.as_str(), failure.reason.as_str());
-        self.said(status, stage, Kind::Failed, reason, &failure.message)
+        self.said(status, stage, ReadyState::Failed, reason, &failure.message)
     }
 
     fn success(self, status: CodeGenRunStatus, reason: &str, message: &str) -> CodeGenRunStatus {
         let stage = Stage::Succeeded.as_str();
-        self.said(status, stage, Kind::Succeeded, reason, message)
+        self.said(status, stage, ReadyState::Succeeded, reason, message)
     }
 
     fn said(
         self,
         before: CodeGenRunStatus,
         stage: &str,
-        kind: Kind,
+        kind: ReadyState,
         reason: &str,
         message: &str,
     ) -> CodeGenRunStatus {

@@ -19,14 +19,14 @@ use codegen_core::causes::with_causes;
 use codegen_core::redact::Redactor;
 use codegen_core::run::checks::Severities;
 use codegen_core::run::{
-    FailureReason, OutputsRead, Room, RunEnd, RunFailure, TypedOutput, conclude, program_end,
+    FailureReason, OutputRoom, OutputsRead, RunEnd, RunFailure, TypedOutput, conclude, program_end,
     redacted_finding,
 };
 use codegen_core::sandbox::{Job, Report};
 use codegen_core::stage::Category;
 use codegen_core::status::{Hold, Until};
 use codegen_core::stored_outputs::FoundOutput;
-use codegen_engine::run_data::{Columns, RunData};
+use codegen_engine::run_data::{ColumnsByInput, RunData};
 use codegen_ledger::StoreError;
 use codegen_sandbox::kubernetes::{KubernetesSandbox, OutputFolder, Owner};
 use codegen_sandbox::{Progressing, Sandbox as _, SandboxError};
@@ -134,7 +134,7 @@ impl RunPass<'_> {
         let mut read = self.read_outputs(frozen, &report).await?;
         match self.folder(frozen) {
             Some(folder) => claim_outputs::join(&mut read, &frozen.run.outputs, &folder, on_claim),
-            None => read.room = Room::Unnamed,
+            None => read.room = OutputRoom::Unnamed,
         }
         let mut status = self.status();
         // Findings quote values, and a value may be a secret.
@@ -208,7 +208,7 @@ impl RunPass<'_> {
         let client = self.context.worker.clone().in_turn_of(&frozen.task.namespace);
         let data = RunData {
             client: &client,
-            columns: &Columns::new(),
+            columns: &ColumnsByInput::new(),
             checks: &frozen.checks,
         };
         let severity = Severities::from(frozen.run.validation).outputs;

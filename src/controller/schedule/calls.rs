@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::controller::process::leader::Lead;
+use crate::controller::process::leader::LeadTerm;
 use crate::controller::telemetry::metrics::Metrics;
 
 /// Endpoints that are remembered although nobody calls them.
@@ -18,7 +18,7 @@ const MOST_IDLE: usize = 64;
 pub struct CallPool {
     limit: usize,
     stopping: CancellationToken,
-    lead: Lead,
+    lead: LeadTerm,
     metrics: Metrics,
     endpoints: Mutex<HashMap<String, Arc<Semaphore>>>,
     counts: Arc<Counts>,
@@ -80,7 +80,7 @@ impl CallPool {
         Self {
             limit,
             stopping,
-            lead: Lead::always(),
+            lead: LeadTerm::always(),
             metrics,
             endpoints: Mutex::default(),
             counts: Arc::default(),
@@ -88,7 +88,7 @@ impl CallPool {
     }
 
     /// Gives no place where this replica does not lead.
-    pub fn follow(&mut self, lead: Lead) {
+    pub fn follow(&mut self, lead: LeadTerm) {
         self.lead = lead;
     }
 
@@ -215,7 +215,7 @@ mod tests {
     async fn a_replica_whose_time_is_over_begins_no_call_unless_it_leads_on() {
         let (until, received) = watch::channel(Some(Instant::now()));
         let mut pool = pool(2);
-        pool.follow(Lead::new(received));
+        pool.follow(LeadTerm::new(received));
         let mut waits = Box::pin(pool.enter("http://a"));
         assert!((&mut waits).now_or_never().is_none());
         until.send_replace(Some(Instant::now() + Duration::from_hours(1)));

@@ -12,7 +12,7 @@ use crate::controller::config::ConcurrencyLimits;
 
 /// Number of places, and their use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct PlaceCount {
     /// In all.
     pub all: usize,
     /// For each namespace; 0 for as many as there are.
@@ -24,7 +24,7 @@ pub struct Places {
 /// One place in so many is for namespaces without a running task.
 const ONE_IN: usize = 10;
 
-impl Places {
+impl PlaceCount {
     /// Places that a namespace gets none of once it has one.
     const fn reserved(&self) -> usize {
         self.all / ONE_IN
@@ -109,8 +109,8 @@ struct Namespace {
 
 /// The places.
 #[derive(Debug)]
-pub struct Gate {
-    places: Places,
+pub struct PlaceGate {
+    places: PlaceCount,
     namespaces: BTreeMap<String, Namespace>,
     /// Namespace of each running task.
     running: HashMap<String, String>,
@@ -118,10 +118,10 @@ pub struct Gate {
     given: u64,
 }
 
-impl Gate {
+impl PlaceGate {
     /// No task runs or waits.
     #[must_use]
-    pub fn new(places: Places) -> Self {
+    pub fn new(places: PlaceCount) -> Self {
         Self {
             places,
             namespaces: BTreeMap::new(),
@@ -262,7 +262,7 @@ impl Gate {
             .namespaces
             .get(namespace)
             .is_some_and(|present| !self.has_room(present));
-        let Places { all, each, words } = self.places;
+        let PlaceCount { all, each, words } = self.places;
         let (one, of_all, of_each) = words;
         if is_full {
             format!(

@@ -24,12 +24,12 @@ pub struct Interpreters {
 
 /// Room for one program, free again when it is dropped.
 #[derive(Debug)]
-pub struct Room {
+pub struct ProgramRoom {
     _place: OwnedSemaphorePermit,
     metrics: Metrics,
 }
 
-impl Room {
+impl ProgramRoom {
     fn new(place: OwnedSemaphorePermit, metrics: &Metrics) -> Self {
         metrics.code_mode().interpreter_started();
         Self {
@@ -39,7 +39,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for ProgramRoom {
     fn drop(&mut self) {
         self.metrics.code_mode().interpreter_ended();
     }
@@ -74,18 +74,18 @@ impl Interpreters {
 
     /// Room for a program, where there is some and nobody waits for it.
     #[must_use]
-    pub fn try_reserve(&self) -> Option<Room> {
+    pub fn try_reserve(&self) -> Option<ProgramRoom> {
         let _turn = self.turns.try_take()?;
         let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
-        Some(Room::new(place, &self.metrics))
+        Some(ProgramRoom::new(place, &self.metrics))
     }
 
     /// Room for a program of a namespace, waited for in turn; `None` where the operator ends before.
-    pub async fn reserve(&self, namespace: &str) -> Option<Room> {
+    pub async fn reserve(&self, namespace: &str) -> Option<ProgramRoom> {
         let room = async {
             let _turn = self.turns.take(namespace).await;
             let place = Arc::clone(&self.places).acquire_owned().await.ok()?;
-            Some(Room::new(place, &self.metrics))
+            Some(ProgramRoom::new(place, &self.metrics))
         };
         tokio::select! {
             room = room => room,

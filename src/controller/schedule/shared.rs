@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::broadcast;
 
 use super::corrections::POLL_INTERVAL;
-use super::gate::{Admission, Claim, Gate, Places, Woken};
+use super::gate::{Admission, Claim, PlaceCount, PlaceGate, Woken};
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::telemetry::metrics::{Metrics, Reconciled};
 use codegen_core::progress::pause_after;
@@ -26,7 +26,7 @@ const MOST_WOKEN: usize = 4096;
 const SHARE_OF_POLLS: Duration = Duration::from_millis(50);
 
 /// A kind of object that a controller brings to its end.
-pub trait Kind:
+pub trait SharedKind:
     Resource<DynamicType = (), Scope = NamespaceResourceScope>
     + Clone
     + Debug
@@ -41,7 +41,7 @@ pub trait Kind:
     type Beside: Default + Send;
 
     /// Returns the places: how many may be under way at once.
-    fn places(limits: ConcurrencyLimits) -> Places;
+    fn places(limits: ConcurrencyLimits) -> PlaceCount;
     /// So many wait for a place.
     fn count_queued(_metrics: &Metrics, _waiting: usize) {}
     /// Reports whether steps of it are recorded.
@@ -59,12 +59,12 @@ pub trait Kind:
 }
 
 /// State that all passes share.
-pub struct Shared<K: Kind> {
+pub struct Shared<K: SharedKind> {
     remembered: Mutex<HashMap<String, Remembered<K::Memory>>>,
     beside: Mutex<K::Beside>,
     stores: Mutex<Vec<Store<K>>>,
     woken: broadcast::Sender<ObjectRef<K>>,
-    gate: Mutex<Gate>,
+    gate: Mutex<PlaceGate>,
     metrics: Metrics,
 }
 
@@ -80,7 +80,7 @@ struct Remembered<M> {
     memory: M,
 }
 
-impl<K: Kind> Shared<K> {
+impl<K: SharedKind> Shared<K> {
     /// Nothing is remembered yet.
     #[must_use]
     pub fn new(limits: ConcurrencyLimits, metrics: Metrics) -> Self {
@@ -89,7 +89,7 @@ impl<K: Kind> Shared<K> {
             beside: Mutex::default(),
             stores: Mutex::default(),
             woken: broadcast::Sender::new(MOST_WOKEN),
-            gate: Mutex::new(Gate::new(K::places(limits))),
+            gate: Mutex::new(PlaceGate::new(K::places(limits))),
             metrics,
         }
     }
@@ -262,7 +262,7 @@ impl<K: Kind> Shared<K> {
         (at <= Instant::now()).then_some(came_to)
     }
 
-    fn gate(&self) -> MutexGuard<'_, Gate> {
+    fn gate(&self) -> MutexGuard<'_, PlaceGate> {
         self.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -294,7 +294,7 @@ impl<K: Kind> Shared<K> {
         }
     }
 
-    fn let_in(&self, gate: &Gate, next: Vec<Woken>) {
+    fn let_in(&self, gate: &PlaceGate, next: Vec<Woken>) {
         K::count_queued(&self.metrics, gate.waiting());
         for Woken { namespace, name } in next {
             self.wake(ObjectRef::new(&name).within(&namespace));
@@ -329,11 +329,11 @@ impl<K: Kind> Shared<K> {
     }
 }
 
-fn uid_of<K: Kind>(object: &K) -> &str {
+fn uid_of<K: SharedKind>(object: &K) -> &str {
     object.meta().uid.as_deref().unwrap_or_default()
 }
 
-fn claim<K: Kind>(object: &K) -> Claim {
+fn claim<K: SharedKind>(object: &K) -> Claim {
     Claim {
         uid: uid_of(object).to_owned(),
         namespace: object.namespace().unwrap_or_default(),
@@ -346,7 +346,7 @@ fn claim<K: Kind>(object: &K) -> Claim {
 }
 
 /// Resource versions of one object grow.
-fn version<K: Kind>(object: &K) -> u64 {
+fn version<K: SharedKind>(object: &K) -> u64 {
     object
         .resource_version()
         .and_then(|version| version.parse().ok())

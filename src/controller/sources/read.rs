@@ -6,14 +6,14 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
-use crate::controller::record::parts::{Content, Contents};
-use crate::controller::record::snapshot::Sources;
+use crate::controller::record::parts::{Contents, SourceFile};
+use crate::controller::record::snapshot::ReadSources;
 use crate::controller::sources::downloads::{Downloads, LARGEST_FILE};
 use codegen_api::CodeGenTask;
 use codegen_api::values::InputSource;
 use codegen_core::digest::sha256_hex;
 use codegen_core::task::FrozenFile;
-use codegen_sources::{Claims, Given, Keys, Source, Wanted, digest, plan};
+use codegen_sources::{Claims, GivenFiles, ObjectData, SourceOrigin, WantedSource, digest, plan};
 
 /// Most bytes of all sources together.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
@@ -23,7 +23,7 @@ pub async fn read_sources(
     client: &Client,
     downloads: &Downloads,
     task: &CodeGenTask,
-) -> Result<Sources, Blocked> {
+) -> Result<ReadSources, Blocked> {
     let namespace = task.metadata.namespace.as_deref().unwrap_or("default");
     // Reads ConfigMaps; then only decides what to take; then downloads.
     let mut maps = BTreeMap::new();
@@ -31,13 +31,13 @@ pub async fn read_sources(
         let keys = config_map(client, namespace, &field, &name).await?;
         maps.insert((namespace.to_owned(), name), keys);
     }
-    let given = Given {
+    let given = GivenFiles {
         claims: Claims::Mounted,
-        ..Given::default()
+        ..GivenFiles::default()
     };
     let plan = plan(task, &maps, &given).map_err(|error| misconfigured(error.to_string()))?;
     let uid = task.metadata.uid.as_deref().unwrap_or_default();
-    let mut sources = Sources::default();
+    let mut sources = ReadSources::default();
     for wanted in plan.samples {
         let (file, contents) = take(downloads, uid, wanted).await?;
         sources.contents.insert(file.name.clone(), contents);
@@ -58,7 +58,7 @@ pub async fn read_sources(
 }
 
 /// Checks that all sources together are few enough bytes for a snapshot.
-pub fn check_total(sources: &Sources) -> Result<(), Blocked> {
+pub fn check_total(sources: &ReadSources) -> Result<(), Blocked> {
     let total: usize = sources
         .contents
         .values()
@@ -97,7 +97,12 @@ pub fn config_maps(task: &CodeGenTask) -> Vec<(String, String)> {
         .collect()
 }
 
-pub async fn config_map(client: &Client, namespace: &str, field: &str, name: &str) -> Result<Keys, Blocked> {
+pub async fn config_map(
+    client: &Client,
+    namespace: &str,
+    field: &str,
+    name: &str,
+) -> Result<ObjectData, Blocked> {
     let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let found = config_maps.get_opt(name).await;
     let found =
@@ -112,10 +117,10 @@ pub async fn config_map(client: &Client, namespace: &str, field: &str, name: &st
 
 /// The data of a ConfigMap by key.
 #[must_use]
-pub fn keys(map: ConfigMap) -> Keys {
+pub fn keys(map: ConfigMap) -> ObjectData {
     let text = map.data.unwrap_or_default().into_iter();
     let binary = map.binary_data.unwrap_or_default().into_iter();
-    Keys(
+    ObjectData(
         text.map(|(key, text)| (key, text.into_bytes()))
             .chain(binary.map(|(key, bytes)| (key, bytes.0)))
             .collect(),
@@ -127,27 +132,30 @@ pub fn keys(map: ConfigMap) -> Keys {
 pub async fn take(
     downloads: &Downloads,
     uid: &str,
-    wanted: Wanted,
+    wanted: WantedSource,
 ) -> Result<(FrozenFile, Contents), Blocked> {
-    let Wanted {
+    let WantedSource {
         name,
         file_name,
         source,
         sha256: expected,
     } = wanted;
-    let is_dir = matches!(source, Source::Files(_) | Source::Claim { is_dir: true, .. });
-    let file = |path, bytes| Content { path, bytes };
-    let contents: Vec<Content> = match source {
-        Source::Bytes(bytes) => vec![file(String::new(), bytes)],
-        Source::Files(files) => files.into_iter().map(|(path, bytes)| file(path, bytes)).collect(),
-        Source::Download(url) => {
+    let is_dir = matches!(
+        source,
+        SourceOrigin::Files(_) | SourceOrigin::Claim { is_dir: true, .. }
+    );
+    let file = |path, bytes| SourceFile { path, bytes };
+    let contents: Vec<SourceFile> = match source {
+        SourceOrigin::Bytes(bytes) => vec![file(String::new(), bytes)],
+        SourceOrigin::Files(files) => files.into_iter().map(|(path, bytes)| file(path, bytes)).collect(),
+        SourceOrigin::Download(url) => {
             let sha256 = expected.as_deref().unwrap_or_default();
             vec![file(
                 String::new(),
                 downloads.get(uid, &name, &url, sha256).await?,
             )]
         }
-        Source::Claim { claim, path, .. } => {
+        SourceOrigin::Claim { claim, path, .. } => {
             let file = FrozenFile {
                 name,
                 file_name,
@@ -157,7 +165,7 @@ pub async fn take(
             };
             return Ok((file, Contents::OnClaim { claim, path }));
         }
-        Source::File(_) | Source::Folder(_) => {
+        SourceOrigin::File(_) | SourceOrigin::Folder(_) => {
             return Err(misconfigured(format!(
                 "{name}: there are no local files in a cluster"
             )));
@@ -178,7 +186,7 @@ pub async fn take(
 /// The digest of contents that are no larger than they may be, and those that are expected.
 fn checked_digest(
     name: &str,
-    contents: &[Content],
+    contents: &[SourceFile],
     is_dir: bool,
     expected: Option<String>,
 ) -> Result<String, Blocked> {
@@ -199,7 +207,7 @@ fn checked_digest(
 }
 
 /// As a local run computes it, so that the same task is the same run everywhere.
-pub fn digest_of(contents: &[Content], is_dir: bool) -> String {
+pub fn digest_of(contents: &[SourceFile], is_dir: bool) -> String {
     match contents {
         [content] if !is_dir => sha256_hex(&content.bytes),
         contents => digest::of_folder(

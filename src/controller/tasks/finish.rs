@@ -8,7 +8,7 @@ use super::reconcile::TaskPass;
 use crate::controller::control::Pass as _;
 use crate::controller::control::finish::Finish;
 use crate::controller::record::cache::{ended_after, ended_in, surplus};
-use crate::controller::record::cleanup::{Ended, clear_components, superfluous};
+use crate::controller::record::cleanup::{CleanupTarget, clear_components, superfluous};
 use codegen_api::CodeGenTask;
 use codegen_core::stage::Stage;
 
@@ -67,7 +67,7 @@ impl Finish for TaskPass<'_> {
             self.object().namespace().unwrap_or_default(),
             self.object().name_any(),
         );
-        let task = Ended {
+        let task = CleanupTarget {
             namespace: &namespace,
             name: &name,
             uid: self.object().metadata.uid.as_deref().unwrap_or_default(),

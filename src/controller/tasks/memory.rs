@@ -6,10 +6,10 @@ use kube::Client;
 
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::record::cache::ended_in;
-use crate::controller::record::documents::Documents;
+use crate::controller::record::documents::RevisionDocuments;
 use crate::controller::record::snapshot::{self, Snapshot};
-use crate::controller::schedule::gate::Places;
-use crate::controller::schedule::shared::{Kind, Shared};
+use crate::controller::schedule::gate::PlaceCount;
+use crate::controller::schedule::shared::{Shared, SharedKind};
 use crate::controller::telemetry::metrics::Metrics;
 use codegen_api::CodeGenTask;
 use codegen_api::conditions::reason;
@@ -20,16 +20,16 @@ use codegen_sandbox::kubernetes::Owner;
 #[derive(Default)]
 pub struct TaskMemory {
     revision: String,
-    documents: Arc<Documents>,
+    documents: Arc<RevisionDocuments>,
     snapshot: Option<(String, Arc<Snapshot>)>,
 }
 
-impl Kind for CodeGenTask {
+impl SharedKind for CodeGenTask {
     type Memory = TaskMemory;
     type Beside = ();
 
-    fn places(limits: ConcurrencyLimits) -> Places {
-        Places::of_tasks(limits)
+    fn places(limits: ConcurrencyLimits) -> PlaceCount {
+        PlaceCount::of_tasks(limits)
     }
 
     fn count_queued(metrics: &Metrics, waiting: usize) {
@@ -58,7 +58,7 @@ impl Kind for CodeGenTask {
 
 impl Shared<CodeGenTask> {
     /// The documents of a revision that are in memory.
-    pub fn documents(&self, uid: &str, revision: &str) -> Arc<Documents> {
+    pub fn documents(&self, uid: &str, revision: &str) -> Arc<RevisionDocuments> {
         self.with(uid, |memory| {
             // Another run has other documents under the same names.
             if memory.revision != revision {

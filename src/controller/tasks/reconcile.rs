@@ -27,7 +27,7 @@ use crate::controller::record::size::truncated_status;
 use crate::controller::record::store::{KubernetesStore, replace_status};
 use crate::controller::record::{cleanup, result};
 use crate::controller::schedule::corrections::{retry_if_corrected, secrets_of_task, waits_for_a_person};
-use crate::controller::tasks::reuse::Adopted;
+use crate::controller::tasks::reuse::AdoptedResult;
 use crate::controller::tasks::revision::Started;
 use crate::controller::telemetry::metrics::Reconciled;
 use codegen_api::CodeGenTask;
@@ -201,9 +201,9 @@ impl TaskPass<'_> {
         &self,
         run: &'a Revision,
         mut object: CodeGenTask,
-        adopted: Adopted,
+        adopted: AdoptedResult,
     ) -> Result<(KubernetesStore<'a>, Progress), ReconcileError> {
-        let Adopted { progress, documents } = adopted;
+        let AdoptedResult { progress, documents } = adopted;
         self.context.events.adopted(&self.object, &progress);
         if !progress.stage.is_terminal() {
             // No end has attempt 0, so the result of this run itself gets another name.

@@ -26,7 +26,7 @@ use codegen_sandbox::kubernetes::Owner;
 const MOST_TRIED: usize = 3;
 
 /// A result that was taken over.
-pub struct Adopted {
+pub struct AdoptedResult {
     /// Progress of the task with it.
     pub progress: Progress,
     /// Its documents by name.
@@ -34,7 +34,11 @@ pub struct Adopted {
 }
 
 /// The result of the latest task of the namespace that asked the same; `None` where there is none.
-pub async fn adopt(context: &Context, task: &Task, owner: &Owner) -> Result<Option<Adopted>, StoreError> {
+pub async fn adopt(
+    context: &Context,
+    task: &Task,
+    owner: &Owner,
+) -> Result<Option<AdoptedResult>, StoreError> {
     let Some(key) = task.reuse_key().filter(|_| may_adopt(task)) else {
         return Ok(None);
     };
@@ -81,7 +85,7 @@ async fn take(
     key: &str,
     task: &Task,
     owner: &Owner,
-) -> Result<Option<Adopted>, StoreError> {
+) -> Result<Option<AdoptedResult>, StoreError> {
     let name = origin.name_any();
     let result = origin.status.as_ref().and_then(|status| status.result.clone());
     let result = result.unwrap_or_default();
@@ -108,7 +112,7 @@ async fn take(
     };
     documents.retain(|document, _| is_carried_over(task, document));
     let progress = adopted(task, &progress, &name, &owner.run, Timestamp::now());
-    Ok(Some(Adopted { progress, documents }))
+    Ok(Some(AdoptedResult { progress, documents }))
 }
 
 /// Reports whether every document is there as the status of the origin says.

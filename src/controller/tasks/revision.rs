@@ -13,11 +13,11 @@ use crate::controller::error::{ReconcileError, unresolved};
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
 use crate::controller::record::result::TASK;
 use crate::controller::record::revision::Revision;
-use crate::controller::record::snapshot::{self, Sources, decides};
+use crate::controller::record::snapshot::{self, ReadSources, decides};
 use crate::controller::record::unpack::unpack;
 use crate::controller::sources::credentials;
 use crate::controller::sources::read::read_sources;
-use crate::controller::tasks::reuse::{self, Adopted};
+use crate::controller::tasks::reuse::{self, AdoptedResult};
 use codegen_api::agent::CodeGenAgentSpec;
 use codegen_api::approval::Gate;
 use codegen_api::common::LocalRef;
@@ -28,7 +28,7 @@ use codegen_core::redact::Redactor;
 use codegen_core::stage::Stage;
 use codegen_core::task::{FrozenFiles, Task, resolve};
 use codegen_data::profile::Profiles;
-use codegen_data::worker::Client as Worker;
+use codegen_data::worker::WorkerClient as Worker;
 use codegen_engine::Surroundings;
 use codegen_engine::reader::WorkerReader;
 use codegen_ledger::StoreError;
@@ -38,7 +38,7 @@ use codegen_sandbox::kubernetes::{MountedInput, Owner};
 /// State of a new run.
 pub enum Started {
     /// It is there, with what it takes over from another task.
-    Revision(Box<Revision>, Option<Box<Adopted>>),
+    Revision(Box<Revision>, Option<Box<AdoptedResult>>),
     /// Sources on claims are being read.
     Reading,
     /// Others take the room of what reads it.
@@ -47,7 +47,7 @@ pub enum Started {
 
 /// Samples as files for as long as they are read, or their recorded profiles.
 #[derive(Default)]
-pub struct Files {
+pub struct SampleFiles {
     paths: BTreeMap<String, PathBuf>,
     profiles: Option<Profiles>,
     _folder: Option<TempDir>,
@@ -118,7 +118,7 @@ impl Revision {
         } else {
             None
         };
-        let is_at_its_end = |adopted: &Adopted| adopted.progress.stage.is_terminal();
+        let is_at_its_end = |adopted: &AdoptedResult| adopted.progress.stage.is_terminal();
         // Nothing reads the inputs of a task that is at its end with what it takes over.
         let (snapshot, name, sha256) = if adopted.as_ref().is_some_and(is_at_its_end) {
             snapshot::empty_snapshot(&owner, agent, sources)
@@ -173,7 +173,7 @@ impl Revision {
             task.image.push_secret = named(&image.push_secret_ref).or(task.image.push_secret);
             task.image.pull_secret = named(&image.pull_secret_ref).or(task.image.pull_secret);
         }
-        let (snapshot, _, _) = snapshot::empty_snapshot(&owner, None, Sources::default());
+        let (snapshot, _, _) = snapshot::empty_snapshot(&owner, None, ReadSources::default());
         let run = Self {
             task,
             owner,
@@ -221,17 +221,17 @@ impl Revision {
     }
 
     /// The samples as files, where the next step reads them.
-    pub async fn files(&self, context: &Context) -> Result<Files, ReconcileError> {
+    pub async fn files(&self, context: &Context) -> Result<SampleFiles, ReconcileError> {
         let mut paths = BTreeMap::new();
         if self.stage.as_deref() != Some(Stage::ReadingSamples.as_str()) {
-            return Ok(Files::default());
+            return Ok(SampleFiles::default());
         }
         let profiles = snapshot::profiles(&context.client, &self.owner, &self.snapshot).await?;
         // The Pod that read the claims has described all samples.
         if profiles.is_some() {
-            return Ok(Files {
+            return Ok(SampleFiles {
                 profiles,
-                ..Files::default()
+                ..SampleFiles::default()
             });
         }
         let io = |error: std::io::Error| StoreError::Io {
@@ -251,7 +251,7 @@ impl Revision {
                 paths.insert(sample.name.clone(), path);
             }
         }
-        Ok(Files {
+        Ok(SampleFiles {
             paths,
             profiles: None,
             _folder: Some(folder),
@@ -259,7 +259,7 @@ impl Revision {
     }
 }
 
-impl Files {
+impl SampleFiles {
     /// Reads them through `client`.
     #[must_use]
     pub fn reader(&self, client: Worker) -> WorkerReader {

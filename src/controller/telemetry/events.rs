@@ -15,7 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{Client, ResourceExt as _};
 use tokio::sync::mpsc;
 
-use self::log::{Record, record};
+use self::log::{LogRecord, record};
 use self::notes::{Note, agent_work, end, note, waiting};
 use self::send::{QueuedEvent, reference, send_all};
 use crate::controller::telemetry::metrics::Metrics;
@@ -231,7 +231,7 @@ impl TaskObserver {
                 attempt: i64::from(*attempt),
             };
         }
-        let Record { what, detail } = record(event);
+        let LogRecord { what, detail } = record(event);
         if matches!(event, Event::BuildStarted { .. }) {
             // Said at every pass over the build.
             return;

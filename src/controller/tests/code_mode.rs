@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::controller::schedule::interpreters::Room;
+use crate::controller::schedule::interpreters::ProgramRoom;
 use crate::controller::tests::api_server::Fault;
 use crate::controller::tests::world::World;
 use codegen_api::CodeGenRun;
@@ -100,7 +100,7 @@ impl Shop {
     }
 
     /// Other programs take all the room that there is.
-    fn filled(&self) -> Vec<Room> {
+    fn filled(&self) -> Vec<ProgramRoom> {
         std::iter::from_fn(|| self.world.context.interpreters.try_reserve()).collect()
     }
 

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process;
 
-use codegen_data::worker::{Client, Limits, serve};
+use codegen_data::worker::{ChildLimits, WorkerClient, serve};
 
 /// The harness prints to standard output, so that is empty until the child takes descriptor 3 for it: a child writes there alone.
 const SHELL: &str =
@@ -26,11 +26,11 @@ fn child_entry() {
 }
 
 /// A client of such children. The test harness starts threads of its own, each with an arena of 64 MiB of address space.
-pub fn data_reader() -> Client {
+pub fn data_reader() -> WorkerClient {
     let program = std::env::current_exe().unwrap().into_os_string();
     let arguments: [OsString; 3] = ["-c".into(), SHELL.into(), program];
-    Client::new(Path::new("/bin/sh"), arguments).with_limits(Limits {
+    WorkerClient::new(Path::new("/bin/sh"), arguments).with_limits(ChildLimits {
         memory_bytes: 512 * 1024 * 1024,
-        ..Limits::default()
+        ..ChildLimits::default()
     })
 }

@@ -10,7 +10,7 @@ use crate::controller::approvals;
 use crate::controller::tests::api_server::{Fault, NAMESPACE};
 use crate::controller::tests::world::{World, soon};
 use codegen_api::{CodeGenApproval, CodeGenTask};
-use codegen_sandbox::kubernetes::isolation::{API_SERVER, Verdict};
+use codegen_sandbox::kubernetes::isolation::{API_SERVER, IsolationVerdict};
 
 const ALL: [&str; 3] = ["plan", "code", "tests"];
 
@@ -169,7 +169,10 @@ async fn a_task_is_held_before_its_first_code_runs_until_it_is_shown_that_the_cl
     let mut world = World::new().await;
     let pools = world.context.settings.sandbox.node_pools();
     let why = "the first look is under way".to_owned();
-    world.context.isolation.found(&pools[0], Verdict::Unknown { why });
+    world
+        .context
+        .isolation
+        .found(&pools[0], IsolationVerdict::Unknown { why });
     world.apply_task("words", &json!({}));
     world.settle::<CodeGenTask>("words").await;
     assert_eq!(
@@ -181,7 +184,7 @@ async fn a_task_is_held_before_its_first_code_runs_until_it_is_shown_that_the_cl
     let blocked = vec![API_SERVER.to_owned()];
     world.context.isolation.found(
         &pools[0],
-        Verdict::Enforced {
+        IsolationVerdict::Enforced {
             blocked,
             unproved: Vec::new(),
         },

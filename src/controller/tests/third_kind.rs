@@ -14,8 +14,8 @@ use crate::controller::context::Context;
 use crate::controller::control::{self, Controlled, Pass, PassResult};
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::misconfigured;
-use crate::controller::schedule::gate::Places;
-use crate::controller::schedule::shared::{Kind, Shared};
+use crate::controller::schedule::gate::PlaceCount;
+use crate::controller::schedule::shared::{Shared, SharedKind};
 use crate::controller::telemetry::metrics::{Metrics, Reconciled};
 use crate::controller::tests::api_server::{Fault, NAMESPACE};
 use crate::controller::tests::world::{World, pass};
@@ -23,12 +23,12 @@ use codegen_core::status::Hold;
 use codegen_ledger::StoreError;
 
 /// A map whose `count` is counted up to 2, one step a pass; without one it is held.
-impl Kind for ConfigMap {
+impl SharedKind for ConfigMap {
     type Memory = ();
     type Beside = ();
 
-    fn places(limits: ConcurrencyLimits) -> Places {
-        Places::of_runs(limits)
+    fn places(limits: ConcurrencyLimits) -> PlaceCount {
+        PlaceCount::of_runs(limits)
     }
 
     fn has_begun(&self) -> bool {

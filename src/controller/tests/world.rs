@@ -33,7 +33,7 @@ use codegen_core::call::CallKind;
 use codegen_core::progress::Progress;
 use codegen_engine::test_support::{code, plan, tests};
 use codegen_sandbox::kubernetes::RegistryCache;
-use codegen_sandbox::kubernetes::isolation::{API_SERVER, Verdict};
+use codegen_sandbox::kubernetes::isolation::{API_SERVER, IsolationVerdict};
 
 /// Time that operators have been there, unless a test says otherwise: nothing ended just before they began.
 const LONG: SignedDuration = SignedDuration::from_hours(1);
@@ -456,7 +456,7 @@ fn start(server: &ApiServer, config: &OperatorConfig) -> (Arc<Context>, JoinHand
         let blocked = vec![API_SERVER.to_owned()];
         context.isolation.found(
             &pool,
-            Verdict::Enforced {
+            IsolationVerdict::Enforced {
                 blocked,
                 unproved: Vec::new(),
             },

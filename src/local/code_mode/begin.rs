@@ -23,7 +23,7 @@ const KEY_CHARACTERS: usize = 8;
 
 /// Request of a command: its question, and the place of its results.
 #[derive(Clone, Copy)]
-pub(crate) struct Request<'a> {
+pub(crate) struct QuestionRequest<'a> {
     pub picked: &'a Picked<'a>,
     pub objects: &'a Objects,
     pub options: &'a TaskOptions,
@@ -36,13 +36,13 @@ pub(super) struct Begun {
     pub run: RevisionFolder,
     pub frozen: Frozen,
     /// Of a question that begins now.
-    tools: Option<Tools>,
+    tools: Option<QuestionTools>,
     pub notices: Vec<String>,
 }
 
 impl Begun {
     /// The tools, of which those of a question that goes on are found now.
-    pub async fn tools(&mut self, request: &Request<'_>) -> Result<Tools, AskError> {
+    pub async fn tools(&mut self, request: &QuestionRequest<'_>) -> Result<QuestionTools, AskError> {
         match self.tools.take() {
             Some(tools) => Ok(tools),
             None => tools_again(&self.frozen, request).await,
@@ -51,14 +51,14 @@ impl Begun {
 }
 
 /// Tools that the calls of a question go through.
-pub(super) struct Tools {
+pub(super) struct QuestionTools {
     pub clients: ToolClients,
     pub programs: Programs,
 }
 
 /// The tools of a question that goes on.
-async fn tools_again(frozen: &Frozen, request: &Request<'_>) -> Result<Tools, AskError> {
-    let Request {
+async fn tools_again(frozen: &Frozen, request: &QuestionRequest<'_>) -> Result<QuestionTools, AskError> {
+    let QuestionRequest {
         picked,
         objects,
         options,
@@ -72,7 +72,7 @@ async fn tools_again(frozen: &Frozen, request: &Request<'_>) -> Result<Tools, As
         .allow(of_tools(&question.tools), &of_manifests)
         .await?;
     let servers = (Servers::new(), &allowed);
-    Ok(Tools {
+    Ok(QuestionTools {
         clients: clients(
             &question.tools,
             servers,
@@ -85,8 +85,8 @@ async fn tools_again(frozen: &Frozen, request: &Request<'_>) -> Result<Tools, As
 }
 
 /// Finds where an earlier command stopped, else freezes the question.
-pub(super) async fn begin(request: &Request<'_>) -> Result<Begun, AskError> {
-    let Request {
+pub(super) async fn begin(request: &QuestionRequest<'_>) -> Result<Begun, AskError> {
+    let QuestionRequest {
         picked,
         objects,
         options,
@@ -155,7 +155,7 @@ pub(super) async fn begin(request: &Request<'_>) -> Result<Begun, AskError> {
         folder,
         run,
         frozen,
-        tools: Some(Tools { clients, programs }),
+        tools: Some(QuestionTools { clients, programs }),
     })
 }
 

@@ -1,7 +1,7 @@
 //! The clients of an agent's tools, with the headers that the manifests' Secrets give.
 
 use super::error::AskError;
-use crate::local::commands::Allowed;
+use crate::local::commands::AllowedCommands;
 use crate::local::credentials::tool_header;
 use crate::local::objects::Objects;
 use codegen_api::code_mode::ToolHeader;
@@ -15,7 +15,7 @@ use codegen_sources::find;
 /// A client for each of `tools`; `servers` are those that there are already. Nothing is sent.
 pub(super) fn clients(
     tools: &[SourcedTool],
-    (servers, allowed): (Servers, &Allowed),
+    (servers, allowed): (Servers, &AllowedCommands),
     gate: EgressGate,
     namespace: &str,
     objects: &Objects,

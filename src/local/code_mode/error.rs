@@ -5,9 +5,9 @@ use crate::local::credentials::CredentialError;
 use crate::local::error::TaskError;
 use crate::local::folder::FolderError;
 use crate::local::run::LocalRunError;
-use codegen_api::validate::Fault;
+use codegen_api::validate::SpecFault;
 use codegen_core::causes::with_causes;
-use codegen_core::code_mode::{ResolveError, UnresolvedTool};
+use codegen_core::code_mode::{QuestionResolveError, UnresolvedTool};
 use codegen_engine::EngineError;
 use codegen_tools::ToolError;
 
@@ -19,10 +19,10 @@ pub(crate) enum AskError {
     Request(String),
     /// The question is none that a cluster would take.
     #[error("{}", .0.iter().map(said).collect::<Vec<_>>().join("\n"))]
-    Question(Vec<Fault>),
+    Question(Vec<SpecFault>),
     /// A setting of the agent cannot be used.
     #[error("{0}")]
-    Unresolved(#[from] ResolveError),
+    Unresolved(#[from] QuestionResolveError),
     /// A tool's server is a program that nobody has allowed to be started.
     #[error(transparent)]
     Command(#[from] NotAllowed),
@@ -88,7 +88,7 @@ pub(super) fn stopped(error: &(dyn std::error::Error + 'static)) -> AskError {
     TaskError::Stopped(with_causes(error)).into()
 }
 
-fn said(fault: &Fault) -> String {
+fn said(fault: &SpecFault) -> String {
     match fault.path.as_str() {
         "spec.message" => format!("the question: {}", fault.message),
         path => match path.strip_prefix("spec.") {

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use codegen_interpreter::{Interpreter, Limits, Program};
+use codegen_interpreter::{Interpreter, Program, WorkerLimits};
 use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::begin::{Begun, Request, Tools};
+use super::begin::{Begun, QuestionRequest, QuestionTools};
 use super::error::{AskError, stopped};
 use super::programs::ProgramCaller;
 use super::runs::Runs;
@@ -16,17 +16,17 @@ use crate::local::client;
 use crate::local::credentials::ModelCredentials;
 use crate::local::error::TaskError;
 use crate::local::execute::{asked_to_stop, ends_here, pause};
-use crate::local::interrupt::Stop;
+use crate::local::interrupt::StopSignal;
 use crate::local::objects::Objects;
 use crate::local::options::TaskOptions;
 use codegen_api::approval::{AwaitedApproval, QuestionGate};
 use codegen_code_mode::journal::Call;
 use codegen_core::call::CallKind;
 use codegen_core::causes::with_causes;
-use codegen_core::code_mode::{Progress, Question};
+use codegen_core::code_mode::{Question, QuestionProgress};
 use codegen_engine::EngineError;
 use codegen_engine::code_mode::clients::Caller;
-use codegen_engine::code_mode::{CodeModeEngine, Happened, Step};
+use codegen_engine::code_mode::{CodeModeEngine, Happened, QuestionStep};
 use codegen_ledger::{FolderStore, Ledger, Store as _, StoreError};
 use codegen_model::AnyModel;
 
@@ -34,9 +34,9 @@ use codegen_model::AnyModel;
 pub(crate) type Observe<'a> = &'a (dyn Fn(&Happened) + Send + Sync);
 
 /// Progress of a question, with its record.
-pub(super) struct Executed {
-    pub store: FolderStore<Progress>,
-    pub progress: Progress,
+pub(super) struct ExecutedQuestion {
+    pub store: FolderStore<QuestionProgress>,
+    pub progress: QuestionProgress,
     /// Error that stopped it before its end; `None` when it ended, or waits for a person.
     pub stopped: Option<AskError>,
     /// Notices for a person.
@@ -45,16 +45,16 @@ pub(super) struct Executed {
 
 /// Answers a question that has begun. Where it has ended before, nothing is called.
 pub(super) async fn execute(
-    request: &Request<'_>,
+    request: &QuestionRequest<'_>,
     begun: &mut Begun,
     runs: &Runs,
     observe: Observe<'_>,
-    stop: &Stop,
-) -> Result<Executed, AskError> {
+    stop: &StopSignal,
+) -> Result<ExecutedQuestion, AskError> {
     let store = begun.run.store().map_err(|error| stopped(&error))?;
     let before = load(&store).await?;
     if before.stage.is_terminal() {
-        return Ok(Executed {
+        return Ok(ExecutedQuestion {
             store,
             progress: before,
             stopped: None,
@@ -64,7 +64,7 @@ pub(super) async fn execute(
             ],
         });
     }
-    let Tools { clients, programs } = begun.tools(request).await?;
+    let QuestionTools { clients, programs } = begun.tools(request).await?;
     let question = &begun.frozen.question;
     let mut notices: Vec<String> = programs
         .values()
@@ -90,7 +90,7 @@ pub(super) async fn execute(
     let (progress, stopped) =
         Box::pin(follow(&engine, before, &request.options.approvals, stop, calling)).await;
     notices.extend(model.mismatch());
-    Ok(Executed {
+    Ok(ExecutedQuestion {
         store,
         progress,
         stopped,
@@ -99,10 +99,10 @@ pub(super) async fn execute(
 }
 
 /// Loads the progress of the question: what blocked it before is tried again at once.
-async fn load(store: &FolderStore<Progress>) -> Result<Progress, AskError> {
+async fn load(store: &FolderStore<QuestionProgress>) -> Result<QuestionProgress, AskError> {
     let stored = store.load().await.map_err(|error| stopped(&error))?;
     let Some(mut progress) = stored else {
-        return Ok(Progress::start(Timestamp::now()));
+        return Ok(QuestionProgress::start(Timestamp::now()));
     };
     if !progress.stage.is_terminal() {
         progress.waiting = None;
@@ -120,9 +120,9 @@ async fn interpreter(question: &Question) -> Result<Interpreter, AskError> {
     };
     let program = Program {
         code: "None".to_owned(),
-        limits: Limits {
+        limits: WorkerLimits {
             memory_bytes: question.limits.memory_bytes,
-            ..Limits::default()
+            ..WorkerLimits::default()
         },
         ..Program::default()
     };
@@ -137,7 +137,7 @@ async fn model(
     question: &Question,
     objects: &Objects,
     options: &TaskOptions,
-    (store, progress): (&FolderStore<Progress>, &Progress),
+    (store, progress): (&FolderStore<QuestionProgress>, &QuestionProgress),
 ) -> Result<AnyModel, AskError> {
     const KIND: CallKind = CallKind::Program;
     if let Some(recorded) = client::recorded(options)? {
@@ -157,16 +157,16 @@ async fn model(
     Ok(client::client(&question.model, &credentials, options, deadline)?)
 }
 
-type LocalEngine<'a> = CodeModeEngine<'a, AnyModel, FolderStore<Progress>, Caller<ProgramCaller<'a>>>;
+type LocalEngine<'a> = CodeModeEngine<'a, AnyModel, FolderStore<QuestionProgress>, Caller<ProgramCaller<'a>>>;
 
 /// Steps until the question has its end or waits for a person (`None`), or something stops it.
 async fn follow(
     engine: &LocalEngine<'_>,
-    mut progress: Progress,
+    mut progress: QuestionProgress,
     approvals: &Approvals,
-    stop: &Stop,
+    stop: &StopSignal,
     calling: watch::Receiver<bool>,
-) -> (Progress, Option<AskError>) {
+) -> (QuestionProgress, Option<AskError>) {
     let stop_here = || Some(AskError::from(TaskError::Interrupted));
     // An earlier command has come to this call, and nothing in this one has announced it.
     if let Some(awaited) = &progress.waits.approval {
@@ -193,8 +193,8 @@ async fn follow(
             return (progress, stop_here());
         }
         match came_to {
-            Step::Advanced => {}
-            Step::Gate(asked) => {
+            QuestionStep::Advanced => {}
+            QuestionStep::Gate(asked) => {
                 let decided = tokio::select! {
                     decided = decide(engine, &progress, &asked, approvals) => decided,
                     () = asked_to_stop(stop.clone(), calling.clone()) => return (progress, stop_here()),
@@ -207,10 +207,10 @@ async fn follow(
                 }
             }
             // Nothing here comes from other objects.
-            Step::Finished | Step::Pending => return (progress, None),
-            Step::Stopped => return (progress, stop_here()),
-            Step::Waiting(_) if ends_here(progress.waiting.as_ref()) => return (progress, None),
-            Step::Waiting(until) => tokio::select! {
+            QuestionStep::Finished | QuestionStep::Pending => return (progress, None),
+            QuestionStep::Stopped => return (progress, stop_here()),
+            QuestionStep::Waiting(_) if ends_here(progress.waiting.as_ref()) => return (progress, None),
+            QuestionStep::Waiting(until) => tokio::select! {
                 () = tokio::time::sleep(pause(until)) => {}
                 () = asked_to_stop(stop.clone(), calling.clone()) => return (progress, stop_here()),
             },
@@ -221,10 +221,10 @@ async fn follow(
 /// Goes by what a person decides about a call. `None` where nobody does.
 async fn decide(
     engine: &LocalEngine<'_>,
-    progress: &Progress,
+    progress: &QuestionProgress,
     asked: &AwaitedApproval<QuestionGate>,
     approvals: &Approvals,
-) -> Result<Option<Progress>, EngineError> {
+) -> Result<Option<QuestionProgress>, EngineError> {
     let whole = whole_call(engine.store, progress).await?;
     let Some(decision) = approvals.decide_call(asked, whole).await else {
         return Ok(None);
@@ -233,7 +233,10 @@ async fn decide(
 }
 
 /// The whole of the call that waits, where not all of it is shown.
-async fn whole_call(store: &FolderStore<Progress>, progress: &Progress) -> Result<String, StoreError> {
+async fn whole_call(
+    store: &FolderStore<QuestionProgress>,
+    progress: &QuestionProgress,
+) -> Result<String, StoreError> {
     let awaited = progress.waits.approval.as_ref();
     let Some(document) = awaited.and_then(|awaited| awaited.document.as_ref()) else {
         return Ok(String::new());

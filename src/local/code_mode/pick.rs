@@ -17,7 +17,7 @@ const HASH_DIGITS: usize = 12;
 
 /// Parts of a question on the command line.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct CommandQuestion {
     /// The question; where none is given, that of the manifests.
     pub message: Option<String>,
     /// The agent; where none is given, the only one, or that of the question among the manifests.
@@ -66,7 +66,7 @@ impl Picked<'_> {
 }
 
 /// The one question that is meant.
-pub(crate) fn pick<'a>(objects: &'a Objects, asked: &Asked) -> Result<Picked<'a>, AskError> {
+pub(crate) fn pick<'a>(objects: &'a Objects, asked: &CommandQuestion) -> Result<Picked<'a>, AskError> {
     if objects.code_mode_agents.is_empty() {
         let why = "the manifests hold no CodeModeAgent: write one, with the tools that it may call";
         return Err(AskError::Request(why.to_owned()));
@@ -117,7 +117,7 @@ fn agent_key<'a>(objects: &'a Objects, name: Option<&str>) -> Result<&'a ObjectK
     }
 }
 
-fn of_the_manifests(objects: &Objects, asked: &Asked) -> Result<CodeModeRun, AskError> {
+fn of_the_manifests(objects: &Objects, asked: &CommandQuestion) -> Result<CodeModeRun, AskError> {
     let is_meant = |run: &&CodeModeRun| {
         let of = &run.spec.agent_ref.name;
         asked.agent.as_ref().is_none_or(|agent| agent == of)
@@ -216,14 +216,14 @@ mod tests {
         Objects::collect(parse("a.yaml", text).unwrap()).unwrap()
     }
 
-    fn asked(message: Option<&str>) -> Asked {
-        Asked {
+    fn asked(message: Option<&str>) -> CommandQuestion {
+        CommandQuestion {
             message: message.map(str::to_owned),
-            ..Asked::default()
+            ..CommandQuestion::default()
         }
     }
 
-    fn error(text: &str, asked: &Asked) -> String {
+    fn error(text: &str, asked: &CommandQuestion) -> String {
         pick(&objects(text), asked).unwrap_err().to_string()
     }
 
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn another_question_and_another_conversation_have_another_folder() {
         let objects = objects(AGENT);
-        let name = |asked: &Asked| pick(&objects, asked).unwrap().folder_name();
+        let name = |asked: &CommandQuestion| pick(&objects, asked).unwrap().folder_name();
         let first = name(&asked(Some("Why?")));
         assert!(first.starts_with("shop-"), "{first}");
         assert_eq!(first, name(&asked(Some("Why?"))));
@@ -253,7 +253,7 @@ mod tests {
             role: "user".to_owned(),
             content: "Hello".to_owned(),
         };
-        let with_history = Asked {
+        let with_history = CommandQuestion {
             history: vec![before],
             ..asked(Some("Why?"))
         };
@@ -281,7 +281,7 @@ mod tests {
             role: "system".to_owned(),
             content: "Obey.".to_owned(),
         };
-        let with_system = Asked {
+        let with_system = CommandQuestion {
             history: vec![system],
             ..asked(Some("Why?"))
         };

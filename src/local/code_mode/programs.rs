@@ -8,7 +8,7 @@ use super::error::AskError;
 use super::pick::Picked;
 use crate::local::objects::Objects;
 use crate::local::prepare::agent_of;
-use crate::local::run::{Finished, LocalRunError};
+use crate::local::run::{FinishedTask, LocalRunError};
 use crate::local::runner::output_folder;
 use crate::local::trust::Trust;
 use codegen_api::CodeGenTask;
@@ -22,7 +22,7 @@ use codegen_sources::renamed_text;
 pub(super) use self::call::ProgramCaller;
 
 /// Finished programs by the name of their task.
-pub(super) type Programs = BTreeMap<String, Finished>;
+pub(super) type Programs = BTreeMap<String, FinishedTask>;
 
 /// The tool that a task's program is, with that program.
 pub(super) async fn program(
@@ -31,7 +31,7 @@ pub(super) async fn program(
     picked: &Picked<'_>,
     objects: &Objects,
     trust: &Trust,
-) -> Result<(SourcedTool, Finished), AskError> {
+) -> Result<(SourcedTool, FinishedTask), AskError> {
     let finished = finished(&source.name, &task.name, picked, objects, trust).await?;
     let origin = ToolOrigin::Task {
         name: task.name.clone(),
@@ -74,7 +74,7 @@ pub(super) fn digests(programs: &Programs) -> BTreeMap<String, String> {
 }
 
 /// The program, and the samples that it runs with where nothing else is given.
-fn digest(finished: &Finished) -> String {
+fn digest(finished: &FinishedTask) -> String {
     sha256_hex_of_parts(&[&finished.program, &finished.task.decisive_hash()])
 }
 
@@ -85,7 +85,7 @@ async fn finished(
     picked: &Picked<'_>,
     objects: &Objects,
     trust: &Trust,
-) -> Result<Finished, AskError> {
+) -> Result<FinishedTask, AskError> {
     let object = find(tool, task, picked.namespace(), objects)?;
     // Among all tasks of the manifests, as `local` has named the folders.
     let every: Vec<&CodeGenTask> = objects.tasks.iter().collect();
@@ -96,7 +96,7 @@ async fn finished(
             picked.manifests
         ))
     };
-    let finished = match Finished::open(&folder, trust).await {
+    let finished = match FinishedTask::open(&folder, trust).await {
         Ok(finished) => finished,
         Err(LocalRunError::NoTask { folder }) => {
             return Err(unfinished(format!("there is no program in {}", folder.display())));
@@ -141,7 +141,7 @@ fn find<'a>(
 
 /// Reports whether the task is still what its program was written for. Its data and its model may be others: the command line of `local`
 /// may have given them.
-fn is_of(finished: &Finished, object: &CodeGenTask, objects: &Objects) -> Result<bool, AskError> {
+fn is_of(finished: &FinishedTask, object: &CodeGenTask, objects: &Objects) -> Result<bool, AskError> {
     let before = &finished.task;
     let data = FrozenFiles {
         samples: before.samples.clone(),

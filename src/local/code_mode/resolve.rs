@@ -8,7 +8,7 @@ use super::clients::headers;
 use super::error::AskError;
 use super::pick::Picked;
 use super::programs::{Programs, program};
-use crate::local::commands::Allowed;
+use crate::local::commands::AllowedCommands;
 use crate::local::objects::Objects;
 use crate::local::options::{ModelOverrides, TaskOptions};
 use crate::local::trust::Trust;
@@ -25,7 +25,7 @@ use codegen_sources::{find, renamed_text, text_of_key};
 use codegen_tools::McpClient;
 
 /// Commands that may be started, and addresses that may be asked.
-pub(super) type Reach<'a> = (&'a Allowed, &'a EgressGate);
+pub(super) type Reach<'a> = (&'a AllowedCommands, &'a EgressGate);
 
 /// A question without open ends.
 pub(super) struct Resolved {

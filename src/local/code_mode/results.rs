@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::error::{AskError, stopped};
 use codegen_api::code_mode::CodeModeRunStatus;
-use codegen_code_mode::journal::{Call, Ended};
-use codegen_engine::code_mode::record::Record;
+use codegen_code_mode::journal::{Call, CallEnd};
+use codegen_engine::code_mode::record::QuestionRecord;
 use codegen_ledger::{Ledger, Store, export_replies};
 
 /// A call of a tool with the number of its program.
@@ -15,7 +15,7 @@ use codegen_ledger::{Ledger, Store, export_replies};
 struct Line<'a> {
     program: u32,
     #[serde(flatten)]
-    ended: &'a Ended,
+    ended: &'a CallEnd,
 }
 
 /// A call that was begun, in the place of what it came to.
@@ -29,7 +29,7 @@ struct InFlight<'a> {
 
 /// The files of a question by name.
 pub(crate) async fn files(
-    record: &Record,
+    record: &QuestionRecord,
     conversation: Option<&[u8]>,
     status: &CodeModeRunStatus,
     store: &impl Store,

@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::begin::{Begun, Request, begin};
+use super::begin::{Begun, QuestionRequest, begin};
 use super::error::AskError;
-use super::execute::{Executed, Observe, execute};
+use super::execute::{ExecutedQuestion, Observe, execute};
 use super::pick::Picked;
 use super::results::files;
 use super::runs::Runs;
 use crate::local::approval::Approvals;
 use crate::local::error::TaskError;
 use crate::local::folder::{CALLS, DEFAULT_OUTPUT};
-use crate::local::interrupt::Stop;
+use crate::local::interrupt::StopSignal;
 use codegen_api::code_mode::CodeModeRunStatus;
-use codegen_code_mode::journal::Ended as EndedCall;
+use codegen_code_mode::journal::CallEnd;
 use codegen_core::code_mode::{
-    Answer, Progress, Stage, StatusContext, call_hash, conversation, conversation_document,
-    conversation_file, status,
+    Answer, QuestionProgress, QuestionStage, QuestionStatusContext, call_hash, conversation,
+    conversation_document, conversation_file, status,
 };
-use codegen_engine::code_mode::record::{Record, record};
+use codegen_engine::code_mode::record::{QuestionRecord, record};
 use codegen_ledger::export_replies;
 
 /// Folder of questions among the results.
@@ -30,9 +30,9 @@ const QUESTIONS: &str = "ask";
 
 /// Outcome of a question.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct QuestionOutcome {
     /// Stage that it has reached.
-    pub stage: Stage,
+    pub stage: QuestionStage,
     /// As a cluster would show it.
     pub status: CodeModeRunStatus,
     /// The answer, whole.
@@ -53,7 +53,7 @@ pub(crate) struct Ended {
     pub stopped: Option<AskError>,
 }
 
-impl Ended {
+impl QuestionOutcome {
     /// The answer for people.
     pub fn text(&self) -> Option<&str> {
         self.answer.as_ref().map(Answer::text)
@@ -86,7 +86,11 @@ pub(crate) fn output_folder(output: Option<&Path>, picked: &Picked<'_>) -> PathB
 }
 
 /// Answers a question, or goes on with what an earlier command began. Where that has ended, nothing is called.
-pub(crate) async fn ask(request: &Request<'_>, observe: Observe<'_>, stop: &Stop) -> Result<Ended, AskError> {
+pub(crate) async fn ask(
+    request: &QuestionRequest<'_>,
+    observe: Observe<'_>,
+    stop: &StopSignal,
+) -> Result<QuestionOutcome, AskError> {
     let mut stopped_before = stop.clone();
     // Nothing that is asked before the question changes anything: nobody waits for it.
     let mut begun = tokio::select! {
@@ -101,12 +105,12 @@ pub(crate) async fn ask(request: &Request<'_>, observe: Observe<'_>, stop: &Stop
 
 /// Writes the results.
 async fn publish(
-    request: &Request<'_>,
+    request: &QuestionRequest<'_>,
     begun: Begun,
-    executed: Executed,
+    executed: ExecutedQuestion,
     runs: &Runs,
-) -> Result<Ended, AskError> {
-    let Executed {
+) -> Result<QuestionOutcome, AskError> {
+    let ExecutedQuestion {
         store,
         progress,
         stopped,
@@ -128,7 +132,7 @@ async fn publish(
     let cut = answer.and_then(|answer| answer.cut.clone());
     let unused = unused(&request.options.approvals, &progress, &record, &begun.frozen.name);
     let notices = begun.notices.into_iter().chain(notices);
-    Ok(Ended {
+    Ok(QuestionOutcome {
         stage: progress.stage,
         status,
         folder: request.output.to_owned(),
@@ -143,9 +147,14 @@ async fn publish(
 }
 
 /// Hashes that were given and that no call of the question has, recorded or waiting.
-fn unused(approvals: &Approvals, progress: &Progress, record: &Record, uid: &str) -> Vec<String> {
+fn unused(
+    approvals: &Approvals,
+    progress: &QuestionProgress,
+    record: &QuestionRecord,
+    uid: &str,
+) -> Vec<String> {
     let ended = record.calls.iter().flat_map(|(attempt, calls)| {
-        let hash = move |ended: &EndedCall| call_hash(uid, *attempt, &ended.call);
+        let hash = move |ended: &CallEnd| call_hash(uid, *attempt, &ended.call);
         calls.iter().map(hash)
     });
     let in_flight = record.in_flight.iter();
@@ -160,19 +169,23 @@ fn unused(approvals: &Approvals, progress: &Progress, record: &Record, uid: &str
         .collect()
 }
 
-fn status_of(progress: &Progress, record: &Record, conversation: Option<&[u8]>) -> CodeModeRunStatus {
+fn status_of(
+    progress: &QuestionProgress,
+    record: &QuestionRecord,
+    conversation: Option<&[u8]>,
+) -> CodeModeRunStatus {
     let said = conversation.map(conversation_document);
     let awaited = progress.waits.approval.as_ref();
     let hash = awaited.map_or("", |awaited| awaited.asked.hash.as_str());
     let how_to_decide = format!(
         "run the same command at a terminal, or with --approve {hash}, or with --reject and the same hash"
     );
-    let around = StatusContext {
+    let around = QuestionStatusContext {
         conversation: said.as_ref(),
         how_to_decide: &how_to_decide,
         answer: record.answer.as_ref(),
         code: record.program.as_deref(),
-        ..StatusContext::default()
+        ..QuestionStatusContext::default()
     };
     let mut status = status(progress, &[], &around, Timestamp::now());
     // The state counts those of programs that have ended.

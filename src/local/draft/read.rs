@@ -8,13 +8,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::error::DraftError;
-use super::{DataFile, DraftInput, KUSTOMIZATION, Place, TASK, names};
+use super::{DataFile, DraftInput, FilePlace, KUSTOMIZATION, TASK, names};
 use crate::local::execute::check_acceptance_tests;
 use crate::local::options::ModelOverrides;
 use codegen_api::common::{ClaimPath, ConfigMapKeyRef, SecretKeyRef};
 use codegen_api::model::{Model, Provider};
 use codegen_api::values::{AcceptanceTests, Input, InputSource, Sample, ValueType};
-use codegen_sources::{Given, sample_names, usable};
+use codegen_sources::{GivenFiles, sample_names, usable};
 
 /// The option of acceptance tests.
 const ACCEPT: &str = "--accept";
@@ -30,7 +30,7 @@ pub(super) struct Reader<'a> {
     /// Files that were read.
     pub files: Vec<DataFile>,
     /// Files of the claim as they lie now.
-    pub given: Given,
+    pub given: GivenFiles,
     /// Errors that were found.
     pub errors: Vec<DraftError>,
 }
@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
             file_names: reserved.map(str::to_owned).into(),
             config_maps: BTreeSet::new(),
             files: Vec::new(),
-            given: Given::default(),
+            given: GivenFiles::default(),
             errors: Vec::new(),
         }
     }
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         let what = "your acceptance tests".to_owned();
         let found = self.file(ACCEPT, path, "acceptance", what);
         let file = found.as_ref().and(self.files.last());
-        if let Some(Place::ConfigMap { bytes, .. }) = file.map(|file| &file.place) {
+        if let Some(FilePlace::ConfigMap { bytes, .. }) = file.map(|file| &file.place) {
             let path = path.to_owned();
             let checked = match std::str::from_utf8(bytes) {
                 Err(_) => Err(DraftError::NotText { path }),
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Finds a place for the file in a cluster, to which the task refers.
-    fn place(&mut self, content: Content, path: &Path, name: &str, file_name: &str) -> (Place, Found) {
+    fn place(&mut self, content: Content, path: &Path, name: &str, file_name: &str) -> (FilePlace, Found) {
         let file_name = file_name.to_owned();
         match content {
             Content::Small(bytes) => {
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
                     key: file_name,
                 };
                 let name = config_map;
-                (Place::ConfigMap { name, bytes }, Found::ConfigMap(key))
+                (FilePlace::ConfigMap { name, bytes }, Found::ConfigMap(key))
             }
             Content::Large => {
                 let claim = format!("{}-data", self.prefix);
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
                     path: file_name,
                 };
                 let source = path.to_owned();
-                (Place::Claim { name: claim, source }, Found::Claim(place))
+                (FilePlace::Claim { name: claim, source }, Found::Claim(place))
             }
         }
     }

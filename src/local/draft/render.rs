@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::yaml::{block, quoted, scalar};
-use super::{DataFile, Place};
+use super::{DataFile, FilePlace};
 use codegen_api::CodeGenTask;
 use codegen_api::common::ClaimPath;
 use codegen_api::model::Model;
@@ -193,8 +193,8 @@ fn on_claim(place: &ClaimPath) -> String {
 pub(super) fn kustomization(files: &[DataFile]) -> String {
     let mut text = KUSTOMIZATION.to_owned();
     let config_maps = files.iter().filter_map(|file| match &file.place {
-        Place::ConfigMap { name, .. } => Some((name, &file.file_name)),
-        Place::Claim { .. } => None,
+        FilePlace::ConfigMap { name, .. } => Some((name, &file.file_name)),
+        FilePlace::Claim { .. } => None,
     });
     let mut config_maps = config_maps.peekable();
     if config_maps.peek().is_none() {

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::local::kustomize;
 use codegen_api::values::FileFormat;
-use codegen_sources::{Claims, Given, Source, plan};
+use codegen_sources::{Claims, GivenFiles, SourceOrigin, plan};
 
 const ROWS: &[u8] = b"a,b\n1,2\n";
 
@@ -57,11 +57,11 @@ fn rendered(draft: &Draft) -> Vec<(String, String, Vec<u8>)> {
     let expected = draft.objects().unwrap();
     assert_eq!(objects.tasks, expected.tasks);
     assert_eq!(objects.config_maps, expected.config_maps);
-    let plan = plan(&objects.tasks[0], &objects.config_maps, &Given::default()).unwrap();
+    let plan = plan(&objects.tasks[0], &objects.config_maps, &GivenFiles::default()).unwrap();
     plan.samples
         .into_iter()
         .map(|wanted| match wanted.source {
-            Source::Bytes(bytes) => (wanted.name, wanted.file_name, bytes),
+            SourceOrigin::Bytes(bytes) => (wanted.name, wanted.file_name, bytes),
             _ => panic!("{} is no key of a ConfigMap", wanted.name),
         })
         .collect()
@@ -175,13 +175,13 @@ fn what_no_config_map_holds_lies_beside_the_manifest_and_on_a_claim_in_a_cluster
     let objects = Objects::collect(kustomize::render(target.path()).unwrap()).unwrap();
     assert_eq!(objects.config_maps.len(), 1);
     let folders = [(claim.to_owned(), target.path().to_owned())].into();
-    let given = Given {
+    let given = GivenFiles {
         claims: Claims::Folders(folders),
-        ..Given::default()
+        ..GivenFiles::default()
     };
     let plan = plan(&objects.tasks[0], &objects.config_maps, &given).unwrap();
     for wanted in [&plan.samples[1], &plan.inputs[0]] {
-        let Source::File(path) = &wanted.source else {
+        let SourceOrigin::File(path) = &wanted.source else {
             panic!("{} is no file", wanted.name);
         };
         assert!(fs::read(path).unwrap() == large, "{}", path.display());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::{Draft, KUSTOMIZATION, Place, TASK};
+use super::{Draft, FilePlace, KUSTOMIZATION, TASK};
 use crate::local::folder::{FolderError, copy_whole, write_whole_with};
 
 /// Permissions of the files, less what the umask takes: they are meant to be shared.
@@ -56,8 +56,8 @@ impl Draft {
         for file in &self.files {
             let target = folder.join(&file.file_name);
             match &file.place {
-                Place::ConfigMap { bytes, .. } => write_whole_with(&target, bytes, MODE)?,
-                Place::Claim { source, .. } => copy_whole(source, &target, MODE)?,
+                FilePlace::ConfigMap { bytes, .. } => write_whole_with(&target, bytes, MODE)?,
+                FilePlace::Claim { source, .. } => copy_whole(source, &target, MODE)?,
             }
         }
         write_whole_with(&folder.join(TASK), self.task_yaml().as_bytes(), MODE)?;

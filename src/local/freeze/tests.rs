@@ -5,8 +5,8 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::*;
 
-fn wanted(source: Source) -> Wanted {
-    Wanted {
+fn wanted(source: SourceOrigin) -> WantedSource {
+    WantedSource {
         name: "m".to_owned(),
         file_name: "m.csv".to_owned(),
         source,
@@ -14,12 +14,12 @@ fn wanted(source: Source) -> Wanted {
     }
 }
 
-async fn freeze_sample(wanted: Wanted, folder: &Path) -> Result<FrozenFile, FreezeError> {
-    let plan = Plan {
+async fn freeze_sample(wanted: WantedSource, folder: &Path) -> Result<FrozenFile, FreezeError> {
+    let plan = ReadPlan {
         samples: vec![wanted],
-        ..Plan::default()
+        ..ReadPlan::default()
     };
-    let downloads = Downloads::new(folder.join("cache"), &["127.0.0.1".parse().unwrap()]);
+    let downloads = DownloadAccess::new(folder.join("cache"), &["127.0.0.1".parse().unwrap()]);
     Ok(freeze(&plan, folder, &downloads).await?.samples.remove(0))
 }
 
@@ -28,7 +28,7 @@ const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f2001
 #[tokio::test]
 async fn bytes_are_frozen_with_digest_and_size() {
     let folder = tempfile::tempdir().unwrap();
-    let frozen = freeze_sample(wanted(Source::Bytes(b"abc".to_vec())), folder.path())
+    let frozen = freeze_sample(wanted(SourceOrigin::Bytes(b"abc".to_vec())), folder.path())
         .await
         .unwrap();
     assert_eq!(
@@ -43,9 +43,9 @@ async fn a_file_of_another_digest_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x");
     fs::write(&path, "abd").unwrap();
-    let wanted = Wanted {
+    let wanted = WantedSource {
         sha256: Some(ABC.to_owned()),
-        ..wanted(Source::File(path))
+        ..wanted(SourceOrigin::File(path))
     };
     let error = freeze_sample(wanted, folder.path())
         .await
@@ -57,7 +57,7 @@ async fn a_file_of_another_digest_is_refused() {
 #[tokio::test]
 async fn a_missing_file_and_a_folder_for_a_file_are_named() {
     let folder = tempfile::tempdir().unwrap();
-    let error = freeze_sample(wanted(Source::File("absent.csv".into())), folder.path())
+    let error = freeze_sample(wanted(SourceOrigin::File("absent.csv".into())), folder.path())
         .await
         .unwrap_err();
     assert!(
@@ -65,7 +65,7 @@ async fn a_missing_file_and_a_folder_for_a_file_are_named() {
             && error.to_string().ends_with("; correct the path"),
         "{error}"
     );
-    let error = freeze_sample(wanted(Source::File(folder.path().into())), folder.path())
+    let error = freeze_sample(wanted(SourceOrigin::File(folder.path().into())), folder.path())
         .await
         .unwrap_err();
     assert!(error.to_string().ends_with("is not a file"), "{error}");
@@ -91,16 +91,22 @@ async fn the_digest_of_a_folder_is_of_paths_and_contents() {
     fs::create_dir_all(source.join("sub")).unwrap();
     fs::write(source.join("sub/a"), "1").unwrap();
     fs::write(source.join("b"), "22").unwrap();
-    let first = freeze_sample(wanted(Source::Folder(source.clone())), &folder.path().join("1"))
-        .await
-        .unwrap();
-    let again = freeze_sample(wanted(Source::Folder(source.clone())), &folder.path().join("2"))
-        .await
-        .unwrap();
+    let first = freeze_sample(
+        wanted(SourceOrigin::Folder(source.clone())),
+        &folder.path().join("1"),
+    )
+    .await
+    .unwrap();
+    let again = freeze_sample(
+        wanted(SourceOrigin::Folder(source.clone())),
+        &folder.path().join("2"),
+    )
+    .await
+    .unwrap();
     assert_eq!(first, again);
     assert_eq!((first.bytes, first.is_dir), (3, true));
     fs::rename(source.join("b"), source.join("c")).unwrap();
-    let renamed = freeze_sample(wanted(Source::Folder(source)), &folder.path().join("3"))
+    let renamed = freeze_sample(wanted(SourceOrigin::Folder(source)), &folder.path().join("3"))
         .await
         .unwrap();
     assert_ne!(first.sha256, renamed.sha256);
@@ -116,7 +122,7 @@ async fn a_folder_with_a_link_is_refused() {
     let source = folder.path().join("source");
     fs::create_dir(&source).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", source.join("link")).unwrap();
-    let error = freeze_sample(wanted(Source::Folder(source)), folder.path())
+    let error = freeze_sample(wanted(SourceOrigin::Folder(source)), folder.path())
         .await
         .unwrap_err()
         .to_string();
@@ -130,7 +136,7 @@ async fn keys_cannot_leave_the_folder() {
         ("../../escaped".to_owned(), b"x".to_vec()),
         ("..".to_owned(), b"y".to_vec()),
     ]);
-    freeze_sample(wanted(Source::Files(files)), folder.path())
+    freeze_sample(wanted(SourceOrigin::Files(files)), folder.path())
         .await
         .unwrap();
     assert!(!folder.path().join("escaped").exists());
@@ -157,8 +163,8 @@ async fn a_download_is_cached_by_its_digest() {
     install_tls();
     let folder = tempfile::tempdir().unwrap();
     let server = server("abc", 1).await;
-    let source = Source::Download(format!("{}/a.csv", server.uri()));
-    let wanted = Wanted {
+    let source = SourceOrigin::Download(format!("{}/a.csv", server.uri()));
+    let wanted = WantedSource {
         sha256: Some(ABC.to_owned()),
         ..wanted(source)
     };
@@ -174,8 +180,8 @@ async fn a_download_of_another_digest_leaves_nothing_behind() {
     install_tls();
     let folder = tempfile::tempdir().unwrap();
     let server = server("abd", 1).await;
-    let source = Source::Download(format!("{}/a.csv", server.uri()));
-    let wanted = Wanted {
+    let source = SourceOrigin::Download(format!("{}/a.csv", server.uri()));
+    let wanted = WantedSource {
         sha256: Some(ABC.to_owned()),
         ..wanted(source)
     };
@@ -189,7 +195,7 @@ async fn a_refused_download_says_its_status_and_the_way_round() {
     install_tls();
     let folder = tempfile::tempdir().unwrap();
     let server = MockServer::start().await;
-    let source = Source::Download(format!("{}/absent", server.uri()));
+    let source = SourceOrigin::Download(format!("{}/absent", server.uri()));
     let error = freeze_sample(wanted(source), folder.path())
         .await
         .unwrap_err()
@@ -218,9 +224,9 @@ async fn a_copy_is_a_new_file_of_its_folder_and_nothing_else() {
         "",
         "a\0b",
     ] {
-        let wanted = Wanted {
+        let wanted = WantedSource {
             file_name: name.to_owned(),
-            ..wanted(Source::Bytes(b"theirs".to_vec()))
+            ..wanted(SourceOrigin::Bytes(b"theirs".to_vec()))
         };
         freeze_sample(wanted, &into).await.unwrap_err();
         assert_eq!(fs::read_to_string(&notes).unwrap(), "mine", "{name}");

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::super::files::load_file;
 use super::KustomizeError;
-use super::generate::{Generator, Options};
+use super::generate::{Generator, GeneratorOptions};
 
 /// One entry of `labels`. Selectors and templates have no counterpart in what a local run uses.
 #[derive(Deserialize, Default)]
@@ -25,7 +25,7 @@ pub(super) struct Kustomization {
     pub configurations: Vec<String>,
     pub config_map_generator: Vec<Generator>,
     pub secret_generator: Vec<Generator>,
-    pub generator_options: Options,
+    pub generator_options: GeneratorOptions,
     pub name_prefix: String,
     pub name_suffix: String,
     pub namespace: String,

@@ -8,7 +8,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::super::manifest::{Document, Origin};
+use super::super::manifest::{DocumentOrigin, ManifestDocument};
 use super::resource::Resource;
 use super::{KustomizeError, inside};
 
@@ -23,7 +23,7 @@ pub(super) struct Generator {
     envs: Vec<String>,
     env: String,
     r#type: String,
-    options: Options,
+    options: GeneratorOptions,
     #[serde(flatten)]
     other: Map<String, Value>,
 }
@@ -31,7 +31,7 @@ pub(super) struct Generator {
 /// Options that generators give their objects besides content: `generatorOptions`, or the `options` of one.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Options {
+pub(super) struct GeneratorOptions {
     labels: BTreeMap<String, String>,
     annotations: BTreeMap<String, String>,
     immutable: bool,
@@ -56,18 +56,18 @@ impl Generator {
 pub(super) fn resource(
     kind: &str,
     generator: &Generator,
-    shared: &Options,
+    shared: &GeneratorOptions,
     index: usize,
     file: &Path,
     folder: &Path,
 ) -> Result<Resource, KustomizeError> {
     let data = data(kind, generator, index, file, folder)?;
-    let origin = Origin {
+    let origin = DocumentOrigin {
         file: file.display().to_string(),
         place: format!("{}[{index}]", field_of(kind)),
     };
     let own = &generator.options;
-    let mut resource = Resource::new(Document {
+    let mut resource = Resource::new(ManifestDocument {
         origin,
         value: render(kind, generator, shared, data),
         notices: Vec::new(),
@@ -129,7 +129,12 @@ fn data(
     Ok(data)
 }
 
-fn render(kind: &str, generator: &Generator, shared: &Options, data: BTreeMap<String, Vec<u8>>) -> Value {
+fn render(
+    kind: &str,
+    generator: &Generator,
+    shared: &GeneratorOptions,
+    data: BTreeMap<String, Vec<u8>>,
+) -> Value {
     let mut object = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": generator.name}});
     if !generator.namespace.is_empty() {
         object["metadata"]["namespace"] = json!(generator.namespace);

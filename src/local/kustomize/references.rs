@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::files::load_file;
-use super::super::manifest::Document;
+use super::super::manifest::ManifestDocument;
 use super::resource::Resource;
 use super::{KustomizeError, hash};
 
@@ -43,7 +43,7 @@ struct Selector {
 }
 
 impl Selector {
-    fn matches(&self, document: &Document) -> bool {
+    fn matches(&self, document: &ManifestDocument) -> bool {
         let api_version = document.api_version();
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let is = |wanted: &str, found: &str| wanted.is_empty() || wanted == found;
@@ -137,7 +137,7 @@ fn of_workloads() -> Vec<NameReference> {
 pub(super) fn finish(
     mut resources: Vec<Resource>,
     references: &[NameReference],
-) -> Result<Vec<Document>, Unclear> {
+) -> Result<Vec<ManifestDocument>, Unclear> {
     for resource in resources.iter_mut().filter(|resource| resource.is_hashed) {
         let name = resource.document.name().unwrap_or_default();
         let name = format!("{name}-{}", hash::suffix(&resource.document.value));
@@ -167,7 +167,10 @@ pub(super) fn finish(
 }
 
 /// The fields of a document that hold names, each with what it names.
-fn fields_of<'a>(document: &Document, references: &'a [NameReference]) -> Vec<(&'a Selector, &'a FieldSpec)> {
+fn fields_of<'a>(
+    document: &ManifestDocument,
+    references: &'a [NameReference],
+) -> Vec<(&'a Selector, &'a FieldSpec)> {
     let all = references.iter().flat_map(|reference| {
         reference
             .field_specs

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use super::super::manifest::Document;
+use super::super::manifest::ManifestDocument;
 
 /// An object on its way through the kustomizations.
 pub(super) struct Resource {
     /// As it is by now.
-    pub document: Document,
+    pub document: ManifestDocument,
     /// Every name that it has had, the one of its manifest first.
     pub names: Vec<String>,
     /// Prefixes and suffixes that it has got, the innermost first.
@@ -18,7 +18,7 @@ pub(super) struct Resource {
 
 impl Resource {
     /// An object of a manifest.
-    pub(super) fn new(document: Document) -> Self {
+    pub(super) fn new(document: ManifestDocument) -> Self {
         Self {
             names: document.name().map(str::to_owned).into_iter().collect(),
             document,

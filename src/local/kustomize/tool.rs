@@ -4,11 +4,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::super::manifest::{self, Document};
+use super::super::manifest::{self, ManifestDocument};
 use super::KustomizeError;
 
 /// Renders `folder` with the first tool that is there. `field` of `file` is what takes it.
-pub(super) fn render(folder: &Path, file: PathBuf, field: String) -> Result<Vec<Document>, KustomizeError> {
+pub(super) fn render(
+    folder: &Path,
+    file: PathBuf,
+    field: String,
+) -> Result<Vec<ManifestDocument>, KustomizeError> {
     for (tool, arguments) in [("kustomize", "build"), ("kubectl", "kustomize")] {
         let output = match Command::new(tool).arg(arguments).arg(folder).output() {
             Ok(output) => output,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::local::manifest::parse;
 
-fn collect(text: &str) -> Result<Objects, Faults> {
+fn collect(text: &str) -> Result<Objects, ManifestFaults> {
     Objects::collect(parse("a.yaml", text).unwrap())
 }
 

@@ -16,12 +16,12 @@ use codegen_core::stage::Stage;
 use codegen_core::task::Task;
 use codegen_data::profile::SampleProfile;
 use codegen_engine::results::SOLUTION;
-use codegen_engine::run_data::{Columns, columns};
+use codegen_engine::run_data::{ColumnsByInput, columns};
 use codegen_ledger::{FolderStore, Key, Store as _, read_below};
 
 /// A task that succeeded.
 #[derive(Debug)]
-pub struct Finished {
+pub struct FinishedTask {
     /// The task without open questions.
     pub task: Task,
     /// The program that passed.
@@ -31,7 +31,7 @@ pub struct Finished {
     /// Lock of its environment, archive by archive, and the hash of what it was asked to be.
     pub lock: Option<(String, Lock)>,
     /// Properties of the samples' columns.
-    pub columns: Columns,
+    pub columns: ColumnsByInput,
     /// The constraints on columns.
     pub checks: Vec<ColumnCheck>,
     /// Folder with its samples and inputs.
@@ -40,7 +40,7 @@ pub struct Finished {
     pub notices: Vec<String>,
 }
 
-impl Finished {
+impl FinishedTask {
     /// Reads what the task that ran last in `folder` left, where it is this user's or `trust` says so. Nothing of it is changed.
     pub async fn open(folder: &Path, trust: &Trust) -> Result<Self, LocalRunError> {
         let no_task = || LocalRunError::NoTask {

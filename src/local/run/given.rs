@@ -6,11 +6,11 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::error::LocalRunError;
-use crate::local::freeze::{Downloads, INPUTS, freeze};
+use crate::local::freeze::{DownloadAccess, INPUTS, freeze};
 use codegen_api::values::ValueType;
-use codegen_core::run::{Given, InputFault, Options, RunFault, faults};
+use codegen_core::run::{GivenInput, InputFault, ProgramOptions, RunFault, faults};
 use codegen_core::task::{FrozenFile, Task};
-use codegen_sources::{LARGEST_SOURCE, Plan, Source, Wanted, remedy};
+use codegen_sources::{LARGEST_SOURCE, ReadPlan, SourceOrigin, WantedSource, remedy};
 
 /// Inputs that are what the program takes, as far as that shows before a file is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum GivenFile {
 }
 
 /// Distinguishes values and files by what the program takes: a value may begin with `@`, a file must.
-pub fn sort(options: &Options, inputs: &[(String, String)]) -> Result<GivenInputs, LocalRunError> {
+pub fn sort(options: &ProgramOptions, inputs: &[(String, String)]) -> Result<GivenInputs, LocalRunError> {
     let mut sorted = GivenInputs::default();
     let mut found = Vec::new();
     for (name, text) in inputs {
@@ -42,7 +42,7 @@ pub fn sort(options: &Options, inputs: &[(String, String)]) -> Result<GivenInput
             .filter(|path| takes_file && !path.is_empty());
         match file {
             Some("-") => {
-                found.push((name.as_str(), Ok(Given::File)));
+                found.push((name.as_str(), Ok(GivenInput::File)));
                 sorted.files.push((name.clone(), GivenFile::Stdin));
             }
             Some(path) => {
@@ -50,19 +50,19 @@ pub fn sort(options: &Options, inputs: &[(String, String)]) -> Result<GivenInput
                 sorted.files.push((name.clone(), GivenFile::Path(path.into())));
             }
             None => {
-                found.push((name.as_str(), Ok(Given::Text(text))));
+                found.push((name.as_str(), Ok(GivenInput::Text(text))));
                 sorted.values.insert(name.clone(), text.clone());
             }
         }
     }
-    let given: Vec<(&str, Given<'_>)> = found
+    let given: Vec<(&str, GivenInput<'_>)> = found
         .iter()
         .map(|(name, found)| {
             (
                 *name,
                 found
                     .as_ref()
-                    .map_or_else(|why| Given::Unreadable(why), |given| *given),
+                    .map_or_else(|why| GivenInput::Unreadable(why), |given| *given),
             )
         })
         .collect();
@@ -109,17 +109,17 @@ fn reads_stdin_once(sorted: GivenInputs) -> Result<GivenInputs, LocalRunError> {
 }
 
 /// Looks up what lies there, or why it cannot be read.
-fn shape(path: &Path) -> Result<Given<'static>, String> {
+fn shape(path: &Path) -> Result<GivenInput<'static>, String> {
     let inspect = || {
         let metadata = fs::metadata(path)?;
         if metadata.is_dir() {
-            return fs::read_dir(path).map(|_| Given::Folder);
+            return fs::read_dir(path).map(|_| GivenInput::Folder);
         }
         // Opening a pipe would wait for a writer.
         if metadata.is_file() {
             File::open(path)?;
         }
-        Ok(Given::File)
+        Ok(GivenInput::File)
     };
     inspect().map_err(|error| format!("cannot read {}: {error}; {}", path.display(), remedy(&error)))
 }
@@ -131,7 +131,7 @@ pub(super) async fn freeze_given(
     folder: &Path,
 ) -> Result<Vec<FrozenFile>, LocalRunError> {
     // What was given is not downloaded.
-    let downloads = Downloads::new(folder.to_owned(), &[]);
+    let downloads = DownloadAccess::new(folder.to_owned(), &[]);
     let mut files = Vec::new();
     for (name, file) in &given.files {
         let is_dir = task
@@ -139,18 +139,18 @@ pub(super) async fn freeze_given(
             .iter()
             .any(|input| input.name == *name && input.type_ == ValueType::Dir);
         let (file_name, source) = match file {
-            GivenFile::Path(path) if is_dir => (name.clone(), Source::Folder(path.clone())),
-            GivenFile::Path(path) => (file_name(path, name), Source::File(path.clone())),
-            GivenFile::Stdin => (name_of_sample(task, name), Source::Bytes(stdin(name)?)),
+            GivenFile::Path(path) if is_dir => (name.clone(), SourceOrigin::Folder(path.clone())),
+            GivenFile::Path(path) => (file_name(path, name), SourceOrigin::File(path.clone())),
+            GivenFile::Stdin => (name_of_sample(task, name), SourceOrigin::Bytes(stdin(name)?)),
         };
-        let plan = Plan {
-            inputs: vec![Wanted {
+        let plan = ReadPlan {
+            inputs: vec![WantedSource {
                 name: name.clone(),
                 file_name,
                 source,
                 sha256: None,
             }],
-            ..Plan::default()
+            ..ReadPlan::default()
         };
         // A folder each: two files may have the same name.
         let frozen = freeze(&plan, &folder.join(name), &downloads).await?;

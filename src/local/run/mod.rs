@@ -13,7 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use tempfile::TempDir;
 
 pub use error::LocalRunError;
-pub use finished::Finished;
+pub use finished::FinishedTask;
 
 use super::credentials::sandbox_variables;
 use super::execute::worker;
@@ -27,8 +27,8 @@ use codegen_api::values::Output;
 use codegen_core::redact::Redactor;
 use codegen_core::run::checks::Severities;
 use codegen_core::run::{
-    Options, OutputPlace, OutputsRead, ResolvedInput, ResolvedRun, Room, RunEnd, RunSettings, conclude,
-    duration, program_end, redacted_finding, refused, resolve,
+    OutputPlace, OutputRoom, OutputsRead, ProgramOptions, ResolvedInput, ResolvedRun, RunEnd, RunSettings,
+    conclude, duration, program_end, redacted_finding, refused, resolve,
 };
 use codegen_core::sandbox::{Job, Phase, Report};
 use codegen_core::stage::Category;
@@ -37,7 +37,7 @@ use codegen_core::task::FrozenFile;
 use codegen_data::source::Source;
 use codegen_egress::AllowedHost;
 use codegen_engine::run_data::RunData;
-use codegen_sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _};
+use codegen_sandbox::{BuiltEnvironment, ImageSpec, LocalSandbox, Progressing, Sandbox as _};
 use given::{GivenInputs, freeze_given};
 
 /// Options of the command line about a run.
@@ -57,7 +57,7 @@ pub struct LocalRunOptions {
 
 /// Outcome of a run.
 #[derive(Debug)]
-pub struct Ran {
+pub struct RunOutcome {
     /// The run as an object with its status.
     pub object: CodeGenRun,
     /// Its end.
@@ -71,16 +71,16 @@ pub struct Ran {
 /// Runs the program of a finished task. `objects` hold its Secrets, where it has any. `doing` receives what goes on; dropping
 /// the future ends the program.
 pub async fn run(
-    finished: &Finished,
+    finished: &FinishedTask,
     options: &LocalRunOptions,
     objects: &Objects,
     doing: &(dyn Fn(&str) + Send + Sync),
-) -> Result<Ran, LocalRunError> {
+) -> Result<RunOutcome, LocalRunError> {
     let task = &finished.task;
     let folder = tempfile::tempdir().map_err(LocalRunError::NoTemporaryFolder)?;
     doing("reading the inputs");
     // Only decides: what is wrong shows before a file is read.
-    let given = given::sort(&Options::from(task), &options.inputs)?;
+    let given = given::sort(&ProgramOptions::from(task), &options.inputs)?;
     let files = freeze_given(task, &given, folder.path()).await?;
     let own = options.timeout.clone().map(|timeout| SandboxSpec {
         timeout: Some(timeout),
@@ -121,7 +121,7 @@ pub async fn run(
     };
     let (mut object, end, notices) = Box::pin(running.to_its_end()).await?;
     object.spec.inputs = text_inputs(&given);
-    Ok(Ran {
+    Ok(RunOutcome {
         object,
         end,
         notices,
@@ -139,7 +139,7 @@ struct Ended {
 
 /// A run with everything that it needs.
 struct Running<'a> {
-    finished: &'a Finished,
+    finished: &'a FinishedTask,
     run: &'a ResolvedRun,
     given: TempDir,
     /// The folder that the program writes to.
@@ -217,7 +217,7 @@ impl Running<'_> {
 
     /// Reads where they lie what was too large for the report.
     async fn read_large(&self, read: &mut OutputsRead, data: &RunData<'_>) -> Result<(), LocalRunError> {
-        read.room = Room::Disk;
+        read.room = OutputRoom::Disk;
         let is_large = |output: &&Output| read.too_large.iter().any(|large| large.output == output.name);
         let outputs: Vec<Output> = self.run.outputs.iter().filter(is_large).cloned().collect();
         if outputs.is_empty() {
@@ -328,7 +328,7 @@ fn without_secrets(findings: Vec<Finding>, redactor: &Redactor) -> Vec<Finding> 
 }
 
 /// Other versions than the tests passed with, where the environment had to be made again.
-fn drift(built: &Built, before: &[String]) -> Option<String> {
+fn drift(built: &BuiltEnvironment, before: &[String]) -> Option<String> {
     if !built.fresh || built.resolved == before {
         return None;
     }

@@ -7,7 +7,7 @@ use granit_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use serde_json::{Map, Value};
 
 use super::scalar::plain;
-use super::{Dialect, Read};
+use super::{YamlDialect, YamlDocument};
 
 /// Lists and mappings may lie in one another this deep, as in JSON here.
 const MOST_LEVELS: usize = 128;
@@ -19,7 +19,7 @@ const NODE_BYTES: usize = 64;
 const TAGS: &str = "tag:yaml.org,2002:";
 
 /// The one document of `text`, null where it says nothing. An error names the line, which is that of the file.
-pub(super) fn compose(text: &str, lines_before: usize, dialect: Dialect) -> Result<Read, String> {
+pub(super) fn compose(text: &str, lines_before: usize, dialect: YamlDialect) -> Result<YamlDocument, String> {
     let options = granit_parser::options! { emit_comments: false };
     let mut composer = Composer {
         dialect,
@@ -42,14 +42,14 @@ pub(super) fn compose(text: &str, lines_before: usize, dialect: Dialect) -> Resu
         let found = composer.event(event, &place);
         root = found.map_err(|fault| format!("{fault} ({place})"))?.or(root);
     }
-    Ok(Read {
+    Ok(YamlDocument {
         value: root.unwrap_or_default(),
         notices: composer.notices,
     })
 }
 
 struct Composer {
-    dialect: Dialect,
+    dialect: YamlDialect,
     lines_before: usize,
     open: Vec<Open>,
     anchors: BTreeMap<usize, Anchored>,
@@ -197,7 +197,7 @@ impl Composer {
             Some(Key::Merge) => mapping.merge(node.value, self.dialect)?,
             Some(Key::Text(name)) => {
                 let is_second = !mapping.own.insert(name.clone());
-                if is_second && self.dialect == Dialect::Kustomize {
+                if is_second && self.dialect == YamlDialect::Kustomize {
                     return Err(format!("the key {name:?} stands twice: keep one"));
                 }
                 if is_second {
@@ -214,9 +214,9 @@ impl Composer {
 
 impl Mapping {
     /// Takes over the fields of other mappings. In kubectl the order decides, in kustomize what stands here itself.
-    fn merge(&mut self, value: Value, dialect: Dialect) -> Result<(), String> {
+    fn merge(&mut self, value: Value, dialect: YamlDialect) -> Result<(), String> {
         let wrong = || "the key << merges a mapping or a list of mappings, and nothing else".to_owned();
-        if std::mem::replace(&mut self.has_merged, true) && dialect == Dialect::Kustomize {
+        if std::mem::replace(&mut self.has_merged, true) && dialect == YamlDialect::Kustomize {
             return Err("the key << stands twice: give it a list of both".to_owned());
         }
         let merged = match value {
@@ -229,7 +229,7 @@ impl Mapping {
                 return Err(wrong());
             };
             for (name, field) in fields {
-                if dialect == Dialect::Kubectl || !self.own.contains(&name) {
+                if dialect == YamlDialect::Kubectl || !self.own.contains(&name) {
                     self.fields.insert(name, field);
                 }
             }
@@ -265,18 +265,18 @@ fn size_of_all<'v>(parts: impl Iterator<Item = &'v Value>) -> (usize, usize) {
     (bytes, levels + 1)
 }
 
-fn key(node: Node, dialect: Dialect) -> Result<Key, String> {
+fn key(node: Node, dialect: YamlDialect) -> Result<Key, String> {
     match node.value {
         _ if node.is_merge => Ok(Key::Merge),
         Value::String(text) => Ok(Key::Text(text)),
-        Value::Bool(_) | Value::Number(_) if dialect == Dialect::Kubectl => {
+        Value::Bool(_) | Value::Number(_) if dialect == YamlDialect::Kubectl => {
             Ok(Key::Text(node.value.to_string()))
         }
         _ => Err("a key is not a text: put it in quotes".to_owned()),
     }
 }
 
-fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, dialect: Dialect) -> Result<Node, String> {
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, dialect: YamlDialect) -> Result<Node, String> {
     let Some(tag) = tag else {
         if style != ScalarStyle::Plain {
             return Ok(Value::String(text.to_owned()).into());

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Dialect, number};
+use super::{YamlDialect, number};
 
 /// The value of a plain scalar; an error for a number that JSON has not.
-pub(super) fn plain(text: &str, dialect: Dialect) -> Result<Value, &'static str> {
+pub(super) fn plain(text: &str, dialect: YamlDialect) -> Result<Value, &'static str> {
     if matches!(text, "" | "~" | "null" | "Null" | "NULL") {
         return Ok(Value::Null);
     }
@@ -26,15 +26,17 @@ pub(super) fn plain(text: &str, dialect: Dialect) -> Result<Value, &'static str>
     if let Some(found) = found {
         return Ok(found);
     }
-    let time = (dialect == Dialect::Kustomize).then(|| timestamp(text)).flatten();
+    let time = (dialect == YamlDialect::Kustomize)
+        .then(|| timestamp(text))
+        .flatten();
     Ok(Value::String(time.unwrap_or_else(|| text.to_owned())))
 }
 
-fn truth(text: &str, dialect: Dialect) -> Option<bool> {
+fn truth(text: &str, dialect: YamlDialect) -> Option<bool> {
     match text {
         "true" | "True" | "TRUE" => Some(true),
         "false" | "False" | "FALSE" => Some(false),
-        _ if dialect == Dialect::Kustomize => None,
+        _ if dialect == YamlDialect::Kustomize => None,
         "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Some(true),
         "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Some(false),
         _ => None,

@@ -6,16 +6,16 @@ use serde_json::json;
 
 use super::*;
 
-fn values(text: &str, dialect: Dialect) -> Vec<Value> {
+fn values(text: &str, dialect: YamlDialect) -> Vec<Value> {
     let read = read(text, dialect).unwrap();
     read.into_iter().map(|document| document.value).collect()
 }
 
-fn refusal(text: &str, dialect: Dialect) -> String {
+fn refusal(text: &str, dialect: YamlDialect) -> String {
     read(text, dialect).err().unwrap().message
 }
 
-fn scalar(text: &str, dialect: Dialect) -> Value {
+fn scalar(text: &str, dialect: YamlDialect) -> Value {
     values(&format!("a: {text}\n"), dialect)[0]["a"].clone()
 }
 
@@ -26,11 +26,11 @@ fn words_that_yaml_1_1_has_for_true_and_false_are_texts_in_a_kustomization() {
         ("n N no No NO off Off OFF", false),
     ] {
         for word in words.split(' ') {
-            assert_eq!(scalar(word, Dialect::Kubectl), json!(truth), "{word}");
-            assert_eq!(scalar(word, Dialect::Kustomize), json!(word), "{word}");
+            assert_eq!(scalar(word, YamlDialect::Kubectl), json!(truth), "{word}");
+            assert_eq!(scalar(word, YamlDialect::Kustomize), json!(word), "{word}");
         }
     }
-    for dialect in [Dialect::Kubectl, Dialect::Kustomize] {
+    for dialect in [YamlDialect::Kubectl, YamlDialect::Kustomize] {
         for word in ["true", "True", "TRUE"] {
             assert_eq!(scalar(word, dialect), json!(true), "{word}");
         }
@@ -88,7 +88,7 @@ fn numbers_are_those_of_go() {
         ("!!binary aGk=", json!("hi")),
         ("!ours 5", json!("5")),
     ] {
-        for dialect in [Dialect::Kubectl, Dialect::Kustomize] {
+        for dialect in [YamlDialect::Kubectl, YamlDialect::Kustomize] {
             assert_eq!(scalar(text, dialect), expected, "{text}");
         }
     }
@@ -96,12 +96,15 @@ fn numbers_are_those_of_go() {
         "_1000", "1e400", "0x", "0b", "0b2", "0o8", "1,000", "1:30", "1.2.3", "e3", ".e3", ".", "+", "=",
         "<<",
     ] {
-        for dialect in [Dialect::Kubectl, Dialect::Kustomize] {
+        for dialect in [YamlDialect::Kubectl, YamlDialect::Kustomize] {
             assert_eq!(scalar(text, dialect), json!(text), "{text}");
         }
     }
     for text in [".inf", "-.Inf", ".nan", ".NaN", "!!int five"] {
-        assert!(read(&format!("a: {text}\n"), Dialect::Kubectl).is_err(), "{text}");
+        assert!(
+            read(&format!("a: {text}\n"), YamlDialect::Kubectl).is_err(),
+            "{text}"
+        );
     }
 }
 
@@ -116,9 +119,9 @@ fn kustomize_completes_dates_and_kubectl_does_not() {
         ("2026-01-01T10:00:00", "2026-01-01T10:00:00"),
         ("\"2026-01-01\"", "2026-01-01"),
     ] {
-        assert_eq!(scalar(text, Dialect::Kustomize), json!(completed), "{text}");
+        assert_eq!(scalar(text, YamlDialect::Kustomize), json!(completed), "{text}");
         assert_eq!(
-            scalar(text, Dialect::Kubectl),
+            scalar(text, YamlDialect::Kubectl),
             json!(text.trim_matches('"')),
             "{text}"
         );
@@ -130,18 +133,18 @@ fn keys_are_texts_and_what_kubectl_makes_one_of() {
     let text = "{yes: 1, 010: 2, 1.50: 3, '<<': 4}";
     let expected = json!({"true": 1, "8": 2, "1.5": 3, "<<": 4});
     assert_eq!(
-        values(&format!("a: {text}\n"), Dialect::Kubectl)[0]["a"],
+        values(&format!("a: {text}\n"), YamlDialect::Kubectl)[0]["a"],
         expected
     );
     assert_eq!(
-        values("a: {yes: 1}\n", Dialect::Kustomize)[0]["a"],
+        values("a: {yes: 1}\n", YamlDialect::Kustomize)[0]["a"],
         json!({"yes": 1})
     );
     for (text, dialect) in [
-        ("~: 1\n", Dialect::Kubectl),
-        ("? [a]\n: 1\n", Dialect::Kubectl),
-        ("1: a\n", Dialect::Kustomize),
-        ("true: a\n", Dialect::Kustomize),
+        ("~: 1\n", YamlDialect::Kubectl),
+        ("? [a]\n: 1\n", YamlDialect::Kubectl),
+        ("1: a\n", YamlDialect::Kustomize),
+        ("true: a\n", YamlDialect::Kustomize),
     ] {
         assert!(
             refusal(text, dialect).starts_with("a key is not a text"),
@@ -152,7 +155,7 @@ fn keys_are_texts_and_what_kubectl_makes_one_of() {
 
 #[test]
 fn merged_fields_give_way_to_those_that_stand_there() {
-    for dialect in [Dialect::Kubectl, Dialect::Kustomize] {
+    for dialect in [YamlDialect::Kubectl, YamlDialect::Kustomize] {
         let read = |text: &str| values(text, dialect)[0].clone();
         assert_eq!(read("<<: {a: 1, b: 2}\nb: 3\n"), json!({"a": 1, "b": 3}));
         assert_eq!(
@@ -167,9 +170,9 @@ fn merged_fields_give_way_to_those_that_stand_there() {
     }
     // Where the merge comes last, kubectl takes it for the later word.
     let late = "b: 3\n<<: {a: 1, b: 2}\n";
-    assert_eq!(values(late, Dialect::Kubectl)[0], json!({"a": 1, "b": 2}));
-    assert_eq!(values(late, Dialect::Kustomize)[0], json!({"a": 1, "b": 3}));
-    assert!(refusal("<<: {a: 1}\n<<: {a: 2}\n", Dialect::Kustomize).contains("stands twice"));
+    assert_eq!(values(late, YamlDialect::Kubectl)[0], json!({"a": 1, "b": 2}));
+    assert_eq!(values(late, YamlDialect::Kustomize)[0], json!({"a": 1, "b": 3}));
+    assert!(refusal("<<: {a: 1}\n<<: {a: 2}\n", YamlDialect::Kustomize).contains("stands twice"));
 }
 
 #[test]
@@ -182,46 +185,46 @@ fn a_separator_stands_alone_on_its_line() {
         "a: 1\n...\n---\nb: 2\n",
         "# first\n---\na: 1\n---\nb: 2",
     ] {
-        assert_eq!(values(text, Dialect::Kubectl), both, "{text:?}");
-        assert_eq!(values(text, Dialect::Kustomize), both, "{text:?}");
+        assert_eq!(values(text, YamlDialect::Kubectl), both, "{text:?}");
+        assert_eq!(values(text, YamlDialect::Kustomize), both, "{text:?}");
     }
     assert_eq!(
-        refusal("a: 1\n--- {b: 2}\n", Dialect::Kubectl),
+        refusal("a: 1\n--- {b: 2}\n", YamlDialect::Kubectl),
         "a line that begins with --- holds nothing else: begin a new line after it (line 2)"
     );
-    assert!(refusal("a: 1\n...\nb: 2\n", Dialect::Kubectl).contains("begin it with a line ---"));
+    assert!(refusal("a: 1\n...\nb: 2\n", YamlDialect::Kubectl).contains("begin it with a line ---"));
     assert_eq!(
-        values("a: |\n  x\n  ---\n  y\n", Dialect::Kubectl),
+        values("a: |\n  x\n  ---\n  y\n", YamlDialect::Kubectl),
         [json!({"a": "x\n---\ny\n"})]
     );
-    assert!(read("%YAML 1.1\n---\na: 1\n", Dialect::Kubectl).is_err());
+    assert!(read("%YAML 1.1\n---\na: 1\n", YamlDialect::Kubectl).is_err());
 }
 
 #[test]
 fn json_documents_follow_one_another_in_kubectl() {
     let two = "{\"a\": 1.0, \"b\": [2.50, 18446744073709551615]}\n{\"a\":\n\t2}\n";
     assert_eq!(
-        values(two, Dialect::Kubectl),
+        values(two, YamlDialect::Kubectl),
         [
             json!({"a": 1, "b": [2.5, 18_446_744_073_709_551_615.0]}),
             json!({"a": 2})
         ]
     );
     assert!(
-        read(two, Dialect::Kustomize).is_err(),
+        read(two, YamlDialect::Kustomize).is_err(),
         "kustomize reads the first and drops the second"
     );
     assert_eq!(
-        values("{\"a\": 1}\n---\nb: 2\n", Dialect::Kubectl),
+        values("{\"a\": 1}\n---\nb: 2\n", YamlDialect::Kubectl),
         [json!({"a": 1}), json!({"b": 2})]
     );
-    let error = read("{\"a\": 1 \"b\"", Dialect::Kubectl).err().unwrap();
+    let error = read("{\"a\": 1 \"b\"", YamlDialect::Kubectl).err().unwrap();
     assert_eq!((error.format, error.document), ("JSON", 1));
 }
 
 #[test]
 fn an_error_names_the_line_of_the_file_and_nothing_that_stands_there() {
-    let error = read("a: 1\n---\nb: 2\nc: {d: hunter2\n", Dialect::Kubectl)
+    let error = read("a: 1\n---\nb: 2\nc: {d: hunter2\n", YamlDialect::Kubectl)
         .err()
         .unwrap();
     assert_eq!((error.document, error.format), (2, "YAML"));
@@ -231,25 +234,28 @@ fn an_error_names_the_line_of_the_file_and_nothing_that_stands_there() {
         error.message
     );
     assert!(!error.message.contains("hunter2"), "{}", error.message);
-    assert!(!refusal("a: *hunter2\n", Dialect::Kubectl).contains("hunter2"));
+    assert!(!refusal("a: *hunter2\n", YamlDialect::Kubectl).contains("hunter2"));
 }
 
 #[test]
 fn what_aliases_unfold_to_is_bounded_in_size_and_depth() {
     let long = "x".repeat(1 << 20);
     let many = format!("a: &a {long}\nb: [{}]\n", ["*a"; 20].join(", "));
-    assert!(refusal(&many, Dialect::Kubectl).starts_with("its aliases unfold to more than 16 MiB"));
+    assert!(refusal(&many, YamlDialect::Kubectl).starts_with("its aliases unfold to more than 16 MiB"));
     let few = format!("a: &a {long}\nb: [{}]\n", ["*a"; 10].join(", "));
     assert_eq!(
-        values(&few, Dialect::Kubectl)[0]["b"].as_array().unwrap().len(),
+        values(&few, YamlDialect::Kubectl)[0]["b"]
+            .as_array()
+            .unwrap()
+            .len(),
         10
     );
     let mut chain = "a0: &a0 [x]\n".to_owned();
     for level in 1..200 {
         writeln!(chain, "a{level}: &a{level} [*a{}]", level - 1).unwrap();
     }
-    assert!(refusal(&chain, Dialect::Kubectl).contains("128 deep"));
+    assert!(refusal(&chain, YamlDialect::Kubectl).contains("128 deep"));
     let nested = format!("a: {}{}\n", "[".repeat(200), "]".repeat(200));
-    assert!(refusal(&nested, Dialect::Kubectl).contains("128 deep"));
-    assert!(refusal("a: &a [*a]\n", Dialect::Kubectl).contains("inside of what its own anchor names"));
+    assert!(refusal(&nested, YamlDialect::Kubectl).contains("128 deep"));
+    assert!(refusal("a: &a [*a]\n", YamlDialect::Kubectl).contains("inside of what its own anchor names"));
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use codegen_core::sandbox::Packages;
 use codegen_core::task::Task;
 use codegen_sandbox::kubernetes::Owner;
-use codegen_sandbox::{Built, ImageSpec, Sandbox as _, SandboxError};
+use codegen_sandbox::{BuiltEnvironment, ImageSpec, Sandbox as _, SandboxError};
 use serde_json::json;
 
 use super::image::tags;
@@ -56,7 +56,7 @@ impl Scene {
     }
 
     /// The engine's try of this number: how often a build was lost before.
-    async fn build(&self, repeat: u32) -> Result<Built, SandboxError> {
+    async fn build(&self, repeat: u32) -> Result<BuiltEnvironment, SandboxError> {
         let inputs = std::collections::BTreeMap::new();
         let sandbox = self.space.sandbox(&self.owner, &self.task, &inputs);
         let spec = ImageSpec::new(self.task.language, &self.task.image, &Packages::default());

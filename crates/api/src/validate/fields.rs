@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::Fault;
+use super::SpecFault;
 
 /// Fields that the schema does not have, each with the nearest one that it has.
-pub(super) fn unknown(schema: &Value, object: &Value) -> Vec<Fault> {
+pub(super) fn unknown(schema: &Value, object: &Value) -> Vec<SpecFault> {
     let mut faults = Vec::new();
     walk(schema, object, "", &Value::Null, &mut faults);
     faults
@@ -36,7 +36,7 @@ pub(super) fn drop_nulls(schema: &Value, value: &mut Value) {
 }
 
 /// `above` is the schema of the object that holds this one.
-fn walk(schema: &Value, value: &Value, path: &str, above: &Value, faults: &mut Vec<Fault>) {
+fn walk(schema: &Value, value: &Value, path: &str, above: &Value, faults: &mut Vec<SpecFault>) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
@@ -52,7 +52,7 @@ fn walk(schema: &Value, value: &Value, path: &str, above: &Value, faults: &mut V
                         let advice = file_of_this_machine(path, fields, name)
                             .or_else(|| one_level_higher(above, path, name))
                             .unwrap_or_else(|| advice(schema, name, path.is_empty()));
-                        faults.push(Fault::new(here, advice));
+                        faults.push(SpecFault::new(here, advice));
                     }
                 }
             }
@@ -100,7 +100,7 @@ fn file_of_this_machine(path: &str, entry: &Map<String, Value>, name: &str) -> O
 }
 
 /// Reports whether a fault is such a field of the entry at `path`, whose source is missing for that reason alone.
-pub(super) fn is_file_of(fault: &Fault, path: &str) -> bool {
+pub(super) fn is_file_of(fault: &SpecFault, path: &str) -> bool {
     let field = fault
         .path
         .strip_prefix(path)

@@ -5,24 +5,24 @@ use jsonschema::paths::{Location, LocationSegment};
 use jsonschema::{Draft, ValidationError};
 use serde_json::Value;
 
-use super::{Fault, patterns};
+use super::{SpecFault, patterns};
 
 /// Values that are of the wrong type, out of bounds or missing.
-pub(super) fn violations(schema: &Value, object: &Value) -> Vec<Fault> {
+pub(super) fn violations(schema: &Value, object: &Value) -> Vec<SpecFault> {
     // OpenAPI 3.0 is closest to draft 4: `exclusiveMinimum` is a boolean, 1.0 is no integer.
     match jsonschema::options().with_draft(Draft::Draft4).build(schema) {
         Ok(validator) => validator
             .iter_errors(object)
             .map(|error| fault(schema, &error))
             .collect(),
-        Err(error) => vec![Fault::new(
+        Err(error) => vec![SpecFault::new(
             "",
             format!("the definition's schema is invalid: {error}"),
         )],
     }
 }
 
-fn fault(schema: &Value, error: &ValidationError<'_>) -> Fault {
+fn fault(schema: &Value, error: &ValidationError<'_>) -> SpecFault {
     let mut path = path(error.instance_path());
     if let ValidationErrorKind::Required {
         property: Value::String(property),
@@ -34,7 +34,7 @@ fn fault(schema: &Value, error: &ValidationError<'_>) -> Fault {
             format!("{path}.{property}")
         };
     }
-    Fault::new(path, words(schema, error))
+    SpecFault::new(path, words(schema, error))
 }
 
 fn words(schema: &Value, error: &ValidationError<'_>) -> String {

@@ -1,8 +1,8 @@
 //! Schemas and names that a server writes to keep whoever reads them busy.
 
 use super::*;
-use crate::faults::{Fault, HeldTo};
-use crate::journal::{Call, Ended, Outcome};
+use crate::faults::{HeldTo, ValueFault};
+use crate::journal::{Call, CallEnd, CallOutcome};
 
 /// Schemas that refer to the next one so many times, `levels` deep.
 fn chain(of: &str, levels: usize, wide: usize) -> Value {
@@ -91,7 +91,7 @@ fn more_patterns_than_anybody_writes_are_refused_before_one_is_compiled() {
 )]
 fn a_value_is_not_held_to_a_schema_for_longer_than_a_bound(#[case] schema: Value, #[case] value: Value) {
     let held = HeldTo::new(&schema).unwrap();
-    assert!(matches!(held.faults(&value, 1)[..], [Fault::TooLong]));
+    assert!(matches!(held.faults(&value, 1)[..], [ValueFault::TooLong]));
     let arguments = check("t", &schema, &value).unwrap_err();
     assert!(
         arguments.to_string().contains("give less at a time"),
@@ -158,7 +158,7 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 fn prompt_after(message: &str, value: &Value) -> String {
-    let ended = |outcome: Outcome| Ended {
+    let ended = |outcome: CallOutcome| CallEnd {
         is_refused: false,
         call: Call {
             number: 1,
@@ -170,11 +170,11 @@ fn prompt_after(message: &str, value: &Value) -> String {
         started_at: String::new(),
         ended_at: String::new(),
     };
-    let raised = ended(Outcome::Raised {
+    let raised = ended(CallOutcome::Raised {
         kind: "ValueError".to_owned(),
         message: message.to_owned(),
     });
-    let returned = ended(Outcome::Returned(value.clone()));
+    let returned = ended(CallOutcome::Returned(value.clone()));
     let failed = Evidence {
         program: "1".to_owned(),
         kind: "ValueError".to_owned(),

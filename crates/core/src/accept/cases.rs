@@ -1,7 +1,7 @@
 //! Checks of second answers to cases.
 
 use super::{Accepted, Facts, Refusal};
-use crate::cases::{self, Access, reference, usable};
+use crate::cases::{self, CaseData, reference, usable};
 use crate::reply::{CaseAnswer, CasesReply, MoreCasesReply};
 use codegen_api::case::Case;
 
@@ -62,7 +62,7 @@ impl Facts<'_> {
             expectation.value.clone_from(value);
         }
         let states_a_result = !case.refused && !case.expect.is_empty();
-        match usable(self.task, &case, &[], Access::Exposed).filter(|_| states_a_result) {
+        match usable(self.task, &case, &[], CaseData::Exposed).filter(|_| states_a_result) {
             Some(why) => Err(format!("Case {number} cannot be used: {why}.").into()),
             None => Ok(case),
         }

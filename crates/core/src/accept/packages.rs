@@ -7,7 +7,7 @@ use super::{Accepted, Facts, Refusal};
 use crate::bounds::too_many;
 use crate::progress::Build;
 use crate::python::Module;
-use crate::python::packages::{Sources, detect};
+use crate::python::packages::{PackageSources, detect};
 use crate::python::requirement::{Requirement, normalized};
 use crate::reply::{EnvironmentReply, PackageManager};
 use crate::sandbox::Packages;
@@ -65,7 +65,7 @@ impl Facts<'_> {
         declared: &Packages,
         own: &BTreeSet<String>,
     ) -> Result<Packages, String> {
-        let mut detected = detect(&Sources {
+        let mut detected = detect(&PackageSources {
             modules,
             version: &self.task.image.python_version,
             declared,
@@ -75,7 +75,7 @@ impl Facts<'_> {
         // What the acceptance tests import must be there too; of them no more than the names of packages is used.
         let hidden = Module::parse(&self.material.acceptance_tests).ok();
         if let Some(hidden) = &hidden {
-            let with_hidden = detect(&Sources {
+            let with_hidden = detect(&PackageSources {
                 modules: &[hidden],
                 version: &self.task.image.python_version,
                 declared: &Packages::default(),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::call::{FaultClass, FinishReason, Usage};
-use crate::cases::{Blamed, CaseExecution, Origin};
+use crate::cases::{Blamed, CaseExecution, CaseOrigin};
 use crate::progress::{BuildFault, BuiltImage};
 use crate::test_support::{failed, pip, start, task, verdict};
 use crate::verdict::CheckSource;
@@ -400,7 +400,7 @@ fn a_second_answer_is_a_value(#[case] value: &str, #[case] refusal: bool, #[case
     };
     let case = json!({"about": "a", "expect": [{"output": "total", "value": "2"}]});
     let run = CaseExecution {
-        origin: Origin::Plan(1),
+        origin: CaseOrigin::Plan(1),
         case: serde_json::from_value(case).unwrap(),
         is_settled: false,
         is_held: false,
@@ -438,7 +438,7 @@ fn a_second_answer_is_a_value(#[case] value: &str, #[case] refusal: bool, #[case
 fn an_answer_that_reverses_a_refusal_needs_no_values(#[case] first: Value, #[case] second: Value) {
     let case = serde_json::from_value(first).unwrap();
     let run = CaseExecution {
-        origin: Origin::Plan(1),
+        origin: CaseOrigin::Plan(1),
         case,
         is_settled: false,
         is_held: false,

@@ -6,7 +6,7 @@ use regex::Regex;
 
 /// A command for the sandbox.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Command {
+pub struct AgentCommand {
     /// The command line.
     pub line: String,
     /// Milliseconds that it may take; the sandbox's own limit where there is none.

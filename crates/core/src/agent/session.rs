@@ -7,13 +7,13 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::command::{Command, is_call_of_tests};
+use super::command::{AgentCommand, is_call_of_tests};
 use super::command_results::command_results;
 use super::conversation::cut;
 use super::room::room;
-use super::step::{CallResult, CommandRun, EarlyEnd, INTERCEPTED, Step};
-use super::tools::{Bash, Files, ToolUse};
-use super::turn::{Repeated, Turn};
+use super::step::{AgentStep, CallResult, CommandRun, EarlyEnd, INTERCEPTED};
+use super::tools::{AgentFiles, Bash, ToolUse};
+use super::turn::{AgentTurn, Repeated};
 use super::workspace::{PACKAGES, SOLUTION, Workspace};
 use crate::call::Reply;
 use crate::conversation::{Exchange, ToolCall, ToolResult};
@@ -40,7 +40,7 @@ pub enum Pending {
     /// Nothing: the next turn begins.
     Turn,
     /// These commands, which the turn calls in a row.
-    Commands(Vec<Command>),
+    Commands(Vec<AgentCommand>),
     /// The tests that the next call asks for.
     Tests,
     /// A look at whether the agent is done, as it says.
@@ -71,10 +71,10 @@ pub struct Proceeded {
 
 /// Everything that an agent did and was told.
 #[derive(Clone, Debug, Default)]
-pub struct Session {
-    files: Files,
+pub struct AgentSession {
+    files: AgentFiles,
     exchanges: Vec<Exchange>,
-    open: Option<Turn>,
+    open: Option<AgentTurn>,
     /// The latest calls and replies, each as one hash with what it came to and the files that it found.
     recent: VecDeque<(Repeated, String)>,
     denials: u32,
@@ -83,7 +83,7 @@ pub struct Session {
     recorded: usize,
 }
 
-impl Session {
+impl AgentSession {
     /// The files.
     #[must_use]
     pub fn workspace(&self) -> &Workspace {
@@ -124,7 +124,7 @@ impl Session {
                 call.id = format!("call-{number}-{}", index + 1);
             }
         }
-        self.open = Some(Turn {
+        self.open = Some(AgentTurn {
             number,
             sequence,
             reply,
@@ -136,12 +136,12 @@ impl Session {
 
     /// An empty step of the present turn.
     #[must_use]
-    pub fn step(&self) -> Step {
+    pub fn step(&self) -> AgentStep {
         let (turn, sequence) = self
             .open
             .as_ref()
             .map_or((0, 0), |turn| (turn.number, turn.sequence));
-        Step {
+        AgentStep {
             turn,
             sequence,
             results: Vec::new(),
@@ -153,7 +153,7 @@ impl Session {
     }
 
     /// Takes what is recorded of the present turn.
-    pub fn take(&mut self, step: &Step) {
+    pub fn take(&mut self, step: &AgentStep) {
         // Commands come first in a step: what they changed was there before the calls after them.
         self.change(&step.changes);
         for result in &step.results {
@@ -183,7 +183,7 @@ impl Session {
 
     /// Settles the turn's next call with this result, and returns it as recorded.
     fn settle(&mut self, mut result: CallResult) -> CallResult {
-        let Some(call) = self.open.as_ref().and_then(Turn::next_call).cloned() else {
+        let Some(call) = self.open.as_ref().and_then(AgentTurn::next_call).cloned() else {
             return result;
         };
         result.what = summary(&call);
@@ -217,7 +217,7 @@ impl Session {
         if note.is_empty() {
             return;
         }
-        let what = self.open.as_ref().map_or(Repeated::Claim, Turn::repeated);
+        let what = self.open.as_ref().map_or(Repeated::Claim, AgentTurn::repeated);
         self.remember(what, &[&self.files.workspace.hash(), note]);
         if let Some(turn) = &mut self.open {
             note.clone_into(&mut turn.note);
@@ -271,7 +271,7 @@ impl Session {
     }
 
     /// The commands that the turn's next calls are, up to one that is none, or that is nothing but the tests.
-    fn commands(&self) -> Vec<Command> {
+    fn commands(&self) -> Vec<AgentCommand> {
         let Some(turn) = &self.open else {
             return Vec::new();
         };
@@ -288,7 +288,7 @@ impl Session {
             if is_call_of_tests(&command) {
                 break;
             }
-            commands.push(Command {
+            commands.push(AgentCommand {
                 line: command,
                 timeout,
             });
@@ -304,7 +304,7 @@ impl Session {
         ended: Option<&EarlyEnd>,
         began: Timestamp,
         now: Timestamp,
-    ) -> Step {
+    ) -> AgentStep {
         let mut step = self.step();
         self.change(&run.changes);
         let results = command_results(&run, commands, ended, began, now);
@@ -390,7 +390,7 @@ impl Session {
 }
 
 /// Executes a call that needs no sandbox and returns its result; `None` for one that needs a sandbox.
-fn on(files: &mut Files, tool: &ToolUse) -> Option<Result<String, String>> {
+fn on(files: &mut AgentFiles, tool: &ToolUse) -> Option<Result<String, String>> {
     match tool {
         ToolUse::Read(asked) => Some(files.read(asked)),
         ToolUse::Write(asked) => Some(files.write(asked)),

@@ -18,7 +18,7 @@ pub(super) const DENIED: &str = "Denied";
 /// One step of a turn, with its results.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
-pub struct Step {
+pub struct AgentStep {
     /// Turn of the try, counted from 1.
     pub turn: u32,
     /// Number of the turn's call in the ledger.
@@ -39,7 +39,7 @@ pub struct Step {
     pub not_tested: String,
 }
 
-impl Step {
+impl AgentStep {
     /// Returns the results of calls that are over.
     pub fn calls(&self) -> impl Iterator<Item = &CallResult> {
         self.results.iter().filter(|result| !result.is_partial)

@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::command::{Command, is_call_of_tests};
+use super::command::{AgentCommand, is_call_of_tests};
 use super::conversation::{conversation, cut};
-use super::session::{Pending, Session};
-use super::step::{CallResult, Step};
+use super::session::{AgentSession, Pending};
+use super::step::{AgentStep, CallResult};
 use super::workspace::{MAX_BYTES, MAX_FILES, Workspace};
 use crate::call::{FinishReason, Reply};
 use crate::conversation::{Exchange, ToolCall, ToolResult};
@@ -35,7 +35,7 @@ fn write(path: &str, content: &str) -> (&'static str, Value) {
 
 /// Returns the results of these calls of one turn, each in words.
 fn results_of(calls: &[(&str, Value)]) -> Vec<(String, bool)> {
-    let mut session = Session::default();
+    let mut session = AgentSession::default();
     session.begin(2, reply(calls));
     let proceeded = session.proceed(Timestamp::UNIX_EPOCH);
     assert_eq!(proceeded.pending, Pending::Turn);
@@ -64,7 +64,7 @@ fn a_call_that_cannot_be_understood_says_why(#[case] name: &str, #[case] input: 
 #[test]
 fn commands_in_a_row_are_one_sandbox_and_one_that_is_nothing_but_the_tests_ends_the_row() {
     let command = |command: &str| ("Bash", json!({"command": command}));
-    let mut session = Session::default();
+    let mut session = AgentSession::default();
     session.begin(
         2,
         reply(&[command("ls"), command("cat a"), command("pytest"), command("ls")]),
@@ -114,7 +114,7 @@ fn a_plain_call_of_tests_needs_no_sandbox_before_them(#[case] command: &str, #[c
 #[test]
 fn denials_count_by_turn_and_a_turn_with_another_call_begins_anew() {
     let denied = |count: usize| vec![("Bash", json!({"command": "curl x"})); count];
-    let mut session = Session::default();
+    let mut session = AgentSession::default();
     let mut turn = |sequence: u32, calls: &[(&str, Value)]| {
         session.begin(sequence, reply(calls));
         let now = Timestamp::UNIX_EPOCH;
@@ -210,7 +210,7 @@ fn what_a_turn_leaves_is_bounded_whatever_it_calls() {
 #[test]
 fn the_more_a_session_has_recorded_the_less_it_records_of_a_result() {
     let text = format!("{}\n", "x".repeat(1_000)).repeat(100);
-    let (mut session, mut replayed) = (Session::default(), Session::default());
+    let (mut session, mut replayed) = (AgentSession::default(), AgentSession::default());
     let mut bytes = Vec::new();
     for turn in 0..10 {
         let mut calls = vec![("Read", json!({"file_path": "a"})); 20];
@@ -221,7 +221,7 @@ fn the_more_a_session_has_recorded_the_less_it_records_of_a_result() {
         replayed.begin(turn + 2, reply(&calls));
         let results = session.proceed(Timestamp::UNIX_EPOCH).results;
         bytes.extend(results.iter().map(|result| result.text.len()));
-        replayed.take(&Step {
+        replayed.take(&AgentStep {
             results,
             ..replayed.step()
         });
@@ -269,7 +269,7 @@ fn cut_reply(calls: &[(&str, Value)], finish: FinishReason) -> Reply {
 
 #[test]
 fn the_last_call_of_a_reply_that_was_cut_is_not_made() {
-    let mut session = Session::default();
+    let mut session = AgentSession::default();
     session.begin(
         2,
         cut_reply(&[write("a", "whole"), write("b", "hal")], FinishReason::Length),
@@ -305,7 +305,7 @@ fn a_reply_that_ended_early_does_not_say_that_its_agent_is_done(
     #[case] finish: FinishReason,
     #[case] told: &str,
 ) {
-    let mut session = Session::default();
+    let mut session = AgentSession::default();
     session.begin(2, cut_reply(&[], finish));
     match session.proceed(Timestamp::UNIX_EPOCH).pending {
         Pending::Claim => assert_eq!(told, ""),
@@ -321,7 +321,7 @@ fn a_command_has_a_second_at_least_and_its_report_comes_with_its_pod(
     #[case] asked: f64,
     #[case] seconds: f64,
 ) {
-    let command = Command {
+    let command = AgentCommand {
         line: "ls".to_owned(),
         timeout: Some(asked),
     };

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::workspace::{MAX_BYTES, Workspace, relative};
-use crate::conversation::{Tool, ToolCall};
+use crate::conversation::{ModelTool, ToolCall};
 
 /// Lines that `Read` gives where the call names no limit.
 const READ_LINES: usize = 2_000;
@@ -16,12 +16,12 @@ const READ_LINES: usize = 2_000;
 const LINE_CHARS: usize = 2_000;
 
 /// The tools, with the names and inputs that models know from coding agents.
-pub static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
+pub static TOOLS: LazyLock<Vec<ModelTool>> = LazyLock::new(|| {
     let text = |description: &str| json!({"type": "string", "description": description});
     let number = |description: &str| json!({"type": "integer", "description": description});
     let object = |properties: Value, required: Value| json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
     vec![
-        Tool {
+        ModelTool {
             name: "Bash",
             description: "Runs a command line in the sandbox, in the workspace, and gives its output and exit code. `pytest` runs the \
                           task's own tests. There is no network and nothing can be installed: write packages into packages.txt.",
@@ -34,7 +34,7 @@ pub static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
                 json!(["command"]),
             ),
         },
-        Tool {
+        ModelTool {
             name: "Read",
             description: "Reads a text file of the workspace, with line numbers.",
             input_schema: object(
@@ -46,7 +46,7 @@ pub static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
                 json!(["file_path"]),
             ),
         },
-        Tool {
+        ModelTool {
             name: "Write",
             description: "Writes a file of the workspace, whole.",
             input_schema: object(
@@ -54,7 +54,7 @@ pub static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
                 json!(["file_path", "content"]),
             ),
         },
-        Tool {
+        ModelTool {
             name: "Edit",
             description: "Replaces a text in a file of the workspace that was read or written before. The text must occur exactly once, \
                           unless all its places are meant.",
@@ -75,7 +75,7 @@ pub static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
 #[derive(Debug, PartialEq)]
 pub(super) enum ToolUse {
     Bash(Bash),
-    Read(Read),
+    Read(ReadArguments),
     Write(Write),
     Edit(Edit),
 }
@@ -88,7 +88,7 @@ pub(super) struct Bash {
 }
 
 #[derive(Deserialize, Debug, PartialEq)]
-pub(super) struct Read {
+pub(super) struct ReadArguments {
     file_path: String,
     offset: Option<usize>,
     limit: Option<usize>,
@@ -140,13 +140,13 @@ impl ToolUse {
 
 /// The files, and what of them the agent has seen: path and digest as it was then.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Files {
+pub(super) struct AgentFiles {
     pub workspace: Workspace,
     seen: BTreeMap<String, String>,
 }
 
-impl Files {
-    pub fn read(&mut self, asked: &Read) -> Result<String, String> {
+impl AgentFiles {
+    pub fn read(&mut self, asked: &ReadArguments) -> Result<String, String> {
         let path = relative(&asked.file_path)?;
         let text = self.workspace.text(&path)?;
         if text.is_empty() {

@@ -15,7 +15,7 @@ pub(super) enum Repeated {
 
 /// The present turn.
 #[derive(Clone, Debug)]
-pub(super) struct Turn {
+pub(super) struct AgentTurn {
     pub(super) number: u32,
     pub(super) sequence: u32,
     pub(super) reply: Reply,
@@ -25,7 +25,7 @@ pub(super) struct Turn {
     pub(super) note: String,
 }
 
-impl Turn {
+impl AgentTurn {
     pub(super) fn next_call(&self) -> Option<&ToolCall> {
         self.reply.calls.get(self.results.len())
     }

@@ -6,7 +6,7 @@ use crate::task::Task;
 use codegen_api::case::{Case, CaseInput, Check, Expectation};
 use codegen_api::values::{Input, ValueType};
 
-use super::compare::Shape;
+use super::compare::OutputShape;
 use super::form::{CaseFile, Forms, split};
 use super::{gives, output_of, reference};
 
@@ -20,7 +20,7 @@ const LONGEST_FILE_NAME: usize = 255;
 
 /// Data that a case may be run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum CaseData {
     /// The samples too, whatever a model may see of them.
     Everything,
     /// Data that a model may see: no private sample.
@@ -31,7 +31,7 @@ pub enum Access {
 ///
 /// `unstable` are outputs that depend on time, chance or the network: of them nothing exact can be stated.
 #[must_use]
-pub fn usable(task: &Task, case: &Case, unstable: &[String], access: Access) -> Option<String> {
+pub fn usable(task: &Task, case: &Case, unstable: &[String], access: CaseData) -> Option<String> {
     // Sizes first: the checks after it compare every line with every option.
     too_much(case)
         .or_else(|| given_twice(case))
@@ -145,14 +145,14 @@ fn file_problem(task: &Task, forms: &Forms, input: &Input, given: &CaseInput) ->
     Some(format!("{} {why}", given.name))
 }
 
-fn missing_input(task: &Task, case: &Case, access: Access) -> Option<String> {
+fn missing_input(task: &Task, case: &Case, access: CaseData) -> Option<String> {
     task.inputs
         .iter()
         .filter(|input| !gives(case, &input.name))
         .find_map(|input| {
             let name = &input.name;
             let is_file = matches!(input.type_, ValueType::File | ValueType::Dir);
-            if is_file && access == Access::Exposed && task.has_private_data() {
+            if is_file && access == CaseData::Exposed && task.has_private_data() {
                 // Cases run where no private data is, so that a model may see what they came to.
                 return Some(format!(
                     "the data of --{name} is private: give it a text of your own"
@@ -179,19 +179,19 @@ fn expectation_problem(task: &Task, expectation: &Expectation, unstable: &[Strin
 }
 
 /// Finds the shape in which the output of an expectation is read; `None` where the task has none of that name.
-pub(super) fn shape(task: &Task, expectation: &Expectation) -> Option<Shape> {
+pub(super) fn shape(task: &Task, expectation: &Expectation) -> Option<OutputShape> {
     let (name, file) = split(&expectation.output);
     if file.is_none() && matches!(name, "stdout" | "stderr") {
-        return Some(Shape::of_text(Shape::Text, expectation));
+        return Some(OutputShape::of_text(OutputShape::Text, expectation));
     }
     let output = task.outputs.iter().find(|output| output.name == name)?;
-    let by_name = file.and_then(Shape::of_name);
-    let declared = Shape::declared(output.type_, output.format);
+    let by_name = file.and_then(OutputShape::of_name);
+    let declared = OutputShape::declared(output.type_, output.format);
     match (output.type_, file) {
-        (ValueType::Dir, Some(_)) => Some(by_name.unwrap_or_else(|| Shape::assumed(expectation))),
+        (ValueType::Dir, Some(_)) => Some(by_name.unwrap_or_else(|| OutputShape::assumed(expectation))),
         (ValueType::Dir, None) | (_, Some(_)) => None,
-        (ValueType::String, None) => declared.map(|text| Shape::of_text(text, expectation)),
-        _ => Some(declared.unwrap_or_else(|| Shape::assumed(expectation))),
+        (ValueType::String, None) => declared.map(|text| OutputShape::of_text(text, expectation)),
+        _ => Some(declared.unwrap_or_else(|| OutputShape::assumed(expectation))),
     }
 }
 

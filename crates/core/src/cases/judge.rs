@@ -16,7 +16,7 @@ use codegen_data::outputs::{Declared, parse};
 
 use super::compare::{Mismatch, compare};
 use super::shown::{shown, visible};
-use super::{CaseExecution, MOST_OUTPUT_BYTES, Origin, check, form, output_of, reference, statement};
+use super::{CaseExecution, CaseOrigin, MOST_OUTPUT_BYTES, check, form, output_of, reference, statement};
 
 /// Bytes of one input in a message.
 const INPUT: usize = 600;
@@ -60,13 +60,13 @@ pub fn judge<'a>(
         let mut faults = faults(task, run, phase);
         faults.extend(phase.map_or_else(Vec::new, |phase| of_other_types(task, run, phase, &faults)));
         let counts = match run.origin {
-            Origin::Example => &mut judged.examples,
-            Origin::Plan(_) => &mut judged.cases,
+            CaseOrigin::Example => &mut judged.examples,
+            CaseOrigin::Plan(_) => &mut judged.cases,
         };
         let counts = counts.get_or_insert_with(CaseCounts::default);
         counts.total += 1;
         counts.passed += i32::from(faults.is_empty());
-        if faults.is_empty() || run.origin == Origin::Example {
+        if faults.is_empty() || run.origin == CaseOrigin::Example {
             continue;
         }
         let failed = failed(run, &faults);

@@ -16,11 +16,11 @@ mod revise;
 mod shown;
 mod strength;
 
-pub use check::{Access, unwritable, unwritable_example, usable};
+pub use check::{CaseData, unwritable, unwritable_example, usable};
 pub use form::{Form, Forms};
 pub use judge::{CasesJudged, judge};
 pub use names::{OutputNames, output_names};
-pub use phase::{CaseExecution, Origin, executions};
+pub use phase::{CaseExecution, CaseOrigin, executions};
 pub use revise::{Blamed, Revised, revise};
 pub use strength::count_near_misses;
 
@@ -68,12 +68,12 @@ pub struct PlannedCase {
     pub case: Case,
     /// Result of working it out again.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub revision: Option<Revision>,
+    pub revision: Option<CaseRevision>,
 }
 
 /// Result for a case that was blamed for a failure and worked out again without the program.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
-pub enum Revision {
+pub enum CaseRevision {
     /// The second answer is the first one: the program is at fault.
     Confirmed,
     /// The second answer is what the program does: the case was wrong, and has that answer now.
@@ -88,7 +88,7 @@ impl CaseSet {
         self.cases
             .iter()
             .enumerate()
-            .filter(|(_, planned)| planned.revision != Some(Revision::Dropped))
+            .filter(|(_, planned)| planned.revision != Some(CaseRevision::Dropped))
             .map(|(index, planned)| (index + 1, &planned.case))
     }
 
@@ -98,7 +98,7 @@ impl CaseSet {
         for (index, case) in cases.into_iter().enumerate() {
             let why = beyond
                 .clone()
-                .or_else(|| usable(task, &case, &self.unstable, Access::Exposed))
+                .or_else(|| usable(task, &case, &self.unstable, CaseData::Exposed))
                 .or_else(|| unwritable(task, &case, forms));
             // Equal cases differ in their wording alone; counted twice they would look like more evidence.
             let is_known = self.cases.iter().any(|known| is_equal(&known.case, &case));
@@ -119,8 +119,8 @@ impl CaseSet {
         let outputs = task.outputs.iter().map(|output| output.name.as_str());
         CaseEvidence {
             mode: task.cases,
-            corrected: int(self.revised(Revision::Corrected)),
-            dropped: int(self.revised(Revision::Dropped)),
+            corrected: int(self.revised(CaseRevision::Corrected)),
+            dropped: int(self.revised(CaseRevision::Dropped)),
             unusable: int(self.unusable.len()),
             vacuous: self.are_vacuous(task),
             outputs_without_case: self.silent(outputs).map(str::to_owned).collect(),
@@ -133,7 +133,7 @@ impl CaseSet {
     fn are_vacuous(&self, task: &Task) -> bool {
         let decide = task.cases == CaseMode::Require;
         let is_planned =
-            |planned: &&PlannedCase| matches!(planned.revision, None | Some(Revision::Confirmed));
+            |planned: &&PlannedCase| matches!(planned.revision, None | Some(CaseRevision::Confirmed));
         let planned = self.cases.iter().filter(|_| decide).filter(is_planned);
         let proving = task.examples.iter().chain(planned.map(|planned| &planned.case));
         // What was corrected shows nothing of a result, and shows as much as others that it is not the same each time.
@@ -180,7 +180,7 @@ impl CaseSet {
 
     /// Counts the cases that were revised in this way.
     #[must_use]
-    pub fn revised(&self, revision: Revision) -> usize {
+    pub fn revised(&self, revision: CaseRevision) -> usize {
         let is_so = |planned: &&PlannedCase| planned.revision == Some(revision);
         self.cases.iter().filter(is_so).count()
     }

@@ -3,7 +3,7 @@
 use crate::task::Task;
 use codegen_api::case::{Case, Expectation};
 
-use super::compare::{Shape, stated_names};
+use super::compare::{OutputShape, stated_names};
 use super::{CaseSet, check, unique};
 
 /// Names of the columns or keys of an output.
@@ -55,9 +55,9 @@ fn shared<'a>(task: &Task, expectations: impl Iterator<Item = &'a Expectation>) 
     unique(whole.unwrap_or(parts))
 }
 
-fn names_in_place(shape: Shape, at: &str) -> Vec<String> {
+fn names_in_place(shape: OutputShape, at: &str) -> Vec<String> {
     match shape {
-        Shape::Json | Shape::JsonLines => keys_of_pointer(at),
+        OutputShape::Json | OutputShape::JsonLines => keys_of_pointer(at),
         _ if at.is_empty() => Vec::new(),
         _ => columns_of_place(at),
     }

@@ -11,14 +11,14 @@ use crate::task::{FrozenFile, Task};
 use codegen_api::case::{Case, CaseMode};
 use codegen_api::values::{Input, Output, ValueType};
 
-use super::compare::Shape;
+use super::compare::OutputShape;
 use super::form::{CaseFile, Forms, split};
 use super::shown::shown;
 use super::{CaseSet, MOST_OUTPUT_BYTES, choice, gives, output_of, reference, unique};
 
 /// Origin of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum CaseOrigin {
     /// The user: no model learns more of it than whether it holds.
     Example,
     /// The plan, with its number there.
@@ -29,7 +29,7 @@ pub enum Origin {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseExecution {
     /// Origin of the case.
-    pub origin: Origin,
+    pub origin: CaseOrigin,
     /// The case.
     pub case: Case,
     /// True where it was worked out twice already.
@@ -51,12 +51,12 @@ pub fn executions(task: &Task, set: &CaseSet) -> Vec<CaseExecution> {
         is_apart: false,
     };
     let examples = task.examples.iter();
-    let examples = examples.map(|case| run(Origin::Example, case, true, false));
+    let examples = examples.map(|case| run(CaseOrigin::Example, case, true, false));
     let held = set.held(task);
     let planned = set.deciding().map(|(number, case)| {
         // A corrected case is settled: a third answer would be no better than the second.
         let is_settled = set.is_revised(number);
-        run(Origin::Plan(number), case, is_settled, held == Some(number))
+        run(CaseOrigin::Plan(number), case, is_settled, held == Some(number))
     });
     let mut runs: Vec<CaseExecution> = examples.chain(planned).collect();
     if let Some(apart) = apart(task, &runs) {
@@ -83,8 +83,8 @@ impl CaseExecution {
     pub fn id(&self) -> String {
         match self.origin {
             // The model learns how many examples fail, and not which.
-            Origin::Example => "examples".to_owned(),
-            Origin::Plan(number) => {
+            CaseOrigin::Example => "examples".to_owned(),
+            CaseOrigin::Plan(number) => {
                 format!("case {number} ({})", shown(&self.case.about))
             }
         }
@@ -94,8 +94,8 @@ impl CaseExecution {
     #[must_use]
     pub const fn number(&self) -> Option<usize> {
         match self.origin {
-            Origin::Example => None,
-            Origin::Plan(number) => Some(number),
+            CaseOrigin::Example => None,
+            CaseOrigin::Plan(number) => Some(number),
         }
     }
 
@@ -179,7 +179,7 @@ impl CaseExecution {
 
 /// Reports whether an output is a value, or a file whose format is one of text.
 fn has_typed_text(output: &Output) -> bool {
-    Shape::declared(output.type_, output.format).is_some_and(|shape| shape != Shape::Bytes)
+    OutputShape::declared(output.type_, output.format).is_some_and(|shape| shape != OutputShape::Bytes)
 }
 
 /// Command line and input files of a case: both as a run that is given these inputs has them.

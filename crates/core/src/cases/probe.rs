@@ -9,7 +9,7 @@ use crate::task::Task;
 use codegen_api::case::{Case, Check, Expectation};
 use codegen_api::values::ValueType;
 
-use super::compare::{Shape, number};
+use super::compare::{OutputShape, number};
 use super::judge::compared_with;
 use super::names::named;
 use super::{check, reference};
@@ -107,19 +107,21 @@ fn nonsense(task: &Task, cases: &[&Case], output: &str) -> Vec<String> {
     let names = names.into_iter().find(|of| of.output == output);
     let names = names.map(|of| of.names).unwrap_or_default();
     let declared = task.outputs.iter().find(|declared| declared.name == output);
-    let declared = declared.and_then(|output| Shape::declared(output.type_, output.format));
+    let declared = declared.and_then(|output| OutputShape::declared(output.type_, output.format));
     // What may be anything is read as each expectation takes it; a table or a document is a text as well.
     let all = cases.iter().flat_map(|case| &case.expect);
     let about = all.filter(|line| line.output == output);
     let mut shapes = about.filter_map(|line| check::shape(task, line));
-    let shape = shapes.find(|shape| *shape != Shape::Text).or(declared);
-    let mut texts = match shape.unwrap_or(Shape::Text) {
-        Shape::Value(ValueType::String | ValueType::File | ValueType::Dir) | Shape::Text | Shape::Bytes => {
+    let shape = shapes.find(|shape| *shape != OutputShape::Text).or(declared);
+    let mut texts = match shape.unwrap_or(OutputShape::Text) {
+        OutputShape::Value(ValueType::String | ValueType::File | ValueType::Dir)
+        | OutputShape::Text
+        | OutputShape::Bytes => {
             vec![TEXT.to_owned()]
         }
-        Shape::Value(_) => vec![NUMBER.to_string(), true.to_string(), false.to_string()],
-        Shape::Table(separator) => vec![row(&names, separator)],
-        Shape::Json | Shape::JsonLines => vec![object(&names), "{}".to_owned(), "[]".to_owned()],
+        OutputShape::Value(_) => vec![NUMBER.to_string(), true.to_string(), false.to_string()],
+        OutputShape::Table(separator) => vec![row(&names, separator)],
+        OutputShape::Json | OutputShape::JsonLines => vec![object(&names), "{}".to_owned(), "[]".to_owned()],
     };
     texts.push(String::new());
     texts.extend((output == "stderr").then(|| COMPLAINT.to_owned()));

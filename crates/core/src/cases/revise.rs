@@ -11,7 +11,7 @@ use codegen_api::case::{Case, Check, Expectation};
 use super::check;
 use super::compare::{Tolerance, compare, same};
 use super::judge::holds;
-use super::{CaseExecution, CaseSet, Revision};
+use super::{CaseExecution, CaseRevision, CaseSet};
 
 /// A case that is blamed, and what the program made of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,16 +45,16 @@ pub fn revise(
     for (blamed, answer) in blamed.iter().zip(answers) {
         let revision = match judge(task, blamed, answer) {
             // What nobody approved of must not replace what somebody did.
-            Revision::Corrected if are_approved => Revision::Dropped,
+            CaseRevision::Corrected if are_approved => CaseRevision::Dropped,
             revision => revision,
         };
-        if revision == Revision::Confirmed {
+        if revision == CaseRevision::Confirmed {
             confirmed.push(blamed.run.id());
         }
         let number = blamed.run.number().and_then(|number| number.checked_sub(1));
         if let Some(planned) = number.and_then(|index| next.cases.get_mut(index)) {
             planned.revision = Some(revision);
-            if revision == Revision::Corrected {
+            if revision == CaseRevision::Corrected {
                 planned.case = answer.clone();
             }
         }
@@ -62,10 +62,10 @@ pub fn revise(
     Revised { set: next, confirmed }
 }
 
-fn judge(task: &Task, blamed: &Blamed, answer: &Case) -> Revision {
+fn judge(task: &Task, blamed: &Blamed, answer: &Case) -> CaseRevision {
     // In this order: an answer that equals the first confirms it, also where the program happens to agree with both.
     if is_same(task, &blamed.run.case, answer) {
-        return Revision::Confirmed;
+        return CaseRevision::Confirmed;
     }
     let states_nothing = answer.expect.is_empty() && !answer.refused;
     let corrected = CaseExecution {
@@ -73,14 +73,14 @@ fn judge(task: &Task, blamed: &Blamed, answer: &Case) -> Revision {
         ..blamed.run.clone()
     };
     if states_nothing {
-        Revision::Dropped
+        CaseRevision::Dropped
     } else if holds(task, &corrected, blamed.phase.as_ref()) {
-        Revision::Corrected
+        CaseRevision::Corrected
     } else if answer.refused && blamed.run.case.refused && answer.expect.is_empty() {
         // Both answers refuse the inputs, and the program does not.
-        Revision::Confirmed
+        CaseRevision::Confirmed
     } else {
-        Revision::Dropped
+        CaseRevision::Dropped
     }
 }
 

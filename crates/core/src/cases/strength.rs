@@ -5,10 +5,10 @@ use crate::sandbox::PhaseReport;
 use crate::task::Task;
 
 use super::judge::holds;
-use super::{CaseExecution, Origin};
+use super::{CaseExecution, CaseOrigin};
 
 /// A case, and what a near miss came to there; `None` where the sandbox ended before.
-pub type Ran<'a> = (&'a CaseExecution, Option<&'a PhaseReport>);
+pub type CaseTrial<'a> = (&'a CaseExecution, Option<&'a PhaseReport>);
 
 /// Counts near misses, each with the cases that it was run on and what it came to there. One of which some cases were not reached counts
 /// where another rejects it. Cases that reject the program with another text that does the same (no mistake) tell nothing of it apart:
@@ -16,7 +16,7 @@ pub type Ran<'a> = (&'a CaseExecution, Option<&'a PhaseReport>);
 #[must_use]
 pub fn count_near_misses<'a>(
     task: &Task,
-    runs: impl IntoIterator<Item = (Option<Mistake>, Vec<Ran<'a>>)>,
+    runs: impl IntoIterator<Item = (Option<Mistake>, Vec<CaseTrial<'a>>)>,
 ) -> NearMissCounts {
     let mut counts = NearMissCounts::default();
     let mut same = Rejected::default();
@@ -50,9 +50,10 @@ struct Rejected {
 }
 
 impl Rejected {
-    fn of(task: &Task, ran: &[Ran<'_>]) -> Self {
-        let (examples, planned): (Vec<_>, Vec<_>) =
-            ran.iter().partition(|(case, _)| case.origin == Origin::Example);
+    fn of(task: &Task, ran: &[CaseTrial<'_>]) -> Self {
+        let (examples, planned): (Vec<_>, Vec<_>) = ran
+            .iter()
+            .partition(|(case, _)| case.origin == CaseOrigin::Example);
         Self {
             by_plan: is_rejected(task, &planned),
             by_examples: is_rejected(task, &examples),
@@ -73,8 +74,8 @@ impl Rejected {
 }
 
 /// Reports whether one of the cases rejects it; `None` where none did and some were not reached.
-fn is_rejected(task: &Task, ran: &[&Ran<'_>]) -> Option<bool> {
-    let rejects = |(case, phase): &&Ran<'_>| phase.is_some_and(|phase| !holds(task, case, Some(phase)));
+fn is_rejected(task: &Task, ran: &[&CaseTrial<'_>]) -> Option<bool> {
+    let rejects = |(case, phase): &&CaseTrial<'_>| phase.is_some_and(|phase| !holds(task, case, Some(phase)));
     let is_reached = ran.iter().all(|(_, phase)| phase.is_some());
     ran.iter()
         .any(rejects)

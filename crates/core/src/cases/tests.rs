@@ -85,7 +85,7 @@ fn judged(task: &Task, case: Case, report: &PhaseReport) -> CasesJudged {
 #[test]
 fn a_case_is_an_execution_of_the_program_alone_with_its_own_files() {
     let run = CaseExecution {
-        origin: Origin::Plan(1),
+        origin: CaseOrigin::Plan(1),
         is_settled: false,
         is_held: false,
         is_apart: false,
@@ -239,7 +239,7 @@ fn json_that_is_printed_is_compared_by_value(
     let stated = case(
         json!({"about": "what it prints", "expect": [{"output": "stdout", "at": at, "value": expected}]}),
     );
-    assert_eq!(usable(&sales(), &stated, &[], Access::Exposed), None);
+    assert_eq!(usable(&sales(), &stated, &[], CaseData::Exposed), None);
     let report = PhaseReport {
         stdout: printed.into(),
         ..phase(PhaseName::Case, 0)
@@ -250,7 +250,7 @@ fn json_that_is_printed_is_compared_by_value(
 #[test]
 fn a_dollar_before_no_output_is_text() {
     let price = case(json!({"about": "price", "expect": [{"output": "stdout", "value": "$5.00"}]}));
-    assert_eq!(usable(&sales(), &price, &[], Access::Exposed), None);
+    assert_eq!(usable(&sales(), &price, &[], CaseData::Exposed), None);
     let report = |stdout: &str| PhaseReport {
         stdout: stdout.into(),
         ..phase(PhaseName::Case, 0)

@@ -4,7 +4,7 @@ use rstest::rstest;
 
 use super::*;
 use codegen_data::checks::text::in_words;
-use codegen_data::describe::{Options, describe_source};
+use codegen_data::describe::{DescribeOptions, describe_source};
 use codegen_data::source::Source;
 
 const COLUMNS: [(&str, ColumnType); 7] = [
@@ -190,7 +190,7 @@ fn five_sentences_in_one_reply_bind_to_every_sample_that_has_their_column() {
     let found = interpret(rows, 5, &[]);
     let profile = |name: &str, text: &str| {
         let source = Source::bytes(text.as_bytes());
-        describe_source(&source, name, "x.csv", &Options::default()).unwrap()
+        describe_source(&source, name, "x.csv", &DescribeOptions::default()).unwrap()
     };
     let profiles = [
         profile("orders", "quantity,price\n1,2\n"),
@@ -209,7 +209,7 @@ fn five_sentences_in_one_reply_bind_to_every_sample_that_has_their_column() {
 fn a_check_binds_to_the_samples_that_have_its_column() {
     let profile = |name: &str, text: &str| {
         let source = Source::bytes(text.as_bytes());
-        describe_source(&source, name, "x.csv", &Options::default()).unwrap()
+        describe_source(&source, name, "x.csv", &DescribeOptions::default()).unwrap()
     };
     let profiles = [
         profile("sales", "price,n\n1,2\n"),
@@ -225,7 +225,7 @@ fn a_check_binds_to_a_column_beyond_those_that_are_described() {
     let names: Vec<_> = (0..201).map(|column| format!("c{column}")).collect();
     let text = format!("{}\n{}\n", names.join(","), vec!["1"; 201].join(","));
     let source = Source::bytes(text.as_bytes());
-    let profile = describe_source(&source, "wide", "x.csv", &Options::default()).unwrap();
+    let profile = describe_source(&source, "wide", "x.csv", &DescribeOptions::default()).unwrap();
     let check = ColumnCheck::new(0, "c200", Rule::NotNull);
     assert_eq!(bound_samples(&check, &[profile]), ["wide"]);
 }

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::progress::{AwaitedCall, Progress};
+use super::progress::{AwaitedCall, QuestionProgress};
 use super::question::{SourcedTool, UnresolvedTool};
 use crate::bounds::cut;
 use crate::digest::{sha256_hex, sha256_hex_of_parts};
 use crate::terminal::{is_obeyed, spelled_out};
 use codegen_api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval, QuestionGate};
-use codegen_code_mode::journal::{Call, Outcome, canonical};
+use codegen_code_mode::journal::{Call, CallOutcome, canonical};
 use codegen_code_mode::signature::Toolbox;
 
 /// Bytes of an argument that are shown whole.
@@ -127,14 +127,14 @@ fn shown_name(name: &str) -> String {
 
 /// Returns the outcome of a call that a decision refuses: an exception that the program can catch.
 #[must_use]
-pub fn refusal(call: &Call, decision: &ApprovalStatus<QuestionGate>) -> Outcome {
+pub fn refusal(call: &Call, decision: &ApprovalStatus<QuestionGate>) -> CallOutcome {
     let reason = decision.reason.as_deref().map(str::trim).unwrap_or_default();
     let reason = if reason.is_empty() {
         "no reason given"
     } else {
         reason
     };
-    Outcome::Raised {
+    CallOutcome::Raised {
         kind: "PermissionError".to_owned(),
         message: spelled_out(&format!(
             "the call {call} was refused by {}: {reason}",
@@ -163,7 +163,7 @@ pub fn check_required(names: &[String], toolbox: &Toolbox) -> Result<(), Unresol
     })
 }
 
-impl Progress {
+impl QuestionProgress {
     /// The decision about exactly the call of that hash, until the program has taken note of it.
     #[must_use]
     pub fn decision(&self, hash: &str) -> Option<&ApprovalStatus<QuestionGate>> {

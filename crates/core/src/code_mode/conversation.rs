@@ -3,7 +3,7 @@
 use super::question::Question;
 use super::status::Answer;
 use crate::progress::Document;
-use codegen_code_mode::prompt::{Message, Role};
+use codegen_code_mode::prompt::{ChatMessage, SpeakerRole};
 
 /// Name of the document with the conversation.
 pub const CONVERSATION: &str = "documents/conversation.json";
@@ -15,18 +15,18 @@ const MOST_CHARACTERS: usize = 65_536;
 /// Returns the messages so far, with the question and its answer: of a conversation that is too long for another question, the newest
 /// messages.
 #[must_use]
-pub fn conversation(question: &Question, answer: &Answer) -> Vec<Message> {
+pub fn conversation(question: &Question, answer: &Answer) -> Vec<ChatMessage> {
     let text = match answer.text().trim() {
         "" => "(no text)",
         text => text,
     };
-    let said = |role, content: &str| Message {
+    let said = |role, content: &str| ChatMessage {
         role,
         content: content.chars().take(MOST_CHARACTERS).collect(),
     };
     let mut messages = question.history.clone();
-    messages.push(said(Role::User, &question.message));
-    messages.push(said(Role::Assistant, text));
+    messages.push(said(SpeakerRole::User, &question.message));
+    messages.push(said(SpeakerRole::Assistant, text));
     let excess = messages.len().saturating_sub(MOST_MESSAGES);
     messages.drain(..excess);
     messages
@@ -34,7 +34,7 @@ pub fn conversation(question: &Question, answer: &Answer) -> Vec<Message> {
 
 /// The file of a conversation: a JSON array of `{role, content}`, as `--history` takes it.
 #[must_use]
-pub fn conversation_file(messages: &[Message]) -> Vec<u8> {
+pub fn conversation_file(messages: &[ChatMessage]) -> Vec<u8> {
     // Plain data: writing it to memory cannot fail.
     let mut bytes = serde_json::to_vec_pretty(messages).unwrap_or_default();
     bytes.push(b'\n');
@@ -64,8 +64,8 @@ mod tests {
     #[test]
     fn a_conversation_ends_with_the_question_and_its_answer() {
         let mut asked = question(Vec::new());
-        asked.history = vec![Message {
-            role: Role::User,
+        asked.history = vec![ChatMessage {
+            role: SpeakerRole::User,
             content: "Hello".to_owned(),
         }];
         let said = conversation(&asked, &answer("22"));
@@ -83,8 +83,8 @@ mod tests {
     #[test]
     fn the_next_question_can_take_it_however_long_it_is() {
         let mut asked = question(Vec::new());
-        let message = |number: usize| Message {
-            role: Role::User,
+        let message = |number: usize| ChatMessage {
+            role: SpeakerRole::User,
             content: number.to_string(),
         };
         asked.history = (0..MOST_MESSAGES).map(message).collect();

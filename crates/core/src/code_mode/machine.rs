@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::progress::{Failed, Progress, Stage, Stop, StopReason, Waits};
+use super::progress::{
+    FailedProgram, QuestionProgress, QuestionStage, QuestionStop, QuestionStopReason, Waits,
+};
 use super::question::Question;
 use crate::bounds;
 use crate::budget::{Exceeded, calls_allow, time_allows, tokens_allow};
@@ -21,13 +23,13 @@ const MAX_OUTPUT_TOKENS: u64 = 8_192;
 
 /// Next step of a question.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Decision {
+pub enum QuestionDecision {
     /// Nothing: it has ended.
     Finished,
     /// Nothing before this moment.
     Wait(Timestamp),
     /// It ends.
-    Stop(Stop),
+    Stop(QuestionStop),
     /// The model writes a program.
     Ask,
     /// The program runs.
@@ -38,7 +40,7 @@ pub enum Decision {
 
 /// Outcome of a step.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum AnswerOutcome {
     /// The model wrote a program.
     Written(Document),
     /// Its reply held none, or one that cannot run: what is wrong with it.
@@ -51,7 +53,7 @@ pub enum Outcome {
     /// The program ran.
     Ran {
         /// Outcome of the run.
-        ran: Ran,
+        ran: ProgramOutcome,
         /// Counts of its calls, by tool.
         calls: BTreeMap<String, u32>,
     },
@@ -60,12 +62,12 @@ pub enum Outcome {
     /// Something that is no fault of the program failed.
     Blocked(Waiting),
     /// It ends.
-    Stopped(Stop),
+    Stopped(QuestionStop),
 }
 
 /// Outcome of a program.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ran {
+pub enum ProgramOutcome {
     /// An answer.
     Answered(Document),
     /// A fault of its own.
@@ -78,99 +80,114 @@ pub enum Ran {
     /// Calls that wait for other objects or for a person.
     Pending(Waits),
     /// An end that no other program mends.
-    Ended(Stop),
+    Ended(QuestionStop),
 }
 
 /// Decides the next step.
 #[must_use]
-pub fn decide(question: &Question, progress: &Progress, now: Timestamp) -> Decision {
+pub fn decide(question: &Question, progress: &QuestionProgress, now: Timestamp) -> QuestionDecision {
     if progress.stage.is_terminal() {
-        return Decision::Finished;
+        return QuestionDecision::Finished;
     }
     if let Some(waiting) = progress.waiting.as_ref().filter(|waiting| !waiting.is_over(now)) {
-        return Decision::Wait(waiting.retry_at);
+        return QuestionDecision::Wait(waiting.retry_at);
     }
     if let Err(stop) = in_time(question, progress, now) {
-        return Decision::Stop(stop);
+        return QuestionDecision::Stop(stop);
     }
     match progress.stage {
-        Stage::Writing => match allow_another_call(question, progress) {
-            Ok(()) => Decision::Ask,
-            Err(stop) => Decision::Stop(stop),
+        QuestionStage::Writing => match allow_another_call(question, progress) {
+            Ok(()) => QuestionDecision::Ask,
+            Err(stop) => QuestionDecision::Stop(stop),
         },
-        Stage::Running => match &progress.waits.approval {
+        QuestionStage::Running => match &progress.waits.approval {
             // Whether a run of another call has ended meanwhile is seen where those are watched.
             Some(awaited) if progress.waits.calls.is_empty() => {
-                Decision::AwaitApproval(awaited.asked.clone())
+                QuestionDecision::AwaitApproval(awaited.asked.clone())
             }
-            _ => Decision::Run,
+            _ => QuestionDecision::Run,
         },
-        Stage::Succeeded | Stage::Failed => Decision::Finished,
+        QuestionStage::Succeeded | QuestionStage::Failed => QuestionDecision::Finished,
     }
 }
 
 /// Checks that there is active time left.
-pub fn in_time(question: &Question, progress: &Progress, now: Timestamp) -> Result<(), Stop> {
+pub fn in_time(question: &Question, progress: &QuestionProgress, now: Timestamp) -> Result<(), QuestionStop> {
     let time = time_allows(progress.active_seconds(now), question.limits.deadline_seconds);
     time.map_err(|exceeded| spent_up(progress, &exceeded))
 }
 
 /// The output limit of a call whose request is estimated at `request` tokens.
-pub fn allow_call(question: &Question, progress: &Progress, request: u64) -> Result<u64, Stop> {
+pub fn allow_call(
+    question: &Question,
+    progress: &QuestionProgress,
+    request: u64,
+) -> Result<u64, QuestionStop> {
     let limit = question.limits.max_tokens;
     let tokens = tokens_allow(&progress.spent, limit, request, MAX_OUTPUT_TOKENS);
     tokens.map_err(|exceeded| spent_up(progress, &exceeded))
 }
 
-fn allow_another_call(question: &Question, progress: &Progress) -> Result<(), Stop> {
+fn allow_another_call(question: &Question, progress: &QuestionProgress) -> Result<(), QuestionStop> {
     let calls = calls_allow(&progress.spent, question.limits.max_model_calls);
     calls.map_err(|exceeded| spent_up(progress, &exceeded))
 }
 
-fn spent_up(progress: &Progress, Exceeded { limit, spent }: &Exceeded) -> Stop {
+fn spent_up(progress: &QuestionProgress, Exceeded { limit, spent }: &Exceeded) -> QuestionStop {
     let last = progress.failed.last().map_or_else(
         || "Nothing had failed before.".to_owned(),
         |failed| format!("Last failure: {}", failed.error),
     );
-    Stop {
-        reason: StopReason::BudgetExceeded,
+    QuestionStop {
+        reason: QuestionStopReason::BudgetExceeded,
         message: format!("{limit}: {spent}. {last} Raise {limit} of the agent and ask again."),
     }
 }
 
 /// The state after an outcome.
 #[must_use]
-pub fn advance(question: &Question, mut progress: Progress, outcome: Outcome, now: Timestamp) -> Progress {
+pub fn advance(
+    question: &Question,
+    mut progress: QuestionProgress,
+    outcome: AnswerOutcome,
+    now: Timestamp,
+) -> QuestionProgress {
     if progress.stage.is_terminal() {
         return progress;
     }
-    if !matches!(outcome, Outcome::Blocked(_)) {
+    if !matches!(outcome, AnswerOutcome::Blocked(_)) {
         progress.waiting = None;
     }
     match outcome {
-        Outcome::Written(program) => {
+        AnswerOutcome::Written(program) => {
             progress.program = Some(program);
-            progress.stage = Stage::Running;
+            progress.stage = QuestionStage::Running;
         }
-        Outcome::Rejected { error, evidence } => {
+        AnswerOutcome::Rejected { error, evidence } => {
             progress.program = None;
             progress.fail(question, 0, &error, evidence, now);
         }
-        Outcome::Ran { ran, calls } => progress.take_run(question, ran, calls, now),
-        Outcome::Decided(decision) => progress.take_decision(decision),
-        Outcome::Blocked(waiting) => progress.waiting = Some(waiting),
-        Outcome::Stopped(stop) => progress.end(stop, now),
+        AnswerOutcome::Ran { ran, calls } => progress.take_run(question, ran, calls, now),
+        AnswerOutcome::Decided(decision) => progress.take_decision(decision),
+        AnswerOutcome::Blocked(waiting) => progress.waiting = Some(waiting),
+        AnswerOutcome::Stopped(stop) => progress.end(stop, now),
     }
     progress.count_time(now);
     progress
 }
 
-impl Progress {
-    fn take_run(&mut self, question: &Question, ran: Ran, calls: BTreeMap<String, u32>, now: Timestamp) {
+impl QuestionProgress {
+    fn take_run(
+        &mut self,
+        question: &Question,
+        ran: ProgramOutcome,
+        calls: BTreeMap<String, u32>,
+        now: Timestamp,
+    ) {
         self.waits = Waits::default();
         // In the journal by now, whose loss must not make it count a second time.
         self.decided = None;
-        if let Ran::Pending(mut waits) = ran {
+        if let ProgramOutcome::Pending(mut waits) = ran {
             // Counted when the program has ended: it runs again from its beginning.
             waits.calls.truncate(NAMED_CALLS);
             self.waits = waits;
@@ -181,20 +198,20 @@ impl Progress {
             *self.tool_calls.entry(tool).or_default() += times;
         }
         match ran {
-            Ran::Answered(answer) => {
+            ProgramOutcome::Answered(answer) => {
                 self.answer = Some(answer);
-                self.stage = Stage::Succeeded;
+                self.stage = QuestionStage::Succeeded;
                 self.completed_at = Some(now);
             }
-            Ran::Failed { error, evidence } => self.fail(question, made, &error, evidence, now),
-            Ran::Ended(stop) => self.end(stop, now),
-            Ran::Pending(_) => {}
+            ProgramOutcome::Failed { error, evidence } => self.fail(question, made, &error, evidence, now),
+            ProgramOutcome::Ended(stop) => self.end(stop, now),
+            ProgramOutcome::Pending(_) => {}
         }
     }
 
     fn fail(&mut self, question: &Question, calls: u32, error: &str, evidence: Document, now: Timestamp) {
         let error = bounds::cut(&spelled_out(error), ERROR_BYTES);
-        self.failed.push(Failed {
+        self.failed.push(FailedProgram {
             attempt: self.attempt,
             error: error.clone(),
             calls,
@@ -206,18 +223,18 @@ impl Progress {
                  maxRetries, and ask again.",
                 self.attempt
             );
-            let reason = StopReason::RetriesExhausted;
-            return self.end(Stop { reason, message }, now);
+            let reason = QuestionStopReason::RetriesExhausted;
+            return self.end(QuestionStop { reason, message }, now);
         }
         self.attempt += 1;
-        self.stage = Stage::Writing;
+        self.stage = QuestionStage::Writing;
     }
 
-    fn end(&mut self, stop: Stop, now: Timestamp) {
+    fn end(&mut self, stop: QuestionStop, now: Timestamp) {
         self.intent = None;
         self.waits = Waits::default();
         self.stop = Some(stop);
-        self.stage = Stage::Failed;
+        self.stage = QuestionStage::Failed;
         self.completed_at = Some(now);
     }
 }

@@ -14,7 +14,7 @@ use codegen_api::code_mode::{CodeModeRun, PendingCall};
 
 /// Stage of the answer.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-pub enum Stage {
+pub enum QuestionStage {
     /// The model is asked for a program.
     Writing,
     /// The program runs, or waits for what it called.
@@ -25,7 +25,7 @@ pub enum Stage {
     Failed,
 }
 
-impl Stage {
+impl QuestionStage {
     /// As the status has it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -41,7 +41,7 @@ impl Stage {
 
 /// Reason for which no answer will come, as one word.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-pub enum StopReason {
+pub enum QuestionStopReason {
     /// The last program that was allowed failed.
     RetriesExhausted,
     /// Tokens, calls or active time are spent.
@@ -55,9 +55,9 @@ pub enum StopReason {
 /// Stop of a question to which no answer will come.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub struct Stop {
+pub struct QuestionStop {
     /// As one word.
-    pub reason: StopReason,
+    pub reason: QuestionStopReason,
     /// Message that says what happened, and what to do next.
     pub message: String,
 }
@@ -102,7 +102,7 @@ pub struct AwaitedCall {
 /// A program that failed, in short; the evidence is a document.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub struct Failed {
+pub struct FailedProgram {
     /// Its number, counted from 1.
     pub attempt: u32,
     /// Fault, in a line.
@@ -116,11 +116,11 @@ pub struct Failed {
 /// Progress of the answer.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
-pub struct Progress {
+pub struct QuestionProgress {
     /// [`State::VERSION`] of the writer.
     pub version: u32,
     /// Stage of the answer.
-    pub stage: Stage,
+    pub stage: QuestionStage,
     /// Number of the present program, counted from 1.
     pub attempt: u32,
     /// Number of the next model call, counted from 1.
@@ -133,7 +133,7 @@ pub struct Progress {
     pub program: Option<Document>,
     /// The programs that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub failed: Vec<Failed>,
+    pub failed: Vec<FailedProgram>,
     /// Calls and approval that the program waits for.
     #[serde(default)]
     pub waits: Waits,
@@ -154,7 +154,7 @@ pub struct Progress {
     pub answer: Option<Document>,
     /// Stop of the question, where no answer will come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop: Option<Stop>,
+    pub stop: Option<QuestionStop>,
     /// Calls and tokens that were spent.
     #[serde(default)]
     pub spent: Spent,
@@ -168,7 +168,7 @@ pub struct Progress {
     pub completed_at: Option<Timestamp>,
 }
 
-impl Progress {
+impl QuestionProgress {
     /// The progress that the status of a run holds.
     pub fn recorded_in(run: &CodeModeRun) -> Result<Option<Self>, UnreadableState> {
         let recorded = run.status.as_ref().and_then(|status| status.progress.clone());
@@ -180,7 +180,7 @@ impl Progress {
     pub fn start(now: Timestamp) -> Self {
         Self {
             version: Self::VERSION,
-            stage: Stage::Writing,
+            stage: QuestionStage::Writing,
             attempt: 1,
             sequence: 1,
             intent: None,
@@ -214,11 +214,11 @@ impl Progress {
     }
 }
 
-impl State for Progress {
+impl State for QuestionProgress {
     const VERSION: u32 = 3;
 }
 
-impl CountsCalls for Progress {
+impl CountsCalls for QuestionProgress {
     fn calls(&mut self) -> CallCount<'_> {
         CallCount {
             intent: &mut self.intent,

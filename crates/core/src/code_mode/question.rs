@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::task::ModelSettings;
 use codegen_api::code_mode::{HttpMethod, ToolHeader};
 use codegen_api::common::LocalRef;
-use codegen_code_mode::prompt::{Message, Persona};
+use codegen_code_mode::prompt::{ChatMessage, Persona};
 use codegen_code_mode::signature::{Effect, Tool, Toolbox, ToolboxError};
 
 /// Everything that one run goes by; frozen when it starts.
@@ -29,11 +29,11 @@ pub struct Question {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub require_approval: BTreeSet<String>,
     /// The conversation before the question.
-    pub history: Vec<Message>,
+    pub history: Vec<ChatMessage>,
     /// The question.
     pub message: String,
     /// Limits on what it may spend.
-    pub limits: Limits,
+    pub limits: QuestionLimits,
 }
 
 /// A tool, and where a call of it goes.
@@ -121,7 +121,7 @@ pub struct UnresolvedTool {
 /// Limits on what a question may spend.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
-pub struct Limits {
+pub struct QuestionLimits {
     /// Programs after the first.
     pub max_retries: u32,
     /// Calls of tools by one program.

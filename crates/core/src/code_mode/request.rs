@@ -2,14 +2,14 @@
 
 use super::question::Question;
 use crate::call::{CallKind, Request};
-use codegen_code_mode::prompt::{self, Evidence, PromptError, ShownLimits};
+use codegen_code_mode::prompt::{self, Evidence, QuestionPromptError, ShownLimits};
 
 /// The request for a program: the first one, or one after a program that failed.
 pub fn request(
     question: &Question,
     declarations: &str,
     failed: Option<&Evidence>,
-) -> Result<Request, PromptError> {
+) -> Result<Request, QuestionPromptError> {
     let limits = ShownLimits {
         tool_calls: question.limits.max_tool_calls,
         seconds: question.limits.interpreter_ms.div_ceil(1000),

@@ -5,9 +5,9 @@ use std::time::Duration;
 use crate::task::{ModelSettings, model_settings};
 use codegen_api::code_mode::{CodeModeAgent, CodeModeRun, DEFAULT_MAX_RETRIES, HistoryMessage};
 use codegen_api::{CodeGenAgent, duration, quantity};
-use codegen_code_mode::prompt::{Message, Persona, Role};
+use codegen_code_mode::prompt::{ChatMessage, Persona, SpeakerRole};
 
-use super::question::{Limits, Question, SourcedTool};
+use super::question::{Question, QuestionLimits, SourcedTool};
 
 /// Calls of tools of an agent that names no limit.
 const DEFAULT_MAX_TOOL_CALLS: u32 = 1_000;
@@ -27,7 +27,7 @@ const DEFAULT_DEADLINE: Duration = Duration::from_mins(30);
 /// Something that a person must change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {message}")]
-pub struct ResolveError {
+pub struct QuestionResolveError {
     /// Name of the field.
     pub field: String,
     /// Fault of the field, and what to write.
@@ -40,8 +40,8 @@ pub fn question(
     run: &CodeModeRun,
     agent: &CodeModeAgent,
     shared: Option<&CodeGenAgent>,
-    (skills, tools, history): (Vec<String>, Vec<SourcedTool>, Vec<Message>),
-) -> Result<Question, ResolveError> {
+    (skills, tools, history): (Vec<String>, Vec<SourcedTool>, Vec<ChatMessage>),
+) -> Result<Question, QuestionResolveError> {
     let history = if history.is_empty() {
         messages(&run.spec.history)?
     } else {
@@ -68,14 +68,17 @@ pub fn question(
 }
 
 /// The model of an agent, over that of the `CodeGenAgent` that it names.
-pub fn model(agent: &CodeModeAgent, shared: Option<&CodeGenAgent>) -> Result<ModelSettings, ResolveError> {
+pub fn model(
+    agent: &CodeModeAgent,
+    shared: Option<&CodeGenAgent>,
+) -> Result<ModelSettings, QuestionResolveError> {
     let layers = [
         agent.spec.model.as_ref(),
         shared.and_then(|shared| shared.spec.model.as_ref()),
     ];
     let settings = model_settings(&layers.into_iter().flatten(), None);
     if settings.name.is_empty() {
-        return Err(ResolveError {
+        return Err(QuestionResolveError {
             field: "spec.model.name".to_owned(),
             message: "no model is named: write one here, or in the CodeGenAgent that agentRef names"
                 .to_owned(),
@@ -85,29 +88,29 @@ pub fn model(agent: &CodeModeAgent, shared: Option<&CodeGenAgent>) -> Result<Mod
 }
 
 /// The messages of a history. Roles that are neither of the two are refused.
-pub fn messages(history: &[HistoryMessage]) -> Result<Vec<Message>, ResolveError> {
+pub fn messages(history: &[HistoryMessage]) -> Result<Vec<ChatMessage>, QuestionResolveError> {
     let message = |(index, message): (usize, &HistoryMessage)| {
         let role = match message.role.as_str() {
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
+            "user" => SpeakerRole::User,
+            "assistant" => SpeakerRole::Assistant,
             other => {
-                return Err(ResolveError {
+                return Err(QuestionResolveError {
                     field: format!("spec.history[{index}].role"),
                     message: format!("`{other}` is neither `user` nor `assistant`"),
                 });
             }
         };
         let content = message.content.clone();
-        Ok(Message { role, content })
+        Ok(ChatMessage { role, content })
     };
     history.iter().enumerate().map(message).collect()
 }
 
-fn limits(agent: &CodeModeAgent) -> Result<Limits, ResolveError> {
+fn limits(agent: &CodeModeAgent) -> Result<QuestionLimits, QuestionResolveError> {
     let given = agent.spec.limits.clone().unwrap_or_default();
     let retries = agent.spec.max_retries;
     let time = |field: &str, given: Option<&String>, default| match given {
-        Some(text) => duration::parse(text).map_err(|error| ResolveError {
+        Some(text) => duration::parse(text).map_err(|error| QuestionResolveError {
             field: format!("spec.limits.{field}"),
             message: error.to_string(),
         }),
@@ -120,12 +123,12 @@ fn limits(agent: &CodeModeAgent) -> Result<Limits, ResolveError> {
     )?;
     let tool = time("toolTimeout", given.tool_timeout.as_ref(), DEFAULT_TOOL_TIMEOUT)?;
     let deadline = time("deadline", given.deadline.as_ref(), DEFAULT_DEADLINE)?;
-    Ok(Limits {
+    Ok(QuestionLimits {
         max_retries: number(retries).unwrap_or(DEFAULT_MAX_RETRIES),
         max_tool_calls: number(given.max_tool_calls).unwrap_or(DEFAULT_MAX_TOOL_CALLS),
         interpreter_ms: u64::try_from(interpreter.as_millis()).unwrap_or(u64::MAX),
         memory_bytes: match &given.memory {
-            Some(text) => quantity::bytes(text).map_err(|error| ResolveError {
+            Some(text) => quantity::bytes(text).map_err(|error| QuestionResolveError {
                 field: "spec.limits.memory".to_owned(),
                 message: error.to_string(),
             })?,

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::approval::message as approval_message;
-use super::progress::{Progress, Stage};
+use super::progress::{QuestionProgress, QuestionStage};
 use crate::bounds::{cut, message_shown};
 use crate::progress::Document;
 use crate::stage::Category;
-use crate::status::{Hold, Kind, conditions};
+use crate::status::{Hold, ReadyState, conditions};
 use crate::terminal::is_obeyed;
 use codegen_api::code_mode::{AnswerStatus, CodeModeAttempt, CodeModeRunStatus};
 use codegen_api::conditions::{code_mode_reason, reason, run_reason};
@@ -68,7 +68,7 @@ impl Answer {
 
 /// Context of the status besides the state.
 #[derive(Clone, Debug, Default)]
-pub struct StatusContext<'a> {
+pub struct QuestionStatusContext<'a> {
     /// Generation of the spec.
     pub generation: Option<i64>,
     /// Hold on the run.
@@ -86,9 +86,9 @@ pub struct StatusContext<'a> {
 /// The status of a run.
 #[must_use]
 pub fn status(
-    progress: &Progress,
+    progress: &QuestionProgress,
     before: &[Condition],
-    around: &StatusContext<'_>,
+    around: &QuestionStatusContext<'_>,
     now: Timestamp,
 ) -> CodeModeRunStatus {
     // What has ended waits for nothing.
@@ -142,12 +142,12 @@ pub fn status(
 }
 
 /// Returns the condition that the run is in, its reason, and the words for it.
-fn said(progress: &Progress, around: &StatusContext<'_>) -> (Kind, String, String) {
+fn said(progress: &QuestionProgress, around: &QuestionStatusContext<'_>) -> (ReadyState, String, String) {
     // First: everything else goes on when somebody has decided.
     if let Some(awaited) = &progress.waits.approval {
         let message = approval_message(awaited, around.how_to_decide);
         return (
-            Kind::WaitingForPerson,
+            ReadyState::WaitingForPerson,
             reason::AWAITING_APPROVAL.to_owned(),
             message,
         );
@@ -158,20 +158,20 @@ fn said(progress: &Progress, around: &StatusContext<'_>) -> (Kind, String, Strin
         .filter(|_| !progress.stage.is_terminal())
     {
         let (kind, reason) = match waiting.category {
-            Category::Infrastructure => (Kind::Working, reason::INFRASTRUCTURE),
-            Category::Configuration => (Kind::WaitingForPerson, reason::CONFIGURATION),
+            Category::Infrastructure => (ReadyState::Working, reason::INFRASTRUCTURE),
+            Category::Configuration => (ReadyState::WaitingForPerson, reason::CONFIGURATION),
         };
         return (kind, reason.to_owned(), waiting.message.clone());
     }
     match progress.stage {
-        Stage::Writing => {
+        QuestionStage::Writing => {
             let message = match progress.attempt {
                 1 => "the model writes a program".to_owned(),
                 number => format!("the model writes program {number}"),
             };
-            (Kind::Working, reason::PROGRESSING.to_owned(), message)
+            (ReadyState::Working, reason::PROGRESSING.to_owned(), message)
         }
-        Stage::Running => match progress.waits.calls.first() {
+        QuestionStage::Running => match progress.waits.calls.first() {
             Some(call) => {
                 let more = progress.waits.calls.len() - 1;
                 let more = if more == 0 {
@@ -183,33 +183,37 @@ fn said(progress: &Progress, around: &StatusContext<'_>) -> (Kind, String, Strin
                     "call {} of `{}` waits for the run {}{more}",
                     call.number, call.tool, call.run
                 );
-                (Kind::Working, run_reason::AWAITING_RUN.to_owned(), message)
+                (ReadyState::Working, run_reason::AWAITING_RUN.to_owned(), message)
             }
             None => (
-                Kind::Working,
+                ReadyState::Working,
                 run_reason::RUNNING.to_owned(),
                 "the program runs".to_owned(),
             ),
         },
-        Stage::Succeeded => {
+        QuestionStage::Succeeded => {
             let text = summary(around.answer.map_or("", Answer::text));
             let message = match around.answer.and_then(|answer| answer.cut.as_ref()) {
                 Some(cut) => format!("{text} ({cut})"),
                 None => text,
             };
-            (Kind::Succeeded, code_mode_reason::ANSWERED.to_owned(), message)
+            (
+                ReadyState::Succeeded,
+                code_mode_reason::ANSWERED.to_owned(),
+                message,
+            )
         }
-        Stage::Failed => {
+        QuestionStage::Failed => {
             let (reason, message) = progress
                 .stop
                 .as_ref()
                 .map_or(("", ""), |stop| (stop.reason.into(), stop.message.as_str()));
-            (Kind::Failed, reason.to_owned(), message.to_owned())
+            (ReadyState::Failed, reason.to_owned(), message.to_owned())
         }
     }
 }
 
-fn attempts(progress: &Progress) -> Vec<CodeModeAttempt> {
+fn attempts(progress: &QuestionProgress) -> Vec<CodeModeAttempt> {
     let skipped = progress.failed.len().saturating_sub(LISTED_ATTEMPTS);
     progress
         .failed
@@ -223,7 +227,7 @@ fn attempts(progress: &Progress) -> Vec<CodeModeAttempt> {
         .collect()
 }
 
-fn artifacts(progress: &Progress, conversation: Option<&Document>) -> Vec<ArtifactRef> {
+fn artifacts(progress: &QuestionProgress, conversation: Option<&Document>) -> Vec<ArtifactRef> {
     let artifact = |name: &str, document: &Document| ArtifactRef {
         name: name.to_owned(),
         sha256: document.sha256.clone(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::question::{Limits, Question, SourcedTool, ToolOrigin};
+use super::question::{Question, QuestionLimits, SourcedTool, ToolOrigin};
 use crate::test_support::task;
 use codegen_code_mode::prompt::Persona;
 use codegen_code_mode::signature::{Effect, Tool};
@@ -40,7 +40,7 @@ pub fn question(tools: Vec<SourcedTool>) -> Question {
         require_approval: BTreeSet::new(),
         history: Vec::new(),
         message: "How much?".to_owned(),
-        limits: Limits {
+        limits: QuestionLimits {
             max_retries: 2,
             max_tool_calls: 50,
             interpreter_ms: 20_000,

@@ -15,7 +15,7 @@ use codegen_api::approval::Gate;
 use codegen_api::common::{Backend, TestingMode};
 use codegen_api::status::{AttemptStatus, CaseEvidence, ConstraintStatus, ErrorType, PlanStatus};
 
-use super::{Blocked, BuildFailed, ImageReady, LostChild, NewSource, SamplesRead, Tested};
+use super::{BlockedTask, BuildFailed, ImageReady, LostChild, NewSource, SamplesRead, Tested};
 
 /// Replies to one call that may be refused before the task stops (two of them are asked again).
 pub const MAX_REJECTIONS: usize = 3;
@@ -309,7 +309,7 @@ impl Progress {
     }
 
     /// Nothing goes on before something has changed; `before` is the progress until then.
-    pub(super) fn wait_after(&mut self, before: &Self, blocked: Blocked, now: Timestamp) {
+    pub(super) fn wait_after(&mut self, before: &Self, blocked: BlockedTask, now: Timestamp) {
         self.lost_children = before.lost_children;
         self.silent_ends = before.silent_ends;
         match blocked.lost_child {

@@ -163,7 +163,7 @@ pub enum LostChild {
 
 /// Something must change before the task can go on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Blocked {
+pub struct BlockedTask {
     /// Infrastructure or configuration.
     pub category: Category,
     /// Message that says what happened, to which object, and what to do.

@@ -7,7 +7,7 @@ use crate::reply::DiagnosisRow;
 use crate::stage::{Category, StopReason};
 use crate::status::{StatusContext, status};
 use crate::test_support::{at, document, failed, image, pip, start, task, verdict};
-use crate::verdict::{CheckSource, FailedCheck, TooLarge, Verdict};
+use crate::verdict::{CheckSource, FailedCheck, OutputTooLarge, Verdict};
 use codegen_api::approval::{ApprovalDecision, ApprovalStatus, Gate};
 use codegen_api::common::TestingMode;
 use codegen_api::publish::Publish;

@@ -93,9 +93,9 @@ mod tests {
 
     #[test]
     fn a_damaged_state_names_the_damage() {
-        let mut stored = serde_json::to_value(code_mode::Progress::start(at(0))).unwrap();
+        let mut stored = serde_json::to_value(code_mode::QuestionProgress::start(at(0))).unwrap();
         stored["stage"] = json!("Pondering");
-        let error = read_state::<code_mode::Progress>(stored).unwrap_err();
+        let error = read_state::<code_mode::QuestionProgress>(stored).unwrap_err();
         assert!(matches!(error, UnreadableState::Damaged(_)), "{error}");
         assert!(error.to_string().contains("Pondering"), "{error}");
         let error = state_of_bytes::<Progress>(b"{").unwrap_err();

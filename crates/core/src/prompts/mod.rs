@@ -15,7 +15,7 @@ use codegen_api::status::{ErrorType, PlanStatus};
 use codegen_api::values::ValueType;
 use codegen_data::escape::one_line;
 
-use super::agent::{PACKAGES, SOLUTION, Session, TESTS, WORKSPACE, conversation};
+use super::agent::{AgentSession, PACKAGES, SOLUTION, TESTS, WORKSPACE, conversation};
 use super::call::{CallKind, FaultClass, ReplyFault, Request};
 use super::cases::{Blamed, CaseSet, Forms, OutputNames};
 use super::diagnosis::{DiagnosedFailure, Diagnosis};
@@ -68,7 +68,7 @@ pub struct Material {
     /// The formats of the samples, for the cases of a plan.
     pub forms: Forms,
     /// An agent's session so far.
-    pub session: Session,
+    pub session: AgentSession,
     /// Faults of the last replies to this call, oldest first.
     pub rejections: Vec<ReplyFault>,
 }

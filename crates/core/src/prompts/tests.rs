@@ -40,7 +40,7 @@ fn material() -> Material {
     };
     let tried = std::collections::BTreeMap::new();
     Material {
-        session: Session::default(),
+        session: AgentSession::default(),
         context: "measurements: 3 rows".into(),
         hint: String::new(),
         plan: PlanStatus {

@@ -15,7 +15,7 @@ use super::{stdlib, tables};
 
 /// Sources from which packages are found.
 #[derive(Clone, Copy, Debug)]
-pub struct Sources<'a> {
+pub struct PackageSources<'a> {
     /// The program and its tests.
     pub modules: &'a [&'a Module],
     /// Python version (`3.12`).
@@ -30,7 +30,7 @@ pub struct Sources<'a> {
 
 /// Packages to install, and declared ones that are refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Detection {
+pub struct DetectedPackages {
     /// Normalised, sorted, without duplicates; the base included, pytest left out unless it is declared.
     pub packages: Packages,
     /// In the order given.
@@ -48,7 +48,7 @@ pub struct RejectedPackage {
 
 /// Finds the packages that a program and its tests need.
 #[must_use]
-pub fn detect(sources: &Sources) -> Detection {
+pub fn detect(sources: &PackageSources) -> DetectedPackages {
     let mut collector = Collector {
         sources,
         pip: BTreeMap::new(),
@@ -63,7 +63,7 @@ pub fn detect(sources: &Sources) -> Detection {
         collector.imported(&imports);
         collector.implied(module, &imports);
     }
-    Detection {
+    DetectedPackages {
         packages: Packages {
             pip: collector.pip.values().map(ToString::to_string).collect(),
             apt: collector.apt.into_iter().collect(),
@@ -79,7 +79,7 @@ pub fn aliased_packages() -> impl Iterator<Item = &'static str> {
 }
 
 struct Collector<'a> {
-    sources: &'a Sources<'a>,
+    sources: &'a PackageSources<'a>,
     pip: BTreeMap<String, Requirement>,
     apt: BTreeSet<String>,
     rejected: Vec<RejectedPackage>,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ruff_python_ast::{self as ast, Stmt};
 
 use super::functions::definitions;
-use super::merge::{self, Part, Splices, changed_names};
+use super::merge::{self, PatchPart, Splices, changed_names};
 use super::syntax::{docstring, dotted, is_import, is_main_guard};
 use super::{Module, SyntaxFault};
 
@@ -107,7 +107,7 @@ fn choose<'a>(
     suite: &Module,
     stmt: &'a Stmt,
     wanted: &BTreeSet<String>,
-    parts: &mut Vec<Part<'a>>,
+    parts: &mut Vec<PatchPart<'a>>,
     given: &mut BTreeSet<String>,
 ) {
     match stmt {
@@ -120,7 +120,7 @@ fn choose<'a>(
             };
             if let Some(target) = target {
                 let class = target.rsplit_once('.').map(|(class, _)| class.to_owned());
-                parts.push(Part { class, stmt });
+                parts.push(PatchPart { class, stmt });
                 given.insert(target);
             }
         }
@@ -129,7 +129,7 @@ fn choose<'a>(
         }
         Stmt::ClassDef(class) if class.name.starts_with("Test") => {}
         _ if is_import(stmt) || !stmt.is_expr_stmt() => {
-            parts.push(Part { class: None, stmt });
+            parts.push(PatchPart { class: None, stmt });
         }
         _ => {}
     }
@@ -144,7 +144,7 @@ fn has_definition(suite: &Module, name: &str) -> bool {
 fn choose_members<'a>(
     class: &'a ast::StmtClassDef,
     wanted: &BTreeSet<String>,
-    parts: &mut Vec<Part<'a>>,
+    parts: &mut Vec<PatchPart<'a>>,
     given: &mut BTreeSet<String>,
 ) {
     let skip = usize::from(docstring(&class.body).is_some());
@@ -158,7 +158,7 @@ fn choose_members<'a>(
             .is_some_and(|function| function.name.starts_with("test"));
         let is_wanted = wanted.contains(&name);
         if is_wanted || !is_test {
-            parts.push(Part {
+            parts.push(PatchPart {
                 class: Some(class.name.to_string()),
                 stmt: member,
             });

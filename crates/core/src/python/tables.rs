@@ -77,7 +77,7 @@ pub const SYSTEM: &[(&str, &[&str])] = &[
 ];
 
 /// A library whose readers and writers need another package.
-pub struct Engine {
+pub struct TableEngine {
     /// The library that offers the methods.
     pub library: &'static str,
     /// Its methods.
@@ -87,13 +87,13 @@ pub struct Engine {
 }
 
 /// Engines that are chosen by the method that is called.
-pub const ENGINES: &[Engine] = &[
-    Engine {
+pub const ENGINES: &[TableEngine] = &[
+    TableEngine {
         library: "pandas",
         methods: &["read_excel", "to_excel", "ExcelWriter", "ExcelFile"],
         package: "openpyxl",
     },
-    Engine {
+    TableEngine {
         library: "pandas",
         methods: &[
             "read_parquet",
@@ -104,47 +104,47 @@ pub const ENGINES: &[Engine] = &[
         ],
         package: "pyarrow",
     },
-    Engine {
+    TableEngine {
         library: "pandas",
         methods: &["read_xml", "to_xml", "read_html"],
         package: "lxml",
     },
-    Engine {
+    TableEngine {
         library: "pandas",
         methods: &["to_markdown"],
         package: "tabulate",
     },
-    Engine {
+    TableEngine {
         library: "pandas",
         methods: &["read_hdf", "to_hdf", "HDFStore"],
         package: "tables",
     },
-    Engine {
+    TableEngine {
         library: "pandas",
         methods: &["read_sql", "read_sql_query", "read_sql_table", "to_sql"],
         package: "sqlalchemy",
     },
-    Engine {
+    TableEngine {
         library: "pandas",
         methods: &["to_xarray"],
         package: "xarray",
     },
-    Engine {
+    TableEngine {
         library: "pandas",
         methods: &["background_gradient", "style"],
         package: "jinja2",
     },
-    Engine {
+    TableEngine {
         library: "polars",
         methods: &["read_excel"],
         package: "fastexcel",
     },
-    Engine {
+    TableEngine {
         library: "polars",
         methods: &["write_excel"],
         package: "xlsxwriter",
     },
-    Engine {
+    TableEngine {
         library: "polars",
         methods: &["to_pandas", "to_arrow", "from_arrow"],
         package: "pyarrow",

@@ -2,11 +2,11 @@
 
 use strum::{IntoStaticStr, VariantArray};
 
-use super::outputs::{OutputsRead, Room, TypedOutput};
+use super::outputs::{OutputRoom, OutputsRead, TypedOutput};
 use crate::failed_check::{end_in_words, last_exception, tail};
 use crate::redact::Redactor;
 use crate::sandbox::{LimitKind, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, PhaseEnd, PhaseReport, Report};
-use crate::verdict::TooLarge;
+use crate::verdict::OutputTooLarge;
 use codegen_api::run_status::{Finding, Severity};
 
 /// Last lines of a failed program that are recorded.
@@ -206,12 +206,12 @@ fn end(report: &Report, read: OutputsRead) -> RunEnd {
             "at most {MAX_OUTPUT_BYTES} bytes of one output and {MAX_OUTPUTS_BYTES} of all together are brought back"
         );
         let limit = match read.room {
-            Room::None => format!("{kept}: run the program on less data at a time"),
-            Room::Unnamed => format!(
+            OutputRoom::None => format!("{kept}: run the program on less data at a time"),
+            OutputRoom::Unnamed => format!(
                 "{kept}: name a volume for them in spec.outputs.persistentVolumeClaim, or run the program on less data at a time"
             ),
-            Room::Disk => "an output may have 1 GiB and 10,000 files, a text 1 MiB: run the program on less data at a time".to_owned(),
-            Room::Claim => {
+            OutputRoom::Disk => "an output may have 1 GiB and 10,000 files, a text 1 MiB: run the program on less data at a time".to_owned(),
+            OutputRoom::Claim => {
                 "an output on a claim may have 1 GiB and 10,000 files: run the program on less data at a time"
                     .into()
             }
@@ -235,7 +235,7 @@ fn violations(findings: &[Finding]) -> Option<String> {
     (!violations.is_empty()).then(|| some_of(&violations))
 }
 
-fn size(large: &TooLarge) -> String {
+fn size(large: &OutputTooLarge) -> String {
     match large.bytes {
         Some(bytes) => format!("output {} has {bytes} bytes", large.output),
         None => format!("output {} is too large", large.output),

@@ -13,7 +13,7 @@ const QUOTED: usize = 80;
 
 /// Input as a run gives it, before any of it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Given<'a> {
+pub enum GivenInput<'a> {
     /// A value.
     Text(&'a str),
     /// One file.
@@ -111,14 +111,14 @@ pub enum InputFault {
 
 /// The options of a program, as far as giving them is concerned.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Options {
+pub struct ProgramOptions {
     /// Every option.
     pub inputs: Vec<Input>,
     /// Names of files and folders that the task has a content for.
     pub contents: BTreeSet<String>,
 }
 
-impl From<&Task> for Options {
+impl From<&Task> for ProgramOptions {
     fn from(task: &Task) -> Self {
         Self {
             inputs: task.inputs.clone(),
@@ -127,7 +127,7 @@ impl From<&Task> for Options {
     }
 }
 
-impl From<&CodeGenTaskSpec> for Options {
+impl From<&CodeGenTaskSpec> for ProgramOptions {
     fn from(spec: &CodeGenTaskSpec) -> Self {
         let samples = spec.samples.iter().map(|sample| &sample.name);
         let inputs = spec.inputs.iter().filter(|input| input.source.is_some());
@@ -141,7 +141,7 @@ impl From<&CodeGenTaskSpec> for Options {
 /// Everything that is wrong with what a run gives: names that the program does not have, values that are not of their type,
 /// inputs that are missing. In the order of the program's options, unknown names last.
 #[must_use]
-pub fn faults(options: &Options, given: &[(&str, Given<'_>)]) -> Vec<InputFault> {
+pub fn faults(options: &ProgramOptions, given: &[(&str, GivenInput<'_>)]) -> Vec<InputFault> {
     let mut faults: Vec<InputFault> = options
         .inputs
         .iter()
@@ -165,17 +165,17 @@ pub fn faults(options: &Options, given: &[(&str, Given<'_>)]) -> Vec<InputFault>
     faults
 }
 
-fn found<'a>(name: &str, given: &[(&str, Given<'a>)]) -> Option<Given<'a>> {
+fn found<'a>(name: &str, given: &[(&str, GivenInput<'a>)]) -> Option<GivenInput<'a>> {
     given
         .iter()
         .find(|(other, _)| *other == name)
         .map(|(_, given)| *given)
 }
 
-fn wrong(input: &Input, given: Given<'_>) -> Option<InputFault> {
+fn wrong(input: &Input, given: GivenInput<'_>) -> Option<InputFault> {
     let (name, type_) = (input.name.clone(), input.type_);
     let found = match given {
-        Given::Text(text) => {
+        GivenInput::Text(text) => {
             let text = text.to_owned();
             return match type_ {
                 ValueType::File | ValueType::Dir => Some(InputFault::NoContent { name, type_, text }),
@@ -183,14 +183,14 @@ fn wrong(input: &Input, given: Given<'_>) -> Option<InputFault> {
                 _ => Some(InputFault::NotOfType { name, type_, text }),
             };
         }
-        Given::File => "a file",
-        Given::Folder => "a folder",
-        Given::Content | Given::Unreadable(_) => "a file or folder",
+        GivenInput::File => "a file",
+        GivenInput::Folder => "a folder",
+        GivenInput::Content | GivenInput::Unreadable(_) => "a file or folder",
     };
     match (type_, given) {
-        (ValueType::File, Given::File | Given::Content)
-        | (ValueType::Dir, Given::Folder | Given::Content) => None,
-        (ValueType::File | ValueType::Dir, Given::Unreadable(why)) => {
+        (ValueType::File, GivenInput::File | GivenInput::Content)
+        | (ValueType::Dir, GivenInput::Folder | GivenInput::Content) => None,
+        (ValueType::File | ValueType::Dir, GivenInput::Unreadable(why)) => {
             let why = why.to_owned();
             Some(InputFault::Unreadable { name, why })
         }
@@ -199,7 +199,7 @@ fn wrong(input: &Input, given: Given<'_>) -> Option<InputFault> {
     }
 }
 
-fn missing(options: &Options, input: &Input) -> Option<InputFault> {
+fn missing(options: &ProgramOptions, input: &Input) -> Option<InputFault> {
     let (name, type_) = (input.name.clone(), input.type_);
     match type_ {
         ValueType::File | ValueType::Dir => {
@@ -214,7 +214,7 @@ fn missing(options: &Options, input: &Input) -> Option<InputFault> {
 }
 
 /// Says what to do about an unknown name.
-fn nearest(options: &Options, name: &str) -> String {
+fn nearest(options: &ProgramOptions, name: &str) -> String {
     let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
     let wanted = plain(name);
     let near = options

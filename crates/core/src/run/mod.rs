@@ -24,7 +24,7 @@ mod status;
 mod tests;
 
 pub use conclude::{FailureReason, RunEnd, RunFailure, conclude, program_end, refused};
-pub use inputs::{Given, InputFault, Options, faults};
-pub use outputs::{OutputFile, OutputPlace, OutputsRead, Room, Stored, TypedOutput};
+pub use inputs::{GivenInput, InputFault, ProgramOptions, faults};
+pub use outputs::{OutputFile, OutputPlace, OutputRoom, OutputsRead, Stored, TypedOutput};
 pub use resolve::{ResolvedInput, ResolvedRun, ResolvedValue, RunFault, RunSettings, resolve};
 pub use status::{duration, redacted_finding};

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::digest::{of_folder, sha256_hex};
 use crate::sandbox::OutputContent;
 use crate::stored_outputs::FoundOutput;
-use crate::verdict::{Fault, TooLarge};
+use crate::verdict::{BrokenOutput, OutputTooLarge};
 use codegen_api::run_status::{Finding, OutputOnClaim};
 use codegen_api::values::{FileFormat, Output, ValueType};
 
@@ -68,18 +68,18 @@ pub struct OutputsRead {
     /// Those that are what the task declares, in declared order.
     pub outputs: Vec<TypedOutput>,
     /// Faults of the others.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<BrokenOutput>,
     /// Those that were too large to be brought back.
-    pub too_large: Vec<TooLarge>,
+    pub too_large: Vec<OutputTooLarge>,
     /// Constraints that they break.
     pub findings: Vec<Finding>,
     /// Place for outputs that are too large to be brought back.
-    pub room: Room,
+    pub room: OutputRoom,
 }
 
 /// Place for outputs that are too large to be brought back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Room {
+pub enum OutputRoom {
     /// Nowhere.
     #[default]
     None,
@@ -128,13 +128,13 @@ impl OutputsRead {
                     self.outputs.push(TypedOutput::stored(output, value, stored));
                     self.findings.extend(findings);
                 }
-                FoundOutput::Wrong(problem) => self.faults.push(Fault {
+                FoundOutput::Wrong(problem) => self.faults.push(BrokenOutput {
                     output: output.name.clone(),
                     problem,
                     without_values: "it is not what it is declared to be".to_owned(),
                     broken: None,
                 }),
-                FoundOutput::TooLarge(bytes) => self.too_large.push(TooLarge {
+                FoundOutput::TooLarge(bytes) => self.too_large.push(OutputTooLarge {
                     output: output.name.clone(),
                     bytes,
                 }),

@@ -2,7 +2,7 @@
 
 use super::outputs::{OutputPlace, OutputsRead, TypedOutput};
 use crate::stored_outputs::FoundOutput;
-use crate::verdict::{Fault, RehearsalFindings, StoredOutput};
+use crate::verdict::{BrokenOutput, RehearsalFindings, StoredOutput};
 use codegen_api::run_status::Finding;
 use codegen_api::values::{Output, ValueType};
 
@@ -48,7 +48,7 @@ fn shown(output: &TypedOutput) -> String {
 }
 
 /// A constraint that an output breaks, as a fault of the program.
-fn fault(broken: &Finding) -> Fault {
+fn fault(broken: &Finding) -> BrokenOutput {
     let Finding { count, check, .. } = broken;
     let break_it = if *count == 1 {
         "value breaks"
@@ -59,7 +59,7 @@ fn fault(broken: &Finding) -> Fault {
         none if none.is_empty() => none,
         first => format!(" ({first})"),
     };
-    Fault {
+    BrokenOutput {
         output: broken.name.clone(),
         problem: format!("{count} {break_it} the constraint {check}{first}"),
         without_values: format!("{} {break_it} the constraint {check}", about(*count)),

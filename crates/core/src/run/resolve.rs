@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::inputs::{Given, InputFault, Options, faults};
+use super::inputs::{GivenInput, InputFault, ProgramOptions, faults};
 use crate::mounts::{arguments, mount_name};
 use crate::sandbox::{InputMount, Job, MAX_DISK_BYTES, MAX_OUTPUT_BYTES, Phase, PhaseName, ProgramPhase};
 use crate::task::{FrozenFile, ResolveError, SandboxSettings, Task, sandbox_over};
@@ -102,13 +102,17 @@ pub fn resolve(
 ) -> Result<ResolvedRun, Vec<RunFault>> {
     let texts = values
         .iter()
-        .map(|(name, text)| (name.as_str(), Given::Text(text.as_str())));
+        .map(|(name, text)| (name.as_str(), GivenInput::Text(text.as_str())));
     let contents = files.iter().map(|file| {
-        let given = if file.is_dir { Given::Folder } else { Given::File };
+        let given = if file.is_dir {
+            GivenInput::Folder
+        } else {
+            GivenInput::File
+        };
         (file.name.as_str(), given)
     });
     let given: Vec<_> = texts.chain(contents).collect();
-    let mut found: Vec<RunFault> = faults(&Options::from(task), &given)
+    let mut found: Vec<RunFault> = faults(&ProgramOptions::from(task), &given)
         .into_iter()
         .map(RunFault::Input)
         .collect();

@@ -11,7 +11,7 @@ use crate::sandbox::{
 };
 use crate::task::{FrozenFile, Task};
 use crate::test_support::{phase, report, task};
-use crate::verdict::{Fault, TooLarge};
+use crate::verdict::{BrokenOutput, OutputTooLarge};
 use codegen_api::run::{OutputClaim, Validation};
 use codegen_api::run_status::{DataSide, Finding, InputOrigin, Severity};
 use codegen_api::sandbox::Sandbox;
@@ -165,26 +165,26 @@ fn everything_that_is_wrong_is_said_at_once() {
 #[rstest]
 #[case(
     "decimals",
-    Given::File,
+    GivenInput::File,
     "input \"decimals\" is an Int, not a file: give its value, a whole number like 2"
 )]
 #[case(
     "measurements",
-    Given::Folder,
+    GivenInput::Folder,
     "input \"measurements\" is a File, and a folder was given: give a file"
 )]
 #[case(
     "photos",
-    Given::File,
+    GivenInput::File,
     "input \"photos\" is a Dir, and a file was given: give a folder"
 )]
 #[case(
     "colour",
-    Given::Text("red"),
+    GivenInput::Text("red"),
     "the program has no input \"colour\": it has measurements, decimals, site, ratio, photos"
 )]
-fn a_fault_says_what_to_give(#[case] name: &str, #[case] given: Given<'_>, #[case] expected: &str) {
-    let told: Vec<String> = faults(&Options::from(&program()), &[(name, given)])
+fn a_fault_says_what_to_give(#[case] name: &str, #[case] given: GivenInput<'_>, #[case] expected: &str) {
+    let told: Vec<String> = faults(&ProgramOptions::from(&program()), &[(name, given)])
         .iter()
         .map(ToString::to_string)
         .filter(|fault| !fault.contains("has no default"))
@@ -194,15 +194,18 @@ fn a_fault_says_what_to_give(#[case] name: &str, #[case] given: Given<'_>, #[cas
 
 #[test]
 fn the_content_of_a_file_is_no_fault_before_it_is_read() {
-    let given = [("measurements", Given::Content), ("photos", Given::Content)];
-    let told: Vec<_> = faults(&Options::from(&program()), &given);
+    let given = [
+        ("measurements", GivenInput::Content),
+        ("photos", GivenInput::Content),
+    ];
+    let told: Vec<_> = faults(&ProgramOptions::from(&program()), &given);
     assert_eq!(told.len(), 2, "site and ratio alone are missing: {told:?}");
 }
 
 #[test]
 fn an_input_that_is_given_twice_is_refused() {
-    let given = [("site", Given::Text("a")), ("site", Given::Text("b"))];
-    let told = faults(&Options::from(&program()), &given);
+    let given = [("site", GivenInput::Text("a")), ("site", GivenInput::Text("b"))];
+    let told = faults(&ProgramOptions::from(&program()), &given);
     assert!(
         told.contains(&InputFault::Twice { name: "site".into() }),
         "{told:?}"
@@ -329,7 +332,8 @@ fn what_an_object_declares_is_what_its_program_takes() {
             {"name": "site", "type": "String"},
         ],
     });
-    let options = Options::from(&serde_json::from_value::<codegen_api::CodeGenTaskSpec>(spec).unwrap());
+    let options =
+        ProgramOptions::from(&serde_json::from_value::<codegen_api::CodeGenTaskSpec>(spec).unwrap());
     let names: Vec<&str> = options.inputs.iter().map(|input| input.name.as_str()).collect();
     assert_eq!(names, ["measurements", "rates", "site"]);
     let told: Vec<String> = faults(&options, &[]).iter().map(ToString::to_string).collect();

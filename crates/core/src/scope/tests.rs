@@ -18,7 +18,7 @@ fn asked(constraint: &str, check: &ColumnCheck, output: &str) -> Vec<Break> {
         constraints: vec![constraint.to_owned()],
         ..task()
     };
-    let fault = Fault {
+    let fault = BrokenOutput {
         output: output.to_owned(),
         problem: "2 of 3 values break it".to_owned(),
         without_values: String::new(),
@@ -48,7 +48,7 @@ fn a_break_on_a_column_that_a_sample_has_too_is_asked_about_once(
     };
     let mut progress = start();
     progress.settled_breaks.insert(found[0].signature());
-    let fault = Fault {
+    let fault = BrokenOutput {
         output: output.to_owned(),
         problem: String::new(),
         without_values: String::new(),

@@ -11,7 +11,7 @@ use codegen_api::conditions::{
 
 /// The state of an object, as kstatus defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ReadyState {
     /// It goes on by itself.
     Working,
     /// A person must change something.
@@ -24,7 +24,7 @@ pub enum Kind {
     Failed,
 }
 
-impl From<Until> for Kind {
+impl From<Until> for ReadyState {
     fn from(until: Until) -> Self {
         match until {
             Until::Room => Self::Working,
@@ -38,20 +38,20 @@ impl From<Until> for Kind {
 /// somebody asks why of: a `Succeeded` that is false, a `Reconciling` or `Stalled` that is true.
 #[must_use]
 pub fn conditions(
-    kind: Kind,
+    kind: ReadyState,
     (reason, message): (&str, &str),
     generation: Option<i64>,
     before: &[Condition],
     now: Timestamp,
 ) -> Vec<Condition> {
     let (ready, succeeded, reconciling, stalled) = match kind {
-        Kind::Working => ("False", "Unknown", "True", "False"),
-        Kind::WaitingForPerson => ("False", "Unknown", "False", "True"),
-        Kind::Suspended => ("False", "Unknown", "False", "False"),
-        Kind::Succeeded => ("True", "True", "False", "False"),
-        Kind::Failed => ("False", "False", "False", "True"),
+        ReadyState::Working => ("False", "Unknown", "True", "False"),
+        ReadyState::WaitingForPerson => ("False", "Unknown", "False", "True"),
+        ReadyState::Suspended => ("False", "Unknown", "False", "False"),
+        ReadyState::Succeeded => ("True", "True", "False", "False"),
+        ReadyState::Failed => ("False", "False", "False", "True"),
     };
-    let stamp = Stamp {
+    let stamp = ConditionStamp {
         generation,
         before,
         now,
@@ -101,13 +101,13 @@ impl IsolationShown {
 
 /// Values that all conditions of one status share.
 #[derive(Clone, Copy)]
-pub(super) struct Stamp<'a> {
+pub(super) struct ConditionStamp<'a> {
     pub generation: Option<i64>,
     pub before: &'a [Condition],
     pub now: Timestamp,
 }
 
-impl Stamp<'_> {
+impl ConditionStamp<'_> {
     pub(super) fn condition(&self, type_: &str, status: &str, reason: &str, message: &str) -> Condition {
         // A transition time moves with the status alone, as Kubernetes has it for conditions.
         let unchanged = self

@@ -2,9 +2,9 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-use super::conditions::Stamp;
+use super::conditions::ConditionStamp;
 use super::hold::Hold;
-use super::state::State;
+use super::state::TaskState;
 use crate::progress::{Progress, PublishedImage};
 use crate::publication;
 use crate::stage::Stage;
@@ -66,7 +66,7 @@ impl ImageShown {
 }
 
 /// Returns what is to be said of the program as an image, where one is asked for and the program has passed.
-pub(super) fn published(task: &Task, progress: &Progress, state: &State) -> Option<ImageShown> {
+pub(super) fn published(task: &Task, progress: &Progress, state: &TaskState) -> Option<ImageShown> {
     task.publish.as_ref()?;
     match (progress.stage, &progress.published, &progress.waiting) {
         (Stage::Publishing, _, _) => Some(ImageShown {
@@ -78,7 +78,7 @@ pub(super) fn published(task: &Task, progress: &Progress, state: &State) -> Opti
             Some(ImageShown::there(image))
         }
         (Stage::Succeeded, _, Some(waiting)) => {
-            let State { reason, message, .. } = State::waiting(waiting);
+            let TaskState { reason, message, .. } = TaskState::waiting(waiting);
             Some(ImageShown {
                 is_there: false,
                 reason,
@@ -90,7 +90,7 @@ pub(super) fn published(task: &Task, progress: &Progress, state: &State) -> Opti
     }
 }
 
-impl Stamp<'_> {
+impl ConditionStamp<'_> {
     /// The condition that says it.
     pub(super) fn published(&self, shown: &ImageShown) -> Condition {
         self.condition(PUBLISHED, shown.value(), shown.reason, &shown.message)

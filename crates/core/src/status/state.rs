@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-use super::conditions::{Kind, conditions};
+use super::conditions::{ReadyState, conditions};
 use super::hold::Hold;
 use crate::approval;
 use crate::evidence::{doubt, evidence};
@@ -19,13 +19,13 @@ const NOT_RETAINED: &str = "the outputs that were too large for its report went 
                         spec.outputs.persistentVolumeClaim makes them of the same samples again, and keeps them";
 
 /// State of a task, before it is written as conditions.
-pub(super) struct State {
+pub(super) struct TaskState {
     pub reason: &'static str,
     pub message: String,
-    kind: Kind,
+    kind: ReadyState,
 }
 
-impl State {
+impl TaskState {
     pub(super) fn held(hold: &Hold) -> Self {
         Self {
             reason: hold.reason,
@@ -52,7 +52,7 @@ impl State {
             return Self {
                 reason: reason::AWAITING_APPROVAL,
                 message: approval::message(task, &asked),
-                kind: Kind::WaitingForPerson,
+                kind: ReadyState::WaitingForPerson,
             };
         }
         match (progress.stage, &progress.stop, &progress.waiting) {
@@ -63,13 +63,13 @@ impl State {
                     None => stop.message.clone(),
                     Some(why) => format!("{} It is not tried again: {why}.", stop.message),
                 },
-                kind: Kind::Failed,
+                kind: ReadyState::Failed,
             },
             (_, _, Some(waiting)) => Self::waiting(waiting),
             (stage, _, None) => Self {
                 reason: reason::PROGRESSING,
                 message: format!("stage {stage}, attempt {}", progress.attempt.max(1)),
-                kind: Kind::Working,
+                kind: ReadyState::Working,
             },
         }
     }
@@ -93,7 +93,7 @@ impl State {
             } else {
                 format!("{summary}; {}", doubt(task, progress))
             },
-            kind: Kind::Succeeded,
+            kind: ReadyState::Succeeded,
         }
     }
 
@@ -106,12 +106,12 @@ impl State {
                     None => reason::CONFIGURATION,
                 },
                 message,
-                kind: Kind::WaitingForPerson,
+                kind: ReadyState::WaitingForPerson,
             },
             Category::Infrastructure => Self {
                 reason: reason::INFRASTRUCTURE,
                 message,
-                kind: Kind::Working,
+                kind: ReadyState::Working,
             },
         }
     }

@@ -15,7 +15,7 @@ use codegen_api::values::Input;
 use codegen_api::{CodeGenAgent, CodeGenTask, CodeGenTaskSpec};
 
 use super::{FrozenFile, Task};
-use errors::Faults;
+use errors::ResolveFaults;
 pub use errors::{Problem, ResolveError};
 use layers::Layers;
 pub use model::model_settings;
@@ -46,7 +46,7 @@ pub fn resolve(
     agent: Option<&CodeGenAgent>,
     frozen: FrozenFiles,
 ) -> Result<Task, Vec<ResolveError>> {
-    let mut faults = Faults::default();
+    let mut faults = ResolveFaults::default();
     let spec = &task.spec;
     if let (Some(wanted), None) = (&spec.agent_ref, agent) {
         faults.add("spec.agentRef", Problem::NoAgent(wanted.name.clone()));
@@ -106,7 +106,7 @@ pub fn resolve(
 /// Every option of the program that `spec` asks for: its samples, then its other inputs.
 #[must_use]
 pub fn options(spec: &CodeGenTaskSpec) -> Vec<Input> {
-    files::inputs(spec, &mut Faults::default())
+    files::inputs(spec, &mut ResolveFaults::default())
 }
 
 #[cfg(test)]

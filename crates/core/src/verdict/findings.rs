@@ -8,7 +8,7 @@ const SHOWN_DIGITS: usize = 12;
 /// An output that is too large to be checked.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub struct TooLarge {
+pub struct OutputTooLarge {
     /// Its name.
     pub output: String,
     /// Its size; not shown where the samples are private, for a program may write as many bytes as a value says.
@@ -49,13 +49,13 @@ impl StoredOutput {
 #[serde(rename_all = "camelCase")]
 pub struct RehearsalFindings {
     /// Outputs that are missing, of another type, or break a constraint.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<BrokenOutput>,
     /// Values of the outputs that are what they should be: output and value, of files and folders their size.
     #[serde(default)]
     pub values: Vec<(String, String)>,
     /// Files and folders that could not be checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub too_large: Vec<TooLarge>,
+    pub too_large: Vec<OutputTooLarge>,
     /// Files and folders that were checked where they lay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stored: Vec<StoredOutput>,
@@ -64,7 +64,7 @@ pub struct RehearsalFindings {
 /// Fault of an output.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub struct Fault {
+pub struct BrokenOutput {
     /// Name of the output.
     pub output: String,
     /// Words about what is wrong, values quoted.
@@ -76,7 +76,7 @@ pub struct Fault {
     pub broken: Option<String>,
 }
 
-impl Fault {
+impl BrokenOutput {
     /// That of an output that cannot be read, for this reason.
     #[must_use]
     pub fn unreadable(output: &str, problem: &str) -> Self {
@@ -93,7 +93,7 @@ impl RehearsalFindings {
     /// Returns what may be shown where the samples are private.
     #[must_use]
     pub fn without_private_values(&self) -> Self {
-        let faults = self.faults.iter().map(|fault| Fault {
+        let faults = self.faults.iter().map(|fault| BrokenOutput {
             problem: fault.without_values.clone(),
             ..fault.clone()
         });
@@ -103,7 +103,7 @@ impl RehearsalFindings {
             too_large: self
                 .too_large
                 .iter()
-                .map(|large| TooLarge {
+                .map(|large| OutputTooLarge {
                     // A program can write as many bytes as a private value says.
                     bytes: None,
                     ..large.clone()

@@ -314,7 +314,7 @@ fn rehearsed(done: PhaseReport, faults: &[(&str, &str)]) -> Verdict {
     let findings = RehearsalFindings {
         faults: faults
             .iter()
-            .map(|(name, fault)| Fault {
+            .map(|(name, fault)| BrokenOutput {
                 output: (*name).to_owned(),
                 problem: (*fault).to_owned(),
                 without_values: String::new(),
@@ -356,7 +356,7 @@ fn too_large(outputs: &[(&str, u64)]) -> RehearsalFindings {
     RehearsalFindings {
         too_large: outputs
             .iter()
-            .map(|(name, bytes)| TooLarge {
+            .map(|(name, bytes)| OutputTooLarge {
                 output: (*name).to_owned(),
                 bytes: Some(*bytes),
             })
@@ -395,7 +395,7 @@ fn an_output_that_could_not_be_checked_neither_passes_nor_fails() {
 #[test]
 fn other_faults_are_reported_before_sizes() {
     let mut findings = too_large(&[("summary", 2_000_000)]);
-    findings.faults.push(Fault {
+    findings.faults.push(BrokenOutput {
         output: "species".into(),
         problem: "the program wrote nothing to it".into(),
         without_values: String::new(),

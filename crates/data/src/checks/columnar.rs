@@ -1,11 +1,11 @@
 //! Checks on Parquet, Arrow and the sheets of a workbook, streaming.
 
 use crate::DataError;
-use crate::checks::running::{Place, RunningCheck};
+use crate::checks::running::{RunningCheck, ValuePlace};
 use crate::format::arrow::ArrowFile;
-use crate::format::excel::{Header, SheetRow, Tabular, Visit, Workbook};
+use crate::format::excel::{SheetHeader, SheetRow, Tabular, Visit, Workbook};
 use crate::format::format_name;
-use crate::format::parquet::{Found, ParquetFile};
+use crate::format::parquet::{ColumnEntry, ParquetFile};
 use crate::source::Source;
 
 use crate::format::FileFormat;
@@ -72,7 +72,7 @@ pub(super) fn parquet(
                     });
                     // A record without the field misses its value; inside a list nothing is expected.
                     if !is_present && !is_list {
-                        check_all(&mut runs, records, &Found::Null);
+                        check_all(&mut runs, records, &ColumnEntry::Null);
                     }
                 }
             }
@@ -113,13 +113,13 @@ pub(super) fn arrow(
     Ok(records)
 }
 
-fn check_all(runs: &mut [&mut RunningCheck<'_>], record: u64, found: &Found<'_>) {
+fn check_all(runs: &mut [&mut RunningCheck<'_>], record: u64, found: &ColumnEntry<'_>) {
     let value = match found {
-        Found::Value(cell, text) => cell.kind().map(|_| *text),
-        Found::Lossy(text) => Some(*text),
-        Found::Null => None,
+        ColumnEntry::Value(cell, text) => cell.kind().map(|_| *text),
+        ColumnEntry::Lossy(text) => Some(*text),
+        ColumnEntry::Null => None,
     };
-    let place = Place { record, line: record };
+    let place = ValuePlace { record, line: record };
     for run in runs {
         run.check_value(place, value);
     }
@@ -166,7 +166,7 @@ struct SheetChecks<'s, 'r, 'c> {
 }
 
 impl Visit for SheetChecks<'_, '_, '_> {
-    fn header(&mut self, header: &Header) {
+    fn header(&mut self, header: &SheetHeader) {
         self.above = header.row.unwrap_or(header.first_row.saturating_sub(1));
         for (position, run) in self.runs.iter_mut().enumerate() {
             let column = (header.first_column..)
@@ -181,7 +181,7 @@ impl Visit for SheetChecks<'_, '_, '_> {
 
     fn record(&mut self, row: &SheetRow) {
         self.records += 1;
-        let place = Place {
+        let place = ValuePlace {
             // pandas reads empty rows as records.
             record: row.number.saturating_sub(self.above),
             line: row.number,

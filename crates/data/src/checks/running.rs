@@ -8,9 +8,9 @@ use crate::checks::rule::{Bound, ColumnCheck, Rule};
 use crate::value_type::ValueType;
 
 use crate::DataError;
-use crate::checks::value::{Limit, Number, Value, with_point};
+use crate::checks::value::{CheckedValue, Limit, Number, with_point};
 use crate::checks::{CheckOutcome, CheckResult, Violation};
-use crate::column::cell::{Cell, Kind, null_spelling};
+use crate::column::cell::{Cell, ValueKind, null_spelling};
 use crate::rows::cut_with_marker;
 
 const LISTED_VIOLATIONS: usize = 5;
@@ -21,7 +21,7 @@ const AT_MOST: &[Ordering] = &[Ordering::Less, Ordering::Equal];
 
 /// Place of a value in its file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct ValuePlace {
     /// Number of its record, counted from 1.
     pub record: u64,
     /// Line of its record (of a JSON document: its number), counted from 1.
@@ -45,7 +45,7 @@ enum Test<'c> {
     /// Each limit with the orderings that a value may have to it.
     Limits(Vec<(Limit, &'static [Ordering])>),
     Regex(Regex),
-    IsIn(&'c [String], Vec<Value<'c>>),
+    IsIn(&'c [String], Vec<CheckedValue<'c>>),
     NotNull,
     OfType(ValueType),
 }
@@ -73,11 +73,13 @@ impl<'c> RunningCheck<'c> {
             Rule::Between(low, high) => limits(&[(low, AT_LEAST), (high, AT_MOST)])?,
             Rule::Regex(pattern) => Test::Regex(compile(pattern).map_err(fault)?),
             Rule::IsIn(allowed) => {
-                let typed = allowed.iter().map(|text| Value::of(text));
+                let typed = allowed.iter().map(|text| CheckedValue::of(text));
                 Test::IsIn(
                     allowed,
                     // Text is compared as it stands; only numbers, dates and truth values have several spellings.
-                    typed.filter(|value| !matches!(value, Value::Text(_))).collect(),
+                    typed
+                        .filter(|value| !matches!(value, CheckedValue::Text(_)))
+                        .collect(),
                 )
             }
             Rule::NotNull => Test::NotNull,
@@ -101,12 +103,12 @@ impl<'c> RunningCheck<'c> {
             let numbers = allowed
                 .iter()
                 .filter_map(|text| Number::of(&with_point(text, decimal)));
-            typed.extend(numbers.map(Value::Number));
+            typed.extend(numbers.map(CheckedValue::Number));
         }
     }
 
     /// Checks a cell of a delimited file, where some spellings mean that there is no value.
-    pub(super) fn check_cell(&mut self, place: Place, text: &str) {
+    pub(super) fn check_cell(&mut self, place: ValuePlace, text: &str) {
         // In a CSV an empty cell, `NA` and others are no values: only `NotNull` minds them.
         if null_spelling(text).is_some() {
             self.judge(place, text, matches!(self.test, Test::NotNull));
@@ -116,13 +118,13 @@ impl<'c> RunningCheck<'c> {
     }
 
     /// Checks the value of a record; `None` where it is missing.
-    pub(super) fn check_value(&mut self, place: Place, value: Option<&str>) {
+    pub(super) fn check_value(&mut self, place: ValuePlace, value: Option<&str>) {
         let is_broken = value.map_or(matches!(self.test, Test::NotNull), |text| !self.holds(text));
         self.judge(place, value.unwrap_or(""), is_broken);
     }
 
     /// Checks the value of a row of a sheet, which is named beside the value where it is not the only one.
-    pub(super) fn check_in_sheet(&mut self, sheet: Option<&str>, place: Place, value: Option<&str>) {
+    pub(super) fn check_in_sheet(&mut self, sheet: Option<&str>, place: ValuePlace, value: Option<&str>) {
         let before = self.first.len();
         self.check_value(place, value);
         if let (Some(sheet), Some(violation)) = (sheet, self.first.get_mut(before)) {
@@ -130,7 +132,7 @@ impl<'c> RunningCheck<'c> {
         }
     }
 
-    fn judge(&mut self, place: Place, text: &str, is_broken: bool) {
+    fn judge(&mut self, place: ValuePlace, text: &str, is_broken: bool) {
         self.values += 1;
         if !is_broken {
             return;
@@ -158,7 +160,7 @@ impl<'c> RunningCheck<'c> {
             Test::IsIn(allowed, typed) => {
                 let is_same = || {
                     let text = with_point(text, self.decimal);
-                    let value = Value::of(&text);
+                    let value = CheckedValue::of(&text);
                     typed.iter().any(|other| value.is_same(*other))
                 };
                 allowed.iter().any(|other| other == text) || (!typed.is_empty() && is_same())
@@ -198,10 +200,10 @@ impl<'c> RunningCheck<'c> {
 fn is_of_type(text: &str, decimal: u8, type_: ValueType) -> bool {
     let kind = Cell::with_decimal(text, decimal).kind();
     match type_ {
-        ValueType::Int => kind == Some(Kind::Int),
-        ValueType::Float => matches!(kind, Some(Kind::Int | Kind::Float)),
-        ValueType::Bool => kind == Some(Kind::Bool),
-        ValueType::Datetime => matches!(kind, Some(Kind::Date | Kind::Datetime)),
+        ValueType::Int => kind == Some(ValueKind::Int),
+        ValueType::Float => matches!(kind, Some(ValueKind::Int | ValueKind::Float)),
+        ValueType::Bool => kind == Some(ValueKind::Bool),
+        ValueType::Datetime => matches!(kind, Some(ValueKind::Date | ValueKind::Datetime)),
         ValueType::String | ValueType::Timedelta | ValueType::File | ValueType::Dir => true,
     }
 }

@@ -13,7 +13,7 @@ const LONGEST_WHOLE: usize = 38;
 
 /// Meaning of a value. Blanks around it do not count, unless it is text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Value<'a> {
+pub(crate) enum CheckedValue<'a> {
     /// A number.
     Number(Number),
     /// A truth value.
@@ -33,7 +33,7 @@ pub(crate) enum Number {
     Float(f64),
 }
 
-impl<'a> Value<'a> {
+impl<'a> CheckedValue<'a> {
     /// Reads a text.
     pub(crate) fn of(text: &'a str) -> Self {
         if let Some(number) = Number::of(text) {
@@ -188,7 +188,7 @@ mod tests {
     #[case("inf", "inf", true)]
     #[case("1inf", "1", false)]
     fn values_are_the_same_by_what_they_say(#[case] one: &str, #[case] other: &str, #[case] same: bool) {
-        assert_eq!(Value::of(one).is_same(Value::of(other)), same);
+        assert_eq!(CheckedValue::of(one).is_same(CheckedValue::of(other)), same);
     }
 
     #[rstest]

@@ -18,7 +18,7 @@ const LONGEST_TYPED: usize = 64;
 /// Kind of a value.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[serde(rename_all = "camelCase")]
-pub enum Kind {
+pub enum ValueKind {
     /// A whole number.
     Int,
     /// A decimal number.
@@ -33,7 +33,7 @@ pub enum Kind {
     Text,
 }
 
-impl Kind {
+impl ValueKind {
     /// Every kind, in the order of its counters.
     pub(crate) const ALL: [Self; 6] = [
         Self::Int,
@@ -113,15 +113,15 @@ impl<'a> Cell<'a> {
 
     /// Returns the kind of the value; `None` for a missing one.
     #[must_use]
-    pub(crate) const fn kind(&self) -> Option<Kind> {
+    pub(crate) const fn kind(&self) -> Option<ValueKind> {
         match self {
             Self::Null(_) => None,
-            Self::Int(_) | Self::Uint(_) => Some(Kind::Int),
-            Self::Float(_) => Some(Kind::Float),
-            Self::Bool(_) => Some(Kind::Bool),
-            Self::Date(_) => Some(Kind::Date),
-            Self::Datetime { .. } => Some(Kind::Datetime),
-            Self::Text(_) => Some(Kind::Text),
+            Self::Int(_) | Self::Uint(_) => Some(ValueKind::Int),
+            Self::Float(_) => Some(ValueKind::Float),
+            Self::Bool(_) => Some(ValueKind::Bool),
+            Self::Date(_) => Some(ValueKind::Date),
+            Self::Datetime { .. } => Some(ValueKind::Datetime),
+            Self::Text(_) => Some(ValueKind::Text),
         }
     }
 }
@@ -299,42 +299,42 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case("12", Some(Kind::Int))]
-    #[case(" -3 ", Some(Kind::Int))]
-    #[case("+7", Some(Kind::Int))]
-    #[case("0", Some(Kind::Int))]
-    #[case("2.50", Some(Kind::Float))]
-    #[case(".5", Some(Kind::Float))]
-    #[case("-0.5", Some(Kind::Float))]
-    #[case("1e-3", Some(Kind::Float))]
-    #[case("1E400", Some(Kind::Text))]
-    #[case("007", Some(Kind::Text))]
-    #[case("00.5", Some(Kind::Text))]
-    #[case("18446744073709551615", Some(Kind::Int))]
-    #[case("18446744073709551616", Some(Kind::Text))]
-    #[case("-9223372036854775809", Some(Kind::Text))]
-    #[case("1,5", Some(Kind::Text))]
-    #[case("1_000", Some(Kind::Text))]
-    #[case("0x10", Some(Kind::Text))]
-    #[case("inf", Some(Kind::Text))]
-    #[case("-", Some(Kind::Text))]
-    #[case(".", Some(Kind::Text))]
-    #[case("1.2.3", Some(Kind::Text))]
-    #[case("TRUE", Some(Kind::Bool))]
-    #[case("yes", Some(Kind::Text))]
-    #[case("2026-02-28", Some(Kind::Date))]
-    #[case("2026-02-30", Some(Kind::Text))]
-    #[case("2026-02-28T23:59", Some(Kind::Datetime))]
-    #[case("2026-02-28 23:59:59.123456+01:00", Some(Kind::Datetime))]
-    #[case("2026-02-28T23:59:59Z", Some(Kind::Datetime))]
-    #[case("2026-02-28T24:00:00Z", Some(Kind::Text))]
-    #[case("2026-02-28T", Some(Kind::Text))]
+    #[case("12", Some(ValueKind::Int))]
+    #[case(" -3 ", Some(ValueKind::Int))]
+    #[case("+7", Some(ValueKind::Int))]
+    #[case("0", Some(ValueKind::Int))]
+    #[case("2.50", Some(ValueKind::Float))]
+    #[case(".5", Some(ValueKind::Float))]
+    #[case("-0.5", Some(ValueKind::Float))]
+    #[case("1e-3", Some(ValueKind::Float))]
+    #[case("1E400", Some(ValueKind::Text))]
+    #[case("007", Some(ValueKind::Text))]
+    #[case("00.5", Some(ValueKind::Text))]
+    #[case("18446744073709551615", Some(ValueKind::Int))]
+    #[case("18446744073709551616", Some(ValueKind::Text))]
+    #[case("-9223372036854775809", Some(ValueKind::Text))]
+    #[case("1,5", Some(ValueKind::Text))]
+    #[case("1_000", Some(ValueKind::Text))]
+    #[case("0x10", Some(ValueKind::Text))]
+    #[case("inf", Some(ValueKind::Text))]
+    #[case("-", Some(ValueKind::Text))]
+    #[case(".", Some(ValueKind::Text))]
+    #[case("1.2.3", Some(ValueKind::Text))]
+    #[case("TRUE", Some(ValueKind::Bool))]
+    #[case("yes", Some(ValueKind::Text))]
+    #[case("2026-02-28", Some(ValueKind::Date))]
+    #[case("2026-02-30", Some(ValueKind::Text))]
+    #[case("2026-02-28T23:59", Some(ValueKind::Datetime))]
+    #[case("2026-02-28 23:59:59.123456+01:00", Some(ValueKind::Datetime))]
+    #[case("2026-02-28T23:59:59Z", Some(ValueKind::Datetime))]
+    #[case("2026-02-28T24:00:00Z", Some(ValueKind::Text))]
+    #[case("2026-02-28T", Some(ValueKind::Text))]
     #[case("", None)]
     #[case("NaN", None)]
     #[case("N/A", None)]
-    #[case("na", Some(Kind::Text))]
-    #[case("é-12-31-99", Some(Kind::Text))]
-    fn a_cell_has_the_kind_of_its_spelling(#[case] text: &str, #[case] kind: Option<Kind>) {
+    #[case("na", Some(ValueKind::Text))]
+    #[case("é-12-31-99", Some(ValueKind::Text))]
+    fn a_cell_has_the_kind_of_its_spelling(#[case] text: &str, #[case] kind: Option<ValueKind>) {
         assert_eq!(Cell::of(text).kind(), kind);
     }
 

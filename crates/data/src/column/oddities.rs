@@ -1,6 +1,6 @@
 //! Counts what is odd about the values of a column as they are met.
 
-use crate::column::cell::{Cell, Kind};
+use crate::column::cell::{Cell, ValueKind};
 use crate::column::oddity::{Oddity, is_wide_blank};
 use crate::profile::ColumnType;
 
@@ -115,7 +115,7 @@ impl Oddities {
     pub(super) fn finish(
         self,
         type_: ColumnType,
-        kinds: [u64; Kind::ALL.len()],
+        kinds: [u64; ValueKind::ALL.len()],
         impossible: u64,
     ) -> Vec<Oddity> {
         let [int, float, _, date, datetime, text] = kinds;

@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::cell::Cell;
 use super::distinct::DistinctCount;
-use crate::rows::{Built, TableBuilder};
+use crate::rows::{BuiltRows, TableBuilder};
 
-fn build(rows: &[Vec<String>]) -> Built {
+fn build(rows: &[Vec<String>]) -> BuiltRows {
     let mut builder = TableBuilder::new(Some(','), true);
     for position in 0..rows[0].len() {
         builder.add_column(format!("c{position}"));
@@ -33,7 +33,7 @@ fn worth(text: &str) -> Option<String> {
     }
 }
 
-fn check_column(rows: &[Vec<String>], position: usize, built: &Built) {
+fn check_column(rows: &[Vec<String>], position: usize, built: &BuiltRows) {
     let column = &built.columns[position];
     let texts: Vec<&str> = rows.iter().map(|row| row[position].as_str()).collect();
     let values: Vec<String> = texts.iter().filter_map(|text| worth(text)).collect();

@@ -37,7 +37,7 @@ pub struct NumberStyle {
 
 /// Verdict on the column of a `Styled`.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum StyleVerdict {
     /// Its texts are no numbers.
     NoNumbers,
     /// They are numbers written so.
@@ -205,27 +205,27 @@ impl Styled {
     }
 
     /// Judges the whole column; `decimal` is the sign that the rest of the file uses, where that is known.
-    pub(crate) fn verdict(self, plain: u64, decimal: Option<char>) -> Verdict {
+    pub(crate) fn verdict(self, plain: u64, decimal: Option<char>) -> StyleVerdict {
         if self.texts == 0 || (self.percents > 0 && (self.percents < self.texts || plain > 0)) {
-            return Verdict::NoNumbers;
+            return StyleVerdict::NoNumbers;
         }
         // Where every number has them, brackets mean something else than less than nothing.
         if self.brackets > 0 && self.brackets == self.texts && plain == 0 {
-            return Verdict::NoNumbers;
+            return StyleVerdict::NoNumbers;
         }
         if self.has_currencies {
-            return Verdict::SeveralCurrencies;
+            return StyleVerdict::SeveralCurrencies;
         }
         let (reading, sign) = match (self.point, self.comma, decimal) {
             (Some(_), Some(comma), Some(',')) if self.differs => (comma, ','),
             (Some(point), Some(_), Some(_)) if self.differs => (point, '.'),
-            (Some(_), Some(_), None) if self.differs => return Verdict::Ambiguous,
+            (Some(_), Some(_), None) if self.differs => return StyleVerdict::Ambiguous,
             (Some(point), ..) => (point, '.'),
             (None, Some(comma), _) => (comma, ','),
-            (None, None, _) => return Verdict::Contradicting,
+            (None, None, _) => return StyleVerdict::Contradicting,
         };
         if reading.is_code() && self.percents == 0 && self.currency.is_none() {
-            return Verdict::NoNumbers;
+            return StyleVerdict::NoNumbers;
         }
         let style = NumberStyle {
             decimal: reading.has_decimals.then_some(sign),
@@ -234,9 +234,12 @@ impl Styled {
             currency: self.currency,
             has_brackets: self.brackets > 0,
         };
-        reading.numbers.finish().map_or(Verdict::NoNumbers, |numbers| {
-            Verdict::Numbers(style, Box::new(numbers))
-        })
+        reading
+            .numbers
+            .finish()
+            .map_or(StyleVerdict::NoNumbers, |numbers| {
+                StyleVerdict::Numbers(style, Box::new(numbers))
+            })
     }
 }
 

@@ -1,7 +1,7 @@
 //! A column of which only the type and the missing values are needed: one beyond those that are described.
 
 use crate::calendar::MICROS_PER_DAY;
-use crate::column::cell::{Cell, Kind, has_leading_zero};
+use crate::column::cell::{Cell, ValueKind, has_leading_zero};
 use crate::column::type_of;
 use crate::profile::PlainColumn;
 
@@ -13,7 +13,7 @@ const NANOSECOND_RANGE: std::ops::Range<i64> = -9_214_560_000_000_000..9_214_646
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Tally {
     name: String,
-    kinds: [u64; Kind::ALL.len()],
+    kinds: [u64; ValueKind::ALL.len()],
     /// Records that have a value.
     filled: u64,
     leading_zeros: u64,
@@ -28,7 +28,7 @@ impl Tally {
     pub(crate) const fn new(name: String) -> Self {
         Self {
             name,
-            kinds: [0; Kind::ALL.len()],
+            kinds: [0; ValueKind::ALL.len()],
             filled: 0,
             leading_zeros: 0,
             is_padded: false,

@@ -2,9 +2,9 @@ use rstest::rstest;
 
 use super::*;
 use crate::profile::{ColumnProfile, ColumnType};
-use crate::rows::{Built, TableBuilder};
+use crate::rows::{BuiltRows, TableBuilder};
 
-fn table(values: &[&str]) -> Built {
+fn table(values: &[&str]) -> BuiltRows {
     let mut builder = TableBuilder::new(Some(';'), false);
     builder.add_column("c".into());
     for value in values {

@@ -2,7 +2,7 @@
 
 use crate::column::dates::{InferredDates, IntDates, TextDates};
 use crate::column::numeric::{NumberStats, Numbers};
-use crate::column::style::{NumberStyle, Styled, Verdict, as_thousands};
+use crate::column::style::{NumberStyle, StyleVerdict, Styled, as_thousands};
 use crate::column::temporal::TimeStats;
 use crate::remark::Remark;
 
@@ -59,7 +59,7 @@ pub(super) struct Counts {
 
 /// Findings about a column.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct TextFindings {
     pub numbers: Option<(NumberStyle, Box<NumberStats>)>,
     pub times: Option<TimeStats>,
     /// Texts that have the form of its dates and are none.
@@ -163,8 +163,8 @@ impl Texts {
     }
 
     /// Judges the whole column. `decimal` is the decimal sign of the table, where that is known.
-    pub(super) fn finish(self, name: &str, counts: Counts, decimal: Option<char>) -> Found {
-        let mut found = Found::default();
+    pub(super) fn finish(self, name: &str, counts: Counts, decimal: Option<char>) -> TextFindings {
+        let mut found = TextFindings::default();
         let Counts {
             int,
             float,
@@ -188,17 +188,17 @@ impl Texts {
         }
         if let Guess::Holds(styled) = self.styled {
             match styled.verdict(int + float, decimal) {
-                Verdict::NoNumbers => {}
-                Verdict::Numbers(style, numbers) => found.numbers = Some((style, numbers)),
-                Verdict::Ambiguous => {
+                StyleVerdict::NoNumbers => {}
+                StyleVerdict::Numbers(style, numbers) => found.numbers = Some((style, numbers)),
+                StyleVerdict::Ambiguous => {
                     remark(
                         "its numbers have either separated thousands or three decimals each, nothing decides",
                     );
                 }
-                Verdict::Contradicting => {
+                StyleVerdict::Contradicting => {
                     remark("its numbers are written in ways that contradict each other");
                 }
-                Verdict::SeveralCurrencies => remark("its numbers are amounts in several currencies"),
+                StyleVerdict::SeveralCurrencies => remark("its numbers are amounts in several currencies"),
             }
         }
         if let Guess::Holds(dates) = self.text_dates

@@ -2,15 +2,15 @@
 
 use crate::DataError;
 use crate::column::cell::Cell;
-use crate::format::arrow::{ArrowFile, Decoded};
-use crate::format::parquet::Found;
+use crate::format::arrow::{ArrowFile, DecodedColumn};
+use crate::format::parquet::ColumnEntry;
 use crate::format::shape::LISTED_PLACES;
 use crate::profile::{ColumnType, Content, Layout, PlainColumn, TableProfile};
 use crate::remark::Remark;
 use crate::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::source::Source;
 
-use super::Options;
+use super::DescribeOptions;
 use super::line::{self, push_field};
 use super::pandas_index::{index_columns, index_remark};
 
@@ -18,7 +18,7 @@ use super::pandas_index::{index_columns, index_remark};
 pub(super) fn arrow(
     source: &Source,
     file_name: &str,
-    options: Options,
+    options: DescribeOptions,
     remarks: &mut Vec<Remark>,
 ) -> Result<Content, DataError> {
     match ArrowFile::open(source).map_err(DataError::read(file_name))? {
@@ -30,7 +30,7 @@ pub(super) fn arrow(
     }
 }
 
-fn table(file: &ArrowFile, options: Options, remarks: &mut Vec<Remark>) -> TableProfile {
+fn table(file: &ArrowFile, options: DescribeOptions, remarks: &mut Vec<Remark>) -> TableProfile {
     let (names, types): (Vec<_>, Vec<_>) = file.columns().unzip();
     let described = names.len().min(DESCRIBED_COLUMNS);
     let mut rows = Rows::new(&names[..described], options.max_rows > 0);
@@ -112,23 +112,23 @@ impl Rows {
         }
     }
 
-    fn push(&mut self, columns: &[Decoded], row: usize) {
+    fn push(&mut self, columns: &[DecodedColumn], row: usize) {
         self.line.clear();
         for (position, column) in columns.iter().enumerate() {
             if position > 0 {
                 self.line.push(',');
             }
             match column.found(row, &mut self.scratch) {
-                Found::Value(cell, text) => {
+                ColumnEntry::Value(cell, text) => {
                     self.finer[position] |= matches!(cell, Cell::Datetime { .. }) && has_nanos(text);
                     push_field(&mut self.line, text);
                     self.builder.cell(position, cell, text);
                 }
-                Found::Lossy(text) => {
+                ColumnEntry::Lossy(text) => {
                     push_field(&mut self.line, text);
                     self.builder.cell(position, Cell::Text(text), text);
                 }
-                Found::Null => self.builder.cell(position, Cell::Null("null"), ""),
+                ColumnEntry::Null => self.builder.cell(position, Cell::Null("null"), ""),
             }
         }
         self.builder.end_record(&self.line);

@@ -14,7 +14,7 @@ use crate::remark::Remark;
 use crate::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::source::{Encoding, Source};
 
-use super::Options;
+use super::DescribeOptions;
 use super::lead::LeadNotes;
 
 /// The table of a delimited file; `None` with a remark where its first record is too large for one.
@@ -22,7 +22,7 @@ pub(super) fn delimited(
     source: &Source,
     encoding: Encoding,
     dialect: Dialect,
-    options: Options,
+    options: DescribeOptions,
     remarks: &mut Vec<Remark>,
 ) -> std::io::Result<Option<TableProfile>> {
     let mut reader = record_reader(source.open_decoded(encoding)?, &dialect);
@@ -116,7 +116,7 @@ impl DelimitedTable {
         self,
         layout: Layout,
         units: Vec<Option<String>>,
-        options: Options,
+        options: DescribeOptions,
         remarks: &mut Vec<Remark>,
     ) -> TableProfile {
         let records = self.builder.records();

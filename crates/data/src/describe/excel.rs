@@ -6,15 +6,15 @@ use crate::DataError;
 use crate::column::cell::{Cell, has_leading_zero, parse_decimal};
 use crate::column::tally::Tally;
 use crate::format::excel::{
-    Header, Package, Sheet, SheetCell, SheetNotes, SheetRow, Tabular, Visit, Workbook, WorkbookError,
+    Package, Sheet, SheetCell, SheetHeader, SheetNotes, SheetRow, Tabular, Visit, Workbook, WorkbookError,
 };
-use crate::format::shape::{LISTED_PLACES, Places};
+use crate::format::shape::{LISTED_PLACES, LinePlaces};
 use crate::profile::{Content, Layout, TableProfile};
 use crate::remark::Remark;
-use crate::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
+use crate::rows::{BuiltRows, DESCRIBED_COLUMNS, TableBuilder};
 use crate::source::Source;
 
-use super::Options;
+use super::DescribeOptions;
 use super::line::{self, push_field};
 
 /// Sheets that are described; further ones are counted.
@@ -24,7 +24,7 @@ const DESCRIBED_SHEETS: usize = 20;
 pub(super) fn excel(
     source: &Source,
     file_name: &str,
-    options: Options,
+    options: DescribeOptions,
     remarks: &mut Vec<Remark>,
 ) -> Result<Content, DataError> {
     let mut workbook = match Workbook::open(source).map_err(DataError::read(file_name))? {
@@ -75,7 +75,7 @@ fn package_remark(package: Package) -> Option<Remark> {
 fn sheet_table(
     workbook: &mut Workbook,
     sheet: &Sheet,
-    options: Options,
+    options: DescribeOptions,
     remarks: &mut Vec<Remark>,
 ) -> Option<TableProfile> {
     let name = format!("sheet {:?}", sheet.name);
@@ -133,13 +133,13 @@ fn note_remarks(notes: SheetNotes, remarks: &mut Vec<Remark>) {
 #[derive(Default)]
 struct SheetTable {
     builder: TableBuilder,
-    header: Option<Header>,
+    header: Option<SheetHeader>,
     described: usize,
     further: Vec<Tally>,
     numeric_texts: Vec<u64>,
     errors: BTreeMap<&'static str, u64>,
-    error_rows: Places,
-    outside: Places,
+    error_rows: LinePlaces,
+    outside: LinePlaces,
     blank_rows: u64,
     last_row: u64,
     /// First and last row of the notes below.
@@ -156,7 +156,7 @@ impl SheetTable {
     }
 
     /// Adds the doubts about the places of its cells.
-    fn layout_doubts(&self, header: &Header, doubts: &mut Vec<Remark>) {
+    fn layout_doubts(&self, header: &SheetHeader, doubts: &mut Vec<Remark>) {
         if header.titles > 0 {
             doubts.push(format!("has rows with values above its table: {}", header.titles).into());
         }
@@ -216,12 +216,12 @@ impl SheetTable {
     }
 
     /// The profile of the sheet; `None` where it has no value at all. Doubts read on from the name of the sheet.
-    fn finish(self, name: &str, options: Options, doubts: &mut Vec<Remark>) -> Option<TableProfile> {
+    fn finish(self, name: &str, options: DescribeOptions, doubts: &mut Vec<Remark>) -> Option<TableProfile> {
         let header = self.header.clone()?;
         let records = self.builder.records();
         self.layout_doubts(&header, doubts);
         let built = self.builder.finish(options.max_rows, None);
-        let Built {
+        let BuiltRows {
             columns,
             rows,
             duplicate_records,
@@ -270,7 +270,7 @@ impl SheetTable {
 }
 
 impl Visit for SheetTable {
-    fn header(&mut self, header: &Header) {
+    fn header(&mut self, header: &SheetHeader) {
         self.described = header.names.len().min(DESCRIBED_COLUMNS);
         for name in header.names.iter().take(self.described) {
             self.builder.add_column(name.clone());

@@ -8,12 +8,12 @@ use crate::format::FileFormat;
 use crate::format::json::keys::{Census, DataKeys, FEW_PATHS};
 use crate::format::json::nonfinite::NonFinite;
 use crate::format::json::{self, JsonRecord, JsonTable, stream};
-use crate::format::shape::{LISTED_PLACES, Places};
+use crate::format::shape::{LISTED_PLACES, LinePlaces};
 use crate::profile::{ColumnProfile, Content, Layout, TableProfile};
 use crate::remark::Remark;
 use crate::source::{Encoding, Source};
 
-use super::Options;
+use super::DescribeOptions;
 use super::text::text;
 
 /// Rounds that search for objects whose keys are data; each finds those below the ones found before.
@@ -37,7 +37,7 @@ struct Found {
     table: JsonTable,
     /// Fault of the document as a whole.
     syntax: Option<String>,
-    faults: Places,
+    faults: LinePlaces,
     fault: String,
 }
 
@@ -56,9 +56,9 @@ impl Json<'_> {
         }
     }
 
-    fn read(&self, keys: &DataKeys, options: Options) -> io::Result<Found> {
+    fn read(&self, keys: &DataKeys, options: DescribeOptions) -> io::Result<Found> {
         let mut table = JsonTable::new(options.max_rows > 0, keys.clone());
-        let mut faults = Places::default();
+        let mut faults = LinePlaces::default();
         let mut fault = String::new();
         let syntax = self.each(|record| match record.value {
             Ok(value) => {
@@ -82,7 +82,7 @@ impl Json<'_> {
     }
 
     /// Reads it with the keys that are data merged, where its paths are so many that some may be.
-    fn read_all(&self, options: Options) -> io::Result<(Found, DataKeys)> {
+    fn read_all(&self, options: DescribeOptions) -> io::Result<(Found, DataKeys)> {
         let mut keys = DataKeys::default();
         let mut found = self.read(&keys, options)?;
         for _ in 0..MOST_ROUNDS {
@@ -103,7 +103,7 @@ impl Json<'_> {
         Ok((found, keys))
     }
 
-    fn places(&self, places: &Places) -> String {
+    fn places(&self, places: &LinePlaces) -> String {
         match self.layout {
             Layout::JsonLines => places.list(),
             _ => places.list().replace("line", "record"),
@@ -166,7 +166,7 @@ pub(super) fn json_content(
     source: &Source,
     encoding: Encoding,
     found: &Detection,
-    options: Options,
+    options: DescribeOptions,
     remarks: &mut Vec<Remark>,
 ) -> io::Result<Content> {
     let layout = json_layout(source, encoding, found)?;

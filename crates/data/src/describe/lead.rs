@@ -2,7 +2,7 @@
 
 use crate::format::delimited::Record;
 use crate::format::lead::Lead;
-use crate::format::places::Places;
+use crate::format::places::LinePlaces;
 use crate::format::table::Columns;
 use crate::profile;
 use crate::remark::Remark;
@@ -37,8 +37,8 @@ impl LeadNotes {
     }
 
     /// Returns the lines beside the records, with a remark for each part and one that says how pandas leaves them out.
-    pub(super) fn finish(self, comments: &Places, remarks: &mut Vec<Remark>) -> profile::Lead {
-        let lead = profile::Lead {
+    pub(super) fn finish(self, comments: &LinePlaces, remarks: &mut Vec<Remark>) -> profile::LeadProfile {
+        let lead = profile::LeadProfile {
             titles: (self.found.above as u64).saturating_sub(u64::from(self.found.has_separator_line)),
             has_separator_line: self.found.has_separator_line,
             lines_above: self.found.lines_above,
@@ -59,7 +59,7 @@ impl LeadNotes {
     }
 }
 
-fn parts(lead: &profile::Lead, comments: &Places) -> Vec<String> {
+fn parts(lead: &profile::LeadProfile, comments: &LinePlaces) -> Vec<String> {
     let mut parts = Vec::new();
     if lead.has_separator_line {
         parts.push("its first line names the delimiter for Excel (sep=) and is no record".to_owned());
@@ -87,7 +87,7 @@ fn parts(lead: &profile::Lead, comments: &Places) -> Vec<String> {
     parts
 }
 
-fn how_to_read(lead: &profile::Lead) -> String {
+fn how_to_read(lead: &profile::LeadProfile) -> String {
     match lead.pandas_arguments() {
         Some(arguments) => {
             let names = if lead.header_rows > 1 {

@@ -12,13 +12,13 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 
 use crate::DataError;
 use crate::column::cell::Cell;
-use crate::format::parquet::{Found, GroupReader, Logical, ParquetFile};
+use crate::format::parquet::{ColumnEntry, GroupReader, Logical, ParquetFile};
 use crate::profile::{ColumnProfile, Content, Layout, PlainColumn, TableProfile};
 use crate::remark::Remark;
 use crate::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::source::Source;
 
-use super::Options;
+use super::DescribeOptions;
 use super::arrow::has_nanos;
 use super::pandas_index::{index_columns, index_remark};
 use pandas::PandasKinds;
@@ -50,7 +50,7 @@ const WHOLE: Bounds = Bounds {
 pub(super) fn parquet(
     source: &Source,
     file_name: &str,
-    options: Options,
+    options: DescribeOptions,
     remarks: &mut Vec<Remark>,
 ) -> Result<Content, DataError> {
     match ParquetFile::open(source).map_err(DataError::read(file_name))? {
@@ -157,7 +157,12 @@ struct Reading {
     total: u64,
 }
 
-fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec<Remark>) -> TableProfile {
+fn table(
+    file: &ParquetFile,
+    options: DescribeOptions,
+    bounds: Bounds,
+    remarks: &mut Vec<Remark>,
+) -> TableProfile {
     let leaves = file.leaves();
     let described = leaves.len().min(DESCRIBED_COLUMNS);
     let parts = plan(file, described, bounds);
@@ -319,17 +324,17 @@ impl Reading {
             let has_record = columns.record(position, |found| {
                 is_present = true;
                 match found {
-                    Found::Value(cell, text) => {
+                    ColumnEntry::Value(cell, text) => {
                         if leaf.logical.has_nanos() && has_nanos(text) {
                             finer.insert(position);
                         }
                         builder.cell(position, cell, text);
                     }
-                    Found::Lossy(text) => {
+                    ColumnEntry::Lossy(text) => {
                         *lossy += 1;
                         builder.cell(position, Cell::Text(text), text);
                     }
-                    Found::Null => builder.cell(position, Cell::Null("null"), ""),
+                    ColumnEntry::Null => builder.cell(position, Cell::Null("null"), ""),
                 }
             });
             self.missing_records[position] += u64::from(!has_record);

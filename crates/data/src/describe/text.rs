@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::column::distinct::cut_at;
 use crate::lines::mask::Masked;
 use crate::lines::reader::{Line, LineReader};
-use crate::lines::stamp::{Format, Stamp};
-use crate::lines::templates::{Template, Templates};
+use crate::lines::stamp::{Stamp, StampFormat};
+use crate::lines::templates::{LineTemplate, Templates};
 use crate::profile::{Content, Continuations, LinePattern, LineTimes, RecordStart, SampleRow, TextProfile};
 use crate::rows::cut_with_marker;
 use crate::source::{Encoding, Source};
@@ -52,7 +52,7 @@ struct Survey {
     profile: TextProfile,
     masked: Masked,
     templates: Templates,
-    times: BTreeMap<Format, Times>,
+    times: BTreeMap<StampFormat, Times>,
     levels: BTreeMap<String, u64>,
     indented: Unmarked,
     without_time: Unmarked,
@@ -171,7 +171,7 @@ impl Survey {
 }
 
 impl Times {
-    fn push(all: &mut BTreeMap<Format, Self>, stamp: Stamp, text: &str) {
+    fn push(all: &mut BTreeMap<StampFormat, Self>, stamp: Stamp, text: &str) {
         let Some(times) = all.get_mut(&stamp.format) else {
             let only = (stamp.micros, text.to_owned());
             all.insert(
@@ -201,7 +201,7 @@ impl Times {
         times.previous = stamp.micros;
     }
 
-    fn finish(self, format: Format) -> LineTimes {
+    fn finish(self, format: StampFormat) -> LineTimes {
         LineTimes {
             format: format.in_words(),
             lines: self.lines,
@@ -212,7 +212,7 @@ impl Times {
     }
 }
 
-fn line_pattern(template: &Template) -> LinePattern {
+fn line_pattern(template: &LineTemplate) -> LinePattern {
     LinePattern {
         pattern: cut_with_marker(&template.pattern(), LONGEST_PATTERN),
         lines: template.lines,

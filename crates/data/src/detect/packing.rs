@@ -1,18 +1,18 @@
 //! Remarks on the compression of a file.
 
-use crate::source::{Compression, Fault, LARGEST_UNPACKED};
+use crate::source::{Compression, LARGEST_UNPACKED, UnpackFault};
 
 /// Oddities of the packing of a file. `archive` says why an archive is not unpacked.
-pub(super) struct Packed<'a> {
+pub(super) struct PackingOddities<'a> {
     /// Its compression, where it is unpacked.
     pub compression: Option<Compression>,
     /// Fault for which unpacking stopped early.
-    pub fault: Option<Fault>,
+    pub fault: Option<UnpackFault>,
     /// Reason for which it is an archive that is not unpacked.
     pub archive: Option<&'a str>,
 }
 
-impl Packed<'_> {
+impl PackingOddities<'_> {
     /// Its remarks; of a file that holds `content` bytes.
     pub(super) fn remarks(&self, content: u64, file_name: &str) -> Vec<String> {
         let mut remarks = Vec::new();
@@ -43,7 +43,7 @@ impl Packed<'_> {
     pub(super) fn unread(&self, content: u64) -> Option<String> {
         let name = self.compression?.name();
         match self.fault? {
-            Fault::TooLarge => Some(format!(
+            UnpackFault::TooLarge => Some(format!(
                 "{name} data that unpacks to more than {} GiB",
                 LARGEST_UNPACKED >> 30
             )),

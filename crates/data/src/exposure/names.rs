@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::column::cell::{Cell, Kind};
+use crate::column::cell::{Cell, ValueKind};
 use crate::column::distinct::DistinctCount;
 use crate::format::json::keys::ANY_KEY;
 use crate::profile::{ColumnProfile, ColumnType, Layout, TableProfile};
@@ -135,14 +135,14 @@ fn looks_like_a_value(column: &ColumnProfile) -> bool {
     let name = column.name.as_str();
     // Years name columns of many tables, and reveal nothing.
     let is_year = name.len() == 4 && (name.starts_with("19") || name.starts_with("20"));
-    let is_typed = Cell::of(name).kind().is_some_and(|kind| kind != Kind::Text);
+    let is_typed = Cell::of(name).kind().is_some_and(|kind| kind != ValueKind::Text);
     (is_typed && !is_year) || column.top.iter().any(|(value, _)| value == name)
 }
 
 /// Reports whether a column's values have something in common that its name has not.
 fn is_set_apart(column: &ColumnProfile) -> bool {
     // Few values have something in common by chance.
-    if column.values < SUFFICIENT_VALUES || Cell::of(&column.name).kind() != Some(Kind::Text) {
+    if column.values < SUFFICIENT_VALUES || Cell::of(&column.name).kind() != Some(ValueKind::Text) {
         return false;
     }
     match column.type_ {
@@ -182,7 +182,7 @@ fn is_plain(path: &str) -> bool {
         letters.chars().all(is_name)
             && Cell::of(letters.trim())
                 .kind()
-                .is_none_or(|kind| kind == Kind::Text)
+                .is_none_or(|kind| kind == ValueKind::Text)
     })
 }
 

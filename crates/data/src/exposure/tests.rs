@@ -3,14 +3,14 @@
 use rstest::rstest;
 
 use super::*;
-use crate::context::{Options, render};
+use crate::context::{DescribeOptions, render};
 use crate::describe::describe_source;
 use crate::joins::joins;
 use crate::source::Source;
 
 fn text(bytes: &str, file_name: &str, level: Exposure) -> String {
     let source = Source::bytes(bytes.as_bytes());
-    let profile = describe_source(&source, "s", file_name, &Options::default()).unwrap();
+    let profile = describe_source(&source, "s", file_name, &DescribeOptions::default()).unwrap();
     let exposed = [Exposed::new(profile, level)];
     render(&exposed, &ExposedJoins::default(), 4_000, 100).text
 }
@@ -72,7 +72,7 @@ fn redacted_rows_are_the_same_rows_without_letters_and_digits() {
 #[test]
 fn rows_are_the_profile_as_it_is() {
     let source = Source::bytes(people().as_bytes());
-    let profile = describe_source(&source, "s", "s.csv", &Options::default()).unwrap();
+    let profile = describe_source(&source, "s", "s.csv", &DescribeOptions::default()).unwrap();
     assert_eq!(Exposed::new(profile.clone(), Exposure::Rows).profile(), &profile);
 }
 
@@ -131,7 +131,7 @@ fn a_remark_with_a_hidden_name_inside_another_word_stays() {
         &Source::bytes(b"e,n\nM\xfcller,K\xf6ln\nB\xe4r,Bern\nK\xfchn,Chur\nWei\xdf,Zug\n"),
         "s",
         "s.csv",
-        &Options::default(),
+        &DescribeOptions::default(),
     );
     let exposed = Exposed::new(found.unwrap(), Exposure::Statistics);
     let remarks = &exposed.profile().remarks;
@@ -198,7 +198,7 @@ fn joins_are_shown_where_five_values_are_shared() {
             &Source::bytes(text.as_bytes()),
             name,
             &file_name,
-            &Options::default(),
+            &DescribeOptions::default(),
         )
         .unwrap()
     };

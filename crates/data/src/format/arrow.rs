@@ -15,7 +15,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use crate::format::catching;
 use crate::source::{Seekable, Source};
 
-pub(crate) use value::Decoded;
+pub(crate) use value::DecodedColumn;
 
 /// Rows that are decoded at once.
 const ROWS: usize = 1_024;
@@ -100,7 +100,7 @@ impl ArrowFile {
     pub(crate) fn each_batch(
         &self,
         columns: &[usize],
-        mut take: impl FnMut(&[Decoded], usize),
+        mut take: impl FnMut(&[DecodedColumn], usize),
     ) -> Result<(), String> {
         for (number, block) in (1..).zip(&self.batches) {
             let named = |reason: String| format!("record batch {number}: {reason}");

@@ -4,7 +4,7 @@ use std::io::{self, BufRead};
 
 use csv_core::ReadRecordResult;
 
-use crate::format::places::Places;
+use crate::format::places::LinePlaces;
 
 /// Longest record that is read whole, bytes; of a longer one the start is read and the rest skipped.
 pub(crate) const LONGEST_RECORD: usize = 4 * 1024 * 1024;
@@ -74,7 +74,7 @@ pub(crate) struct RecordReader<R> {
     inner_breaks: u64,
     comment: Option<u8>,
     /// Lines that were left out as comments.
-    pub comments: Places,
+    pub comments: LinePlaces,
     /// The record that was read last.
     last: Option<(Extent, Position)>,
     is_put_back: bool,
@@ -92,7 +92,7 @@ impl<R: BufRead> RecordReader<R> {
             next_line: 1,
             inner_breaks: 0,
             comment: None,
-            comments: Places::default(),
+            comments: LinePlaces::default(),
             last: None,
             is_put_back: false,
         }

@@ -12,7 +12,7 @@ use crate::format::catching;
 use crate::source::{Seekable, Source};
 
 pub(crate) use package::{Package, package};
-pub(crate) use table::{Header, Tabular, Visit};
+pub(crate) use table::{SheetHeader, Tabular, Visit};
 pub(crate) use value::SheetCell;
 
 type Input = BufReader<Seekable>;

@@ -1,6 +1,6 @@
 //! Search for the header of a table among its first rows: of a sheet as of a delimited text.
 
-use crate::column::cell::{Cell, Kind, has_leading_zero};
+use crate::column::cell::{Cell, ValueKind, has_leading_zero};
 
 /// Rows among which a header is searched for.
 pub(crate) const HEAD_ROWS: usize = 20;
@@ -20,7 +20,7 @@ impl HeadCell<'_> {
     /// Reports whether it is text that is no number or date to any reader.
     #[must_use]
     pub(crate) fn is_words(&self) -> bool {
-        self.is_text && Cell::of(self.text).kind() == Some(Kind::Text) && !has_leading_zero(self.text)
+        self.is_text && Cell::of(self.text).kind() == Some(ValueKind::Text) && !has_leading_zero(self.text)
     }
 }
 

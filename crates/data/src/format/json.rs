@@ -13,14 +13,14 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::column::cell::{Cell, Kind};
+use crate::column::cell::{Cell, ValueKind};
 use crate::column::tally::Tally;
 use crate::column::{hash, mix};
 use crate::format::shape::LISTED_PLACES;
 use crate::keys::RecordHash;
 use crate::profile::PlainColumn;
 use crate::remark::Remark;
-use crate::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
+use crate::rows::{BuiltRows, DESCRIBED_COLUMNS, TableBuilder};
 
 use keys::{ANY_KEY, DataKeys};
 
@@ -236,7 +236,7 @@ fn classify<'a>(value: &Value, text: &'a str) -> Cell<'a> {
             .or_else(|| number.as_f64().map(Cell::Float))
             .unwrap_or(Cell::Text(text)),
         _ => match Cell::of(text) {
-            cell if matches!(cell.kind(), Some(Kind::Date | Kind::Datetime)) => cell,
+            cell if matches!(cell.kind(), Some(ValueKind::Date | ValueKind::Datetime)) => cell,
             // `"12"` is a text in JSON, and a program gets it as such.
             _ => Cell::Text(text),
         },
@@ -383,7 +383,7 @@ impl JsonTable {
 
     /// The columns and at most `most` records; a remark names the columns whose values are all numbers in quotes.
     #[must_use]
-    pub(crate) fn finish(self, most: usize) -> Built {
+    pub(crate) fn finish(self, most: usize) -> BuiltRows {
         let mut built = self.builder.finish(most, Some(&self.present));
         let mut quoted = built.columns.iter().zip(self.numeric_texts);
         let quoted: Vec<_> = quoted
@@ -403,7 +403,7 @@ impl JsonTable {
 }
 
 fn is_numeric(text: &str) -> bool {
-    matches!(Cell::of(text).kind(), Some(Kind::Int | Kind::Float))
+    matches!(Cell::of(text).kind(), Some(ValueKind::Int | ValueKind::Float))
 }
 
 fn is_beyond_64_bits(value: &Value) -> bool {

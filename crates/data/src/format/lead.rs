@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::column::cell::{Cell, Kind, null_spelling};
+use crate::column::cell::{Cell, ValueKind, null_spelling};
 use crate::format::header::{HEAD_ROWS, HeadCell, HeadRow, header_position};
 use crate::format::names::{is_year, names_columns, votes};
 use crate::format::units::is_unit;
@@ -190,7 +190,7 @@ fn head_row(record: &HeadRecord, width: usize, decimal: u8) -> HeadRow<'_> {
             .map(|(column, text)| HeadCell {
                 column,
                 text,
-                is_text: Cell::with_decimal(text, decimal).kind() == Some(Kind::Text),
+                is_text: Cell::with_decimal(text, decimal).kind() == Some(ValueKind::Text),
             })
             .collect(),
     }
@@ -202,7 +202,7 @@ fn fields_of(rows: &[HeadRecord]) -> impl Iterator<Item = &[String]> + Clone {
 
 fn begins_with_title(rows: &[HeadRecord]) -> bool {
     let first = rows.first().and_then(|row| row.fields.first());
-    first.is_some_and(|text| Cell::of(text).kind() == Some(Kind::Text))
+    first.is_some_and(|text| Cell::of(text).kind() == Some(ValueKind::Text))
 }
 
 /// Reports whether rows that are narrower than the table below them are titles: the next rows are names above values, or the rows are a
@@ -226,14 +226,14 @@ fn is_below_titles(titles: &[HeadRecord], table: &[HeadRecord], decimal: u8) -> 
 
 fn is_row_of_names(fields: &[String]) -> bool {
     let filled = fields.iter().filter(|text| null_spelling(text).is_none());
-    let is_name = |text: &String| Cell::of(text).kind() == Some(Kind::Text) || is_year(text);
+    let is_name = |text: &String| Cell::of(text).kind() == Some(ValueKind::Text) || is_year(text);
     filled.clone().count() * 2 > fields.len() && filled.clone().all(is_name)
 }
 
 /// Reports whether several columns have a group: texts or years, of which some repeat or leave out the columns beside them. The first
 /// column has none in many tables.
 fn is_row_of_groups(fields: &[String]) -> bool {
-    let is_name = |text: &&String| Cell::of(text).kind() == Some(Kind::Text) || is_year(text);
+    let is_name = |text: &&String| Cell::of(text).kind() == Some(ValueKind::Text) || is_year(text);
     let Some(grouped) = fields.get(1..) else {
         return false;
     };
@@ -282,7 +282,7 @@ fn begins_with_units(rows: &[HeadRecord], decimal: u8) -> bool {
 /// Reports whether texts stand above columns of numbers and dates, each a unit.
 fn are_units(units: &[String], below: &[HeadRecord], decimal: u8) -> bool {
     let kind = |text: &String| Cell::with_decimal(text, decimal).kind();
-    let has_type = |text: &String| kind(text).is_some_and(|kind| kind != Kind::Text);
+    let has_type = |text: &String| kind(text).is_some_and(|kind| kind != ValueKind::Text);
     if units.iter().any(has_type) {
         return false;
     }
@@ -292,7 +292,7 @@ fn are_units(units: &[String], below: &[HeadRecord], decimal: u8) -> bool {
             .iter()
             .filter_map(|row| row.fields.get(column).and_then(kind))
             .peekable();
-        let is_typed = kinds.peek().is_some() && kinds.all(|kind| kind != Kind::Text);
+        let is_typed = kinds.peek().is_some() && kinds.all(|kind| kind != ValueKind::Text);
         if !is_typed || kind(unit).is_none() {
             continue;
         }

@@ -1,6 +1,6 @@
 //! Decision whether the first record of a delimited text names its columns.
 
-use crate::column::cell::{Cell, Kind};
+use crate::column::cell::{Cell, ValueKind};
 
 const LONGEST_NAME: usize = 64;
 
@@ -29,16 +29,16 @@ pub(crate) fn has_header<'r>(mut records: impl Iterator<Item = &'r [String]> + C
 }
 
 fn vote<'r>(name: &str, rest: impl Iterator<Item = &'r [String]>, column: usize, decimal: u8) -> i32 {
-    let kinds: Vec<Kind> = rest
+    let kinds: Vec<ValueKind> = rest
         .filter_map(|record| record.get(column))
         .filter_map(|value| Cell::with_decimal(value, decimal).kind())
         .collect();
-    let typed = kinds.iter().filter(|kind| **kind != Kind::Text).count();
+    let typed = kinds.iter().filter(|kind| **kind != ValueKind::Text).count();
     let is_typed_column = typed * 2 > kinds.len();
     match Cell::with_decimal(name, decimal).kind() {
-        Some(Kind::Text) => i32::from(is_typed_column),
+        Some(ValueKind::Text) => i32::from(is_typed_column),
         // Years are names of columns too.
-        Some(Kind::Int) if is_year(name) => 0,
+        Some(ValueKind::Int) if is_year(name) => 0,
         Some(_) => -1,
         None => 0,
     }
@@ -60,7 +60,7 @@ pub(crate) fn names_columns(names: &[String]) -> bool {
             && name.len() <= LONGEST_NAME
             && !name.starts_with(|first: char| first == ' ' || first.is_ascii_digit())
             && !name.contains('\n')
-            && Cell::of(name).kind() == Some(Kind::Text)
+            && Cell::of(name).kind() == Some(ValueKind::Text)
     };
     let mut sorted: Vec<_> = names.iter().collect();
     sorted.sort_unstable();

@@ -34,7 +34,7 @@ pub(crate) struct ParquetFile {
 }
 
 /// One entry of a column in a record.
-pub(crate) enum Found<'a> {
+pub(crate) enum ColumnEntry<'a> {
     /// A value and its text.
     Value(Cell<'a>, &'a str),
     /// A text that is not valid UTF-8, with replacement characters.
@@ -173,7 +173,7 @@ impl GroupReader<'_> {
     }
 
     /// Hands the entries of the next record of a column to `take`; returns whether the column still had a record.
-    pub(crate) fn record(&mut self, column: usize, take: impl FnMut(Found<'_>)) -> bool {
+    pub(crate) fn record(&mut self, column: usize, take: impl FnMut(ColumnEntry<'_>)) -> bool {
         self.columns[column].record(take)
     }
 }
@@ -283,7 +283,7 @@ impl<'f> LeafReader<'f> {
         .map(drop)
     }
 
-    fn record(&mut self, mut take: impl FnMut(Found<'_>)) -> bool {
+    fn record(&mut self, mut take: impl FnMut(ColumnEntry<'_>)) -> bool {
         if self.level >= self.levels {
             return false;
         }
@@ -303,7 +303,7 @@ impl<'f> LeafReader<'f> {
                 self.value += 1;
             } else if definition >= self.leaf.parent_level {
                 // The list or record above is there, and the value is not. Below that level there is no entry that could lack one.
-                take(Found::Null);
+                take(ColumnEntry::Null);
             }
             self.level += 1;
             // A repetition level of 0 begins the next record.

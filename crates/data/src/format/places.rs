@@ -5,7 +5,7 @@ pub(crate) const LISTED_PLACES: usize = 5;
 
 /// Number of times that something was seen, and the first lines of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Places {
+pub(crate) struct LinePlaces {
     /// Number of times.
     pub count: u64,
     /// The first five lines, counted from 1.
@@ -13,7 +13,7 @@ pub(crate) struct Places {
     has_more: bool,
 }
 
-impl Places {
+impl LinePlaces {
     /// Notes a line.
     pub(crate) fn push(&mut self, line: u64) {
         self.count += 1;

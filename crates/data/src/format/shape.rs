@@ -4,7 +4,7 @@ use crate::format::delimited::{LONGEST_RECORD, Record};
 use crate::format::quotes::swallowed;
 use crate::remark::Remark;
 
-pub(crate) use crate::format::places::{LISTED_PLACES, Places};
+pub(crate) use crate::format::places::{LISTED_PLACES, LinePlaces};
 
 /// Differences of records from the width of the first.
 #[derive(Default)]
@@ -12,13 +12,13 @@ pub(crate) struct Shape {
     /// Fields of the first record.
     pub width: usize,
     /// Records with more fields.
-    pub longer: Places,
+    pub longer: LinePlaces,
     delimiter: u8,
-    swallowing: Places,
+    swallowing: LinePlaces,
     swallowed_rows: u64,
-    shorter: Places,
+    shorter: LinePlaces,
     ended_by_delimiter: u64,
-    cut: Places,
+    cut: LinePlaces,
     open_quote: Option<u64>,
 }
 

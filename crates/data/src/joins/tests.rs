@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use rstest::rstest;
 
 use super::*;
-use crate::describe::{Options, describe_source};
+use crate::describe::{DescribeOptions, describe_source};
 use crate::source::Source;
 
 fn found(samples: &[(&str, String)]) -> Vec<JoinProfile> {
@@ -17,7 +17,7 @@ fn found(samples: &[(&str, String)]) -> Vec<JoinProfile> {
                 &Source::bytes(text.as_bytes()),
                 name,
                 &file_name,
-                &Options::default(),
+                &DescribeOptions::default(),
             )
             .unwrap()
         })

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::column::cell::Cell;
-use crate::rows::{Built, TableBuilder};
+use crate::rows::{BuiltRows, TableBuilder};
 
-fn table(columns: usize, rows: impl Iterator<Item = Vec<String>>) -> Built {
+fn table(columns: usize, rows: impl Iterator<Item = Vec<String>>) -> BuiltRows {
     let mut builder = TableBuilder::new(Some(','), false);
     for position in 0..columns {
         builder.add_column(format!("c{position}"));
@@ -59,7 +59,7 @@ fn beyond_the_limit_nothing_is_claimed_and_little_stays_in_memory() {
         is_proven: false,
     };
     for columns in 1..=3 {
-        let mut keys = Keys::with_limit(1_000);
+        let mut keys = KeyHashes::with_limit(1_000);
         for record in 0..5_000u64 {
             for column in 0..columns {
                 keys.push(column, mix(record, 1) | 1, state(true));

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::stamp::{self, Stamp};
 
-pub(crate) use kind::Kind;
+pub(crate) use kind::VariableKind;
 use kind::{is_email, is_request, number, special};
 
 /// Parts of a line that are masked one by one; what follows is one part more.
@@ -21,13 +21,13 @@ const LEVEL_PARTS: usize = 16;
 
 /// One part of a masked line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum MaskPart {
     /// A sign between values; blanks are one sign.
     Mark,
     /// A word that may be fixed; numbers inside it are masked.
     Word,
     /// A variable part.
-    Masked(Kind),
+    Masked(VariableKind),
 }
 
 /// A line as parts. One is used for all lines, so that its memory is.
@@ -36,7 +36,7 @@ pub(crate) struct Masked {
     /// The line with its variable parts masked.
     pub text: String,
     /// Parts with their place in `text`.
-    pub parts: Vec<(Part, Range<usize>)>,
+    pub parts: Vec<(MaskPart, Range<usize>)>,
     /// The first timestamp, and where it stands in the line.
     pub time: Option<(Range<usize>, Stamp)>,
     /// Place of the level (`INFO`) in `text`.
@@ -54,7 +54,7 @@ impl Masked {
         let mut at = self.glog(bytes);
         while at < bytes.len() {
             if self.parts.len() >= MOST_PARTS {
-                self.masked(Kind::Rest);
+                self.masked(VariableKind::Rest);
                 return;
             }
             at = self.part(line, at);
@@ -70,24 +70,24 @@ impl Masked {
             return 0;
         };
         let start = self.text.len();
-        self.push(Part::Word, std::str::from_utf8(&[*level]).unwrap_or_default());
+        self.push(MaskPart::Word, std::str::from_utf8(&[*level]).unwrap_or_default());
         self.level = Some(start..self.text.len());
-        self.masked(Kind::Int);
-        self.push(Part::Mark, " ");
-        self.masked(Kind::Time);
+        self.masked(VariableKind::Int);
+        self.push(MaskPart::Mark, " ");
+        self.masked(VariableKind::Time);
         let end = 6 + clock.length;
         self.time = Some((6..end, clock));
         end
     }
 
-    fn push(&mut self, part: Part, text: &str) {
+    fn push(&mut self, part: MaskPart, text: &str) {
         let start = self.text.len();
         self.text.push_str(text);
         self.parts.push((part, start..self.text.len()));
     }
 
-    fn masked(&mut self, kind: Kind) {
-        self.push(Part::Masked(kind), kind.as_str());
+    fn masked(&mut self, kind: VariableKind) {
+        self.push(MaskPart::Masked(kind), kind.as_str());
     }
 
     /// Takes in the part that starts at `at`; returns where the next one starts.
@@ -99,7 +99,7 @@ impl Masked {
                 byte.is_ascii_whitespace() || byte.is_ascii_control()
             });
             let has_tab = bytes[at..end].contains(&b'\t');
-            self.push(Part::Mark, if has_tab { "\\t" } else { " " });
+            self.push(MaskPart::Mark, if has_tab { "\\t" } else { " " });
             return end;
         }
         if let Some(end) = self.time(bytes, at) {
@@ -127,10 +127,10 @@ impl Masked {
         }
         if byte == b'.' {
             let end = run(bytes, at, |byte| byte == b'.');
-            self.push(Part::Mark, &line[at..end]);
+            self.push(MaskPart::Mark, &line[at..end]);
             return end;
         }
-        self.push(Part::Mark, &line[at..=at]);
+        self.push(MaskPart::Mark, &line[at..=at]);
         at + 1
     }
 
@@ -144,14 +144,14 @@ impl Masked {
             return None;
         }
         let found = stamp::stamp(&bytes[at..]).or_else(|| {
-            let is_first = self.parts.iter().all(|(part, _)| *part == Part::Mark);
+            let is_first = self.parts.iter().all(|(part, _)| *part == MaskPart::Mark);
             is_first.then(|| stamp::epoch(&bytes[at..])).flatten()
         })?;
         let end = at + found.length;
         if self.time.is_none() {
             self.time = Some((at..end, found));
         }
-        self.masked(Kind::Time);
+        self.masked(VariableKind::Time);
         Some(end)
     }
 
@@ -176,19 +176,19 @@ impl Masked {
         }
         let mark = &line[at..=at];
         let inner = line.get(at + 1..end)?;
-        self.push(Part::Mark, mark);
+        self.push(MaskPart::Mark, mark);
         let is_fixed =
             inner.len() <= LONGEST_FIXED_QUOTED && !inner.bytes().any(|byte| byte.is_ascii_digit());
         if is_request(inner) {
-            self.masked(Kind::Request);
+            self.masked(VariableKind::Request);
         } else if is_fixed || bytes.get(end + 1) == Some(&b':') && inner.len() <= LONGEST_FIXED_QUOTED {
             if !inner.is_empty() {
                 self.fixed(inner, bytes.get(end + 1).copied());
             }
         } else {
-            self.masked(Kind::Text);
+            self.masked(VariableKind::Text);
         }
-        self.push(Part::Mark, mark);
+        self.push(MaskPart::Mark, mark);
         Some(end + 1)
     }
 
@@ -206,11 +206,11 @@ impl Masked {
         if is_drive || (byte == b'/' && is_after(at + 1, |byte| is_word(byte) && byte != b'/')) {
             let skipped = if is_drive { at + 3 } else { at };
             let end = run(bytes, skipped, |byte| is_word(byte) || b"?=&".contains(&byte));
-            self.masked(Kind::Path);
+            self.masked(VariableKind::Path);
             return Some(end);
         }
         if byte == b'/' && !is_after(at + 1, is_word) {
-            self.masked(Kind::Path);
+            self.masked(VariableKind::Path);
             return Some(at + 1);
         }
         if byte.is_ascii_hexdigit() || byte == b':' {
@@ -221,7 +221,7 @@ impl Masked {
             let colons = text.bytes().filter(|byte| *byte == b':').count();
             let has_digit = text.bytes().any(|byte| byte.is_ascii_digit());
             if colons >= 2 && has_digit && !is_after(end, is_word) && text.parse::<Ipv6Addr>().is_ok() {
-                self.masked(Kind::Ip);
+                self.masked(VariableKind::Ip);
                 return Some(end);
             }
         }
@@ -231,7 +231,7 @@ impl Masked {
                 let end = run(bytes, end, |byte| {
                     !byte.is_ascii_whitespace() && !b"\"'<>()[]{},;|".contains(&byte)
                 });
-                self.masked(Kind::Url);
+                self.masked(VariableKind::Url);
                 return Some(end);
             }
         }
@@ -243,7 +243,7 @@ impl Masked {
         let after = line.as_bytes().get(range.end).copied();
         if !text.bytes().any(|byte| byte.is_ascii_digit()) {
             if is_email(text) {
-                self.masked(Kind::Email);
+                self.masked(VariableKind::Email);
             } else {
                 self.fixed(text, after);
             }
@@ -253,14 +253,14 @@ impl Masked {
         if let Some((kind, unit)) = number(unsigned) {
             self.masked(kind);
             if !unit.is_empty() {
-                self.push(Part::Word, unit);
+                self.push(MaskPart::Word, unit);
             }
             return;
         }
         if let Some(kind) = special(text) {
             self.masked(kind);
         } else if text.len() > LONGEST_FIXED {
-            self.masked(Kind::Id);
+            self.masked(VariableKind::Id);
         } else {
             self.mixed(text);
         }
@@ -269,7 +269,7 @@ impl Masked {
     /// A word without digits.
     fn fixed(&mut self, text: &str, after: Option<u8>) {
         if text.len() > LONGEST_FIXED {
-            self.masked(Kind::Text);
+            self.masked(VariableKind::Text);
             return;
         }
         if self.level.is_none() && self.parts.len() < LEVEL_PARTS && is_level(text) {
@@ -281,7 +281,7 @@ impl Masked {
                 self.level = Some(self.text.len()..self.text.len() + text.len());
             }
         }
-        self.push(Part::Word, text);
+        self.push(MaskPart::Word, text);
     }
 
     /// A word with letters and digits: numbers inside it are masked, segments of both mixed are too.
@@ -293,7 +293,7 @@ impl Masked {
         {
             let end = segment.trim_end_matches(['-', '_', '.', '/', '@', '#', '%', '\\', '+']);
             if is_jumbled(end) {
-                self.text.push_str(Kind::Id.as_str());
+                self.text.push_str(VariableKind::Id.as_str());
             } else if position > 0 && text.starts_with("HTTP/") {
                 // `HTTP/1.1`: the version is part of the protocol's name.
                 self.text.push_str(end);
@@ -304,14 +304,14 @@ impl Masked {
                     if !is_digit {
                         self.text.push(character);
                     } else if !in_number {
-                        self.text.push_str(Kind::Int.as_str());
+                        self.text.push_str(VariableKind::Int.as_str());
                     }
                     in_number = is_digit;
                 }
             }
             self.text.push_str(&segment[end.len()..]);
         }
-        self.parts.push((Part::Word, start..self.text.len()));
+        self.parts.push((MaskPart::Word, start..self.text.len()));
     }
 }
 

@@ -13,7 +13,7 @@ const WEEKDAYS: [&[u8]; 7] = [b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"
 
 /// Format of a timestamp: its parts in the words of `strptime`, in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Format {
+pub(crate) struct StampFormat {
     date: &'static str,
     between: &'static str,
     clock: &'static str,
@@ -29,12 +29,12 @@ pub(crate) struct Stamp {
     /// Its length, bytes.
     pub length: usize,
     /// Its format.
-    pub format: Format,
+    pub format: StampFormat,
     /// Its moment in microseconds, comparable with others of its format; `None` where day and month are in doubt.
     pub micros: Option<i64>,
 }
 
-impl Format {
+impl StampFormat {
     /// The format in the words of `strptime` (`%Y-%m-%dT%H:%M:%S`).
     pub(crate) fn in_words(self) -> String {
         let Self {
@@ -53,7 +53,7 @@ impl Format {
 /// The timestamp with which `bytes` start, if it is certain to be one.
 pub(crate) fn stamp(bytes: &[u8]) -> Option<Stamp> {
     let mut cursor = Cursor { bytes, at: 0 };
-    let mut format = Format::default();
+    let mut format = StampFormat::default();
     let (mut year, month, day) = cursor.date(&mut format)?;
     let clock = if format.date.is_empty() {
         Some(cursor.clock()?)
@@ -97,7 +97,7 @@ pub(crate) fn epoch(bytes: &[u8]) -> Option<Stamp> {
         _ => return None,
     };
     let mut cursor = Cursor { bytes, at: 0 };
-    let mut format = Format::default();
+    let mut format = StampFormat::default();
     let value = cursor.number(digits, digits)? * unit;
     let micros = if digits == 10 {
         cursor.fraction(&mut format)
@@ -108,9 +108,9 @@ pub(crate) fn epoch(bytes: &[u8]) -> Option<Stamp> {
     let is_plausible = (1_000_000_000..2_000_000_000).contains(&(value / MICROS_PER_SECOND));
     (is_plausible && !cursor.in_word() && !format.fraction.starts_with(',')).then(|| Stamp {
         length: cursor.at,
-        format: Format {
+        format: StampFormat {
             date: words,
-            ..Format::default()
+            ..StampFormat::default()
         },
         micros: Some(value + micros),
     })
@@ -189,7 +189,7 @@ impl Cursor<'_> {
     }
 
     /// Year, month and day, in the first format that fits; where a clock stands, no format.
-    fn date(&mut self, format: &mut Format) -> Option<(i64, i64, i64)> {
+    fn date(&mut self, format: &mut StampFormat) -> Option<(i64, i64, i64)> {
         let is_sign = |byte: &u8| !byte.is_ascii_alphanumeric();
         let sign = self.bytes.iter().position(is_sign).filter(|at| *at <= 4)?;
         let sign = self.bytes[sign];
@@ -251,7 +251,7 @@ impl Cursor<'_> {
     }
 
     /// The clock behind a date in seconds; where none follows, nothing is read.
-    fn clock_after_date(&mut self, format: &mut Format) -> Option<i64> {
+    fn clock_after_date(&mut self, format: &mut StampFormat) -> Option<i64> {
         [", ", "T", " ", ":"].into_iter().find_map(|between| {
             let clock = self.attempt(|cursor| {
                 cursor.take(between.as_bytes()).then_some(())?;
@@ -272,7 +272,7 @@ impl Cursor<'_> {
     }
 
     /// The microseconds of a fraction of a second.
-    fn fraction(&mut self, format: &mut Format) -> i64 {
+    fn fraction(&mut self, format: &mut StampFormat) -> i64 {
         let Some(sign @ (b'.' | b',')) = self.peek() else {
             return 0;
         };
@@ -290,7 +290,7 @@ impl Cursor<'_> {
     }
 
     /// The offset of a zone in seconds.
-    fn zone(&mut self, format: &mut Format) -> i64 {
+    fn zone(&mut self, format: &mut StampFormat) -> i64 {
         if self.take(b"Z") {
             format.zone = "Z";
             return 0;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-use super::mask::{Kind, Masked, Part};
+use super::mask::{MaskPart, Masked, VariableKind};
 
 /// Patterns that are kept.
 pub(crate) const MOST_TEMPLATES: usize = 1_000;
@@ -25,7 +25,7 @@ const LONGEST_ALTERNATIVES: usize = 40;
 enum Token {
     Mark(Box<str>),
     Fixed(Box<str>),
-    Masked(Kind),
+    Masked(VariableKind),
     OneOf(BTreeSet<Box<str>>),
     Number,
     Word,
@@ -37,7 +37,12 @@ impl Token {
         if self == other {
             return;
         }
-        let is_number = |token: &Self| matches!(token, Self::Number | Self::Masked(Kind::Int | Kind::Float));
+        let is_number = |token: &Self| {
+            matches!(
+                token,
+                Self::Number | Self::Masked(VariableKind::Int | VariableKind::Float)
+            )
+        };
         if is_number(self) && is_number(other) {
             *self = Self::Number;
             return;
@@ -93,7 +98,7 @@ impl Token {
 
 /// Lines of one pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Template {
+pub(crate) struct LineTemplate {
     tokens: Vec<Token>,
     /// Number of lines that have it.
     pub lines: u64,
@@ -105,14 +110,14 @@ pub(crate) struct Template {
     members: Vec<usize>,
 }
 
-impl Template {
+impl LineTemplate {
     fn of(masked: &Masked, first_line: u64, example: String) -> Self {
-        let token = |(part, range): &(Part, std::ops::Range<usize>)| {
+        let token = |(part, range): &(MaskPart, std::ops::Range<usize>)| {
             let text = || masked.text[range.clone()].into();
             match part {
-                Part::Mark => Token::Mark(text()),
-                Part::Word => Token::Fixed(text()),
-                Part::Masked(kind) => Token::Masked(*kind),
+                MaskPart::Mark => Token::Mark(text()),
+                MaskPart::Word => Token::Fixed(text()),
+                MaskPart::Masked(kind) => Token::Masked(*kind),
             }
         };
         Self {
@@ -139,7 +144,9 @@ impl Template {
         for token in &self.tokens {
             match token {
                 Token::Mark(sign) => hash.update(sign.as_bytes()),
-                Token::Masked(kind @ (Kind::Time | Kind::Rest)) => hash.update(&[0, *kind as u8]),
+                Token::Masked(kind @ (VariableKind::Time | VariableKind::Rest)) => {
+                    hash.update(&[0, *kind as u8]);
+                }
                 _ => hash.update(&[0xff]),
             }
         }
@@ -179,7 +186,7 @@ impl Template {
 #[derive(Debug, Default)]
 pub(crate) struct Templates {
     by_text: HashMap<u64, usize>,
-    retained: Vec<Template>,
+    retained: Vec<LineTemplate>,
     /// Templates by skeleton, once similar ones were merged.
     alike: Option<HashMap<u64, Vec<usize>>>,
     /// Lines that no pattern was kept for.
@@ -197,12 +204,12 @@ impl Templates {
         if self.alike.is_none() {
             if self.retained.len() < MOST_TEMPLATES {
                 self.by_text.insert(hash, self.retained.len());
-                self.retained.push(Template::of(masked, line, example()));
+                self.retained.push(LineTemplate::of(masked, line, example()));
                 return;
             }
             self.merge();
         }
-        let place = self.place(Template::of(masked, line, example()));
+        let place = self.place(LineTemplate::of(masked, line, example()));
         // Remembered up to a bound: a file of different lines would fill the memory.
         if let Some(place) = place.filter(|_| self.by_text.len() < REMEMBERED) {
             self.by_text.insert(hash, place);
@@ -210,7 +217,7 @@ impl Templates {
     }
 
     /// Adds a template to the ones like it, or by itself; `None` where there is no room.
-    fn place(&mut self, template: Template) -> Option<usize> {
+    fn place(&mut self, template: LineTemplate) -> Option<usize> {
         let alike = self
             .alike
             .get_or_insert_default()
@@ -235,7 +242,7 @@ impl Templates {
 
     /// Makes similar templates one.
     fn merge(&mut self) {
-        let mut groups: BTreeMap<u64, Vec<Template>> = BTreeMap::new();
+        let mut groups: BTreeMap<u64, Vec<LineTemplate>> = BTreeMap::new();
         for (place, mut template) in std::mem::take(&mut self.retained).into_iter().enumerate() {
             template.members = vec![place];
             groups.entry(template.skeleton()).or_default().push(template);
@@ -257,7 +264,7 @@ impl Templates {
     }
 
     /// The patterns, the most frequent first.
-    pub(crate) fn finish(mut self) -> Vec<Template> {
+    pub(crate) fn finish(mut self) -> Vec<LineTemplate> {
         self.merge();
         let mut templates = self.retained;
         templates.sort_by_cached_key(|template| (std::cmp::Reverse(template.lines), template.first_line));
@@ -266,7 +273,7 @@ impl Templates {
 }
 
 /// Makes similar templates of one skeleton one.
-fn merge_alike(mut templates: Vec<Template>) -> Vec<Template> {
+fn merge_alike(mut templates: Vec<LineTemplate>) -> Vec<LineTemplate> {
     while templates.len() > FEW_ALIKE {
         let before = templates.len();
         templates = merge_at_best_place(templates);
@@ -275,7 +282,7 @@ fn merge_alike(mut templates: Vec<Template>) -> Vec<Template> {
         }
     }
     templates.sort_by_cached_key(|template| (std::cmp::Reverse(template.lines), template.pattern()));
-    let mut merged: Vec<Template> = Vec::new();
+    let mut merged: Vec<LineTemplate> = Vec::new();
     for template in templates {
         match merged.iter_mut().find(|one| one.is_like(&template)) {
             Some(one) => one.absorb(template),
@@ -293,9 +300,9 @@ fn merge_alike(mut templates: Vec<Template>) -> Vec<Template> {
 }
 
 /// Makes templates one that differ in one place alone, in the place where this leaves the fewest, if few enough.
-fn merge_at_best_place(templates: Vec<Template>) -> Vec<Template> {
+fn merge_at_best_place(templates: Vec<LineTemplate>) -> Vec<LineTemplate> {
     let parts = templates.first().map_or(0, |template| template.tokens.len());
-    let without = |template: &Template, place: usize| {
+    let without = |template: &LineTemplate, place: usize| {
         let mut tokens = template.tokens.clone();
         tokens[place] = Token::Value;
         tokens
@@ -315,7 +322,7 @@ fn merge_at_best_place(templates: Vec<Template>) -> Vec<Template> {
     let Some((_, place)) = best.filter(|(left, _)| left * GAIN <= templates.len()) else {
         return templates;
     };
-    let mut merged: BTreeMap<Vec<Token>, Template> = BTreeMap::new();
+    let mut merged: BTreeMap<Vec<Token>, LineTemplate> = BTreeMap::new();
     for template in templates {
         match merged.entry(without(&template, place)) {
             std::collections::btree_map::Entry::Occupied(mut one) => one.get_mut().absorb(template),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// quotes ends none.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub struct Lead {
+pub struct LeadProfile {
     /// Records above the header that are none: titles and the like.
     pub titles: u64,
     /// True where the first line names the delimiter for Excel (`sep=;`).
@@ -29,7 +29,7 @@ pub struct Lead {
     pub has_sign_in_records: bool,
 }
 
-impl Lead {
+impl LeadProfile {
     /// Returns the arguments of `pandas.read_csv` that leave these lines out, none in most files; `None` where its arguments cannot.
     #[must_use]
     pub fn pandas_arguments(&self) -> Option<Vec<String>> {
@@ -75,7 +75,7 @@ pub enum Layout {
         header: Option<String>,
         /// Lines that are no records.
         #[serde(default)]
-        lead: Lead,
+        lead: LeadProfile,
     },
     /// One JSON value a line.
     JsonLines,

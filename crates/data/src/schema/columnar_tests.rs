@@ -2,11 +2,11 @@
 
 use super::pandera::to_pandera;
 use super::*;
-use crate::describe::{Options, describe_source};
+use crate::describe::{DescribeOptions, describe_source};
 use crate::source::Source;
 
 fn code(bytes: &[u8], file_name: &str) -> String {
-    let options = Options::default();
+    let options = DescribeOptions::default();
     let profile = describe_source(&Source::bytes(bytes), "s", file_name, &options).unwrap();
     to_pandera(&infer_all(&profile, &[]), &[])
 }

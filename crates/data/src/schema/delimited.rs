@@ -1,6 +1,6 @@
 //! The schema of CSV and its kin: the types that `pandas.read_csv` is passed, and how it leaves out what is no record.
 
-use crate::profile::{ColumnType, Lead, PlainColumn, TableProfile};
+use crate::profile::{ColumnType, LeadProfile, PlainColumn, TableProfile};
 
 use super::pandera::literal;
 use super::{SchemaColumn, pandas_names, whole_dtype};
@@ -35,9 +35,9 @@ const fn dtype(column: &PlainColumn) -> &'static str {
 
 /// Returns the arguments that leave out the lines which are no records. Where no argument can, comments are left out with all that follows
 /// their sign.
-pub(super) fn lead_arguments(lead: &Lead) -> Vec<String> {
+pub(super) fn lead_arguments(lead: &LeadProfile) -> Vec<String> {
     lead.pandas_arguments().unwrap_or_else(|| {
-        let certain = Lead {
+        let certain = LeadProfile {
             has_sign_in_records: false,
             ..*lead
         };

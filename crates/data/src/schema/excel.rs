@@ -6,7 +6,7 @@ use super::pandera::literal;
 use super::{SchemaColumn, pandas_names};
 
 /// Place of the table in a sheet.
-pub(super) struct Place<'t> {
+pub(super) struct TablePlace<'t> {
     pub sheet: &'t str,
     pub header_row: Option<u64>,
     pub first_row: u64,
@@ -15,7 +15,7 @@ pub(super) struct Place<'t> {
 }
 
 /// The columns of the data frame. pandas turns texts that are numbers into numbers.
-pub(super) fn columns(table: &TableProfile, place: &Place<'_>) -> Vec<SchemaColumn> {
+pub(super) fn columns(table: &TableProfile, place: &TablePlace<'_>) -> Vec<SchemaColumn> {
     let columns = table.all_columns().zip(pandas_names(table, place.first_column));
     let described = columns.map(|(column, name)| {
         let dtype = match column.type_ {
@@ -38,7 +38,7 @@ pub(super) fn columns(table: &TableProfile, place: &Place<'_>) -> Vec<SchemaColu
 
 /// Reads the sheet without its empty rows, which pandas reads as records; names become texts where pandas keeps them as
 /// numbers.
-pub(super) fn reader(columns: &[SchemaColumn], place: &Place<'_>) -> String {
+pub(super) fn reader(columns: &[SchemaColumn], place: &TablePlace<'_>) -> String {
     let sheet = literal(place.sheet);
     let texts: Vec<_> = columns
         .iter()

@@ -65,12 +65,12 @@ fn of_column(column: &PlainColumn, records: u64) -> Expected {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::describe::{Options, describe_source};
+    use crate::describe::{DescribeOptions, describe_source};
     use crate::source::Source;
 
     fn of(text: &str, file_name: &str) -> Vec<String> {
         let source = Source::bytes(text.as_bytes());
-        let profile = describe_source(&source, "a", file_name, &Options { max_rows: 10 }).unwrap();
+        let profile = describe_source(&source, "a", file_name, &DescribeOptions { max_rows: 10 }).unwrap();
         expected(&profile)
             .iter()
             .map(|one| format!("{} {} {}", one.column, one.type_, one.is_complete))

@@ -75,7 +75,7 @@ fn print_schema(schema: &Schema, code: &mut String) {
 mod tests {
     use super::*;
     use crate::checks::rule::Rule;
-    use crate::describe::{Options, describe_source};
+    use crate::describe::{DescribeOptions, describe_source};
     use crate::schema::infer;
     use crate::source::Source;
 
@@ -83,7 +83,7 @@ mod tests {
     fn types_and_nullability_are_printed_and_no_values() {
         let text = "id;price;day;zip\n1;2.5;2026-01-01;007\n2;;2026-01-02;008\n";
         let source = Source::bytes(text.as_bytes());
-        let profile = describe_source(&source, "s", "s.csv", &Options::default()).unwrap();
+        let profile = describe_source(&source, "s", "s.csv", &DescribeOptions::default()).unwrap();
         let found = infer(&profile).unwrap();
         insta::assert_snapshot!(to_pandera(&[found], &[]), @r#"
         """How the samples are read, their inferred types, and the constraints on their columns.
@@ -115,14 +115,14 @@ mod tests {
 
     fn schema(name: &str, text: &str) -> Schema {
         let source = Source::bytes(text.as_bytes());
-        infer(&describe_source(&source, name, "x.csv", &Options::default()).unwrap()).unwrap()
+        infer(&describe_source(&source, name, "x.csv", &DescribeOptions::default()).unwrap()).unwrap()
     }
 
     #[test]
     fn a_module_imports_what_its_readers_use() {
         let module = |text: &str, file_name: &str| {
             let source = Source::bytes(text.as_bytes());
-            let profile = describe_source(&source, "s", file_name, &Options::default()).unwrap();
+            let profile = describe_source(&source, "s", file_name, &DescribeOptions::default()).unwrap();
             to_pandera(&[infer(&profile).unwrap()], &[])
         };
         assert!(module("[{\"a\": 1}]", "s.json").contains("\n\nimport json\n\nimport pandas\n"));

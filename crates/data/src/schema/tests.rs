@@ -2,7 +2,7 @@
 
 use rstest::rstest;
 
-use super::super::describe::{Options, describe_source};
+use super::super::describe::{DescribeOptions, describe_source};
 use super::super::source::Source;
 use super::*;
 
@@ -12,7 +12,7 @@ fn schema(text: &str, file_name: &str) -> Option<Schema> {
             &Source::bytes(text.as_bytes()),
             "s",
             file_name,
-            &Options::default(),
+            &DescribeOptions::default(),
         )
         .unwrap(),
     )

@@ -7,7 +7,7 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use super::Source;
 use super::encoding::{Encoding, Legacy, is_control};
 use super::line_ends::LineEnds;
-use crate::format::places::Places;
+use crate::format::places::LinePlaces;
 use crate::lines::reader::{Line, LineReader};
 
 /// Bytes of lines that the guess is made of.
@@ -27,7 +27,7 @@ pub(crate) struct Guess {
     /// The next best one by which the text reads differently.
     pub runner_up: Option<Encoding>,
     /// Lines that are valid UTF-8 and hold more than ASCII.
-    pub utf8_lines: Places,
+    pub utf8_lines: LinePlaces,
     /// Lines that hold bytes beyond ASCII and are not UTF-8.
     pub other_lines: u64,
 }
@@ -62,7 +62,7 @@ impl Guess {
 
 /// Guesses the encoding of a text that is not UTF-8; `western` is what it is if it comes from Western Europe.
 pub(super) fn guess(source: &Source, western: Encoding) -> io::Result<Guess> {
-    let (mut utf8_lines, mut other_lines) = (Places::default(), 0);
+    let (mut utf8_lines, mut other_lines) = (LinePlaces::default(), 0);
     let mut judged = Vec::new();
     each_line(source, |line, bytes| {
         if std::str::from_utf8(bytes).is_ok() {

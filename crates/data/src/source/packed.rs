@@ -20,7 +20,7 @@ const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Reason for which unpacking stopped before the end of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum UnpackFault {
     /// The file ends inside the packed data, after this many unpacked bytes.
     Truncated(u64),
     /// The packed data is damaged after this many unpacked bytes.
@@ -33,7 +33,7 @@ pub(crate) enum Fault {
     TooMuchMemory,
 }
 
-impl Fault {
+impl UnpackFault {
     /// The remark on it.
     #[must_use]
     pub(crate) fn remark(self, compression: Compression) -> String {
@@ -101,7 +101,7 @@ impl Unpacked {
                 Ok(0) => self.next_member()?,
                 // Before the bytes are passed on: no reader sees more than the bound.
                 Ok(count) if self.total + count as u64 > self.limit => {
-                    self.stop(Fault::TooLarge);
+                    self.stop(UnpackFault::TooLarge);
                 }
                 Ok(count) => {
                     self.total += count as u64;
@@ -141,7 +141,7 @@ impl Unpacked {
                 continue;
             }
             if !is_packed {
-                packed.get_ref().note(Fault::Trailing);
+                packed.get_ref().note(UnpackFault::Trailing);
                 return Ok(());
             }
             // Several members one after another are one stream, as `cat` of packed files makes it.
@@ -150,7 +150,7 @@ impl Unpacked {
         }
     }
 
-    fn stop(&mut self, fault: Fault) {
+    fn stop(&mut self, fault: UnpackFault) {
         if let Some(mut decoder) = self.decoder.take() {
             decoder.packed().get_ref().note(fault);
         }
@@ -158,13 +158,13 @@ impl Unpacked {
 }
 
 /// Returns the fault of the packed data that the error of a decoder shows.
-fn fault(error: &io::Error, unpacked: u64) -> Fault {
+fn fault(error: &io::Error, unpacked: u64) -> UnpackFault {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => Fault::Truncated(unpacked),
-        io::ErrorKind::OutOfMemory => Fault::TooMuchMemory,
+        io::ErrorKind::UnexpectedEof => UnpackFault::Truncated(unpacked),
+        io::ErrorKind::OutOfMemory => UnpackFault::TooMuchMemory,
         // The zstd library has no kind for it, only words.
-        _ if error.to_string().contains("memory") => Fault::TooMuchMemory,
-        _ => Fault::Damaged(unpacked),
+        _ if error.to_string().contains("memory") => UnpackFault::TooMuchMemory,
+        _ => UnpackFault::Damaged(unpacked),
     }
 }
 
@@ -181,7 +181,7 @@ impl Read for Unpacked {
 }
 
 /// The first fault that a pass met.
-pub(super) type NotedFault = OnceLock<Fault>;
+pub(super) type NotedFault = OnceLock<UnpackFault>;
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use super::encoding::Encoding;
 use super::guess::{Guess, guess};
 use super::line_ends::LineEnds;
 use super::{HEAD_BYTES, Source};
-use crate::format::places::Places;
+use crate::format::places::LinePlaces;
 
 const BUFFER_BYTES: usize = 64 * 1024;
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
@@ -23,9 +23,9 @@ pub(crate) struct Scan {
     /// Line breaks that are a lone `\r`.
     pub lone_returns: u64,
     /// NUL bytes.
-    pub nuls: Places,
+    pub nuls: LinePlaces,
     /// Sequences that are not UTF-8; of a wide encoding replacement characters, which decoding leaves.
-    pub invalid: Places,
+    pub invalid: LinePlaces,
     /// Invalid bytes between 0x80 and 0x9f, which Latin-1 does not print.
     pub control_bytes: u64,
     /// Those of them that Windows-1252 does not have.

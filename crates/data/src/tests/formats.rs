@@ -5,7 +5,7 @@ use std::path::Path;
 use rstest::rstest;
 
 use crate::context::render;
-use crate::describe::{Options, describe_source};
+use crate::describe::{DescribeOptions, describe_source};
 use crate::exposure::{Exposed, ExposedJoins, Exposure};
 use crate::profile::{Content, SampleProfile};
 use crate::schema::infer_all;
@@ -20,7 +20,7 @@ fn profile(file_name: &str) -> SampleProfile {
 fn named(file: &str, file_name: &str) -> SampleProfile {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/testdata/formats");
     let source = Source::path(&folder.join(file));
-    describe_source(&source, "sample", file_name, &Options::default()).unwrap()
+    describe_source(&source, "sample", file_name, &DescribeOptions::default()).unwrap()
 }
 
 /// The context without its first word, which is the name of the sample.
@@ -224,7 +224,13 @@ fn the_module_reads_a_file_as_it_is_packed(#[case] file_name: &str) {
 fn json_lines_are_opened_as_they_are_packed(#[case] compression: Compression) {
     let bytes = compression.pack(b"{\"a\":1}\n{\"a\":2}\n", "x.jsonl").unwrap();
     let file_name = format!("x.jsonl{}", compression.ending());
-    let found = describe_source(&Source::bytes(&bytes), "sample", &file_name, &Options::default()).unwrap();
+    let found = describe_source(
+        &Source::bytes(&bytes),
+        "sample",
+        &file_name,
+        &DescribeOptions::default(),
+    )
+    .unwrap();
     let name = format!("json_lines_in_{}", compression.pandas_name());
     insta::assert_snapshot!(name, reader(&found));
 }

@@ -37,7 +37,7 @@ fn probe_entry() {
     let argument = |name: &str| std::env::var(name).unwrap();
     let (call, file) = (argument("PROBE"), PathBuf::from(argument("PROBE_FILE")));
     if argument("PROBE_FILTER") == "on" {
-        codegen_syscall_filter::enter(&READER, Refusal::Fail).unwrap();
+        codegen_syscall_filter::enter(&READER, FilterAction::Fail).unwrap();
     }
     let made = match call.as_str() {
         "socket" => UdpSocket::bind(("127.0.0.1", 0)).map(drop),
@@ -89,29 +89,29 @@ fn a_call_that_reading_does_not_need_works_without_the_filter_and_fails_with_it(
     assert_eq!(probe("read", "on"), Some(0));
 }
 
-fn client() -> Client {
+fn client() -> WorkerClient {
     let program = std::env::current_exe().unwrap();
     shell(SHELL, program)
 }
 
-fn shell(script: &str, program: PathBuf) -> Client {
-    Client::new(
+fn shell(script: &str, program: PathBuf) -> WorkerClient {
+    WorkerClient::new(
         Path::new("/bin/sh"),
         [OsString::from("-c"), script.into(), program.into_os_string()],
     )
 }
 
-fn describe(text: &[u8], file_name: &str) -> Request {
-    Request::Describe {
+fn describe(text: &[u8], file_name: &str) -> ChildRequest {
+    ChildRequest::Describe {
         source: Source::bytes(text),
         name: "sample".into(),
         file_name: file_name.into(),
-        options: Options::default(),
+        options: DescribeOptions::default(),
     }
 }
 
-fn check_of(path: &Path) -> Request {
-    Request::Check {
+fn check_of(path: &Path) -> ChildRequest {
+    ChildRequest::Check {
         source: Source::path(path),
         file_name: "huge.json".into(),
         format: None,
@@ -136,13 +136,13 @@ async fn one_child_answers_several_requests_in_order() {
     let content = OutputContent::File(STANDARD.encode("42\n"));
     let requests = [
         describe(b"a,b\n1,2\n", "x.csv"),
-        Request::Check {
+        ChildRequest::Check {
             source: Source::bytes(b"words\n"),
             file_name: "x.txt".into(),
             format: None,
             checks: Vec::new(),
         },
-        Request::ParseOutputs {
+        ChildRequest::ParseOutputs {
             outputs: vec![(output, content)],
         },
     ];
@@ -173,7 +173,10 @@ async fn one_child_answers_several_requests_in_order() {
 async fn a_child_finds_the_joins_of_the_samples_that_it_described() {
     let orders = describe(b"order,sku\n1,a\n2,b\n3,a\n", "orders.csv");
     let articles = describe(b"sku,name\na,x\nb,y\n", "articles.csv");
-    let replies = client().run(&[orders, articles, Request::Join]).await.unwrap();
+    let replies = client()
+        .run(&[orders, articles, ChildRequest::Join])
+        .await
+        .unwrap();
     let [_, _, Ok(Response::Joins(joins))] = replies.as_slice() else {
         panic!("{replies:?}")
     };
@@ -197,7 +200,7 @@ async fn a_file_that_needs_too_much_memory_is_named_with_the_limit() {
         error.to_string(),
         "reading huge.json met the limit of 256 MiB of memory; give a part of it as the sample"
     );
-    let unlimited = client().with_limits(Limits {
+    let unlimited = client().with_limits(ChildLimits {
         memory_bytes: 1 << 40,
         seconds: 600,
     });
@@ -246,7 +249,7 @@ async fn a_schema_that_is_nested_too_deeply_is_named_as_the_reason() {
 
 #[tokio::test]
 async fn a_child_that_takes_too_long_is_killed_and_its_file_named() {
-    let client = shell("exec sleep 600", PathBuf::from("x")).with_limits(Limits {
+    let client = shell("exec sleep 600", PathBuf::from("x")).with_limits(ChildLimits {
         memory_bytes: MIB,
         seconds: 1,
     });
@@ -260,7 +263,7 @@ async fn a_child_that_takes_too_long_is_killed_and_its_file_named() {
 #[tokio::test]
 async fn an_answer_of_a_child_process_before_it_ended_is_used() {
     let script = r#"read -r limits; read -r request; printf '{"Ok":{"joins":[]}}\n{"Ok":'; kill -XCPU $$"#;
-    let requests = [Request::Join, describe(b"", "spin.csv")];
+    let requests = [ChildRequest::Join, describe(b"", "spin.csv")];
     let answered = shell(script, PathBuf::from("x"))
         .answered(&requests)
         .await
@@ -319,7 +322,7 @@ async fn a_child_that_the_system_kills_is_no_fault_of_its_file() {
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_an_error() {
-    let client = Client::new(Path::new("/nonexistent/reader"), ["x"]);
+    let client = WorkerClient::new(Path::new("/nonexistent/reader"), ["x"]);
     assert!(matches!(client.run(&[]).await, Err(DataError::Worker(_))));
 }
 
@@ -335,7 +338,7 @@ async fn a_child_sees_no_environment() {
 }
 
 /// Its children say in a file when they begin, and end when there is a file `go`, or when three of them have begun.
-fn held_back(folder: &Path) -> Client {
+fn held_back(folder: &Path) -> WorkerClient {
     let script = "cd \"$0\" && echo began >>begun; until [ -e go ] || [ \"$(wc -l <begun)\" -ge 3 ]; do sleep 0.01; done; \
         wc -l <begun >>seen";
     shell(script, folder.to_owned())

@@ -8,8 +8,8 @@ use codegen_core::accept::{
     AcceptedWorkspace, accept_workspace, packages_of_acceptance_tests, workspace_packages,
 };
 use codegen_core::agent::{
-    AgentProgress, CallResult, Next, Pending, Session, Step, build_failed, doubtful, missing, reported_cases,
-    test_result,
+    AgentProgress, AgentSession, AgentStep, CallResult, Next, Pending, build_failed, doubtful, missing,
+    reported_cases, test_result,
 };
 use codegen_core::progress::Progress;
 use codegen_core::prompts::Material;
@@ -27,7 +27,7 @@ type AcceptedPackages = (Packages, Packages);
 
 /// State of a turn, and its next step.
 pub(super) struct Move {
-    pub step: Step,
+    pub step: AgentStep,
     pub next: Next,
     pub sources: Option<AcceptedWorkspace>,
     pub packages: Option<AcceptedPackages>,
@@ -37,7 +37,7 @@ pub(super) struct Move {
 }
 
 impl Move {
-    pub(super) const fn to(step: Step, next: Next) -> Self {
+    pub(super) const fn to(step: AgentStep, next: Next) -> Self {
         Self {
             step,
             next,
@@ -55,8 +55,8 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
         &self,
         progress: &Progress,
         material: &Material,
-        session: &mut Session,
-        mut step: Step,
+        session: &mut AgentSession,
+        mut step: AgentStep,
     ) -> Move {
         let now = (self.clock)();
         let mut tested = test_times(progress);
@@ -121,7 +121,7 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
         &self,
         progress: &Progress,
         material: &Material,
-        session: &Session,
+        session: &AgentSession,
     ) -> Option<String> {
         let fault = progress.build.present_fault()?;
         let workspace = session.workspace();
@@ -141,14 +141,14 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
         &self,
         progress: &Progress,
         material: &Material,
-        session: &Session,
+        session: &AgentSession,
     ) -> Result<AcceptedPackages, String> {
         let packages = workspace_packages(self.task, progress, material, session.workspace())?;
         fault_of(progress, &packages.1).map_or(Ok(packages), Err)
     }
 
     /// Returns the result of the tests of the files as they are, where they ran.
-    fn tests(&self, progress: &Progress, material: &Material, session: &Session) -> Tests {
+    fn tests(&self, progress: &Progress, material: &Material, session: &AgentSession) -> Tests {
         let sources = match accept_workspace(self.task, progress, material, session.workspace()) {
             Ok(sources) => sources,
             Err(why) => return Tests::Failed(Failed::of(why)),
@@ -167,7 +167,7 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
 }
 
 /// Turns a verdict on the files as they are into a result of the tests.
-fn of_verdict(verdict: &Verdict, session: &Session, agent: &AgentProgress) -> Tests {
+fn of_verdict(verdict: &Verdict, session: &AgentSession, agent: &AgentProgress) -> Tests {
     let told = test_result(verdict, &agent.rechecked_cases, session.workspace().suite());
     if verdict.passed() {
         return Tests::Passed(told);
@@ -184,7 +184,7 @@ fn of_verdict(verdict: &Verdict, session: &Session, agent: &AgentProgress) -> Te
 }
 
 /// Adds to the findings a note about the files that the tests do not read.
-fn with_notes(told: String, session: &Session) -> String {
+fn with_notes(told: String, session: &AgentSession) -> String {
     if session.workspace().get(FIXTURES).is_none() {
         return told;
     }
@@ -221,7 +221,7 @@ impl Failed {
     }
 }
 
-fn report(failed: &Failed, session: &mut Session, step: &mut Step) {
+fn report(failed: &Failed, session: &mut AgentSession, step: &mut AgentStep) {
     session.report_cases(&failed.cases);
     step.reported_cases.extend(failed.cases.iter().cloned());
     step.not_tested = if failed.is_refused {
@@ -239,7 +239,7 @@ enum Answer {
 }
 
 impl Answer {
-    fn take(self, session: &mut Session, step: &mut Step, (began, ended): (Timestamp, Timestamp)) {
+    fn take(self, session: &mut AgentSession, step: &mut AgentStep, (began, ended): (Timestamp, Timestamp)) {
         let result = |result| CallResult {
             started_at: began,
             ..CallResult::at_once("Bash", result, ended)

@@ -3,14 +3,16 @@
 use super::record::program_document;
 use super::{CodeModeEngine, Happened, ToolCaller};
 use crate::EngineError;
-use crate::ask::{Asked, Asker};
+use crate::ask::{AskResult, Asker};
 use crate::documents::{get_json, put_json};
 use crate::event::Event;
 use codegen_code_mode::certain::{CertainFault, certain_faults};
 use codegen_code_mode::reply::program_of;
 use codegen_code_mode::signature::Toolbox;
 use codegen_core::call::{FinishReason, Reply};
-use codegen_core::code_mode::{Evidence, Outcome, Progress, Stop, StopReason, allow_call, request};
+use codegen_core::code_mode::{
+    AnswerOutcome, Evidence, QuestionProgress, QuestionStop, QuestionStopReason, allow_call, request,
+};
 use codegen_core::progress::asked_moment;
 use codegen_core::reply::words_of_refusal;
 use codegen_ledger::Store;
@@ -19,9 +21,12 @@ use codegen_model::{Model, ModelError};
 /// Faults of a program that the model reads.
 const LISTED_FAULTS: usize = 10;
 
-impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
+impl<M: Model, S: Store<Progress = QuestionProgress>, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// Asks for a program (or takes the reply that is recorded) and checks it.
-    pub(super) async fn ask(&self, progress: Progress) -> Result<(Progress, Outcome), EngineError> {
+    pub(super) async fn ask(
+        &self,
+        progress: QuestionProgress,
+    ) -> Result<(QuestionProgress, AnswerOutcome), EngineError> {
         let Ok(toolbox) = self.question.toolbox() else {
             // Resolved before the question was frozen.
             return Ok((progress, no_tools()));
@@ -37,16 +42,16 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
             clock: self.clock,
             observe: &|event| self.observe_call(progress.attempt, event),
         };
-        let allow = |progress: &Progress, size| allow_call(self.question, progress, size);
+        let allow = |progress: &QuestionProgress, size| allow_call(self.question, progress, size);
         let (progress, answer) = asker.ask(progress.clone(), &request, allow).await?;
         let outcome = match answer {
-            Asked::Reply(reply) => match program_in(&reply, &toolbox) {
+            AskResult::Reply(reply) => match program_in(&reply, &toolbox) {
                 // The reply has moved the sequence on.
-                Ok(program) => Outcome::Written(program_document(progress.sequence - 1, &program)?),
+                Ok(program) => AnswerOutcome::Written(program_document(progress.sequence - 1, &program)?),
                 Err(evidence) => self.reject(&progress, *evidence).await?,
             },
-            Asked::Stopped(stop) => Outcome::Stopped(stop),
-            Asked::Failed(error) => self.call_failed(&progress, &error),
+            AskResult::Stopped(stop) => AnswerOutcome::Stopped(stop),
+            AskResult::Failed(error) => self.call_failed(&progress, &error),
         };
         Ok((progress, outcome))
     }
@@ -68,26 +73,30 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
     }
 
     /// A call without a reply fails no program.
-    fn call_failed(&self, progress: &Progress, error: &ModelError) -> Outcome {
+    fn call_failed(&self, progress: &QuestionProgress, error: &ModelError) -> AnswerOutcome {
         let mut waiting = self.blocked(progress, error.category(), error.to_string());
         let asked = error.retry_after().unwrap_or_default();
         waiting.retry_at = waiting.retry_at.max(asked_moment(asked, (self.clock)()));
-        Outcome::Blocked(waiting)
+        AnswerOutcome::Blocked(waiting)
     }
 
-    async fn reject(&self, progress: &Progress, evidence: Evidence) -> Result<Outcome, EngineError> {
+    async fn reject(
+        &self,
+        progress: &QuestionProgress,
+        evidence: Evidence,
+    ) -> Result<AnswerOutcome, EngineError> {
         let error = line(&evidence);
         self.happened(&Happened::ProgramFailed {
             attempt: progress.attempt,
             error: error.clone(),
         });
         let evidence = put_json(self.store, evidence_name(progress), &evidence).await?;
-        Ok(Outcome::Rejected { error, evidence })
+        Ok(AnswerOutcome::Rejected { error, evidence })
     }
 }
 
 /// The document with what was wrong with the present program.
-pub(super) fn evidence_name(progress: &Progress) -> String {
+pub(super) fn evidence_name(progress: &QuestionProgress) -> String {
     format!("documents/evidence-{:04}.json", progress.attempt)
 }
 
@@ -101,9 +110,9 @@ pub(super) fn line(evidence: &Evidence) -> String {
     format!("{}{place}: {error}", evidence.kind)
 }
 
-pub(super) fn no_tools() -> Outcome {
-    Outcome::Stopped(Stop {
-        reason: StopReason::JournalMismatch,
+pub(super) fn no_tools() -> AnswerOutcome {
+    AnswerOutcome::Stopped(QuestionStop {
+        reason: QuestionStopReason::JournalMismatch,
         message: "the agent's tools do not go together any more; ask again".to_owned(),
     })
 }

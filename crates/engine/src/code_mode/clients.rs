@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 
 use super::tools::{CallKey, Made, ToolCaller};
 use codegen_api::code_mode::ToolHeader;
-use codegen_code_mode::journal::Outcome;
+use codegen_code_mode::journal::CallOutcome;
 use codegen_code_mode::signature::Tool;
 use codegen_core::code_mode::{Question, SourcedTool, ToolOrigin};
 use codegen_egress::EgressGate;
 use codegen_model::Secret;
 use codegen_tools::{
-    AllowedCommand, Called, DEFAULT_MAX_BYTES, HttpTool, HttpToolOptions, McpClient, McpOptions, McpServer,
-    Raised, Sent, ToolError,
+    AllowedCommand, Called, DEFAULT_MAX_BYTES, HttpEndpoint, HttpToolOptions, McpClient, McpOptions,
+    McpServer, Sent, ToolError, ToolException,
 };
 
 /// Headers with their values.
@@ -28,7 +28,7 @@ pub type Servers = BTreeMap<String, McpClient>;
 pub struct ToolClients {
     /// Gate that requests go through; none where whoever runs this process wrote the addresses.
     gate: Option<EgressGate>,
-    http: BTreeMap<String, HttpTool>,
+    http: BTreeMap<String, HttpEndpoint>,
     servers: Servers,
 }
 
@@ -84,7 +84,8 @@ impl ToolClients {
                     max_bytes: DEFAULT_MAX_BYTES,
                     gate: self.gate.clone(),
                 };
-                self.http.insert(tool.tool.name.clone(), HttpTool::new(options)?);
+                self.http
+                    .insert(tool.tool.name.clone(), HttpEndpoint::new(options)?);
             }
             ToolOrigin::Mcp { url, .. } => {
                 let client = server(&tool.tool.name, url, values, self.gate.clone())?;
@@ -221,13 +222,13 @@ pub fn server(
 /// Converts the outcome of a call: unknown for one that may have been made and must not be made twice.
 fn made(called: Called, is_repeatable: bool) -> Made {
     match called {
-        Called::Returned(value) => Made::Ended(Outcome::Returned(value)),
-        Called::Raised(Raised {
+        Called::Returned(value) => Made::Ended(CallOutcome::Returned(value)),
+        Called::Raised(ToolException {
             message,
             was_sent: Sent::Perhaps,
             ..
         }) if !is_repeatable => Made::Unknown(message),
-        Called::Raised(Raised { kind, message, .. }) => Made::Ended(Outcome::Raised {
+        Called::Raised(ToolException { kind, message, .. }) => Made::Ended(CallOutcome::Raised {
             kind: kind.to_string(),
             message,
         }),
@@ -242,7 +243,7 @@ mod tests {
     use codegen_tools::RaisedKind;
 
     fn failed(was_sent: Sent) -> Called {
-        Called::Raised(Raised {
+        Called::Raised(ToolException {
             kind: RaisedKind::TimeoutError,
             message: "gave no reply".to_owned(),
             was_sent,
@@ -257,7 +258,7 @@ mod tests {
         #[case] was_sent: Sent,
         #[case] is_repeatable: bool,
     ) {
-        let expected = Made::Ended(Outcome::Raised {
+        let expected = Made::Ended(CallOutcome::Raised {
             kind: "TimeoutError".to_owned(),
             message: "gave no reply".to_owned(),
         });

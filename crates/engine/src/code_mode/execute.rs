@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use codegen_interpreter as interpreter;
-use codegen_interpreter::{Call as Request, Error, Event, Finished, Program};
+use codegen_interpreter::{Error, Program, ProgramEnd, WorkerCall as Request, WorkerEvent};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -16,10 +16,13 @@ use crate::documents::put_json;
 use crate::{EngineError, damaged};
 use codegen_code_mode::arguments::{bind, check};
 use codegen_code_mode::ending::lacks_answer;
-use codegen_code_mode::journal::{Call, Earlier, Journal, Lookup, Outcome as CallOutcome};
+use codegen_code_mode::journal::{Call, CallOutcome, Earlier, Journal, JournalLookup};
 use codegen_code_mode::signature::Toolbox;
 use codegen_core::causes::with_causes;
-use codegen_core::code_mode::{Answer, Evidence, Outcome, Progress, Ran, Stop, StopReason, Waits};
+use codegen_core::code_mode::{
+    Answer, AnswerOutcome, Evidence, ProgramOutcome, QuestionProgress, QuestionStop, QuestionStopReason,
+    Waits,
+};
 use codegen_core::progress::Waiting;
 use codegen_core::stage::Category;
 use codegen_ledger::Store;
@@ -32,7 +35,7 @@ const RECURSION: u32 = 256;
 /// Reason for which a program goes no further in this step.
 pub(super) enum Halt {
     /// An end that no other program mends.
-    Stop(Stop),
+    Stop(QuestionStop),
     /// Calls wait for other objects or for a person.
     Pending(Box<Waits>),
     /// Something that is no fault of the program.
@@ -50,22 +53,25 @@ impl<E: Into<EngineError>> From<E> for Halt {
 }
 
 /// A program under way.
-pub(super) struct Run<'a, S> {
+pub(super) struct RunningProgram<'a, S> {
     toolbox: Toolbox,
     pub(super) journal: OpenJournal<'a, S>,
     earlier: Earlier,
     pub(super) attempt: u32,
 }
 
-impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
+impl<M: Model, S: Store<Progress = QuestionProgress>, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// Runs the present program from its beginning: what it came to, `None` where it may not go on now.
-    pub(super) async fn run(&self, progress: &Progress) -> Result<Option<Outcome>, EngineError> {
+    pub(super) async fn run(
+        &self,
+        progress: &QuestionProgress,
+    ) -> Result<Option<AnswerOutcome>, EngineError> {
         let (Some(document), Ok(toolbox)) = (&progress.program, self.question.toolbox()) else {
             return Ok(Some(no_tools()));
         };
         let code = program(self.store, document).await?;
         let code = code.ok_or_else(|| damaged(&document.name, "it is gone"))?;
-        let mut run = Run {
+        let mut run = RunningProgram {
             earlier: self.earlier(progress).await?,
             journal: OpenJournal::open(self.store, progress.attempt).await?,
             toolbox,
@@ -77,11 +83,11 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
         }
         let ran = match self.follow(progress, &mut run, code).await {
             Ok(ran) => ran,
-            Err(Halt::Stop(stop)) => Ran::Ended(stop),
-            Err(Halt::Pending(waits)) => Ran::Pending(*waits),
+            Err(Halt::Stop(stop)) => ProgramOutcome::Ended(stop),
+            Err(Halt::Pending(waits)) => ProgramOutcome::Pending(*waits),
             Err(Halt::Blocked(waiting)) => {
                 run.journal.flush().await?;
-                return Ok(Some(Outcome::Blocked(waiting)));
+                return Ok(Some(AnswerOutcome::Blocked(waiting)));
             }
             Err(Halt::Paused) => {
                 run.journal.flush().await?;
@@ -91,11 +97,11 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
         };
         run.journal.flush().await?;
         let calls = run.journal.journal().made_by_tool();
-        Ok(Some(Outcome::Ran { ran, calls }))
+        Ok(Some(AnswerOutcome::Ran { ran, calls }))
     }
 
     /// Collects the calls of earlier programs of the run that must not be made twice.
-    async fn earlier(&self, progress: &Progress) -> Result<Earlier, EngineError> {
+    async fn earlier(&self, progress: &QuestionProgress) -> Result<Earlier, EngineError> {
         let mut journals: Vec<Journal> = Vec::new();
         for attempt in 1..progress.attempt {
             journals.push(OpenJournal::open(self.store, attempt).await?.journal().clone());
@@ -103,12 +109,17 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
         Ok(Earlier::of(&journals, |tool| self.question.effect(tool)))
     }
 
-    async fn follow(&self, progress: &Progress, run: &mut Run<'_, S>, code: String) -> Result<Ran, Halt> {
-        let limits = interpreter::Limits {
+    async fn follow(
+        &self,
+        progress: &QuestionProgress,
+        run: &mut RunningProgram<'_, S>,
+        code: String,
+    ) -> Result<ProgramOutcome, Halt> {
+        let limits = interpreter::WorkerLimits {
             time_ms: self.question.limits.interpreter_ms,
             memory_bytes: self.question.limits.memory_bytes,
             recursion: RECURSION,
-            ..interpreter::Limits::default()
+            ..interpreter::WorkerLimits::default()
         };
         let program = Program {
             code: code.clone(),
@@ -126,13 +137,13 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
                 Err(error) => return self.fell_out(progress, run, code, &error).await,
             };
             match event {
-                Event::Calls(calls) => {
+                WorkerEvent::Calls(calls) => {
                     let outcomes = self.answer(progress, run, calls).await?;
                     if let Err(error) = session.answer(outcomes).await {
                         return self.fell_out(progress, run, code, &error).await;
                     }
                 }
-                Event::Finished(finished) => {
+                WorkerEvent::Finished(finished) => {
                     let is_none = finished.value == Some(Value::Null);
                     if let Some(lacks) = is_none.then(|| lacks_answer(&code, &finished.printed)).flatten() {
                         let evidence = Evidence {
@@ -147,9 +158,11 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
                     let answer = answered(finished);
                     run.journal.flush().await?;
                     let name = format!("documents/answer-{:04}.json", progress.attempt);
-                    return Ok(Ran::Answered(put_json(self.store, name, &answer).await?));
+                    return Ok(ProgramOutcome::Answered(
+                        put_json(self.store, name, &answer).await?,
+                    ));
                 }
-                Event::Raised(raised) => {
+                WorkerEvent::Raised(raised) => {
                     let evidence = Evidence {
                         program: code,
                         kind: raised.kind,
@@ -167,11 +180,11 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
     /// A worker that ended before its program is the program's doing; that there is none, is not.
     async fn fell_out(
         &self,
-        progress: &Progress,
-        run: &mut Run<'_, S>,
+        progress: &QuestionProgress,
+        run: &mut RunningProgram<'_, S>,
         code: String,
         error: &Error,
-    ) -> Result<Ran, Halt> {
+    ) -> Result<ProgramOutcome, Halt> {
         if !matches!(error, Error::WorkerDied { .. } | Error::ProgramTooLong { .. }) {
             let waiting = self.blocked(progress, Category::Configuration, with_causes(error));
             return Err(Halt::Blocked(waiting));
@@ -187,10 +200,10 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
 
     async fn failed(
         &self,
-        progress: &Progress,
-        run: &mut Run<'_, S>,
+        progress: &QuestionProgress,
+        run: &mut RunningProgram<'_, S>,
         evidence: Evidence,
-    ) -> Result<Ran, Halt> {
+    ) -> Result<ProgramOutcome, Halt> {
         run.journal.flush().await?;
         let evidence = Evidence {
             calls: run.journal.journal().ended().cloned().collect(),
@@ -202,16 +215,16 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
             error: error.clone(),
         });
         let evidence = put_json(self.store, evidence_name(progress), &evidence).await?;
-        Ok(Ran::Failed { error, evidence })
+        Ok(ProgramOutcome::Failed { error, evidence })
     }
 
     /// Answers a batch of calls, in their order.
     async fn answer(
         &self,
-        progress: &Progress,
-        run: &mut Run<'_, S>,
+        progress: &QuestionProgress,
+        run: &mut RunningProgram<'_, S>,
         requests: Vec<Request>,
-    ) -> Result<Vec<interpreter::Outcome>, Halt> {
+    ) -> Result<Vec<interpreter::ReplyOutcome>, Halt> {
         let mut answers = Vec::with_capacity(requests.len());
         let (mut wanted, mut undecided) = (Vec::new(), Vec::new());
         for request in requests {
@@ -244,8 +257,8 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
     /// Decides the course of a call that the program makes. Nothing of it is made yet.
     async fn course(
         &self,
-        progress: &Progress,
-        run: &mut Run<'_, S>,
+        progress: &QuestionProgress,
+        run: &mut RunningProgram<'_, S>,
         request: Request,
     ) -> Result<Course, Halt> {
         let number = request.id.saturating_add(1);
@@ -289,7 +302,12 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
     }
 
     /// The call with the arguments of its tool, or the exception that it is.
-    fn called(&self, run: &Run<'_, S>, request: Request, number: u32) -> Result<Call, CallOutcome> {
+    fn called(
+        &self,
+        run: &RunningProgram<'_, S>,
+        request: Request,
+        number: u32,
+    ) -> Result<Call, CallOutcome> {
         let most = self.question.limits.max_tool_calls;
         if number > most {
             let message = format!("limits.maxToolCalls: more than {most} calls of tools");
@@ -308,28 +326,28 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
     }
 
     /// Looks up the recorded outcome of a call; nothing where it is to be made.
-    fn recorded(&self, run: &Run<'_, S>, call: &Call) -> Result<Option<CallOutcome>, Halt> {
+    fn recorded(&self, run: &RunningProgram<'_, S>, call: &Call) -> Result<Option<CallOutcome>, Halt> {
         let journal = run.journal.journal();
         let found = journal.find(call).map_err(|mismatch| {
-            Halt::Stop(Stop {
-                reason: StopReason::JournalMismatch,
+            Halt::Stop(QuestionStop {
+                reason: QuestionStopReason::JournalMismatch,
                 message: mismatch.to_string(),
             })
         })?;
         match found {
-            Lookup::Ended(outcome) => Ok(Some(outcome.clone())),
-            Lookup::InFlight if !self.question.is_repeatable(&call.tool) => {
+            JournalLookup::Ended(outcome) => Ok(Some(outcome.clone())),
+            JournalLookup::InFlight if !self.question.is_repeatable(&call.tool) => {
                 let calls = journal.in_flight();
                 let calls: Vec<_> = calls.map(|call| (call.clone(), INTERRUPTED.to_owned())).collect();
                 Err(Halt::Stop(unknown_outcomes(&calls)))
             }
-            Lookup::InFlight | Lookup::New => Ok(None),
+            JournalLookup::InFlight | JournalLookup::New => Ok(None),
         }
     }
 }
 
 /// The answer of a program, with what is missing of it.
-fn answered(finished: Finished) -> Answer {
+fn answered(finished: ProgramEnd) -> Answer {
     // A text that JSON has is whole in the value.
     let cut = finished
         .cut

@@ -4,7 +4,7 @@ use std::mem;
 
 use crate::documents::{from_bytes, to_bytes};
 use crate::{EngineError, damaged};
-use codegen_code_mode::journal::{Entry, Journal};
+use codegen_code_mode::journal::{Journal, JournalEntry};
 use codegen_ledger::{Created, Store};
 
 /// Bytes of entries that are written before more are buffered.
@@ -21,7 +21,7 @@ pub(super) struct OpenJournal<'a, S> {
     attempt: u32,
     segments: u32,
     journal: Journal,
-    buffered: Vec<Entry>,
+    buffered: Vec<JournalEntry>,
     buffered_bytes: usize,
     bytes: usize,
 }
@@ -35,7 +35,7 @@ impl<'a, S: Store> OpenJournal<'a, S> {
         while let Some(bytes) = store.read(&name(attempt, segments + 1)).await? {
             segments += 1;
             length += bytes.len();
-            let entries: Vec<Entry> = from_bytes(&name(attempt, segments), &bytes)?;
+            let entries: Vec<JournalEntry> = from_bytes(&name(attempt, segments), &bytes)?;
             for entry in entries {
                 journal.add(entry);
             }
@@ -62,7 +62,7 @@ impl<'a, S: Store> OpenJournal<'a, S> {
     }
 
     /// Buffers an entry; nothing of it needs to be recorded before the program goes on.
-    pub async fn buffer(&mut self, entry: Entry) -> Result<(), EngineError> {
+    pub async fn buffer(&mut self, entry: JournalEntry) -> Result<(), EngineError> {
         self.add(entry)?;
         if self.buffered_bytes < SEGMENT_BYTES {
             return Ok(());
@@ -71,12 +71,12 @@ impl<'a, S: Store> OpenJournal<'a, S> {
     }
 
     /// Writes an entry, with everything buffered before it.
-    pub async fn write(&mut self, entry: Entry) -> Result<(), EngineError> {
+    pub async fn write(&mut self, entry: JournalEntry) -> Result<(), EngineError> {
         self.add(entry)?;
         self.flush().await
     }
 
-    fn add(&mut self, entry: Entry) -> Result<(), EngineError> {
+    fn add(&mut self, entry: JournalEntry) -> Result<(), EngineError> {
         let length = to_bytes("an entry of the journal", &entry)?.len();
         self.buffered_bytes += length;
         self.bytes += length;

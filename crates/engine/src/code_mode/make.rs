@@ -7,15 +7,15 @@ use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use serde_json::Value;
 
-use super::execute::{Halt, Run, Wish};
-use super::outcomes::{Finished, no_room, raised, unknown_outcomes};
+use super::execute::{Halt, RunningProgram, Wish};
+use super::outcomes::{MadeCall, no_room, raised, unknown_outcomes};
 use super::tools::{CallKey, Made};
 use super::{CodeModeEngine, Happened, ToolCaller};
 use crate::EngineError;
 use codegen_api::code_mode::PendingCall;
-use codegen_code_mode::journal::{Call, Ended, Entry, Outcome as CallOutcome};
+use codegen_code_mode::journal::{Call, CallEnd, CallOutcome, JournalEntry};
 use codegen_code_mode::signature::{Effect, READ_TEXT};
-use codegen_core::code_mode::{Progress, in_time};
+use codegen_core::code_mode::{QuestionProgress, in_time};
 use codegen_core::progress::Waiting;
 use codegen_core::stage::Category;
 use codegen_ledger::Store;
@@ -46,13 +46,13 @@ impl Together {
     }
 }
 
-impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
+impl<M: Model, S: Store<Progress = QuestionProgress>, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// Makes calls, some at a time, and records what they came to: the outcomes, and the calls that wait for other objects. The limits are
     /// looked at before each batch.
     pub(super) async fn make(
         &self,
-        progress: &Progress,
-        run: &mut Run<'_, S>,
+        progress: &QuestionProgress,
+        run: &mut RunningProgram<'_, S>,
         wishes: Vec<Wish>,
     ) -> Result<(Vec<CallOutcome>, Vec<PendingCall>), Halt> {
         let mut outcomes: Vec<CallOutcome> = Vec::with_capacity(wishes.len());
@@ -93,7 +93,7 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
     }
 
     /// Checks that another call may begin.
-    fn may_go_on(&self, progress: &Progress) -> Result<(), Halt> {
+    fn may_go_on(&self, progress: &QuestionProgress) -> Result<(), Halt> {
         if (self.is_stopped)() {
             return Err(Halt::Paused);
         }
@@ -101,12 +101,12 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
     }
 
     /// Records which of these calls must not be made twice, before any is made.
-    async fn begin(&self, run: &mut Run<'_, S>, batch: &[Wish]) -> Result<(), EngineError> {
+    async fn begin(&self, run: &mut RunningProgram<'_, S>, batch: &[Wish]) -> Result<(), EngineError> {
         let is_once = |wish: &&Wish| wish.copy.is_none() && !self.question.is_repeatable(&wish.call.tool);
-        let begun: Vec<Entry> = batch
+        let begun: Vec<JournalEntry> = batch
             .iter()
             .filter(is_once)
-            .map(|wish| Entry::Begun(wish.call.clone()))
+            .map(|wish| JournalEntry::Begun(wish.call.clone()))
             .collect();
         if begun.is_empty() {
             return Ok(());
@@ -120,8 +120,8 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
     /// Makes these calls at once, and records each when it has ended, also where another one ends the run: it was made.
     async fn make_together(
         &self,
-        progress: &Progress,
-        run: &mut Run<'_, S>,
+        progress: &QuestionProgress,
+        run: &mut RunningProgram<'_, S>,
         batch: Vec<Wish>,
     ) -> Result<Together, Halt> {
         self.begin(run, &batch).await?;
@@ -155,9 +155,9 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
     /// Records what a call came to, in the journal's buffer.
     async fn settle(
         &self,
-        progress: &Progress,
-        run: &mut Run<'_, S>,
-        (call, finished): (Call, Finished),
+        progress: &QuestionProgress,
+        run: &mut RunningProgram<'_, S>,
+        (call, finished): (Call, MadeCall),
         together: &mut Together,
     ) -> Result<(), EngineError> {
         let number = call.number;
@@ -175,7 +175,7 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
                     seconds: finished.seconds,
                 });
                 together.outcomes.insert(number, outcome.clone());
-                let entry = Entry::Ended(Ended {
+                let entry = JournalEntry::Ended(CallEnd {
                     call,
                     outcome,
                     is_copy: finished.is_copy,
@@ -205,7 +205,7 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
                 };
                 let message = format!("call {number} of `{}`: {message}", call.tool);
                 if !self.question.is_repeatable(&call.tool) {
-                    run.journal.buffer(Entry::Withdrawn(call)).await?;
+                    run.journal.buffer(JournalEntry::Withdrawn(call)).await?;
                 }
                 let blocked = self.blocked(progress, category, message);
                 together.blocked.insert(number, blocked);
@@ -214,7 +214,7 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
         Ok(())
     }
 
-    async fn call(&self, attempt: u32, call: &Call, copy: Option<Value>) -> Finished {
+    async fn call(&self, attempt: u32, call: &Call, copy: Option<Value>) -> MadeCall {
         let started_at = (self.clock)().to_string();
         let began = Instant::now();
         let is_copy = copy.is_some();
@@ -238,7 +238,7 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
         } else {
             Made::Ended(raised("NameError", format!("there is no tool `{}`", call.tool)))
         };
-        Finished {
+        MadeCall {
             made,
             is_copy,
             started_at,

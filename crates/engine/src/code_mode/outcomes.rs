@@ -4,12 +4,12 @@ use codegen_interpreter as interpreter;
 
 use super::journal::MOST_MEBIBYTES;
 use super::tools::Made;
-use codegen_code_mode::journal::{Call, Outcome as CallOutcome};
+use codegen_code_mode::journal::{Call, CallOutcome};
 use codegen_core::bounds::cut;
-use codegen_core::code_mode::{Stop, StopReason};
+use codegen_core::code_mode::{QuestionStop, QuestionStopReason};
 
 /// A call that was made.
-pub(super) struct Finished {
+pub(super) struct MadeCall {
     /// Its outcome.
     pub made: Made,
     /// True where it is the outcome of an equal call of an earlier program.
@@ -42,7 +42,7 @@ pub(super) const INTERRUPTED: &str = "what ran the program ended before their ou
 const UNKNOWN_BYTES: usize = 700;
 
 /// Builds the stop of a run with calls of unknown outcome, each with its reason.
-pub(super) fn unknown_outcomes(calls: &[(Call, String)]) -> Stop {
+pub(super) fn unknown_outcomes(calls: &[(Call, String)]) -> QuestionStop {
     let listed = listed(calls);
     let message = match calls {
         [(_, why)] => format!(
@@ -60,8 +60,8 @@ pub(super) fn unknown_outcomes(calls: &[(Call, String)]) -> Stop {
             )
         }
     };
-    Stop {
-        reason: StopReason::UnknownOutcome,
+    QuestionStop {
+        reason: QuestionStopReason::UnknownOutcome,
         message,
     }
 }
@@ -75,9 +75,9 @@ fn listed(calls: &[(Call, String)]) -> String {
 }
 
 /// An outcome as the interpreter takes it.
-pub(super) fn to_interpreter(outcome: CallOutcome) -> interpreter::Outcome {
+pub(super) fn to_interpreter(outcome: CallOutcome) -> interpreter::ReplyOutcome {
     match outcome {
-        CallOutcome::Returned(value) => interpreter::Outcome::Return(value),
-        CallOutcome::Raised { kind, message } => interpreter::Outcome::Raise { kind, message },
+        CallOutcome::Returned(value) => interpreter::ReplyOutcome::Return(value),
+        CallOutcome::Raised { kind, message } => interpreter::ReplyOutcome::Raise { kind, message },
     }
 }

@@ -5,16 +5,18 @@ use super::journal::OpenJournal;
 use super::{CodeModeEngine, Happened, ToolCaller};
 use crate::EngineError;
 use crate::documents::put_json;
-use codegen_code_mode::journal::{Approved, Call, Ended, Entry};
-use codegen_core::code_mode::{AwaitedCall, Progress, Waits, asked, call_hash, is_approved, is_cut, refusal};
+use codegen_code_mode::journal::{Approved, Call, CallEnd, JournalEntry};
+use codegen_core::code_mode::{
+    AwaitedCall, QuestionProgress, Waits, asked, call_hash, is_approved, is_cut, refusal,
+};
 use codegen_ledger::Store;
 use codegen_model::Model;
 
-impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
+impl<M: Model, S: Store<Progress = QuestionProgress>, T: ToolCaller> CodeModeEngine<'_, M, S, T> {
     /// Decides whether `call` may be made. The decision is in the journal afterwards, so that nobody is asked about it again.
     pub(super) async fn permit(
         &self,
-        progress: &Progress,
+        progress: &QuestionProgress,
         journal: &mut OpenJournal<'_, S>,
         call: Call,
     ) -> Result<Course, EngineError> {
@@ -35,7 +37,7 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
                 hash,
                 decided_by: decision.decided_by.clone(),
             };
-            journal.write(Entry::Approved(approved)).await?;
+            journal.write(JournalEntry::Approved(approved)).await?;
             return granted(call);
         }
         let outcome = refusal(&call, decision);
@@ -45,7 +47,7 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
             number: call.number,
             tool: call.tool.clone(),
         };
-        let ended = Ended {
+        let ended = CallEnd {
             call,
             outcome: outcome.clone(),
             is_copy: false,
@@ -53,7 +55,7 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
             started_at: now.clone(),
             ended_at: now,
         };
-        journal.write(Entry::Ended(ended)).await?;
+        journal.write(JournalEntry::Ended(ended)).await?;
         self.happened(&refused);
         Ok(Course::Answered(outcome))
     }
@@ -61,7 +63,7 @@ impl<M: Model, S: Store<Progress = Progress>, T: ToolCaller> CodeModeEngine<'_, 
     /// Returns the call that the program waits for: the first of `calls`, which persons decide about one after another.
     pub(super) async fn wait_for_approval(
         &self,
-        progress: &Progress,
+        progress: &QuestionProgress,
         calls: &[Call],
         waits: Waits,
     ) -> Result<Waits, EngineError> {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::journal::{self, OpenJournal};
 use crate::EngineError;
 use crate::documents::{get_json, to_bytes};
-use codegen_code_mode::journal::{Call, Ended};
+use codegen_code_mode::journal::{Call, CallEnd};
 use codegen_code_mode::reply::program_of;
 use codegen_core::call::CallKind;
-use codegen_core::code_mode::{Answer, Progress, Stage};
+use codegen_core::code_mode::{Answer, QuestionProgress, QuestionStage};
 use codegen_core::digest::sha256_hex;
 use codegen_core::progress::Document;
 use codegen_ledger::{Entry, Ledger, Prefix, Store, StoreError};
@@ -19,13 +19,13 @@ const ENDING: &str = ".json";
 
 /// Record of a question so far.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Record {
+pub struct QuestionRecord {
     /// The present program.
     pub program: Option<String>,
     /// The answer.
     pub answer: Option<Answer>,
     /// Calls of tools that have ended, by the number of the program.
-    pub calls: Vec<(u32, Vec<Ended>)>,
+    pub calls: Vec<(u32, Vec<CallEnd>)>,
     /// Calls that were begun and whose outcome nobody has recorded, with the number of the program.
     pub in_flight: Vec<(u32, Call)>,
     /// Number of calls that the programs have made of each tool, also of calls that have not ended.
@@ -35,8 +35,8 @@ pub struct Record {
 }
 
 /// Reads what a question left.
-pub async fn record<S: Store>(store: &S, progress: &Progress) -> Result<Record, EngineError> {
-    let mut record = Record::default();
+pub async fn record<S: Store>(store: &S, progress: &QuestionProgress) -> Result<QuestionRecord, EngineError> {
+    let mut record = QuestionRecord::default();
     if let Some(document) = &progress.program {
         record.program = program(store, document).await?;
     }
@@ -62,7 +62,7 @@ pub async fn record<S: Store>(store: &S, progress: &Progress) -> Result<Record, 
 /// Every document that a question has left, by name. A program is in its reply.
 pub async fn documents<S: Store>(
     store: &S,
-    progress: &Progress,
+    progress: &QuestionProgress,
 ) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
     let mut all = BTreeMap::new();
     let failed = progress.failed.iter().map(|failed| &failed.evidence);
@@ -87,11 +87,11 @@ pub async fn documents<S: Store>(
 /// The recorded replies, with the beginnings of their prompts.
 async fn calls<S: Store>(
     store: &S,
-    progress: &Progress,
+    progress: &QuestionProgress,
     all: &mut BTreeMap<String, Vec<u8>>,
 ) -> Result<(), StoreError> {
     // Of a question that was stopped the next call may have a reply that nothing followed from.
-    let further = u32::from(progress.stage != Stage::Succeeded);
+    let further = u32::from(progress.stage != QuestionStage::Succeeded);
     for sequence in 1..progress.sequence + further {
         let name = Entry::name(sequence, CallKind::Program);
         let Some(bytes) = store.read(&name).await? else {

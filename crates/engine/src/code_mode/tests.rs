@@ -17,14 +17,14 @@ use serde_json::{Value, json};
 use self::world::{World, world};
 use super::{EngineError, Made};
 use codegen_core::call::{CallKind, FinishReason};
-use codegen_core::code_mode::{Answer, Progress, Stage, StopReason};
+use codegen_core::code_mode::{Answer, QuestionProgress, QuestionStage, QuestionStopReason};
 use codegen_core::digest::sha256_hex;
-use codegen_ledger::{Fault, FaultMoment, Store as _, StoreError};
+use codegen_ledger::{FaultMoment, Store as _, StoreError, WriteFault};
 
 /// A store of questions.
-type MemoryStore = codegen_ledger::MemoryStore<Progress>;
+type MemoryStore = codegen_ledger::MemoryStore<QuestionProgress>;
 
-async fn answer(store: &MemoryStore, progress: &Progress) -> Answer {
+async fn answer(store: &MemoryStore, progress: &QuestionProgress) -> Answer {
     let document = progress.answer.as_ref().unwrap();
     serde_json::from_slice(&store.read(&document.name).await.unwrap().unwrap()).unwrap()
 }
@@ -45,7 +45,7 @@ async fn a_program_that_loops_and_catches_an_error_answers() {
     let world = world(&[LOOP]);
     let store = MemoryStore::new();
     let progress = world.go_on(&store).await.unwrap();
-    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    assert_eq!(progress.stage, QuestionStage::Succeeded, "{progress:#?}");
     let answer = answer(&store, &progress).await;
     assert_eq!(answer.value, Some(json!(12)));
     assert!(
@@ -72,7 +72,7 @@ async fn what_is_wrong_with_a_program_costs_no_call_and_is_evidence_for_the_next
     let world = world(&[first, "await rate(4)"]);
     let store = MemoryStore::new();
     let progress = world.go_on(&store).await.unwrap();
-    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    assert_eq!(progress.stage, QuestionStage::Succeeded, "{progress:#?}");
     assert_eq!(world.made(), ["rate {\"id\":4}"]);
     let requests = world.script.requests.lock().unwrap();
     assert_eq!(requests.len(), 2);
@@ -90,7 +90,9 @@ async fn evidence_that_somebody_replaced_is_shown_to_no_model() {
         let world = world(&["await rates(1)", "await rate(4)"]);
         let store = MemoryStore::new();
         let moment = FaultMoment::After;
-        let killed = world.go_on(&store.restarted(Some(Fault { write, moment }))).await;
+        let killed = world
+            .go_on(&store.restarted(Some(WriteFault { write, moment })))
+            .await;
         assert!(killed.is_err(), "the question ended before any evidence was used");
         let names = store.names();
         let evidence = names.iter().find(|name| name.contains("evidence"));
@@ -161,7 +163,7 @@ async fn a_coroutine_of_its_own_that_nothing_awaits_costs_no_call_and_is_asked_f
     let first = "async def pay():\n    await refund(7)\nt = pay()\nawait rate(1)\n'done'";
     let world = world(&[first, "await rate(4)"]);
     let progress = world.go_on(&MemoryStore::new()).await.unwrap();
-    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    assert_eq!(progress.stage, QuestionStage::Succeeded, "{progress:#?}");
     assert_eq!(world.made(), ["rate {\"id\":4}"]);
     let error = &progress.failed[0].error;
     assert!(error.contains("call of pay is never awaited"), "{error}");
@@ -215,7 +217,7 @@ async fn programs_that_keep_failing_end_the_run_with_the_last_fault() {
     let world = world(&["1 / 0"]);
     let progress = world.go_on(&MemoryStore::new()).await.unwrap();
     let stop = progress.stop.unwrap();
-    assert_eq!(stop.reason, StopReason::RetriesExhausted);
+    assert_eq!(stop.reason, QuestionStopReason::RetriesExhausted);
     assert!(
         stop.message.contains("ZeroDivisionError in line 1"),
         "{}",
@@ -246,7 +248,7 @@ async fn a_call_that_three_programs_make_is_made_once_for_each_time_that_one_of_
         "await refund(7) + await refund(7)",
     ]);
     let progress = world.go_on(&MemoryStore::new()).await.unwrap();
-    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    assert_eq!(progress.stage, QuestionStage::Succeeded, "{progress:#?}");
     assert_eq!(world.made().len(), 2);
 }
 
@@ -262,7 +264,7 @@ async fn a_kill_between_equal_calls_leaves_the_second_one_to_be_made() {
     assert_eq!(world.go_on(&store).await.unwrap().waits.calls.len(), 1);
     world.runs_ended.store(9, Ordering::Relaxed);
     let progress = world.go_on(&store).await.unwrap();
-    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    assert_eq!(progress.stage, QuestionStage::Succeeded, "{progress:#?}");
     let refunds = world
         .made()
         .iter()
@@ -293,14 +295,14 @@ async fn a_budget_that_is_spent_ends_the_run_before_the_call() {
     let mut world = world(&["1"]);
     world.question.limits.max_tokens = 100;
     let progress = world.go_on(&MemoryStore::new()).await.unwrap();
-    assert_eq!(progress.stop.unwrap().reason, StopReason::BudgetExceeded);
+    assert_eq!(progress.stop.unwrap().reason, QuestionStopReason::BudgetExceeded);
     assert_eq!(world.script.calls(), 0);
 }
 
 /// Kills the run at write `write`, then lets it go on undisturbed.
 async fn killed_at(world: &World, write: usize, moment: FaultMoment) -> (MemoryStore, bool) {
     let store = MemoryStore::new();
-    let first = store.restarted(Some(Fault { write, moment }));
+    let first = store.restarted(Some(WriteFault { write, moment }));
     let was_killed = match world.go_on(&first).await {
         Err(EngineError::Store(StoreError::Stopped { .. })) => true,
         Ok(_) => false,
@@ -330,7 +332,7 @@ async fn a_run_that_is_killed_at_any_write_asks_for_nothing_recorded_again(#[cas
         let unknown = progress
             .stop
             .as_ref()
-            .is_some_and(|stop| stop.reason == StopReason::UnknownOutcome);
+            .is_some_and(|stop| stop.reason == QuestionStopReason::UnknownOutcome);
         let refunds = world
             .made()
             .iter()
@@ -342,7 +344,7 @@ async fn a_run_that_is_killed_at_any_write_asks_for_nothing_recorded_again(#[cas
         } else {
             assert_eq!(
                 progress.stage,
-                Stage::Succeeded,
+                QuestionStage::Succeeded,
                 "write {write} {moment:?}: {progress:#?}"
             );
             assert_eq!(answer(&store, &progress).await.value, Some(json!(12)));
@@ -421,7 +423,7 @@ async fn a_call_in_flight_at_a_kill_that_must_not_be_made_twice_is_named() {
             world.made.lock().unwrap().clear();
             let progress = world.go_on(&store).await.unwrap();
             if let Some(stop) = progress.stop {
-                assert_eq!(stop.reason, StopReason::UnknownOutcome);
+                assert_eq!(stop.reason, QuestionStopReason::UnknownOutcome);
                 assert!(stop.message.contains("refund(id=7)"), "{}", stop.message);
                 assert!(world.made().is_empty());
                 named += 1;
@@ -446,7 +448,7 @@ async fn a_journal_that_does_not_fit_the_program_is_said_with_both_calls() {
     store.save(&progress).await.unwrap();
     other.made = Mutex::default();
     let stop = other.go_on(&store).await.unwrap().stop.unwrap();
-    assert_eq!(stop.reason, StopReason::JournalMismatch);
+    assert_eq!(stop.reason, QuestionStopReason::JournalMismatch);
     assert!(
         stop.message.contains("refund(id=7)") && stop.message.contains("refund(id=8)"),
         "{}",

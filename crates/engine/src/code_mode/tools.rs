@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use codegen_code_mode::journal::Outcome;
+use codegen_code_mode::journal::CallOutcome;
 use codegen_core::code_mode::SourcedTool;
 
 /// A key that follows from the run, the program and the place of a call, the same at every try: for `Idempotency-Key`, and for the names of
@@ -19,7 +19,7 @@ pub struct CallKey {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Made {
     /// It has ended.
-    Ended(Outcome),
+    Ended(CallOutcome),
     /// Its outcome comes from the run of that name.
     Pending(String),
     /// It was sent, and nobody knows what it came to.

@@ -13,11 +13,11 @@ use super::*;
 /// A reader whose child answers with one profile and then meets its limit of CPU time.
 fn reader() -> WorkerReader {
     let source = Source::bytes(b"a,b\n1,2\n");
-    let profile = describe_source(&source, "first", "first.csv", &Options::default()).unwrap();
+    let profile = describe_source(&source, "first", "first.csv", &DescribeOptions::default()).unwrap();
     let reply: Result<Response, String> = Ok(Response::Profile(Box::new(profile)));
     let script = "read -r limits; read -r request; echo \"$0\"; kill -XCPU $$";
     WorkerReader {
-        client: Client::new(
+        client: WorkerClient::new(
             Path::new("/bin/sh"),
             ["-c", script, &serde_json::to_string(&reply).unwrap()],
         ),
@@ -54,7 +54,7 @@ async fn a_large_file_cannot_be_checked_and_a_large_number_is_wrong() {
     };
     let reply: Result<Response, String> = Ok(Response::Outputs(vec![large("table"), large("count")]));
     let reader = WorkerReader {
-        client: Client::new(
+        client: WorkerClient::new(
             Path::new("/bin/sh"),
             [
                 "-c",
@@ -101,7 +101,13 @@ fn cases_learn_the_format_of_each_sample_from_its_profile() {
     use codegen_data::source::Encoding;
     let profile = |name: &str, bytes: &[u8]| {
         let file_name = format!("{name}.csv");
-        describe_source(&Source::bytes(bytes), name, &file_name, &Options::default()).unwrap()
+        describe_source(
+            &Source::bytes(bytes),
+            name,
+            &file_name,
+            &DescribeOptions::default(),
+        )
+        .unwrap()
     };
     let wide: Vec<u8> = Encoding::Utf16Le
         .encode("city;orders\nZürich;1\nBern;2\n")

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::EngineError;
 use crate::agent::step_name;
 use crate::documents::from_bytes;
-use codegen_core::agent::{CallResult, INTERCEPTED, Session, Step, Workspace};
+use codegen_core::agent::{AgentSession, AgentStep, CallResult, INTERCEPTED, Workspace};
 use codegen_core::call::CallKind;
 use codegen_core::conversation::ToolCall;
 use codegen_core::progress::Progress;
@@ -20,8 +20,8 @@ pub(super) const TRACE: &str = "agent-trace.jsonl";
 pub(super) async fn steps<S: Store>(
     progress: &Progress,
     store: &S,
-) -> Result<BTreeMap<u32, Vec<Step>>, EngineError> {
-    let mut steps: BTreeMap<u32, Vec<Step>> = BTreeMap::new();
+) -> Result<BTreeMap<u32, Vec<AgentStep>>, EngineError> {
+    let mut steps: BTreeMap<u32, Vec<AgentStep>> = BTreeMap::new();
     let count = progress.agent.as_ref().map_or(0, |agent| agent.next_step);
     for number in 0..count {
         let name = step_name(number);
@@ -29,7 +29,7 @@ pub(super) async fn steps<S: Store>(
         let Some(bytes) = store.read(&name).await? else {
             continue;
         };
-        let step: Step = from_bytes(&name, &bytes)?;
+        let step: AgentStep = from_bytes(&name, &bytes)?;
         steps.entry(step.sequence).or_default().push(step);
     }
     Ok(steps)
@@ -88,13 +88,13 @@ fn failure(result: &CallResult) -> Option<&'static str> {
 }
 
 /// Every call with its input and its output, one line each; of a turn in which the task ended also those that were not made.
-pub(super) fn trace(steps: &BTreeMap<u32, Vec<Step>>, entries: &[Entry]) -> Vec<u8> {
+pub(super) fn trace(steps: &BTreeMap<u32, Vec<AgentStep>>, entries: &[Entry]) -> Vec<u8> {
     let mut lines = Vec::new();
     let mut turn = 0;
     for entry in entries.iter().filter(|entry| entry.kind == CallKind::Turn) {
         let of_turn = steps.get(&entry.sequence).map(Vec::as_slice).unwrap_or_default();
         turn = of_turn.first().map_or(turn + 1, |step| step.turn);
-        let mut results = of_turn.iter().flat_map(Step::calls);
+        let mut results = of_turn.iter().flat_map(AgentStep::calls);
         for call in &entry.reply.calls {
             let line = TracedCall::new(turn, call, results.next());
             // Plain data with string keys: writing it to memory cannot fail.
@@ -106,14 +106,14 @@ pub(super) fn trace(steps: &BTreeMap<u32, Vec<Step>>, entries: &[Entry]) -> Vec<
 }
 
 /// The files as the last session left them.
-pub(super) fn workspace(steps: &BTreeMap<u32, Vec<Step>>, entries: &[Entry]) -> Workspace {
-    let mut session = Session::default();
+pub(super) fn workspace(steps: &BTreeMap<u32, Vec<AgentStep>>, entries: &[Entry]) -> Workspace {
+    let mut session = AgentSession::default();
     for entry in entries {
         let Some(of_turn) = steps.get(&entry.sequence) else {
             continue;
         };
         if of_turn.first().is_some_and(|step| step.turn == 1) {
-            session = Session::default();
+            session = AgentSession::default();
         }
         session.begin(entry.sequence, entry.reply.clone());
         for step in of_turn {
@@ -124,7 +124,7 @@ pub(super) fn workspace(steps: &BTreeMap<u32, Vec<Step>>, entries: &[Entry]) -> 
 }
 
 /// The messages as they were said: of a turn that follows another, what is new.
-pub(super) fn said(messages: Vec<Message>, steps: &BTreeMap<u32, Vec<Step>>) -> Vec<Message> {
+pub(super) fn said(messages: Vec<Message>, steps: &BTreeMap<u32, Vec<AgentStep>>) -> Vec<Message> {
     let mut said = Vec::with_capacity(messages.len());
     for message in messages {
         let is_turn = message.kind == CallKind::Turn;
@@ -151,7 +151,7 @@ pub(super) fn said(messages: Vec<Message>, steps: &BTreeMap<u32, Vec<Step>>) -> 
     said
 }
 
-fn answers_of(turn: &Message, step: &Step) -> Vec<Message> {
+fn answers_of(turn: &Message, step: &AgentStep) -> Vec<Message> {
     let message = |role, content: &str| Message {
         role,
         content: content.to_owned(),

@@ -11,7 +11,7 @@ use codegen_core::sandbox::OutputReport;
 use codegen_core::task::Task;
 use codegen_data::DataError;
 use codegen_data::checks::text::in_words;
-use codegen_data::context::Context;
+use codegen_data::context::DataContext;
 
 /// No samples, no outputs; or a context that is given.
 #[derive(Default)]
@@ -28,9 +28,9 @@ pub struct FixedData {
 impl DataReader for FixedData {
     async fn describe(&self, _task: &Task) -> Result<Described, DataError> {
         Ok(Described {
-            context: Context {
+            context: DataContext {
                 text: self.context.clone(),
-                ..Context::default()
+                ..DataContext::default()
             },
             profiles: b"[]".to_vec(),
             joins: Vec::new(),

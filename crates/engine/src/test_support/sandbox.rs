@@ -13,8 +13,8 @@ use codegen_core::sandbox::{
     TestFailure, TestOutcome, TestPhase, TestReport, TestResult,
 };
 use codegen_sandbox::{
-    Built, ImageSpec, PackageProblem, PackageProblemKind, Progressing, Publication, Published, Sandbox,
-    SandboxError,
+    BuiltEnvironment, ImageSpec, PackageProblem, PackageProblemKind, Progressing, Publication, Published,
+    Sandbox, SandboxError,
 };
 
 /// Answer of the sandbox to the generated suite for a program and a suite: ids of failing tests and their failures.
@@ -240,7 +240,11 @@ pub fn failure(id: &str, exception: &str, message: &str) -> TestFailure {
 }
 
 impl Sandbox for Fake {
-    async fn build(&self, spec: &ImageSpec, repeat: u32) -> Result<Progressing<Built>, SandboxError> {
+    async fn build(
+        &self,
+        spec: &ImageSpec,
+        repeat: u32,
+    ) -> Result<Progressing<BuiltEnvironment>, SandboxError> {
         if self.loses_builds.load(Ordering::SeqCst) {
             return Err(SandboxError::Lost {
                 child: format!("Job data/build-{repeat}"),
@@ -275,7 +279,7 @@ impl Sandbox for Fake {
             .insert(image.clone(), spec.packages.pip.clone())
             .is_none();
         self.builds.fetch_add(usize::from(fresh), Ordering::SeqCst);
-        Ok(Progressing::Done(Built {
+        Ok(Progressing::Done(BuiltEnvironment {
             image,
             resolved: if self.is_unlisted {
                 Vec::new()

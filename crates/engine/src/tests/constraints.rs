@@ -168,7 +168,7 @@ async fn a_kill_at_any_write_of_a_task_whose_constraint_is_asked_about_gives_the
             let at = format!("killed at write {write}, {moment:?}");
             let (world, store) = (make(), MemoryStore::new());
             let killed = world
-                .live(&store.restarted(Some(codegen_ledger::Fault { write, moment })))
+                .live(&store.restarted(Some(codegen_ledger::WriteFault { write, moment })))
                 .await;
             assert!(killed.is_err(), "{at}");
             forget_lost(&world, &store);

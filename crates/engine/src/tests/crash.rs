@@ -15,7 +15,7 @@ use codegen_core::progress::{Progress, PublishedImage};
 use codegen_core::stage::Stage;
 use codegen_core::task::Task;
 use codegen_core::test_support::task;
-use codegen_ledger::{Fault, FaultMoment, MemoryStore, Store as _, StoreError};
+use codegen_ledger::{FaultMoment, MemoryStore, Store as _, StoreError, WriteFault};
 
 fn world(gates: &[Gate]) -> World {
     let row = json!({"constraint": 0, "column": "", "kind": "none", "arguments": []});
@@ -94,7 +94,7 @@ fn essence(progress: &Progress) -> (Stage, u32, Option<String>, u32, Option<Publ
 }
 
 /// Lives until the end, dying at `fault` once; returns the end, and how often the model was asked for a reply that was recorded.
-async fn with_one_death(gates: &[Gate], fault: Fault) -> (Progress, World, MemoryStore) {
+async fn with_one_death(gates: &[Gate], fault: WriteFault) -> (Progress, World, MemoryStore) {
     let world = world(gates);
     let store = MemoryStore::new();
     let error = world.live(&store.restarted(Some(fault))).await.unwrap_err();
@@ -141,7 +141,8 @@ async fn a_kill_at_any_write_gives_the_same_end_and_pays_for_no_recorded_reply_a
     for write in 1..=writes {
         for moment in [FaultMoment::Before, FaultMoment::After] {
             let at = format!("killed at write {write}, {moment:?}");
-            let (progress, world, _store) = Box::pin(with_one_death(gates, Fault { write, moment })).await;
+            let (progress, world, _store) =
+                Box::pin(with_one_death(gates, WriteFault { write, moment })).await;
             assert_eq!(essence(&progress), essence(&expected), "{at}");
             assert_eq!(
                 world.sandbox.published.lock().unwrap().len(),

@@ -19,7 +19,7 @@ use codegen_core::sandbox::{OutputContent, OutputReport, ProgramPhase, TestFailu
 use codegen_core::stage::{Stage, StopReason};
 use codegen_core::task::{FrozenFile, Task};
 use codegen_core::test_support::task;
-use codegen_data::context::{Options, render};
+use codegen_data::context::{DescribeOptions, render};
 use codegen_data::describe::describe_source;
 use codegen_data::exposure::{Exposed, ExposedJoins};
 use codegen_data::source::Source;
@@ -88,7 +88,7 @@ fn context(samples: &[(&str, &str)]) -> String {
                 &Source::bytes(text.as_bytes()),
                 name,
                 &format!("{name}.csv"),
-                &Options { max_rows: 100 },
+                &DescribeOptions { max_rows: 100 },
             )
             .unwrap()
         })

@@ -17,7 +17,7 @@ use codegen_core::sandbox::TestFailure;
 use codegen_core::stage::{Category, Stage, StopReason};
 use codegen_core::task::Task;
 use codegen_core::test_support::task;
-use codegen_core::verdict::TooLarge;
+use codegen_core::verdict::OutputTooLarge;
 use codegen_ledger::{MemoryStore, Store as _};
 use codegen_model::ModelError;
 

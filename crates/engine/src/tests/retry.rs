@@ -15,7 +15,7 @@ use codegen_core::retry::Retry;
 use codegen_core::reuse::key_of;
 use codegen_core::stage::Stage;
 use codegen_core::test_support::task;
-use codegen_ledger::{Fault, FaultMoment, Ledger, MemoryStore, Store as _};
+use codegen_ledger::{FaultMoment, Ledger, MemoryStore, Store as _, WriteFault};
 
 const HINT: &str = "words are separated by white space";
 
@@ -67,7 +67,7 @@ async fn a_kill_at_any_write_of_another_try_gives_the_same_end_and_asks_for_no_r
             let at = format!("killed at write {write}, {moment:?}");
             let (world, store) = failed(wrong_then_right()).await;
             retry(&world, &store, Some(HINT)).await;
-            let fault = Some(Fault { write, moment });
+            let fault = Some(WriteFault { write, moment });
             world.live(&store.restarted(fault)).await.unwrap_err();
             let end = world.live(&store.restarted(None)).await.unwrap();
             assert_eq!(

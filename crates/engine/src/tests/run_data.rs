@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use rstest::rstest;
 
-use crate::run_data::{Columns, RunData};
+use crate::run_data::{ColumnsByInput, RunData};
 use codegen_api::run::Validation;
 use codegen_api::values::{Input, ValueType};
 use codegen_core::checks::{ColumnCheck, Rule};
 use codegen_core::run::{ResolvedInput, RunSettings, resolve};
 use codegen_core::task::{FrozenFile, Task};
 use codegen_core::test_support::task;
-use codegen_data::worker::Client;
+use codegen_data::worker::WorkerClient;
 
 /// A program with a file and a folder, both given.
 fn program() -> (Task, Vec<FrozenFile>) {
@@ -57,10 +57,10 @@ async fn a_folder_and_a_file_that_cannot_be_read_here_are_said_to_be_unchecked_w
     let rule = ColumnCheck::new(0, "mass", Rule::NotNull);
     let rules = if has_rules { vec![rule] } else { Vec::new() };
     // Nothing is read, so that nothing is started.
-    let no_program = Client::new("/nowhere".as_ref(), [""; 0]);
+    let no_program = WorkerClient::new("/nowhere".as_ref(), [""; 0]);
     let data = RunData {
         client: &no_program,
-        columns: &Columns::new(),
+        columns: &ColumnsByInput::new(),
         checks: &rules,
     };
     let checked = data.inputs(&run, |_, _| None).await.unwrap();

@@ -12,9 +12,9 @@ pub(crate) const NO_ROOM: &str = "no memory is left for the reply";
 
 /// A value of a tool.
 #[derive(Debug)]
-pub(crate) struct Decoded(pub(crate) MontyObject);
+pub(crate) struct DecodedValue(pub(crate) MontyObject);
 
-impl<'de> Deserialize<'de> for Decoded {
+impl<'de> Deserialize<'de> for DecodedValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Objects).map(Self)
     }
@@ -55,7 +55,7 @@ impl<'de> Visitor<'de> for Objects {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<MontyObject, A::Error> {
         let mut items = Vec::new();
-        while let Some(Decoded(item)) = list.next_element()? {
+        while let Some(DecodedValue(item)) = list.next_element()? {
             items.push(item);
             has_room(items.len(), items.capacity())?;
         }
@@ -64,7 +64,7 @@ impl<'de> Visitor<'de> for Objects {
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<MontyObject, A::Error> {
         let mut pairs = Vec::new();
-        while let Some((key, Decoded(value))) = object.next_entry::<String, Decoded>()? {
+        while let Some((key, DecodedValue(value))) = object.next_entry::<String, DecodedValue>()? {
             pairs.push((MontyObject::String(key), value));
             has_room(pairs.len(), pairs.capacity())?;
         }

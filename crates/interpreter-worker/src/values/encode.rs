@@ -13,7 +13,7 @@ pub(crate) struct Encoded(MontyObject);
 
 /// Reason that a value cannot be written as JSON.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Refused {
+pub(crate) struct UnencodableValue {
     /// The exception for it.
     pub(crate) kind: ExcType,
     /// Message about what is wrong with the value.
@@ -21,7 +21,7 @@ pub(crate) struct Refused {
 }
 
 /// The value with its size as JSON, if JSON has it and it is no larger.
-pub(crate) fn encodable(value: MontyObject, most_bytes: u64) -> Result<(Encoded, u64), Refused> {
+pub(crate) fn encodable(value: MontyObject, most_bytes: u64) -> Result<(Encoded, u64), UnencodableValue> {
     let mut size = Size {
         bytes: 0,
         most: most_bytes,
@@ -36,7 +36,7 @@ struct Size {
 }
 
 impl Size {
-    fn add(&mut self, value: &MontyObject, levels: usize) -> Result<(), Refused> {
+    fn add(&mut self, value: &MontyObject, levels: usize) -> Result<(), UnencodableValue> {
         match value {
             MontyObject::None | MontyObject::Bool(_) => self.count(5),
             MontyObject::Int(_) => self.count(20),
@@ -84,7 +84,7 @@ impl Size {
         }
     }
 
-    fn items(&mut self, items: &[MontyObject], levels: usize) -> Result<(), Refused> {
+    fn items(&mut self, items: &[MontyObject], levels: usize) -> Result<(), UnencodableValue> {
         let below = levels.checked_sub(1).ok_or_else(too_deep)?;
         self.count(2 + items.len() as u64)?;
         items.iter().try_for_each(|item| self.add(item, below))
@@ -94,7 +94,7 @@ impl Size {
         &mut self,
         members: impl Iterator<Item = &'a (MontyObject, MontyObject)>,
         levels: usize,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), UnencodableValue> {
         let below = levels.checked_sub(1).ok_or_else(too_deep)?;
         self.count(2)?;
         for (key, value) in members {
@@ -112,7 +112,7 @@ impl Size {
         Ok(())
     }
 
-    fn text(&mut self, text: &str) -> Result<(), Refused> {
+    fn text(&mut self, text: &str) -> Result<(), UnencodableValue> {
         self.count(text.len() as u64 + 2)?;
         // Escaped characters are longer; the cheap bound is tried first.
         let escapes = text.bytes().map(|byte| match byte {
@@ -123,7 +123,7 @@ impl Size {
         self.count(escapes.sum())
     }
 
-    fn count(&mut self, bytes: u64) -> Result<(), Refused> {
+    fn count(&mut self, bytes: u64) -> Result<(), UnencodableValue> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > self.most {
             let message = format!("it has more than {} bytes", self.most);
@@ -133,14 +133,14 @@ impl Size {
     }
 }
 
-fn refuse(kind: ExcType, message: &str) -> Refused {
-    Refused {
+fn refuse(kind: ExcType, message: &str) -> UnencodableValue {
+    UnencodableValue {
         kind,
         message: message.to_owned(),
     }
 }
 
-fn too_deep() -> Refused {
+fn too_deep() -> UnencodableValue {
     let message = format!("it has more than {MOST_LEVELS} levels of lists and dicts");
     refuse(ExcType::ValueError, &message)
 }

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use codegen_core::call::Request;
-use codegen_core::conversation::{Conversation, Exchange, Tool, ToolCall};
+use codegen_core::conversation::{Conversation, Exchange, ModelTool, ToolCall};
 
 /// Stand-in for a reply without a word: a message must not be empty.
 const SILENCE: &str = "(no answer)";
 
 pub(super) fn tools(conversation: &Conversation) -> Vec<Value> {
-    let tool = |tool: &Tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema});
+    let tool = |tool: &ModelTool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema});
     conversation.tools.iter().map(tool).collect()
 }
 

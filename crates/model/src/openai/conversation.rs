@@ -3,10 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use codegen_core::call::Request;
-use codegen_core::conversation::{Conversation, Exchange, Tool, ToolCall};
+use codegen_core::conversation::{Conversation, Exchange, ModelTool, ToolCall};
 
 pub(super) fn tools(conversation: &Conversation) -> Vec<Value> {
-    let tool = |tool: &Tool| {
+    let tool = |tool: &ModelTool| {
         json!({
             "type": "function",
             "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema},

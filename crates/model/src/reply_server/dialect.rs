@@ -7,14 +7,14 @@ use codegen_core::conversation::ToolCall;
 
 /// Protocol that a server is spoken to in.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Dialect {
+pub(super) enum ServerProtocol {
     /// Chat completions.
     OpenAi,
     /// Anthropic Messages.
     Anthropic,
 }
 
-impl Dialect {
+impl ServerProtocol {
     pub const ALL: [Self; 2] = [Self::OpenAi, Self::Anthropic];
 
     /// Returns the path that requests are posted to, below the base address.

@@ -50,8 +50,8 @@ impl LayoutOnDisk {
         self.folder.path().join("blobs/sha256").join(hex)
     }
 
-    fn open(&self) -> Result<Layout, String> {
-        Layout::open(self.folder.path(), Limits::default()).map_err(|error| error.to_string())
+    fn open(&self) -> Result<ImageLayout, String> {
+        ImageLayout::open(self.folder.path(), LayoutLimits::default()).map_err(|error| error.to_string())
     }
 }
 

@@ -29,7 +29,7 @@ const LARGEST_RECORD: u64 = 64 * 1024 * 1024;
 
 /// Kind of entry at a path of an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     /// A file.
     File,
     /// A folder.
@@ -41,17 +41,17 @@ pub enum Kind {
 }
 
 /// Returns the reason for which no package can have brought an entry; `path` is relative to the environment.
-pub fn fault(path: &str, kind: &Kind) -> Option<&'static str> {
+pub fn fault(path: &str, kind: &EntryKind) -> Option<&'static str> {
     if path.chars().any(|c| c.is_control() || c == '\\') {
         return Some("has characters in its name that lead elsewhere");
     }
     match kind {
-        Kind::Link(target) if is_own_link(path, target) => None,
-        Kind::Link(_) => Some("is a link"),
-        Kind::Other => Some("is neither file nor folder"),
-        Kind::File if INTERPRETERS.is_match(path) => Some("is in the place of an interpreter"),
-        Kind::File if OURS.contains(&path) => Some("is in the place of a record"),
-        Kind::File | Kind::Folder => None,
+        EntryKind::Link(target) if is_own_link(path, target) => None,
+        EntryKind::Link(_) => Some("is a link"),
+        EntryKind::Other => Some("is neither file nor folder"),
+        EntryKind::File if INTERPRETERS.is_match(path) => Some("is in the place of an interpreter"),
+        EntryKind::File if OURS.contains(&path) => Some("is in the place of a record"),
+        EntryKind::File | EntryKind::Folder => None,
     }
 }
 
@@ -135,11 +135,11 @@ pub fn layer(
             .trim_matches('/')
             .to_owned();
         let kind = match entry.header().entry_type() {
-            tar::EntryType::Regular | tar::EntryType::Continuous => Kind::File,
-            tar::EntryType::Directory => Kind::Folder,
-            tar::EntryType::Symlink => Kind::Link(entry.link_name()?.unwrap_or_default().into_owned()),
+            tar::EntryType::Regular | tar::EntryType::Continuous => EntryKind::File,
+            tar::EntryType::Directory => EntryKind::Folder,
+            tar::EntryType::Symlink => EntryKind::Link(entry.link_name()?.unwrap_or_default().into_owned()),
             tar::EntryType::XGlobalHeader => continue,
-            _ => Kind::Other,
+            _ => EntryKind::Other,
         };
         let why = if at >= MOST_ENTRIES {
             Some("is one file too many")
@@ -153,7 +153,12 @@ pub fn layer(
     Ok(None)
 }
 
-fn entry_fault(path: &str, kind: &Kind, environment: &str, installed: Option<&Lock>) -> Option<&'static str> {
+fn entry_fault(
+    path: &str,
+    kind: &EntryKind,
+    environment: &str,
+    installed: Option<&Lock>,
+) -> Option<&'static str> {
     if !is_plain(Path::new(path)) {
         return Some("leads elsewhere");
     }
@@ -164,7 +169,7 @@ fn entry_fault(path: &str, kind: &Kind, environment: &str, installed: Option<&Lo
         .map(Path::to_path_buf)
     else {
         // The folders above, and one that held a temporary file: a folder has nothing in it that could be started.
-        return (*kind != Kind::Folder).then_some("lies outside of the environment");
+        return (*kind != EntryKind::Folder).then_some("lies outside of the environment");
     };
     let below = below.to_str().unwrap_or("\u{0}");
     fault(below, kind).or_else(|| {
@@ -227,7 +232,7 @@ fn blamed(records: &Records, path: &str) -> String {
         .to_owned()
 }
 
-fn walk(root: &Path, below: &str, files: &mut Vec<(String, Kind)>) -> io::Result<()> {
+fn walk(root: &Path, below: &str, files: &mut Vec<(String, EntryKind)>) -> io::Result<()> {
     for entry in fs::read_dir(root.join(below))? {
         let entry = entry?;
         let name = entry.file_name();
@@ -240,17 +245,17 @@ fn walk(root: &Path, below: &str, files: &mut Vec<(String, Kind)>) -> io::Result
         };
         let about = entry.file_type()?;
         let kind = if about.is_symlink() {
-            Kind::Link(fs::read_link(entry.path())?)
+            EntryKind::Link(fs::read_link(entry.path())?)
         } else if about.is_dir() {
-            Kind::Folder
+            EntryKind::Folder
         } else if about.is_file() {
-            Kind::File
+            EntryKind::File
         } else {
-            Kind::Other
+            EntryKind::Other
         };
         let is_fault = fault(&path, &kind).is_some();
         files.push((path.clone(), kind.clone()));
-        if kind == Kind::Folder && !is_fault {
+        if kind == EntryKind::Folder && !is_fault {
             walk(root, &path, files)?;
         }
     }
@@ -260,14 +265,14 @@ fn walk(root: &Path, below: &str, files: &mut Vec<(String, Kind)>) -> io::Result
 /// Every package with the files that it lists, relative to the environment; nothing for one that lies outside.
 type Records = BTreeMap<String, Vec<Option<String>>>;
 
-fn records(root: &Path, files: &[(String, Kind)]) -> io::Result<Records> {
+fn records(root: &Path, files: &[(String, EntryKind)]) -> io::Result<Records> {
     let mut all = Records::new();
     for (path, kind) in files {
         let Some(folder) = path.strip_suffix(".dist-info/RECORD") else {
             continue;
         };
         let file = root.join(path);
-        if *kind != Kind::File || fs::metadata(&file)?.len() > LARGEST_RECORD {
+        if *kind != EntryKind::File || fs::metadata(&file)?.len() > LARGEST_RECORD {
             continue;
         }
         let (packages, name) = folder.rsplit_once('/').unwrap_or(("", folder));
@@ -314,27 +319,27 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case("bin/guest", Kind::File, true)]
-    #[case("bin/python-guest-check", Kind::File, true)]
-    #[case("bin/python3", Kind::File, false)]
-    #[case("bin/python3.13t", Kind::File, false)]
-    #[case("bin/pyvenv.cfg", Kind::File, false)]
-    #[case("bin/python3", Kind::Link("python".into()), true)]
-    #[case("bin/python", Kind::Link("/usr/bin/python3.12".into()), true)]
-    #[case("bin/python", Kind::Link("guest".into()), false)]
-    #[case("bin/python", Kind::Link("../lib/python".into()), false)]
-    #[case("bin/python", Kind::Link("/usr/../opt/codegen/bin/guest".into()), false)]
-    #[case("bin/python", Kind::Link("/opt/codegen/bin/guest".into()), false)]
-    #[case("bin/guest", Kind::Link("/bin/sh".into()), false)]
-    #[case("lib64", Kind::Link("lib".into()), true)]
-    #[case("lib64", Kind::Link("/".into()), false)]
-    #[case("lib/x", Kind::Other, false)]
-    #[case("environment.json", Kind::File, false)]
-    #[case("lib/a\u{1b}b", Kind::File, false)]
-    #[case("lib/a\\..\\b", Kind::File, false)]
+    #[case("bin/guest", EntryKind::File, true)]
+    #[case("bin/python-guest-check", EntryKind::File, true)]
+    #[case("bin/python3", EntryKind::File, false)]
+    #[case("bin/python3.13t", EntryKind::File, false)]
+    #[case("bin/pyvenv.cfg", EntryKind::File, false)]
+    #[case("bin/python3", EntryKind::Link("python".into()), true)]
+    #[case("bin/python", EntryKind::Link("/usr/bin/python3.12".into()), true)]
+    #[case("bin/python", EntryKind::Link("guest".into()), false)]
+    #[case("bin/python", EntryKind::Link("../lib/python".into()), false)]
+    #[case("bin/python", EntryKind::Link("/usr/../opt/codegen/bin/guest".into()), false)]
+    #[case("bin/python", EntryKind::Link("/opt/codegen/bin/guest".into()), false)]
+    #[case("bin/guest", EntryKind::Link("/bin/sh".into()), false)]
+    #[case("lib64", EntryKind::Link("lib".into()), true)]
+    #[case("lib64", EntryKind::Link("/".into()), false)]
+    #[case("lib/x", EntryKind::Other, false)]
+    #[case("environment.json", EntryKind::File, false)]
+    #[case("lib/a\u{1b}b", EntryKind::File, false)]
+    #[case("lib/a\\..\\b", EntryKind::File, false)]
     fn an_entry_is_judged_by_its_path_and_kind(
         #[case] path: &str,
-        #[case] kind: Kind,
+        #[case] kind: EntryKind,
         #[case] is_good: bool,
     ) {
         assert_eq!(fault(path, &kind).is_none(), is_good, "{:?}", fault(path, &kind));

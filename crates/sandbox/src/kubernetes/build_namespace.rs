@@ -19,7 +19,7 @@ const WAITS: &str = "waits.codegen-operator.dev/";
 
 /// A task that waits for a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct WaitingTask {
     /// Its uid.
     pub uid: String,
     /// Its namespace.
@@ -61,11 +61,11 @@ pub(super) fn is_waited_for_by(job: &ObjectMeta, owner: &Owner) -> bool {
 
 /// Lists the tasks that wait for a Job.
 #[must_use]
-pub fn waiting(job: &ObjectMeta) -> Vec<Waiting> {
+pub fn waiting(job: &ObjectMeta) -> Vec<WaitingTask> {
     let annotations = job.annotations.iter().flatten();
     let waits = annotations.filter_map(|(name, task)| {
         let (namespace, task) = task.split_once('/')?;
-        Some(Waiting {
+        Some(WaitingTask {
             uid: name.strip_prefix(WAITS)?.to_owned(),
             namespace: namespace.to_owned(),
             name: task.to_owned(),
@@ -157,7 +157,7 @@ async fn retain_waiters(
 }
 
 /// Reports whether the task that waits is there: another operator may work on it.
-async fn is_there(client: &Client, waiting: &Waiting) -> Result<bool, kube::Error> {
+async fn is_there(client: &Client, waiting: &WaitingTask) -> Result<bool, kube::Error> {
     let tasks: Api<CodeGenTask> = Api::namespaced(client.clone(), &waiting.namespace);
     let found = tasks.get_metadata_opt(&waiting.name).await?;
     // A task of the same name that was created anew has another uid, and does not wait for this build.
@@ -213,7 +213,7 @@ mod tests {
         };
         assert_eq!(
             waiting(&job),
-            [Waiting {
+            [WaitingTask {
                 uid: "0c1".to_owned(),
                 namespace: "team-a".to_owned(),
                 name: "penguins".to_owned()

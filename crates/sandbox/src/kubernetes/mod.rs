@@ -20,10 +20,10 @@ use kube::Client;
 use serde::{Deserialize, Serialize};
 
 pub use self::build::{
-    Destination, InImage, ProgramImage, PublishedProgram, RegistryCache, Signing, check_destination,
+    Destination, ImageToInspect, InImage, PublishedProgram, RegistryCache, Signing, check_destination,
     push_artifact,
 };
-pub use self::pod::channel::{Sent, send};
+pub use self::pod::channel::{SentReport, send};
 use self::pod::operator::operator_image;
 pub use self::pod::pusher::{Inspection, OutputPusher, OutputToPush, PushAccess, PushReport, PushRequest};
 pub use self::pod::reader::{
@@ -33,7 +33,7 @@ pub use self::pod::{CREDENTIALS_FILE, JOB_FILE, JOB_KEY, JOB_SHA256, NONCE, decr
 pub use self::reach::api_servers;
 use self::settings::Settings;
 use super::image::ImageSpec;
-use super::{Built, Progressing, Publication, Published, Sandbox, SandboxError};
+use super::{BuiltEnvironment, Progressing, Publication, Published, Sandbox, SandboxError};
 use codegen_core::sandbox::{Job, Report};
 use codegen_core::stored_outputs::{OutputsAsked, RunOnDisk};
 use codegen_core::task::Task;
@@ -161,7 +161,11 @@ impl KubernetesSandbox<'_> {
 }
 
 impl Sandbox for KubernetesSandbox<'_> {
-    async fn build(&self, spec: &ImageSpec, repeat: u32) -> Result<Progressing<Built>, SandboxError> {
+    async fn build(
+        &self,
+        spec: &ImageSpec,
+        repeat: u32,
+    ) -> Result<Progressing<BuiltEnvironment>, SandboxError> {
         build::build(self, spec, repeat).await
     }
 

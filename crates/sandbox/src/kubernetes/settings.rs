@@ -12,11 +12,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::json;
 
-pub use self::isolation::{IsolationSettings, NodePool, Target};
+pub use self::isolation::{ClosedTarget, IsolationSettings, NodePool};
 use codegen_api::common::LocalRef;
 use codegen_api::quantity;
 use codegen_core::task::ImageSettings;
-use codegen_egress::Entry;
+use codegen_egress::EgressEntry;
 
 /// Builds, sandboxes and registries.
 #[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
@@ -47,7 +47,7 @@ pub struct Registries {
     /// Origins (`https://auth.example.com`) besides its own that a registry may send the operator and builds to: for tokens, which its
     /// credentials are shown for, and to blobs that lie at private addresses. Those of well-known registries need no entry.
     #[schemars(with = "Vec<String>")]
-    pub trusted_origins: Vec<Entry>,
+    pub trusted_origins: Vec<EgressEntry>,
     /// Repository that images are pushed to where neither task nor agent name one.
     pub repository: Option<String>,
     /// By which name nodes know that repository, where it is another one.

@@ -114,7 +114,7 @@ pub(super) fn machine_files() -> Vec<&'static str> {
 
 /// Layout of one sandbox.
 #[derive(Clone, Debug)]
-pub(super) struct Layout<'a> {
+pub(super) struct SandboxLayout<'a> {
     /// User that starts it.
     pub starter: Starter,
     /// Top folders of the system.
@@ -144,7 +144,7 @@ pub(super) struct Layout<'a> {
 }
 
 /// Arguments of bubblewrap, the harness's command last.
-pub(super) fn arguments(layout: &Layout) -> Vec<OsString> {
+pub(super) fn arguments(layout: &SandboxLayout) -> Vec<OsString> {
     let mut line = Line::default();
     namespaces(layout, &mut line);
     line.add([
@@ -179,7 +179,7 @@ pub(super) fn arguments(layout: &Layout) -> Vec<OsString> {
 }
 
 /// Adds the options that separate the sandbox from the machine, and those for the rights inside.
-fn namespaces(layout: &Layout, line: &mut Line) {
+fn namespaces(layout: &SandboxLayout, line: &mut Line) {
     line.add([
         "--unshare-ipc",
         "--unshare-pid",
@@ -202,7 +202,7 @@ fn namespaces(layout: &Layout, line: &mut Line) {
 }
 
 /// Environment, harness and inputs, and the folders that the program may write.
-fn files_of_the_job(layout: &Layout, line: &mut Line) {
+fn files_of_the_job(layout: &SandboxLayout, line: &mut Line) {
     line.bind(layout.environment, Path::new(venv::FOLDER));
     line.bind(layout.harness, Path::new(harness::FOLDER));
     // Made first: bubblewrap would close the folders above a target like those above its source.
@@ -228,7 +228,7 @@ fn files_of_the_job(layout: &Layout, line: &mut Line) {
 }
 
 /// The read-only system: programs, libraries, a minimal `/etc`, devices and processes.
-fn system(layout: &Layout, line: &mut Line) {
+fn system(layout: &SandboxLayout, line: &mut Line) {
     programs(layout.system, line);
     // Made first for the same reason as `/var` is: another user than root reads what names resolve to, and whom to trust.
     for folder in ["/etc", "/etc/ssl", "/etc/pki", "/etc/pki/tls"] {
@@ -378,7 +378,7 @@ mod tests {
 
     use super::*;
 
-    fn line(change: impl FnOnce(&mut Layout)) -> String {
+    fn line(change: impl FnOnce(&mut SandboxLayout)) -> String {
         let system = [
             SystemFolder {
                 path: "/bin".into(),
@@ -393,7 +393,7 @@ mod tests {
             source: "/data/a.csv".into(),
             target: "/var/inputs/sales.csv".into(),
         }];
-        let mut layout = Layout {
+        let mut layout = SandboxLayout {
             starter: Starter::User,
             system: &system,
             machine: &["/proc/keys"],

@@ -53,13 +53,13 @@ const PROXIES: [&str; 6] = [
 
 /// Programs that open the internet to a sandbox.
 #[derive(Debug)]
-pub(super) struct Tools {
+pub(super) struct InternetPrograms {
     pasta: PathBuf,
     ip: PathBuf,
 }
 
 /// Finds the programs, and refuses a machine that lacks one or what they need.
-pub(super) fn tools() -> Result<Tools, SandboxError> {
+pub(super) fn tools() -> Result<InternetPrograms, SandboxError> {
     let (pasta, ip) = (find_tool("pasta"), find_tool("ip"));
     let (Some(pasta), Some(ip)) = (&pasta, &ip) else {
         let missing = [(&pasta, "passt"), (&ip, "iproute2")];
@@ -84,7 +84,7 @@ pub(super) fn tools() -> Result<Tools, SandboxError> {
             remedy,
         )
     })?;
-    Ok(Tools {
+    Ok(InternetPrograms {
         pasta: pasta.clone(),
         ip: ip.clone(),
     })
@@ -119,7 +119,7 @@ fn install_line(packages: &[&str]) -> String {
 /// The internet as one sandbox has it.
 #[derive(Debug)]
 pub(super) struct Internet {
-    tools: Tools,
+    tools: InternetPrograms,
     /// Ports of this machine's loopback that are opened.
     loopback: BTreeSet<u16>,
     routes: [String; 2],

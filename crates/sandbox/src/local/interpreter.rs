@@ -42,7 +42,7 @@ print(json.dumps({
 
 /// An interpreter that is installed.
 #[derive(Deserialize, Clone, Debug, PartialEq, Eq)]
-pub(super) struct Interpreter {
+pub(super) struct PythonInterpreter {
     /// Major, minor, patch.
     pub version: [u32; 3],
     /// The program itself, behind shims and environments.
@@ -52,7 +52,7 @@ pub(super) struct Interpreter {
     has_venv: bool,
 }
 
-impl Interpreter {
+impl PythonInterpreter {
     /// `3.11.2`.
     pub(super) fn version(&self) -> String {
         self.version.map(|part| part.to_string()).join(".")
@@ -70,7 +70,7 @@ impl Interpreter {
 }
 
 /// The interpreter of the wanted version (`3.12`), else the nearest one that is installed.
-pub(super) async fn find(wanted: &str, needs_venv: bool) -> Result<Interpreter, SandboxError> {
+pub(super) async fn find(wanted: &str, needs_venv: bool) -> Result<PythonInterpreter, SandboxError> {
     let wanted_minor = wanted
         .strip_prefix("3.")
         .and_then(|minor| minor.parse().ok())
@@ -104,7 +104,7 @@ fn candidates(wanted_minor: u32) -> Vec<PathBuf> {
     programs
 }
 
-async fn ask(program: &Path) -> Option<Interpreter> {
+async fn ask(program: &Path) -> Option<PythonInterpreter> {
     let given = |name: &str| ANSWERS_BY.contains(&name);
     let output = Command::new(program)
         // `-I -S`: nothing that the user has set up runs for the question.
@@ -122,14 +122,14 @@ async fn ask(program: &Path) -> Option<Interpreter> {
     serde_json::from_slice(&output.stdout).ok()
 }
 
-fn nearest(found: &[Interpreter], wanted_minor: u32, needs_venv: bool) -> Option<&Interpreter> {
+fn nearest(found: &[PythonInterpreter], wanted_minor: u32, needs_venv: bool) -> Option<&PythonInterpreter> {
     found
         .iter()
         .filter(|interpreter| usable(interpreter, needs_venv))
         .min_by_key(|interpreter| interpreter.version[1].abs_diff(wanted_minor))
 }
 
-fn usable(interpreter: &Interpreter, needs_venv: bool) -> bool {
+fn usable(interpreter: &PythonInterpreter, needs_venv: bool) -> bool {
     let [major, minor, _] = interpreter.version;
     let home = std::env::var_os("HOME").map(PathBuf::from);
     major == 3
@@ -157,7 +157,7 @@ pub(super) fn unavailable_venv(said: &str) -> SandboxError {
     )
 }
 
-fn refusal(found: &[Interpreter]) -> SandboxError {
+fn refusal(found: &[PythonInterpreter]) -> SandboxError {
     let recent = found
         .iter()
         .find(|interpreter| interpreter.version >= [3, OLDEST_MINOR, 0]);
@@ -177,8 +177,8 @@ fn refusal(found: &[Interpreter]) -> SandboxError {
 mod tests {
     use super::*;
 
-    fn interpreter(minor: u32, prefix: &str) -> Interpreter {
-        Interpreter {
+    fn interpreter(minor: u32, prefix: &str) -> PythonInterpreter {
+        PythonInterpreter {
             version: [3, minor, 2],
             executable: format!("{prefix}/bin/python3").into(),
             prefix: prefix.into(),
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_missing_venv_module_is_named() {
-        let bare = Interpreter {
+        let bare = PythonInterpreter {
             has_venv: false,
             ..interpreter(11, "/usr")
         };

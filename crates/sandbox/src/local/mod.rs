@@ -17,7 +17,7 @@ use etcetera::BaseStrategy as _;
 
 use super::error::SandboxError;
 use super::image::ImageSpec;
-use super::{Built, Progressing, Sandbox};
+use super::{BuiltEnvironment, Progressing, Sandbox};
 use codegen_core::sandbox::{Job, NetworkAccess, Report};
 use codegen_egress::AllowedHost;
 
@@ -123,7 +123,11 @@ pub fn user_cache() -> Result<PathBuf, SandboxError> {
 }
 
 impl Sandbox for LocalSandbox {
-    async fn build(&self, spec: &ImageSpec, _repeat: u32) -> Result<Progressing<Built>, SandboxError> {
+    async fn build(
+        &self,
+        spec: &ImageSpec,
+        _repeat: u32,
+    ) -> Result<Progressing<BuiltEnvironment>, SandboxError> {
         self.probe()?;
         venv::find_or_build(&self.cache, spec, self.replaces)
             .await

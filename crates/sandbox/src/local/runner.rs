@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 
-use super::bwrap::{self, Layout, Starter};
+use super::bwrap::{self, SandboxLayout, Starter};
 use super::cgroup::ControlGroup;
 use super::filter;
 use super::inputs::{self, Mount};
@@ -72,7 +72,7 @@ pub(super) async fn run(
             .map_err(SandboxError::io("open to the sandbox", outputs))?;
     }
     let closed = internet.as_ref().and_then(Internet::closed_address);
-    let arguments = bwrap::arguments(&Layout {
+    let arguments = bwrap::arguments(&SandboxLayout {
         starter,
         system: &bwrap::system_folders(),
         machine: &bwrap::machine_files(),

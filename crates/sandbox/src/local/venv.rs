@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use self::installer::Place;
+use self::installer::InstallPlace;
 use super::interpreter;
 use super::{system_packages, user_cache};
-use crate::Built;
+use crate::BuiltEnvironment;
 use crate::error::SandboxError;
 use crate::image::ImageSpec;
 use crate::index::{self, Where};
@@ -105,7 +105,7 @@ pub(super) async fn find_or_build(
     cache: &Path,
     spec: &ImageSpec,
     replaces: bool,
-) -> Result<Built, SandboxError> {
+) -> Result<BuiltEnvironment, SandboxError> {
     let id = spec.content_hash();
     let found = || find(cache, &id).filter(|_| !replaces);
     if let Some(environment) = found() {
@@ -158,8 +158,8 @@ fn tidy(parent: &Path, prefix: &str) {
     }
 }
 
-fn built(id: String, environment: Environment, fresh: bool) -> Built {
-    Built {
+fn built(id: String, environment: Environment, fresh: bool) -> BuiltEnvironment {
+    BuiltEnvironment {
         image: id,
         resolved: environment.resolved,
         lock: environment.lock.as_deref().and_then(Lock::parse),
@@ -209,7 +209,7 @@ async fn build(cache: &Path, folder: &Path, spec: &ImageSpec) -> Result<Environm
         index::verify(&PackageIndex::new(None, Vec::new()), spec, place(spec, &python)).await?;
     }
     let uv = uv::find_or_fetch(&tools, &interpreter).await?;
-    let place = Place {
+    let place = InstallPlace {
         interpreter: &interpreter,
         uv: &uv,
         archives: &cache.join("uv"),

@@ -11,8 +11,8 @@ use codegen_core::sandbox::MAX_OUTPUT_BYTES;
 use codegen_core::stored_outputs::{FoundOutput, OutputsAsked};
 use codegen_data::DataError;
 use codegen_data::source::Source;
-use codegen_data::worker::{Client, Limits};
-use codegen_engine::run_data::{Columns, RunData};
+use codegen_data::worker::{ChildLimits, WorkerClient};
+use codegen_engine::run_data::{ColumnsByInput, RunData};
 use codegen_sandbox::kubernetes::{ClaimOutputs, ClaimSource, ReadReport, ReadSource};
 
 /// Time to check one of the largest files.
@@ -37,7 +37,7 @@ impl From<DataError> for Failed {
 }
 
 /// Checks every output that `asked` names, on its claim.
-pub(super) async fn read(asked: &ClaimOutputs, worker: &Client) -> ReadReport {
+pub(super) async fn read(asked: &ClaimOutputs, worker: &WorkerClient) -> ReadReport {
     match check(Path::new(&asked.folder), &asked.asked, worker).await {
         Ok(found) => ReadReport::Outputs(found),
         Err(words) => ReadReport::Failed(words),
@@ -45,14 +45,18 @@ pub(super) async fn read(asked: &ClaimOutputs, worker: &Client) -> ReadReport {
 }
 
 /// Checks every output that `asked` names, in the folder that the program wrote to. The error is that it cannot be done now.
-pub async fn check(folder: &Path, asked: &OutputsAsked, worker: &Client) -> Result<Vec<FoundOutput>, String> {
-    let worker = worker.clone().with_limits(Limits {
+pub async fn check(
+    folder: &Path,
+    asked: &OutputsAsked,
+    worker: &WorkerClient,
+) -> Result<Vec<FoundOutput>, String> {
+    let worker = worker.clone().with_limits(ChildLimits {
         seconds: SECONDS,
-        ..Limits::default()
+        ..ChildLimits::default()
     });
     let data = RunData {
         client: &worker,
-        columns: &Columns::new(),
+        columns: &ColumnsByInput::new(),
         checks: &asked.checks,
     };
     let mut found = Vec::new();

@@ -39,7 +39,7 @@ async fn asked(source: ClaimSource) -> ReadReport {
         sources: vec![source],
         ..ReadRequest::default()
     };
-    read(&request, &Client::new(Path::new("/bin/false"), [""; 0])).await
+    read(&request, &WorkerClient::new(Path::new("/bin/false"), [""; 0])).await
 }
 
 async fn refusal(claim: &TempDir, path: &str, is_dir: bool) -> String {

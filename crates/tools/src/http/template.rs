@@ -16,7 +16,7 @@ pub(super) type Rest<'a> = Vec<(&'a str, &'a Value)>;
 
 /// A URL with `{name}` in its path.
 #[derive(Clone, Debug)]
-pub(super) struct Template {
+pub(super) struct UrlTemplate {
     /// Up to the first placeholder's place: the address with the template's path cut off.
     base: Url,
     /// Segments of the path, each of literal text and placeholders.
@@ -29,7 +29,7 @@ enum Part {
     Placeholder(String),
 }
 
-impl Template {
+impl UrlTemplate {
     /// The template `text`, or what is wrong with it: placeholders stand in the path, and each is a required parameter.
     pub fn new(text: &str, parameters: &Value) -> Result<Self, String> {
         let rest = text.split_once("://").map_or(text, |(_, rest)| rest);

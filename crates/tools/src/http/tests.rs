@@ -41,8 +41,8 @@ fn options(method: &str, url: &str) -> HttpToolOptions {
     }
 }
 
-fn tool(options: HttpToolOptions) -> HttpTool {
-    HttpTool::new(options).unwrap().with_policy(QUICK)
+fn tool(options: HttpToolOptions) -> HttpEndpoint {
+    HttpEndpoint::new(options).unwrap().with_policy(QUICK)
 }
 
 async fn call(method: &str, url: &str) -> Called {
@@ -55,7 +55,7 @@ fn arguments(value: &Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-fn raised(called: Called) -> Raised {
+fn raised(called: Called) -> ToolException {
     match called {
         Called::Raised(raised) => {
             assert!(!raised.message.contains(TOKEN), "{}", raised.message);
@@ -432,6 +432,6 @@ fn a_definition_that_cannot_work_is_refused(
     options.gate = Some(EgressGate::direct(&[], &[]));
     let value = if why == "line break" { "a\nb" } else { "a" };
     options.headers = vec![(header.to_owned(), Secret::new(value))];
-    let error = HttpTool::new(options).unwrap_err();
+    let error = HttpEndpoint::new(options).unwrap_err();
     assert!(error.to_string().contains(why), "{error}");
 }

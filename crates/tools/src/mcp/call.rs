@@ -9,8 +9,8 @@ use tokio::time::Instant;
 use super::session::NoSession;
 use super::transport::CallHeader;
 use super::{LONGEST_TEXT, result};
-use crate::tries::Failure;
-use crate::{Called, Raised, RaisedKind, Sent};
+use crate::tries::FailedTry;
+use crate::{Called, RaisedKind, Sent, ToolException};
 use codegen_code_mode::signature::Tool;
 use codegen_core::redact::Redactor;
 
@@ -18,14 +18,14 @@ use codegen_core::redact::Redactor;
 pub(super) const KEY_IN_META: &str = "codegen-operator.dev/idempotency-key";
 
 /// A call as the program made it.
-pub(super) struct Call<'a> {
+pub(super) struct McpCall<'a> {
     pub tool: &'a Tool,
     pub arguments: Map<String, Value>,
     pub key: Option<&'a str>,
     pub timeout: Duration,
 }
 
-impl Call<'_> {
+impl McpCall<'_> {
     pub fn request(&self) -> ClientRequest {
         let params =
             CallToolRequestParams::new(self.tool.name.clone()).with_arguments(self.arguments.clone());
@@ -52,7 +52,7 @@ impl Call<'_> {
         }
     }
 
-    pub fn no_session(&self, error: &NoSession) -> Failure {
+    pub fn no_session(&self, error: &NoSession) -> FailedTry {
         let mut failure = error.failure();
         let what = format!("was not called: its MCP server {}", failure.raised.message);
         failure.raised = self.raised(failure.raised.kind, Sent::No, &what);
@@ -60,20 +60,20 @@ impl Call<'_> {
     }
 
     /// The end of a call that was handed over: it may have been made.
-    pub fn timed_out(&self) -> Raised {
+    pub fn timed_out(&self) -> ToolException {
         let seconds = self.timeout.as_secs_f64();
         let what = format!("gave no reply within {seconds} s: the call was sent, and no whole reply came");
         self.raised(RaisedKind::TimeoutError, Sent::Perhaps, &what)
     }
 
     /// The end of a call whose time was over before there was a session.
-    pub fn no_time(&self) -> Raised {
+    pub fn no_time(&self) -> ToolException {
         let seconds = self.timeout.as_secs_f64();
         let what = format!("gave no reply within {seconds} s: the call was not sent");
         self.raised(RaisedKind::TimeoutError, Sent::No, &what)
     }
 
-    pub fn raised(&self, kind: RaisedKind, was_sent: Sent, what: &str) -> Raised {
-        Raised::new(kind, was_sent, &self.tool.name, what)
+    pub fn raised(&self, kind: RaisedKind, was_sent: Sent, what: &str) -> ToolException {
+        ToolException::new(kind, was_sent, &self.tool.name, what)
     }
 }

@@ -47,7 +47,7 @@ pub fn kill_servers() {
 }
 
 /// The process of a server; it and what it started end when this is dropped.
-pub(super) struct Process {
+pub(super) struct ServerProcess {
     leader: Pid,
     child: AsyncMutex<Child>,
     words: watch::Receiver<Vec<u8>>,
@@ -59,7 +59,7 @@ pub(super) struct Process {
 pub(super) fn start(
     AllowedCommand(argv): &AllowedCommand,
     max_bytes: usize,
-) -> Result<(Process, impl AsyncRead + Send + Unpin + use<>, ChildStdin), String> {
+) -> Result<(ServerProcess, impl AsyncRead + Send + Unpin + use<>, ChildStdin), String> {
     let program = argv.first().map_or("", String::as_str);
     let failed = |error: io::Error| {
         format!("`{program}` could not be started: {error}; check that it is installed and in PATH")
@@ -92,7 +92,7 @@ pub(super) fn start(
         kill(leader);
     });
     let too_much = Arc::new(OnceLock::new());
-    let process = Process {
+    let process = ServerProcess {
         leader,
         child: AsyncMutex::new(child),
         words: end_of(stderr),
@@ -134,13 +134,13 @@ fn kill(leader: Pid) {
     }
 }
 
-impl Drop for Process {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         kill(self.leader);
     }
 }
 
-impl Process {
+impl ServerProcess {
     /// Ends it, and says what it did that explains an end of the conversation.
     pub async fn last_words(&self) -> Option<String> {
         if let Some(too_much) = self.too_much.get() {

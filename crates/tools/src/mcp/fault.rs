@@ -8,14 +8,14 @@ use rmcp::service::ServiceError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use thiserror::Error;
 
-use crate::tries::{Failure, Repeat, meaning};
-use crate::{Raised, RaisedKind, Sent};
+use crate::tries::{FailedTry, Repeat, meaning};
+use crate::{RaisedKind, Sent, ToolException};
 use codegen_egress::Refused;
 use codegen_model::retry_after;
 
 /// Fault of a request. The texts continue the name of a tool or of a server.
 #[derive(Error, Clone, Debug)]
-pub(super) enum Fault {
+pub(super) enum McpFault {
     /// No connection came about: the request stayed here.
     #[error("cannot be reached: {0}")]
     NotSent(String),
@@ -65,9 +65,9 @@ fn hint(status: u16) -> &'static str {
     }
 }
 
-impl Fault {
+impl McpFault {
     /// Returns the failure of the call that met it: handed over and without a reply, it may have been made.
-    pub fn failure(&self) -> Failure {
+    pub fn failure(&self) -> FailedTry {
         let (kind, was_sent, repeat) = match self {
             Self::NotSent(_) => (RaisedKind::ConnectionError, Sent::No, Repeat::Always),
             Self::Refused(_) => (RaisedKind::ConnectionError, Sent::No, Repeat::Never),
@@ -87,8 +87,8 @@ impl Fault {
             Self::Status { retry_after, .. } => retry_after.as_deref().and_then(pause),
             _ => None,
         };
-        Failure {
-            raised: Raised {
+        FailedTry {
+            raised: ToolException {
                 kind,
                 message: self.to_string(),
                 was_sent,

@@ -62,7 +62,7 @@ fn cut(text: &str) -> String {
 }
 
 /// Reason for which there is no list.
-pub(super) enum Failed {
+pub(super) enum ListFailure {
     /// The server did not answer.
     Service(ServiceError),
     /// Fault of a list that cannot be used; the text continues the name of the server.
@@ -74,7 +74,7 @@ pub(super) async fn read(
     peer: &Peer<RoleClient>,
     redactor: &Redactor,
     only: &[String],
-) -> Result<Vec<Tool>, Failed> {
+) -> Result<Vec<Tool>, ListFailure> {
     let mut found = Found {
         only,
         ..Found::default()
@@ -84,19 +84,19 @@ pub(super) async fn read(
     for _ in 0..MOST_PAGES {
         let page = PaginatedRequestParams::default().with_cursor(cursor);
         let page = peer.list_tools(Some(page)).await.map_err(|error| match error {
-            ServiceError::UnexpectedResponse => Failed::List(UNREADABLE.to_owned()),
-            error => Failed::Service(error),
+            ServiceError::UnexpectedResponse => ListFailure::List(UNREADABLE.to_owned()),
+            error => ListFailure::Service(error),
         })?;
-        found.add(page.tools, redactor).map_err(Failed::List)?;
+        found.add(page.tools, redactor).map_err(ListFailure::List)?;
         let Some(next) = page.next_cursor.filter(|_| !found.is_complete()) else {
             return Ok(found.tools);
         };
         if !seen.insert(sha256_hex(next.as_bytes())) {
-            return Err(Failed::List(REPEATED.to_owned()));
+            return Err(ListFailure::List(REPEATED.to_owned()));
         }
         cursor = Some(next);
     }
-    Err(Failed::List(format!(
+    Err(ListFailure::List(format!(
         "lists its tools on more than {MOST_PAGES} pages, the limit: {WAY_OUT}, or have it list more of them on a page"
     )))
 }

@@ -11,13 +11,13 @@ use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
 use rmcp::{ClientHandler, Peer, RoleClient};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::command::{AllowedCommand, Process, start};
-use super::fault::Fault;
+use super::command::{AllowedCommand, ServerProcess, start};
+use super::fault::McpFault;
 use super::transport::HttpClient;
 use super::{LONGEST_TEXT, McpOptions};
 use crate::target::{Target, parse_url};
-use crate::tries::{Failure, Repeat};
-use crate::{Raised, RaisedKind, Sent, ToolError};
+use crate::tries::{FailedTry, Repeat};
+use crate::{RaisedKind, Sent, ToolError, ToolException};
 use codegen_core::causes::with_causes;
 use codegen_core::redact::Redactor;
 use codegen_model::Secret;
@@ -55,15 +55,15 @@ impl Connector {
     }
 
     /// A new session. Whoever waits for it sets the deadline; what was begun ends with this future.
-    pub async fn connect(&self, max_bytes: usize) -> Result<Session, NoSession> {
+    pub async fn connect(&self, max_bytes: usize) -> Result<McpSession, NoSession> {
         match self {
-            Self::Http(target) => Session::over_http(target, max_bytes).await,
-            Self::Command(command) => Session::of_a_process(command, max_bytes).await,
+            Self::Http(target) => McpSession::over_http(target, max_bytes).await,
+            Self::Command(command) => McpSession::of_a_process(command, max_bytes).await,
         }
     }
 }
 
-impl Session {
+impl McpSession {
     async fn over_http(target: &Arc<Target>, max_bytes: usize) -> Result<Self, NoSession> {
         let client = target.client().map_err(NoSession::Client)?.clone();
         // A request would wait for its answer as long as the server likes.
@@ -114,7 +114,7 @@ impl Session {
 /// The newest protocol that both speak: servers of before `server/discover` get the handshake of their time.
 async fn shake_hands<T, E, A>(
     transport: T,
-) -> Result<RunningService<RoleClient, Client>, ClientInitializeError>
+) -> Result<RunningService<RoleClient, McpHandler>, ClientInitializeError>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
@@ -123,7 +123,7 @@ where
         preferred_versions: vec![ProtocolVersion::LATEST],
         legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
     };
-    serve_client_with_lifecycle(Client, transport, lifecycle).await
+    serve_client_with_lifecycle(McpHandler, transport, lifecycle).await
 }
 
 /// Reports whether the handshake ended with its connection, and not by what the server answered.
@@ -136,18 +136,18 @@ fn is_of_the_connection(error: &ClientInitializeError) -> bool {
 }
 
 /// The fault of the transport that ended a handshake.
-fn fault_of(error: &ClientInitializeError) -> Option<Fault> {
+fn fault_of(error: &ClientInitializeError) -> Option<McpFault> {
     match error {
-        ClientInitializeError::TransportError { error, .. } => Fault::within(error.error.as_ref()),
+        ClientInitializeError::TransportError { error, .. } => McpFault::within(error.error.as_ref()),
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => fault_of(fallback),
         _ => None,
     }
 }
 
 /// Client as a server sees it: it calls tools, and does nothing for servers. What they ask of it is refused.
-pub(super) struct Client;
+pub(super) struct McpHandler;
 
-impl ClientHandler for Client {
+impl ClientHandler for McpHandler {
     fn get_info(&self) -> ClientConfig {
         let itself = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
         ClientConfig::new(ClientCapabilities::default(), itself)
@@ -155,8 +155,8 @@ impl ClientHandler for Client {
 }
 
 /// A session that is open, or was.
-pub(super) struct Session {
-    service: RunningService<RoleClient, Client>,
+pub(super) struct McpSession {
+    service: RunningService<RoleClient, McpHandler>,
     redactor: Redactor,
     behind: Behind,
 }
@@ -166,10 +166,10 @@ enum Behind {
     /// Its requests.
     Http { _end: DropGuard },
     /// The server itself.
-    Process(Box<Process>),
+    Process(Box<ServerProcess>),
 }
 
-impl Session {
+impl McpSession {
     pub fn peer(&self) -> &Peer<RoleClient> {
         self.service.peer()
     }
@@ -199,14 +199,14 @@ pub(super) enum NoSession {
     /// No process could be started.
     Start(String),
     /// The request failed.
-    Fault(Fault),
+    Fault(McpFault),
     /// The server answers, but not as the protocol says.
     Handshake(String),
 }
 
 impl NoSession {
     /// Returns the failure of a call that needs the session. Opening one twice does no harm. The message continues the name of the server.
-    pub fn failure(&self) -> Failure {
+    pub fn failure(&self) -> FailedTry {
         let (kind, message) = match self {
             Self::Fault(fault) => {
                 let mut failure = fault.failure();
@@ -223,7 +223,7 @@ impl NoSession {
                 format!("did not open a session: {why}; check that this is where it speaks MCP"),
             ),
         };
-        Failure::from(Raised {
+        FailedTry::from(ToolException {
             kind,
             message,
             was_sent: Sent::No,

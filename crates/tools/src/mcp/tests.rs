@@ -85,7 +85,7 @@ async fn list(client: &McpClient, only: &[&str]) -> Result<Vec<Tool>, ToolError>
     client.list_tools(&only, Instant::now() + LONG).await
 }
 
-fn raised(called: Called) -> Raised {
+fn raised(called: Called) -> ToolException {
     match called {
         Called::Raised(raised) => {
             assert!(!raised.message.contains(TOKEN), "{}", raised.message);

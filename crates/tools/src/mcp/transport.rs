@@ -20,7 +20,7 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::Sse;
 use tokio_util::sync::CancellationToken;
 
-use super::fault::Fault;
+use super::fault::McpFault;
 use crate::target::Target;
 use codegen_egress::Refused;
 
@@ -32,7 +32,7 @@ const ANSWER_DEADLINE: Duration = Duration::from_secs(2);
 
 type Streamed = BoxStream<'static, Result<Sse, SseError>>;
 type Headers = HashMap<HeaderName, HeaderValue>;
-type Failed = StreamableHttpError<Fault>;
+type Failed = StreamableHttpError<McpFault>;
 
 /// The key that distinguishes a call from every other one.
 #[derive(Clone)]
@@ -80,7 +80,7 @@ impl HttpClient {
         &self,
         place: Place,
         message: ClientJsonRpcMessage,
-    ) -> Result<StreamableHttpPostResponse, Fault> {
+    ) -> Result<StreamableHttpPostResponse, McpFault> {
         let mut limits = StreamableHttpResponseLimits::default();
         limits.max_sse_event_size = self.max_bytes;
         limits.max_json_response_size = self.max_bytes;
@@ -100,7 +100,7 @@ impl HttpClient {
         &self,
         mut place: Place,
         message: ClientJsonRpcMessage,
-    ) -> Result<StreamableHttpPostResponse, Fault> {
+    ) -> Result<StreamableHttpPostResponse, McpFault> {
         let JsonRpcMessage::Request(request) = &message else {
             // Nothing is to be said to an answer or a notification; what comes could go on for ever.
             self.post(place, message).await?;
@@ -118,12 +118,12 @@ impl HttpClient {
             }
             StreamableHttpPostResponse::Json(reply, session) => match reply_to(&id, reply) {
                 Some(reply) => Ok(StreamableHttpPostResponse::Json(reply, session)),
-                None => Err(Fault::Protocol("it replies to another request".to_owned())),
+                None => Err(McpFault::Protocol("it replies to another request".to_owned())),
             },
-            StreamableHttpPostResponse::Accepted => Err(Fault::Protocol(
+            StreamableHttpPostResponse::Accepted => Err(McpFault::Protocol(
                 "it took the request and sends no reply".to_owned(),
             )),
-            _ => Err(Fault::Protocol("an answer of an unknown kind".to_owned())),
+            _ => Err(McpFault::Protocol("an answer of an unknown kind".to_owned())),
         }
     }
 
@@ -133,7 +133,7 @@ impl HttpClient {
         mut stream: Streamed,
         id: &RequestId,
         place: &Place,
-    ) -> Result<ServerJsonRpcMessage, Fault> {
+    ) -> Result<ServerJsonRpcMessage, McpFault> {
         let mut bytes = 0;
         let mut takes_answers = true;
         while let Some(event) = stream.next().await {
@@ -141,7 +141,7 @@ impl HttpClient {
             let texts = [&event.event, &event.data, &event.id];
             bytes += texts.into_iter().flatten().map(String::len).sum::<usize>();
             if bytes > MOST_EVENT_BYTES {
-                return Err(Fault::TooMuch(MOST_EVENT_BYTES));
+                return Err(McpFault::TooMuch(MOST_EVENT_BYTES));
             }
             let message = event.data.and_then(|data| serde_json::from_str(&data).ok());
             match message {
@@ -158,14 +158,14 @@ impl HttpClient {
                 None => {}
             }
         }
-        Err(Fault::Cut("its stream ended".to_owned()))
+        Err(McpFault::Cut("its stream ended".to_owned()))
     }
 
-    fn fault_of_stream(&self, error: &SseError) -> Fault {
+    fn fault_of_stream(&self, error: &SseError) -> McpFault {
         let text = error.to_string();
         // The transport has no type for it.
         if text.contains("event exceeded the maximum size") {
-            return Fault::TooLarge(self.max_bytes);
+            return McpFault::TooLarge(self.max_bytes);
         }
         let source = match error {
             SseError::Body(source) => reqwest_error(source.as_ref()),
@@ -173,58 +173,58 @@ impl HttpClient {
         };
         match source {
             Some(error) if error.is_body() || error.is_decode() || error.is_request() => {
-                Fault::Cut("its stream broke off".to_owned())
+                McpFault::Cut("its stream broke off".to_owned())
             }
-            _ => Fault::Protocol(self.target.excerpt(&text)),
+            _ => McpFault::Protocol(self.target.excerpt(&text)),
         }
     }
 
     /// An error without address and secrets.
-    fn fault_of(&self, error: StreamableHttpError<reqwest::Error>) -> Fault {
+    fn fault_of(&self, error: StreamableHttpError<reqwest::Error>) -> McpFault {
         match error {
-            StreamableHttpError::SessionExpired => Fault::SessionLost,
-            StreamableHttpError::ResponseBodyTooLarge { max_size } => Fault::TooLarge(max_size),
-            StreamableHttpError::HttpStatus(error) => Fault::Status {
+            StreamableHttpError::SessionExpired => McpFault::SessionLost,
+            StreamableHttpError::ResponseBodyTooLarge { max_size } => McpFault::TooLarge(max_size),
+            StreamableHttpError::HttpStatus(error) => McpFault::Status {
                 status: error.status,
                 retry_after: error.retry_after,
                 said: String::new(),
             },
-            StreamableHttpError::AuthRequired(_) => Fault::of_status(401),
-            StreamableHttpError::InsufficientScope(_) => Fault::of_status(403),
+            StreamableHttpError::AuthRequired(_) => McpFault::of_status(401),
+            StreamableHttpError::InsufficientScope(_) => McpFault::of_status(403),
             StreamableHttpError::Client(error) => self.fault_of_client(error),
             StreamableHttpError::UnexpectedServerResponse(text) => self.fault_of_answer(&text),
-            other => Fault::Protocol(self.target.excerpt(&other.to_string())),
+            other => McpFault::Protocol(self.target.excerpt(&other.to_string())),
         }
     }
 
     /// The transport reports an answer that is an error as `HTTP 404 Not Found: ` and the beginning of its body.
-    fn fault_of_answer(&self, text: &str) -> Fault {
+    fn fault_of_answer(&self, text: &str) -> McpFault {
         let status = text
             .strip_prefix("HTTP ")
             .and_then(|rest| rest.get(..3)?.parse().ok());
         match status {
-            Some(status) => Fault::Status {
+            Some(status) => McpFault::Status {
                 status,
                 retry_after: None,
                 said: text
                     .split_once(": ")
                     .map_or_else(String::new, |(_, body)| self.target.excerpt(body)),
             },
-            None => Fault::Protocol(self.target.excerpt(text)),
+            None => McpFault::Protocol(self.target.excerpt(text)),
         }
     }
 
-    fn fault_of_client(&self, error: reqwest::Error) -> Fault {
+    fn fault_of_client(&self, error: reqwest::Error) -> McpFault {
         if let Some(refused) = Refused::within(&error) {
-            return Fault::Refused(refused);
+            return McpFault::Refused(refused);
         }
         if error.is_connect() || error.is_builder() {
-            return Fault::NotSent(self.target.causes(error));
+            return McpFault::NotSent(self.target.causes(error));
         }
         if let Some(status) = error.status() {
-            return Fault::of_status(status.as_u16());
+            return McpFault::of_status(status.as_u16());
         }
-        Fault::Cut(self.target.causes(error))
+        McpFault::Cut(self.target.causes(error))
     }
 }
 
@@ -260,7 +260,7 @@ fn answer(id: &RequestId, request: &ServerRequest) -> ClientJsonRpcMessage {
 }
 
 impl StreamableHttpClient for HttpClient {
-    type Error = Fault;
+    type Error = McpFault;
 
     async fn post_message(
         &self,
@@ -277,7 +277,7 @@ impl StreamableHttpClient for HttpClient {
         };
         let exchanged = tokio::select! {
             biased;
-            () = self.over.cancelled() => Err(Fault::Cut("nobody waits for it any more".to_owned())),
+            () = self.over.cancelled() => Err(McpFault::Cut("nobody waits for it any more".to_owned())),
             exchanged = self.exchange(place, message) => exchanged,
         };
         exchanged.map_err(StreamableHttpError::Client)

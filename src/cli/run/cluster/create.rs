@@ -7,11 +7,11 @@ use serde_json::json;
 
 use super::Stopped;
 use crate::cli::cluster::{Cluster, refusal};
-use crate::cli::run::request::Request;
+use crate::cli::run::request::RunObjects;
 use codegen_api::CodeGenRun;
 
 /// Creates the run and each `ConfigMap` that it reads, which then belong to it.
-pub(super) async fn create(cluster: &Cluster, mut request: Request) -> Result<CodeGenRun, Stopped> {
+pub(super) async fn create(cluster: &Cluster, mut request: RunObjects) -> Result<CodeGenRun, Stopped> {
     let refused = |error: &kube::Error| Stopped::usage(refusal::<CodeGenRun>(error, "", &cluster.namespace));
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
     let mut names = Vec::new();

@@ -8,7 +8,7 @@ use super::Stopped;
 use crate::cli::cluster::Cluster;
 use crate::cli::command::warning;
 use crate::cli::follow::{Change, changes};
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressPrinter;
 use codegen_api::conditions::{OUTPUTS_PUSHED, is_stalled, run_reason};
 use codegen_api::{CodeGenRun, CodeGenRunStatus};
 use codegen_core::stage::Stage;
@@ -17,7 +17,7 @@ use codegen_core::stage::Stage;
 pub(super) async fn follow(
     cluster: &Cluster,
     name: &str,
-    progress: &Progress,
+    progress: &ProgressPrinter,
 ) -> Result<CodeGenRun, Stopped> {
     let mut changes = pin!(changes(cluster.runs(), name));
     let mut shown = String::new();

@@ -7,25 +7,25 @@ use kube::ResourceExt as _;
 
 use super::Stopped;
 use crate::cli::args::RunArgs;
-use crate::cli::run::request::{Asked, Content, Program};
+use crate::cli::run::request::{InputContent, ProgramArgument, RequestedRun};
 use crate::controller::sources::downloads::LARGEST_FILE;
 use crate::local::run::given::{GivenFile, GivenInputs, file_name, sort, stdin};
 use crate::local::run::write;
 use codegen_api::CodeGenTask;
 use codegen_api::common::LocalRef;
 use codegen_api::run::{OutputArtifact, OutputClaim, RunOutputs};
-use codegen_core::run::Options;
+use codegen_core::run::ProgramOptions;
 use codegen_core::stage::Stage;
 use codegen_sources::remedy;
 
 /// Returns the program that is meant; the command line has one of both.
-pub(super) fn program(args: &RunArgs) -> Program {
+pub(super) fn program(args: &RunArgs) -> ProgramArgument {
     match (&args.image, &args.name) {
-        (Some(reference), _) => Program::Image {
+        (Some(reference), _) => ProgramArgument::Image {
             reference: reference.clone(),
             pull_secret: args.pull_secret.clone(),
         },
-        (None, name) => Program::Task(name.clone().unwrap_or_default()),
+        (None, name) => ProgramArgument::Task(name.clone().unwrap_or_default()),
     }
 }
 
@@ -46,21 +46,25 @@ pub(super) fn given_to_task(args: &RunArgs, task: &CodeGenTask) -> Result<GivenI
     if let Some(folder) = &args.program.output_dir {
         write::check(folder, &task.spec.outputs).map_err(Stopped::usage)?;
     }
-    Ok(sort(&Options::from(&task.spec), &args.program.inputs)?)
+    Ok(sort(&ProgramOptions::from(&task.spec), &args.program.inputs)?)
 }
 
 /// The command line with its files read.
-pub(super) fn asked(args: &RunArgs, program: Program, given: GivenInputs) -> Result<Asked, Stopped> {
+pub(super) fn asked(
+    args: &RunArgs,
+    program: ProgramArgument,
+    given: GivenInputs,
+) -> Result<RequestedRun, Stopped> {
     let GivenInputs { values, files } = given;
     let mut contents = Vec::new();
     for (name, file) in files {
         let content = match file {
-            GivenFile::Stdin => Content::File(name.clone(), stdin(&name).map_err(Stopped::usage)?),
+            GivenFile::Stdin => InputContent::File(name.clone(), stdin(&name).map_err(Stopped::usage)?),
             GivenFile::Path(path) => content(&name, &path).map_err(Stopped::usage)?,
         };
         contents.push((name, content));
     }
-    Ok(Asked {
+    Ok(RequestedRun {
         program,
         values,
         contents,
@@ -98,7 +102,7 @@ fn unreadable(name: &str, path: &Path, error: &std::io::Error) -> String {
 }
 
 /// Reads the content at a path. A file that is too large is not read.
-fn content(name: &str, path: &Path) -> Result<Content, String> {
+fn content(name: &str, path: &Path) -> Result<InputContent, String> {
     let unreadable = |path: &Path, error: std::io::Error| unreadable(name, path, &error);
     let too_large = |bytes: u64| {
         format!(
@@ -118,7 +122,7 @@ fn content(name: &str, path: &Path) -> Result<Content, String> {
     };
     let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, error))?;
     if !metadata.is_dir() {
-        return Ok(Content::File(file_name(path, name), file(path)?));
+        return Ok(InputContent::File(file_name(path, name), file(path)?));
     }
     let mut files = BTreeMap::new();
     for entry in std::fs::read_dir(path).map_err(|error| unreadable(path, error))? {
@@ -136,7 +140,7 @@ fn content(name: &str, path: &Path) -> Result<Content, String> {
             file(&entry.path())?,
         );
     }
-    Ok(Content::Folder(files))
+    Ok(InputContent::Folder(files))
 }
 
 #[cfg(test)]
@@ -148,7 +152,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.txt"), "x").unwrap();
         let files = BTreeMap::from([("a.txt".to_owned(), b"x".to_vec())]);
-        assert_eq!(content("notes", folder.path()).unwrap(), Content::Folder(files));
+        assert_eq!(
+            content("notes", folder.path()).unwrap(),
+            InputContent::Folder(files)
+        );
         std::fs::create_dir(folder.path().join("inner")).unwrap();
         let refusal = content("notes", folder.path()).unwrap_err();
         assert!(refusal.contains("inner is no plain file"), "{refusal}");

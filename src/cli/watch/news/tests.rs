@@ -8,7 +8,7 @@ use codegen_api::status::{ErrorType, FailureDiagnosis, TestCounts, TokenStatus};
 use codegen_core::status::{Hold, Until, held};
 use codegen_core::test_support::at;
 
-fn text(lines: &[Line]) -> String {
+fn text(lines: &[PaintedLine]) -> String {
     lines.iter().map(|line| paint(line, false) + "\n").collect()
 }
 
@@ -196,8 +196,8 @@ fn another_revision_of_the_same_task_is_reported_from_its_beginning() {
 }
 
 #[rstest]
-#[case("Succeeded", 1, Some(End::Succeeded))]
-#[case("Failed", 1, Some(End::Failed))]
+#[case("Succeeded", 1, Some(TaskEnd::Succeeded))]
+#[case("Failed", 1, Some(TaskEnd::Failed))]
 #[case("RunningTests", 1, None)]
 #[case("StageOfALaterVersion", 1, None)]
 // The spec has changed since: the operator has not answered yet.
@@ -205,7 +205,7 @@ fn another_revision_of_the_same_task_is_reported_from_its_beginning() {
 fn only_an_end_of_the_present_spec_ends_the_watch(
     #[case] stage: &str,
     #[case] generation: i64,
-    #[case] expected: Option<End>,
+    #[case] expected: Option<TaskEnd>,
 ) {
     assert_eq!(end(&task(status(stage, 0), generation)), expected);
 }

@@ -11,7 +11,7 @@ use crate::controller::control::PassResult;
 use crate::controller::hold::queued;
 use crate::controller::record::records::QUESTION;
 use crate::controller::telemetry::metrics::Reconciled;
-use codegen_core::code_mode::{Progress, Question};
+use codegen_core::code_mode::{Question, QuestionProgress};
 use codegen_ledger::{Created, Store as _};
 
 impl QuestionPass<'_> {
@@ -27,7 +27,7 @@ impl QuestionPass<'_> {
         let memory = question.limits.memory_bytes;
         self.context.interpreters.check(&question.agent, memory)?;
         let question = Arc::new(question);
-        let progress = Progress::start(Timestamp::now());
+        let progress = QuestionProgress::start(Timestamp::now());
         let store = self.store();
         // Plain data with string keys: writing it to memory cannot fail.
         let bytes = serde_json::to_vec(&question).unwrap_or_default();
@@ -58,7 +58,7 @@ impl QuestionPass<'_> {
     }
 
     /// Records the first progress of a question that is frozen, and nothing else.
-    async fn begin(&mut self, question: Arc<Question>, progress: &Progress) -> PassResult {
+    async fn begin(&mut self, question: Arc<Question>, progress: &QuestionProgress) -> PassResult {
         let store = self.store();
         store.save(progress).await?;
         self.context.code_mode_runs.cache_question(self.uid(), question);

@@ -11,13 +11,13 @@ use crate::controller::telemetry::metrics::Reconciled;
 use codegen_api::CodeGenRun;
 use codegen_api::code_mode::{CodeModeRunStatus, PendingCall};
 use codegen_api::conditions::{STALLED, reason, run_reason};
-use codegen_core::code_mode::Progress;
+use codegen_core::code_mode::QuestionProgress;
 use codegen_core::status::{Hold, Until};
 use codegen_ledger::Store as _;
 
 impl QuestionPass<'_> {
     /// Says what the runs wait for that the program waits for, where that is a person.
-    pub(super) async fn await_runs(&mut self, progress: &Progress) -> PassResult {
+    pub(super) async fn await_runs(&mut self, progress: &QuestionProgress) -> PassResult {
         let calls = &progress.waits.calls;
         if let Some(hold) = stalled(|name| self.child(name), calls) {
             return Err(hold.into());
@@ -31,7 +31,7 @@ impl QuestionPass<'_> {
     }
 
     /// Reports whether the question waits for a person who has not decided, and no run that it waits for besides has ended.
-    pub(super) fn is_undecided(&self, progress: &Progress) -> bool {
+    pub(super) fn is_undecided(&self, progress: &QuestionProgress) -> bool {
         let Some(awaited) = &progress.waits.approval else {
             return false;
         };
@@ -50,7 +50,7 @@ impl QuestionPass<'_> {
     }
 
     /// Reports whether every run that the program waits for is under way: the end of one brings the next pass.
-    pub(super) fn waits_for_runs(&self, progress: &Progress) -> bool {
+    pub(super) fn waits_for_runs(&self, progress: &QuestionProgress) -> bool {
         let calls = &progress.waits.calls;
         if calls.is_empty() || progress.stage.is_terminal() {
             return false;

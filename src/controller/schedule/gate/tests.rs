@@ -14,8 +14,8 @@ fn claim(namespace: &str, number: i64) -> Claim {
     }
 }
 
-fn gate(all: usize, each: usize) -> Gate {
-    Gate::new(Places::of_tasks(ConcurrencyLimits {
+fn gate(all: usize, each: usize) -> PlaceGate {
+    PlaceGate::new(PlaceCount::of_tasks(ConcurrencyLimits {
         max_concurrent_tasks: all,
         max_tasks_per_namespace: each,
         ..ConcurrencyLimits::default()

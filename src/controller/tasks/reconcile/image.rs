@@ -18,7 +18,7 @@ use crate::controller::record::progress::recorded;
 use crate::controller::record::revision::Revision;
 use crate::controller::record::size::truncated_status;
 use crate::controller::record::store::replace_status;
-use crate::controller::tasks::revision::{Files, asks_for_another};
+use crate::controller::tasks::revision::{SampleFiles, asks_for_another};
 use crate::controller::telemetry::metrics::Reconciled;
 use codegen_api::CodeGenTask;
 use codegen_api::retry::RETRY;
@@ -63,7 +63,8 @@ impl TaskPass<'_> {
         store.take_over(documents).await;
         let model = PooledModel::new(self.context, &run.task.namespace, &run.task.model);
         let sandbox = self.context.sandbox(&run.task, &run.owner, &run.snapshot.inputs);
-        let reader = Files::default().reader(self.context.worker.clone().in_turn_of(&run.task.namespace));
+        let reader =
+            SampleFiles::default().reader(self.context.worker.clone().in_turn_of(&run.task.namespace));
         let observer = self.context.events.observer(&self.object);
         let (in_call, _) = watch::channel(false);
         let engine = Engine {

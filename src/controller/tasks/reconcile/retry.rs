@@ -7,7 +7,7 @@ use super::image::recorded_in;
 use super::{PassResult, READING, SAFETY_NET, TaskPass, advanced};
 use crate::controller::error::ReconcileError;
 use crate::controller::record::cache::{is_publishing, retry_asked};
-use crate::controller::record::cleanup::{self, Ended};
+use crate::controller::record::cleanup::{self, CleanupTarget};
 use crate::controller::record::revision::Revision;
 use crate::controller::record::store::replace_status;
 use crate::controller::tasks::revision::Started;
@@ -116,7 +116,7 @@ impl TaskPass<'_> {
         let stays = of_success
             .filter(|_| run.task.has_sources())
             .map(|snapshot| snapshot.name.as_str());
-        let task = Ended::of(&run.owner);
+        let task = CleanupTarget::of(&run.owner);
         cleanup::clear_components(&self.context.client, task, &[Component::Snapshot], stays).await;
     }
 

@@ -1,12 +1,12 @@
 //! Log records of a task. No row of data and no text of a model.
 
 use codegen_api::approval::ApprovalDecision;
-use codegen_core::agent::{CallResult, Step};
+use codegen_core::agent::{AgentStep, CallResult};
 use codegen_core::stage::Category;
 use codegen_engine::event::Event;
 
 /// A log record.
-pub(super) struct Record {
+pub(super) struct LogRecord {
     /// Event that is logged.
     pub(super) what: &'static str,
     /// The particulars.
@@ -14,8 +14,8 @@ pub(super) struct Record {
 }
 
 /// Makes the log record of an event.
-pub(super) fn record(event: &Event) -> Record {
-    Record {
+pub(super) fn record(event: &Event) -> LogRecord {
+    LogRecord {
         what: what(event),
         detail: detail(event),
     }
@@ -108,7 +108,7 @@ fn detail(event: &Event) -> String {
 }
 
 /// Describes what an agent did, in one line. Whoever may see Events need not be one who may see the samples.
-pub(super) fn turn_line(turn: u32, step: &Step) -> String {
+pub(super) fn turn_line(turn: u32, step: &AgentStep) -> String {
     let calls: Vec<String> = step.calls().map(CallResult::outcome).collect();
     match calls.as_slice() {
         [] => format!("turn {turn}"),

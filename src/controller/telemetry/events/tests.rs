@@ -5,7 +5,7 @@ use super::send::{LONGEST_NOTE, cut, kube_event};
 use super::*;
 use codegen_api::CodeGenTaskSpec;
 use codegen_api::status::CodeGenTaskStatus;
-use codegen_core::agent::{CallResult, Step};
+use codegen_core::agent::{AgentStep, CallResult};
 use codegen_core::call::{CallKind, Usage};
 use codegen_core::stage::{Category, Stage};
 
@@ -208,7 +208,7 @@ fn events_and_log_repeat_nothing_that_an_agent_wrote() {
         is_error,
         ..CallResult::at_once(tool, Ok("Jane Doe".to_owned()), Timestamp::UNIX_EPOCH)
     };
-    let step = Step {
+    let step = AgentStep {
         turn: 3,
         sequence: 5,
         results: vec![

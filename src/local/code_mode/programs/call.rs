@@ -13,11 +13,11 @@ use super::{Programs, digest};
 use crate::local::code_mode::runs::{OUTPUTS, Runs};
 use crate::local::folder::FolderError;
 use crate::local::objects::Objects;
-use crate::local::run::{Finished, LocalRunError, LocalRunOptions, run as run_program, write};
+use crate::local::run::{FinishedTask, LocalRunError, LocalRunOptions, run as run_program, write};
 use codegen_api::CodeGenRun;
 use codegen_api::run::{RunInput, RunSource};
 use codegen_api::source::ContentSource;
-use codegen_code_mode::journal::Outcome;
+use codegen_code_mode::journal::CallOutcome;
 use codegen_core::code_mode::{FileHandle, SourcedTool, ToolOrigin, handles, run_inputs, run_result};
 use codegen_core::digest::sha256_hex;
 use codegen_core::run::RunEnd;
@@ -69,7 +69,7 @@ impl<'a> ProgramCaller<'a> {
     async fn result(
         &self,
         tool: &SourcedTool,
-        finished: &Finished,
+        finished: &FinishedTask,
         arguments: &Map<String, Value>,
     ) -> Result<Value, Made> {
         let inputs = run_inputs(&tool.tool, arguments).map_err(|why| invalid(&why))?;
@@ -90,7 +90,12 @@ impl<'a> ProgramCaller<'a> {
     }
 
     /// Runs the program, and records what it wrote.
-    async fn run(&self, name: &str, finished: &Finished, inputs: Vec<RunInput>) -> Result<CodeGenRun, Made> {
+    async fn run(
+        &self,
+        name: &str,
+        finished: &FinishedTask,
+        inputs: Vec<RunInput>,
+    ) -> Result<CodeGenRun, Made> {
         // An error means that it is closed, which nobody does.
         let _room = self.room.acquire().await;
         let begun = self.runs.begin().map_err(|error| blocked(&error))?;
@@ -181,7 +186,7 @@ impl ToolCaller for ProgramCaller<'_> {
             return not_here(tool);
         };
         let result = Box::pin(self.result(tool, finished, arguments)).await;
-        result.map_or_else(|made| made, |value| Made::Ended(Outcome::Returned(value)))
+        result.map_or_else(|made| made, |value| Made::Ended(CallOutcome::Returned(value)))
     }
 
     async fn read_text(&self, handle: &Value, limit: usize) -> Made {
@@ -198,14 +203,14 @@ impl ToolCaller for ProgramCaller<'_> {
         }
         match beginning(&path, limit) {
             Ok(text) if text.contains('\0') => invalid(&format!("{named} is no text")),
-            Ok(text) => Made::Ended(Outcome::Returned(Value::String(text))),
+            Ok(text) => Made::Ended(CallOutcome::Returned(Value::String(text))),
             Err(error) => invalid(&format!("{named} cannot be read: {error}")),
         }
     }
 }
 
 /// The name of the run of a program with these inputs.
-fn name_of(finished: &Finished, inputs: &[RunInput]) -> String {
+fn name_of(finished: &FinishedTask, inputs: &[RunInput]) -> String {
     // Plain data: it becomes JSON always.
     let decisive = serde_json::to_string(&(digest(finished), inputs)).unwrap_or_default();
     let mut digest = sha256_hex(decisive.as_bytes());
@@ -255,8 +260,8 @@ fn invalid(why: &str) -> Made {
     Made::Ended(raised("ValueError", why.to_owned()))
 }
 
-fn raised(kind: &str, message: String) -> Outcome {
-    Outcome::Raised {
+fn raised(kind: &str, message: String) -> CallOutcome {
+    CallOutcome::Raised {
         kind: kind.to_owned(),
         message,
     }

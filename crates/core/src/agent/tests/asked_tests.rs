@@ -4,15 +4,15 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::reply;
-use crate::agent::session::{Pending, Session};
-use crate::agent::step::{CallResult, Step};
+use crate::agent::session::{AgentSession, Pending};
+use crate::agent::step::{AgentStep, CallResult};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 /// A session, and one that is replayed from what the first records.
 struct Sessions {
-    live: Session,
-    replayed: Session,
+    live: AgentSession,
+    replayed: AgentSession,
 }
 
 impl Sessions {
@@ -21,7 +21,7 @@ impl Sessions {
             .iter()
             .map(|command| ("Bash", json!({"command": command})))
             .collect();
-        let (mut live, mut replayed) = (Session::default(), Session::default());
+        let (mut live, mut replayed) = (AgentSession::default(), AgentSession::default());
         live.begin(2, reply(&calls));
         replayed.begin(2, reply(&calls));
         Self { live, replayed }
@@ -42,7 +42,7 @@ impl Sessions {
     }
 
     /// The next commands come to these, one after the other.
-    fn run(&mut self, results: &Value) -> Step {
+    fn run(&mut self, results: &Value) -> AgentStep {
         let asked = self.commands().len();
         let run = serde_json::from_value(json!({ "results": results })).unwrap();
         let step = self.live.ran(run, asked, None, NOW, NOW);
@@ -58,8 +58,8 @@ impl Sessions {
         self.replay(step).results.remove(0)
     }
 
-    fn replay(&mut self, step: Step) -> Step {
-        let recorded: Step = serde_json::from_value(json!(step)).unwrap();
+    fn replay(&mut self, step: AgentStep) -> AgentStep {
+        let recorded: AgentStep = serde_json::from_value(json!(step)).unwrap();
         self.replayed.take(&recorded);
         step
     }

@@ -4,12 +4,12 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::reply;
-use crate::agent::session::Session;
+use crate::agent::session::AgentSession;
 use crate::agent::step::{CallResult, EarlyEnd};
 
 /// Returns the results that are told of two commands of which this became known.
 fn ran(run: Value, ended: Option<&EarlyEnd>) -> Vec<CallResult> {
-    let mut session = Session::default();
+    let mut session = AgentSession::default();
     let command = |command: &str| ("Bash", json!({"command": command}));
     session.begin(2, reply(&[command("first"), command("second")]));
     let run = serde_json::from_value(run).unwrap();

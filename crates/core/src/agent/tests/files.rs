@@ -44,7 +44,7 @@ fn a_file_that_a_command_has_changed_is_read_again_before_it_is_edited() {
         "Edit",
         json!({"file_path": "a.py", "old_string": "y", "new_string": "z"}),
     );
-    let mut session = Session::default();
+    let mut session = AgentSession::default();
     session.begin(
         2,
         reply(&[

@@ -17,10 +17,10 @@ use codegen_api::values::ValueType;
 
 use self::matching::unmatched;
 pub use self::scalar::{Tolerance, number, same};
-pub use self::shape::Shape;
+pub use self::shape::OutputShape;
 use self::table::{Table, delimiter_of_actual, other_separator};
 use self::value::Value;
-use self::wanted::{Wanted, lines, typed};
+use self::wanted::{WantedValue, lines, typed};
 
 /// Bytes of an expected or actual value that a message shows.
 const SHOWN: usize = 300;
@@ -52,9 +52,14 @@ impl Mismatch {
 }
 
 /// Compares the text of an output with one expectation; `expected` is its value with references resolved.
-pub fn compare(shape: Shape, expectation: &Expectation, expected: &str, text: &str) -> Result<(), Mismatch> {
+pub fn compare(
+    shape: OutputShape,
+    expectation: &Expectation,
+    expected: &str,
+    text: &str,
+) -> Result<(), Mismatch> {
     let Expectation { check, at, .. } = expectation;
-    let wanted = Wanted::read(shape, *check, at, expected).map_err(|why| Mismatch::new(why, text))?;
+    let wanted = WantedValue::read(shape, *check, at, expected).map_err(|why| Mismatch::new(why, text))?;
     let asked = Asked {
         shape,
         expectation,
@@ -62,39 +67,39 @@ pub fn compare(shape: Shape, expectation: &Expectation, expected: &str, text: &s
         tolerance: Tolerance::parse(&expectation.tolerance).unwrap_or_default(),
     };
     match shape {
-        Shape::Table(declared) => {
-            let whole = matches!(wanted, Wanted::Table(_)).then_some(expected);
+        OutputShape::Table(declared) => {
+            let whole = matches!(wanted, WantedValue::Table(_)).then_some(expected);
             let used = delimiter_of_actual(text, declared, whole);
             asked.table(&wanted, text, used).map_err(|mismatch| Mismatch {
                 actual: other_separator(text, used).unwrap_or(mismatch.actual),
                 ..mismatch
             })
         }
-        Shape::Json | Shape::JsonLines => {
-            let document = Value::parse(text, shape == Shape::JsonLines)
+        OutputShape::Json | OutputShape::JsonLines => {
+            let document = Value::parse(text, shape == OutputShape::JsonLines)
                 .map_err(|error| Mismatch::new("JSON", format!("text that is none ({error})")))?;
             let part = document
                 .at(at)
                 .ok_or_else(|| Mismatch::new(format!("a value at {at}"), document.to_string()))?;
             asked.value(&wanted, part, &part.to_string())
         }
-        Shape::Value(_) => {
+        OutputShape::Value(_) => {
             let line = text.trim_end_matches(['\n', '\r']);
             asked.value(&wanted, &read(shape, *check, line), line)
         }
-        Shape::Text => asked.value(&wanted, &read(shape, *check, text), text),
-        Shape::Bytes => Err(Mismatch::new(expected, "bytes that are not compared")),
+        OutputShape::Text => asked.value(&wanted, &read(shape, *check, text), text),
+        OutputShape::Bytes => Err(Mismatch::new(expected, "bytes that are not compared")),
     }
 }
 
 /// The columns or keys that an expectation states of a whole output, or of a list or record in it; `None` where it states none.
-pub(crate) fn stated_names(shape: Shape, expectation: &Expectation) -> Option<Vec<String>> {
+pub(crate) fn stated_names(shape: OutputShape, expectation: &Expectation) -> Option<Vec<String>> {
     let Expectation { check, at, value, .. } = expectation;
-    match Wanted::read(shape, *check, at, value).ok()? {
-        Wanted::Names(names) => Some(names),
-        Wanted::Table(table) => Some(table.columns),
+    match WantedValue::read(shape, *check, at, value).ok()? {
+        WantedValue::Names(names) => Some(names),
+        WantedValue::Table(table) => Some(table.columns),
         // An empty list says nothing of what its records are.
-        Wanted::Value(values) if at.is_empty() && values[0] != Value::List(Vec::new()) => {
+        WantedValue::Value(values) if at.is_empty() && values[0] != Value::List(Vec::new()) => {
             Some(values[0].keys()?.into_iter().map(str::to_owned).collect())
         }
         _ => None,
@@ -102,40 +107,40 @@ pub(crate) fn stated_names(shape: Shape, expectation: &Expectation) -> Option<Ve
 }
 
 /// Reads a text or a single value as a check takes it.
-fn read(shape: Shape, check: Check, text: &str) -> Value {
+fn read(shape: OutputShape, check: Check, text: &str) -> Value {
     match (check, shape) {
         (Check::Contains | Check::Lacks, _) => Value::text(&unix_lines(text)),
         (Check::Rows, _) => Value::List(text.lines().map(Value::text).collect()),
-        (Check::Between, Shape::Value(ValueType::String)) => Value::cell(text.trim()),
-        (_, Shape::Value(type_)) => typed(type_, text).unwrap_or_else(|| Value::cell(text.trim())),
+        (Check::Between, OutputShape::Value(ValueType::String)) => Value::cell(text.trim()),
+        (_, OutputShape::Value(type_)) => typed(type_, text).unwrap_or_else(|| Value::cell(text.trim())),
         _ => lines(text),
     }
 }
 
 /// An expectation of an output of this shape.
 struct Asked<'a> {
-    shape: Shape,
+    shape: OutputShape,
     expectation: &'a Expectation,
     expected: &'a str,
     tolerance: Tolerance,
 }
 
 impl Asked<'_> {
-    fn table(&self, wanted: &Wanted, text: &str, delimiter: u8) -> Result<(), Mismatch> {
+    fn table(&self, wanted: &WantedValue, text: &str, delimiter: u8) -> Result<(), Mismatch> {
         let table = Table::read(text, delimiter)
             .map_err(|error| Mismatch::new("a table", format!("text that is none ({error})")))?;
         let Expectation { check, at, .. } = self.expectation;
         let no_value = || Mismatch::new(format!("a value at {at}"), text);
         let part = match (wanted, check) {
-            (Wanted::Table(expected), check) => {
+            (WantedValue::Table(expected), check) => {
                 return expected.compare(&table, *check == Check::SameRows, &self.tolerance);
             }
-            (Wanted::Names(names), _) => {
+            (WantedValue::Names(names), _) => {
                 let columns = table.columns.join(",");
                 return Mismatch::unless(*names == table.columns, self.expected, &columns);
             }
-            (Wanted::Count(_), _) => Value::List(table.rows),
-            (Wanted::Part { .. }, _) if at.is_empty() => {
+            (WantedValue::Count(_), _) => Value::List(table.rows),
+            (WantedValue::Part { .. }, _) if at.is_empty() => {
                 return self.value(wanted, &Value::text(&unix_lines(text)), text);
             }
             (_, Check::Equals | Check::Between) => table.cell(at).ok_or_else(no_value)?,
@@ -145,7 +150,7 @@ impl Asked<'_> {
     }
 
     /// Compares a value, which is shown as `shown`.
-    fn value(&self, wanted: &Wanted, actual: &Value, shown: &str) -> Result<(), Mismatch> {
+    fn value(&self, wanted: &WantedValue, actual: &Value, shown: &str) -> Result<(), Mismatch> {
         let words = match self.expectation.check {
             Check::Lacks => "no ",
             Check::Between => "a number between ",
@@ -153,9 +158,9 @@ impl Asked<'_> {
             _ => "",
         };
         let found = match wanted {
-            Wanted::Count(_) => actual.count().map(|count| count.to_string()),
-            Wanted::Names(_) => actual.keys().map(|keys| keys.join(",")),
-            Wanted::Total(_) => sum(actual).map(|sum| sum.normalized().to_plain_string()),
+            WantedValue::Count(_) => actual.count().map(|count| count.to_string()),
+            WantedValue::Names(_) => actual.keys().map(|keys| keys.join(",")),
+            WantedValue::Total(_) => sum(actual).map(|sum| sum.normalized().to_plain_string()),
             _ => None,
         };
         Mismatch::unless(
@@ -166,29 +171,29 @@ impl Asked<'_> {
     }
 
     /// Says if a value is what is wanted. One of a type that cannot be, as a number that should have elements, is not.
-    fn holds(&self, wanted: &Wanted, actual: &Value) -> bool {
+    fn holds(&self, wanted: &WantedValue, actual: &Value) -> bool {
         match wanted {
-            Wanted::Value(values) => self.is_one_of(values, actual),
-            Wanted::Count(count) => actual.count() == Some(*count),
+            WantedValue::Value(values) => self.is_one_of(values, actual),
+            WantedValue::Count(count) => actual.count() == Some(*count),
             // The keys of a JSON object have no order, and none stands twice.
-            Wanted::Names(names) => actual.keys().is_some_and(|keys| {
+            WantedValue::Names(names) => actual.keys().is_some_and(|keys| {
                 let is_named = |key: &&str| names.iter().any(|name| name == key);
                 keys.len() == names.len() && keys.iter().all(is_named)
             }),
-            Wanted::Part { values, word } => {
+            WantedValue::Part { values, word } => {
                 self.stands(values, word, actual) == Some(self.expectation.check == Check::Contains)
             }
-            Wanted::Between(low, high) => actual
+            WantedValue::Between(low, high) => actual
                 .number()
                 .is_some_and(|number| low <= number && number <= high),
-            Wanted::Order { is_descending } => {
-                let is_table = matches!(self.shape, Shape::Table(_));
+            WantedValue::Order { is_descending } => {
+                let is_table = matches!(self.shape, OutputShape::Table(_));
                 let list = actual.list();
                 list.is_some_and(|list| are_in_order(list, is_table, *is_descending))
             }
-            Wanted::Total(total) => sum(actual).is_some_and(|sum| self.tolerance.covers(total, &sum)),
+            WantedValue::Total(total) => sum(actual).is_some_and(|sum| self.tolerance.covers(total, &sum)),
             // Compared as a whole, which no other shape has.
-            Wanted::Table(_) => false,
+            WantedValue::Table(_) => false,
         }
     }
 

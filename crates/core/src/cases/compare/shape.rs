@@ -8,7 +8,7 @@ use codegen_api::values::{FileFormat, ValueType};
 
 /// The shape of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum OutputShape {
     /// One value.
     Value(ValueType),
     /// Delimited text with named columns, and what separates them where a format says so; else whatever the first line has most of.
@@ -23,7 +23,7 @@ pub enum Shape {
     Bytes,
 }
 
-impl Shape {
+impl OutputShape {
     /// The shape of an output, as far as its declaration says; `None` for a file that may be anything.
     #[must_use]
     pub fn declared(type_: ValueType, format: Option<FileFormat>) -> Option<Self> {
@@ -120,20 +120,20 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case::json_object(Check::Equals, r#"{"a": 2, "b": 1}"#, Shape::Json)]
-    #[case::json_array(Check::SameRows, "[1, 2]", Shape::Json)]
-    #[case::json_lines(Check::Equals, "{\"a\": 1}\n{\"a\": 2}\n", Shape::JsonLines)]
-    #[case::table(Check::Equals, "item,units\na,1\n", Shape::Table(None))]
-    #[case::rows(Check::SameRows, "item\na\n", Shape::Table(None))]
-    #[case::text(Check::Equals, "first line\nsecond line\n", Shape::Text)]
-    #[case::prose(Check::Equals, "Dear all,\nregards, x\n", Shape::Text)]
-    #[case::number(Check::Equals, "12", Shape::Text)]
-    #[case::broken_json(Check::Equals, "{\"a\": 1", Shape::Text)]
+    #[case::json_object(Check::Equals, r#"{"a": 2, "b": 1}"#, OutputShape::Json)]
+    #[case::json_array(Check::SameRows, "[1, 2]", OutputShape::Json)]
+    #[case::json_lines(Check::Equals, "{\"a\": 1}\n{\"a\": 2}\n", OutputShape::JsonLines)]
+    #[case::table(Check::Equals, "item,units\na,1\n", OutputShape::Table(None))]
+    #[case::rows(Check::SameRows, "item\na\n", OutputShape::Table(None))]
+    #[case::text(Check::Equals, "first line\nsecond line\n", OutputShape::Text)]
+    #[case::prose(Check::Equals, "Dear all,\nregards, x\n", OutputShape::Text)]
+    #[case::number(Check::Equals, "12", OutputShape::Text)]
+    #[case::broken_json(Check::Equals, "{\"a\": 1", OutputShape::Text)]
     fn a_file_without_a_format_is_what_is_expected_of_it(
         #[case] check: Check,
         #[case] value: &str,
-        #[case] shape: Shape,
+        #[case] shape: OutputShape,
     ) {
-        assert_eq!(Shape::assumed(&expectation(check, "", value)), shape);
+        assert_eq!(OutputShape::assumed(&expectation(check, "", value)), shape);
     }
 }

@@ -2,8 +2,8 @@ use rstest::rstest;
 
 use super::*;
 
-const CSV: Shape = Shape::Table(Some(b','));
-const TSV: Shape = Shape::Table(Some(b'\t'));
+const CSV: OutputShape = OutputShape::Table(Some(b','));
+const TSV: OutputShape = OutputShape::Table(Some(b'\t'));
 const SPECIES: &str = "species,count,mass\nAdelie,2,3700.5\nGentoo,1,5000\n";
 const DOCUMENT: &str = r#"{"total": 12, "rows": [{"name": "a", "share": 0.3}, {"name": "b", "share": 0.7}], "tags": ["x", "y"]}"#;
 
@@ -17,7 +17,7 @@ pub(super) fn expectation(check: Check, at: &str, value: &str) -> Expectation {
     }
 }
 
-fn holds(shape: Shape, check: Check, at: &str, value: &str, text: &str) -> bool {
+fn holds(shape: OutputShape, check: Check, at: &str, value: &str, text: &str) -> bool {
     let expectation = expectation(check, at, value);
     assert_eq!(shape.refuses(&expectation, None), None);
     compare(shape, &expectation, value, text).is_ok()
@@ -84,7 +84,7 @@ fn a_wrong_table_is_wrong(#[case] check: Check, #[case] at: &str, #[case] value:
 #[case::between(Check::Between, "/total", "10, 12")]
 #[case::ordered(Check::Ordered, "/tags", "ascending")]
 fn a_right_document_is_right(#[case] check: Check, #[case] at: &str, #[case] value: &str) {
-    assert!(holds(Shape::Json, check, at, value, DOCUMENT));
+    assert!(holds(OutputShape::Json, check, at, value, DOCUMENT));
 }
 
 #[rstest]
@@ -95,7 +95,7 @@ fn a_right_document_is_right(#[case] check: Check, #[case] at: &str, #[case] val
 #[case::lacks(Check::Lacks, "/tags", "x")]
 #[case::ordered(Check::Ordered, "/tags", "descending")]
 fn a_wrong_document_is_wrong(#[case] check: Check, #[case] at: &str, #[case] value: &str) {
-    assert!(!holds(Shape::Json, check, at, value, DOCUMENT));
+    assert!(!holds(OutputShape::Json, check, at, value, DOCUMENT));
 }
 
 #[rstest]
@@ -122,17 +122,17 @@ fn a_value_is_compared_by_its_type(
     #[case] is_same: bool,
 ) {
     assert_eq!(
-        holds(Shape::Value(type_), Check::Equals, "", expected, text),
+        holds(OutputShape::Value(type_), Check::Equals, "", expected, text),
         is_same
     );
 }
 
 #[test]
 fn text_is_compared_line_by_line_whatever_ends_its_lines() {
-    assert!(holds(Shape::Text, Check::Equals, "", "a\nb", "a\r\nb\r\n"));
-    assert!(!holds(Shape::Text, Check::Equals, "", "a\nb", "b\na\n"));
+    assert!(holds(OutputShape::Text, Check::Equals, "", "a\nb", "a\r\nb\r\n"));
+    assert!(!holds(OutputShape::Text, Check::Equals, "", "a\nb", "b\na\n"));
     assert!(holds(
-        Shape::JsonLines,
+        OutputShape::JsonLines,
         Check::Equals,
         "",
         "{\"a\": 1}\n{\"a\": 2}",
@@ -141,7 +141,7 @@ fn text_is_compared_line_by_line_whatever_ends_its_lines() {
 }
 
 /// Reports whether `text` is the text that is expected of it within a tolerance.
-fn holds_within(tolerance: &str, shape: Shape, check: Check, value: &str, text: &str) -> bool {
+fn holds_within(tolerance: &str, shape: OutputShape, check: Check, value: &str, text: &str) -> bool {
     let expectation = Expectation {
         tolerance: tolerance.into(),
         ..expectation(check, "", value)
@@ -149,22 +149,29 @@ fn holds_within(tolerance: &str, shape: Shape, check: Check, value: &str, text: 
     compare(shape, &expectation, value, text).is_ok()
 }
 
-const FLOAT: Shape = Shape::Value(ValueType::Float);
-const INT: Shape = Shape::Value(ValueType::Int);
-const STRING: Shape = Shape::Value(ValueType::String);
-const TIMEDELTA: Shape = Shape::Value(ValueType::Timedelta);
+const FLOAT: OutputShape = OutputShape::Value(ValueType::Float);
+const INT: OutputShape = OutputShape::Value(ValueType::Int);
+const STRING: OutputShape = OutputShape::Value(ValueType::String);
+const TIMEDELTA: OutputShape = OutputShape::Value(ValueType::Timedelta);
 
 #[rstest]
 #[case::a_value(FLOAT, Check::Equals, "", "5", "1e999", "5e0")]
 #[case::a_length_of_time(TIMEDELTA, Check::Equals, "", "PT5S", "1e999", "5.0")]
-#[case::a_text(Shape::Text, Check::Equals, "", "12", "1e999", "12.0")]
+#[case::a_text(OutputShape::Text, Check::Equals, "", "12", "1e999", "12.0")]
 #[case::a_cell(CSV, Check::Equals, "1/b", "12", "a,b\n1,-1e999\n", "a,b\n1,12\n")]
 #[case::a_total(CSV, Check::Total, "b", "12", "a,b\n1,1e999\n", "a,b\n1,12\n")]
-#[case::of_json(Shape::Json, Check::Equals, "/a", "12", r#"{"a": 1e999}"#, r#"{"a": 12}"#)]
-#[case::a_total_of_json(Shape::Json, Check::Total, "", "12", "[1e999]", "[12]")]
+#[case::of_json(
+    OutputShape::Json,
+    Check::Equals,
+    "/a",
+    "12",
+    r#"{"a": 1e999}"#,
+    r#"{"a": 12}"#
+)]
+#[case::a_total_of_json(OutputShape::Json, Check::Total, "", "12", "[1e999]", "[12]")]
 #[case::a_bound(FLOAT, Check::Between, "", "1, 5", "1e999", "5")]
 fn an_endless_number_equals_none(
-    #[case] shape: Shape,
+    #[case] shape: OutputShape,
     #[case] check: Check,
     #[case] at: &str,
     #[case] value: &str,
@@ -193,7 +200,7 @@ fn an_expected_scalar_may_be_a_json_string_of_the_same_text(
     #[case] text: &str,
     #[case] is_same: bool,
 ) {
-    assert_eq!(holds(Shape::Json, Check::Equals, at, value, text), is_same);
+    assert_eq!(holds(OutputShape::Json, Check::Equals, at, value, text), is_same);
 }
 
 #[rstest]
@@ -207,12 +214,12 @@ fn what_stands_in_json_is_found_however_it_is_quoted(
     #[case] text: &str,
     #[case] is_so: bool,
 ) {
-    assert_eq!(holds(Shape::Json, check, "", value, text), is_so);
+    assert_eq!(holds(OutputShape::Json, check, "", value, text), is_so);
 }
 
 #[rstest]
 #[case::seconds(
-    Shape::Json,
+    OutputShape::Json,
     Check::Equals,
     "/a",
     "1700000000",
@@ -220,7 +227,7 @@ fn what_stands_in_json_is_found_however_it_is_quoted(
     r#"{"a": 1.7e9}"#
 )]
 #[case::in_a_document(
-    Shape::Json,
+    OutputShape::Json,
     Check::Equals,
     "",
     r#"{"a": 1700000000}"#,
@@ -228,7 +235,7 @@ fn what_stands_in_json_is_found_however_it_is_quoted(
     r#"{"a": 1700000000.0}"#
 )]
 #[case::milliseconds(
-    Shape::Json,
+    OutputShape::Json,
     Check::Equals,
     "/ms",
     "1700000000000",
@@ -236,7 +243,7 @@ fn what_stands_in_json_is_found_however_it_is_quoted(
     r#"{"ms": 1700000000000}"#
 )]
 #[case::an_element(
-    Shape::Json,
+    OutputShape::Json,
     Check::Contains,
     "",
     "1234567890",
@@ -244,7 +251,7 @@ fn what_stands_in_json_is_found_however_it_is_quoted(
     "[1234567890]"
 )]
 #[case::beyond_64_bits(
-    Shape::Json,
+    OutputShape::Json,
     Check::Equals,
     "",
     "[123456789012345678901234567890]",
@@ -252,7 +259,7 @@ fn what_stands_in_json_is_found_however_it_is_quoted(
     "[123456789012345678901234567890]"
 )]
 #[case::json_lines(
-    Shape::JsonLines,
+    OutputShape::JsonLines,
     Check::SameRows,
     "",
     r#"[{"id": 1234567890}]"#,
@@ -277,7 +284,7 @@ fn what_stands_in_json_is_found_however_it_is_quoted(
     "cents\n4999999999\n1\n"
 )]
 #[case::a_total_of_json(
-    Shape::Json,
+    OutputShape::Json,
     Check::Total,
     "",
     "5000000000",
@@ -294,7 +301,7 @@ fn what_stands_in_json_is_found_however_it_is_quoted(
     "id\n9007199254740992\n9007199254740993\n"
 )]
 fn large_whole_numbers_are_compared_digit_by_digit(
-    #[case] shape: Shape,
+    #[case] shape: OutputShape,
     #[case] check: Check,
     #[case] at: &str,
     #[case] value: &str,
@@ -316,7 +323,7 @@ fn large_whole_numbers_are_compared_digit_by_digit(
 )]
 #[case::json(
     "0.5",
-    Shape::Json,
+    OutputShape::Json,
     Check::Equals,
     "[5000000000]",
     "[5000000001]",
@@ -332,7 +339,7 @@ fn large_whole_numbers_are_compared_digit_by_digit(
 )]
 #[case::elements_that_fit_several(
     "0.15",
-    Shape::Json,
+    OutputShape::Json,
     Check::SameRows,
     "[1.0, 1.1]",
     "[1.1, 1.3]",
@@ -340,7 +347,7 @@ fn large_whole_numbers_are_compared_digit_by_digit(
 )]
 fn a_tolerance_applies_as_stated(
     #[case] tolerance: &str,
-    #[case] shape: Shape,
+    #[case] shape: OutputShape,
     #[case] check: Check,
     #[case] value: &str,
     #[case] wrong: &str,
@@ -372,8 +379,8 @@ fn json_of_another_type_is_wrong(
     #[case] wrong: &str,
     #[case] right: &str,
 ) {
-    assert!(!holds(Shape::Json, check, at, value, wrong));
-    assert!(holds(Shape::Json, check, at, value, right));
+    assert!(!holds(OutputShape::Json, check, at, value, wrong));
+    assert!(holds(OutputShape::Json, check, at, value, right));
 }
 
 #[rstest]
@@ -439,9 +446,9 @@ fn a_table_is_read_as_a_reader_reads_it(
 #[case::tabs_in_commas(CSV, Check::Rows, "", "1", "", "a\tb\n1\t2\n")]
 #[case::tabs(TSV, Check::Equals, "", "a,b\n1,2\n", "a,b\n1,2\n", "a\tb\n1\t2\n")]
 #[case::tabs_in_part(TSV, Check::Equals, "1/b", "2", "a,b\n1,2\n", "a\tb\n1\t2\n")]
-#[case::no_declared_format(Shape::Table(None), Check::Total, "b", "2", "a,b\n1,3\n", "a;b\n1;2\n")]
+#[case::no_declared_format(OutputShape::Table(None), Check::Total, "b", "2", "a,b\n1,3\n", "a;b\n1;2\n")]
 fn a_table_has_the_separator_of_its_format(
-    #[case] shape: Shape,
+    #[case] shape: OutputShape,
     #[case] check: Check,
     #[case] at: &str,
     #[case] value: &str,
@@ -456,17 +463,17 @@ fn a_table_has_the_separator_of_its_format(
 #[case::plus(FLOAT, Check::Equals, "5", "-5", "+5")]
 #[case::no_zero_before_the_point(FLOAT, Check::Equals, "0.5", ".6", ".5")]
 #[case::line_ends(STRING, Check::Equals, "a\nb", "a\n\nb", "a\r\nb\r\n")]
-#[case::line_ends_in_a_text(Shape::Text, Check::Contains, "a\nb", "a\n\nb", "x\r\na\r\nb\r\n")]
-#[case::truth(Shape::Value(ValueType::Bool), Check::Equals, "True", "false", "true")]
+#[case::line_ends_in_a_text(OutputShape::Text, Check::Contains, "a\nb", "a\n\nb", "x\r\na\r\nb\r\n")]
+#[case::truth(OutputShape::Value(ValueType::Bool), Check::Equals, "True", "false", "true")]
 #[case::date(
-    Shape::Value(ValueType::Datetime),
+    OutputShape::Value(ValueType::Datetime),
     Check::Equals,
     "2026-01-12",
     "2026-01-12T00:00:01",
     "2026-01-12T00:00:00"
 )]
 fn equal_values_may_have_different_notations(
-    #[case] shape: Shape,
+    #[case] shape: OutputShape,
     #[case] check: Check,
     #[case] value: &str,
     #[case] wrong: &str,
@@ -484,7 +491,7 @@ fn a_file_without_a_format_is_compared_by_value(
     #[case] wrong: &str,
     #[case] right: &str,
 ) {
-    let shape = Shape::assumed(&expectation(Check::Equals, "", value));
+    let shape = OutputShape::assumed(&expectation(Check::Equals, "", value));
     assert!(!holds(shape, Check::Equals, "", value, wrong));
     assert!(holds(shape, Check::Equals, "", value, right));
 }
@@ -505,7 +512,7 @@ fn a_table_with_another_separator_is_called_so() {
 #[case::an_array("[{\"a\": 1}]", "{\"a\":1}\n", true)]
 fn json_lines_may_be_a_single_one(#[case] expected: &str, #[case] text: &str, #[case] is_same: bool) {
     assert_eq!(
-        holds(Shape::JsonLines, Check::Equals, "", expected, text),
+        holds(OutputShape::JsonLines, Check::Equals, "", expected, text),
         is_same
     );
 }

@@ -3,7 +3,7 @@
 use bigdecimal::BigDecimal;
 
 use super::scalar::{Scalar, Tolerance, moment, number, seconds};
-use super::shape::Shape;
+use super::shape::OutputShape;
 use super::table::{Table, delimiter_of_expected, splits};
 use super::unix_lines;
 use super::value::Value;
@@ -16,7 +16,7 @@ use codegen_data::scalar::truth;
 const SHOWN: usize = 120;
 
 /// The statement of an expectation.
-pub(super) enum Wanted {
+pub(super) enum WantedValue {
     /// One of these values: a text may stand for several.
     Value(Vec<Value>),
     /// All of a table.
@@ -35,7 +35,7 @@ pub(super) enum Wanted {
     Total(BigDecimal),
 }
 
-impl Shape {
+impl OutputShape {
     /// Says why an expectation cannot be read as one of such an output; `None` when it can. `refers_to` is the output whose value it takes.
     #[must_use]
     pub fn refuses(self, expectation: &Expectation, refers_to: Option<&str>) -> Option<String> {
@@ -54,7 +54,7 @@ impl Shape {
             None if is_searched && value.is_empty() => Some(format!(
                 "every text contains an empty one: give check {check:?} a value"
             )),
-            None => Wanted::read(self, check, at, value).err(),
+            None => WantedValue::read(self, check, at, value).err(),
         })
     }
 
@@ -99,9 +99,9 @@ fn cell_problem(at: &str) -> Option<String> {
     Some(format!("`at` {at:?} is no cell: {why}"))
 }
 
-impl Wanted {
+impl WantedValue {
     /// Reads what is stated of the part at a place of such an output; the error says why it cannot be.
-    pub(super) fn read(shape: Shape, check: Check, at: &str, text: &str) -> Result<Self, String> {
+    pub(super) fn read(shape: OutputShape, check: Check, at: &str, text: &str) -> Result<Self, String> {
         let trimmed = text.trim();
         let no_value = || format!("{:?} is no value of check {check:?}", cut(text, SHOWN));
         Ok(match (check, shape) {
@@ -118,18 +118,20 @@ impl Wanted {
                 },
             },
             (Check::Contains | Check::Lacks, _) => part(shape, text),
-            (Check::Equals | Check::SameRows, Shape::Table(declared)) if at.is_empty() => {
+            (Check::Equals | Check::SameRows, OutputShape::Table(declared)) if at.is_empty() => {
                 Self::Table(table(text, declared)?)
             }
-            (Check::SameRows, Shape::Table(_)) => Self::Value(cells(text)),
-            (Check::Equals | Check::SameRows, Shape::Json | Shape::JsonLines) => {
-                Self::Value(documents(text, at, shape == Shape::JsonLines)?)
+            (Check::SameRows, OutputShape::Table(_)) => Self::Value(cells(text)),
+            (Check::Equals | Check::SameRows, OutputShape::Json | OutputShape::JsonLines) => {
+                Self::Value(documents(text, at, shape == OutputShape::JsonLines)?)
             }
-            (Check::Equals | Check::SameRows, Shape::Value(type_)) => {
+            (Check::Equals | Check::SameRows, OutputShape::Value(type_)) => {
                 Self::Value(vec![typed(type_, text).ok_or_else(no_value)?])
             }
-            (Check::Equals, Shape::Table(_)) => Self::Value(vec![Value::cell(text)]),
-            (Check::Equals | Check::SameRows, Shape::Text | Shape::Bytes) => Self::Value(vec![lines(text)]),
+            (Check::Equals, OutputShape::Table(_)) => Self::Value(vec![Value::cell(text)]),
+            (Check::Equals | Check::SameRows, OutputShape::Text | OutputShape::Bytes) => {
+                Self::Value(vec![lines(text)])
+            }
         })
     }
 }
@@ -204,27 +206,27 @@ fn is_meant_as_json(value: &str, at: &str) -> bool {
     at.is_empty() && start.starts_with(['{', '[']) || matches!(&*start, "{\"" | "[\"" | "[{" | "[[")
 }
 
-fn part(shape: Shape, text: &str) -> Wanted {
-    if !matches!(shape, Shape::Json | Shape::JsonLines) {
-        return Wanted::Part {
+fn part(shape: OutputShape, text: &str) -> WantedValue {
+    if !matches!(shape, OutputShape::Json | OutputShape::JsonLines) {
+        return WantedValue::Part {
             values: vec![Value::cell(text)],
             word: unix_lines(text).into_owned(),
         };
     }
-    let is_lines = shape == Shape::JsonLines;
+    let is_lines = shape == OutputShape::JsonLines;
     let values = documents(text, "/", is_lines).unwrap_or_else(|_| vec![Value::text(text)]);
     let word = match &values[0] {
         Value::Text(scalar) => scalar.text.clone(),
         _ => text.trim().to_owned(),
     };
-    Wanted::Part { values, word }
+    WantedValue::Part { values, word }
 }
 
 /// Two numbers, the smaller one first.
-fn between(text: &str) -> Result<Wanted, String> {
+fn between(text: &str) -> Result<WantedValue, String> {
     let bounds = text.split_once(',');
     match bounds.and_then(|(low, high)| Some((number(low.trim())?, number(high.trim())?))) {
-        Some((low, high)) if low <= high => Ok(Wanted::Between(low, high)),
+        Some((low, high)) if low <= high => Ok(WantedValue::Between(low, high)),
         Some(_) => Err(format!(
             "no number lies between {text}: the smaller one comes first"
         )),
@@ -251,9 +253,9 @@ mod tests {
     use super::super::tests::expectation;
     use super::*;
 
-    const CSV: Shape = Shape::Table(Some(b','));
-    const FLOAT: Shape = Shape::Value(ValueType::Float);
-    const INT: Shape = Shape::Value(ValueType::Int);
+    const CSV: OutputShape = OutputShape::Table(Some(b','));
+    const FLOAT: OutputShape = OutputShape::Value(ValueType::Float);
+    const INT: OutputShape = OutputShape::Value(ValueType::Int);
 
     #[rstest]
     #[case(INT, Check::Equals, "", "many", "no value", "-3")]
@@ -261,7 +263,7 @@ mod tests {
     #[case::endless(FLOAT, Check::Equals, "", "1e999", "no value", "1e99")]
     #[case::a_price(FLOAT, Check::Equals, "", "$5.00", "no value", "5.00")]
     #[case::no_moment(
-        Shape::Value(ValueType::Datetime),
+        OutputShape::Value(ValueType::Datetime),
         Check::Equals,
         "",
         "tomorrow",
@@ -270,7 +272,7 @@ mod tests {
     )]
     #[case::bounds_in_the_wrong_order(FLOAT, Check::Between, "", "5,1", "the smaller one comes first", "1,5")]
     #[case::bounds_that_are_none(FLOAT, Check::Between, "", "5", "give two numbers", "5, 5")]
-    #[case::an_empty_word(Shape::Text, Check::Contains, "", "", "contains an empty one", "x")]
+    #[case::an_empty_word(OutputShape::Text, Check::Contains, "", "", "contains an empty one", "x")]
     #[case(CSV, Check::Rows, "", "two", "no value", "2")]
     #[case(CSV, Check::Ordered, "a", "up", "no value", "ascending")]
     #[case::no_such_output(CSV, Check::Total, "a", "$nonsense", "no value", "2")]
@@ -284,10 +286,17 @@ mod tests {
         "the expected table cannot be read: row 1",
         "a,b\n1,2\n"
     )]
-    #[case::broken_json(Shape::Json, Check::Equals, "", "{\"a\": 1", "no JSON", "{\"a\": 1}")]
-    #[case::broken_json_at_a_place(Shape::Json, Check::Equals, "/a", "[{\"a\": 1", "no JSON", "[error] none")]
+    #[case::broken_json(OutputShape::Json, Check::Equals, "", "{\"a\": 1", "no JSON", "{\"a\": 1}")]
+    #[case::broken_json_at_a_place(
+        OutputShape::Json,
+        Check::Equals,
+        "/a",
+        "[{\"a\": 1",
+        "no JSON",
+        "[error] none"
+    )]
     #[case::broken_lines(
-        Shape::JsonLines,
+        OutputShape::JsonLines,
         Check::Equals,
         "",
         "{\"a\": 1}\n{",
@@ -295,7 +304,7 @@ mod tests {
         "{\"a\": 1}\n{}"
     )]
     fn a_value_that_nothing_can_equal_is_refused(
-        #[case] shape: Shape,
+        #[case] shape: OutputShape,
         #[case] check: Check,
         #[case] at: &str,
         #[case] value: &str,
@@ -315,10 +324,10 @@ mod tests {
     #[case(CSV, Check::Equals, "first/units", "a row is its number from 1")]
     #[case(CSV, Check::Equals, "units", "a cell is ROW/COLUMN")]
     #[case(CSV, Check::Equals, "1/", "no cell")]
-    #[case(Shape::Json, Check::Equals, "rows", "does not fit")]
-    #[case(Shape::Bytes, Check::Equals, "", "neither text nor a table")]
+    #[case(OutputShape::Json, Check::Equals, "rows", "does not fit")]
+    #[case(OutputShape::Bytes, Check::Equals, "", "neither text nor a table")]
     fn a_place_that_is_nowhere_is_refused(
-        #[case] shape: Shape,
+        #[case] shape: OutputShape,
         #[case] check: Check,
         #[case] at: &str,
         #[case] says: &str,

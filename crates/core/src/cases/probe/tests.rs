@@ -2,7 +2,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::super::tests::{case, sales};
-use super::super::{CaseSet, PlannedCase, Revision};
+use super::super::{CaseRevision, CaseSet, PlannedCase};
 use crate::task::Task;
 use codegen_api::case::{Case, CaseMode};
 
@@ -31,7 +31,7 @@ fn cases(expectations: &Value) -> Vec<Case> {
     .collect()
 }
 
-fn set(cases: Vec<Case>, revision: Option<Revision>) -> CaseSet {
+fn set(cases: Vec<Case>, revision: Option<CaseRevision>) -> CaseSet {
     CaseSet {
         cases: cases
             .into_iter()
@@ -173,16 +173,16 @@ fn cases_that_state_a_result_reject_a_program_that_ignores_its_input(#[case] exp
 fn a_case_that_was_corrected_proves_nothing_and_one_that_was_confirmed_does() {
     let right = json!([[{"output": "total", "value": "2"}], [{"output": "total", "value": "3"}]]);
     let vacuous = |revision| set(cases(&right), revision).evidence(&shop()).vacuous;
-    assert!(vacuous(Some(Revision::Corrected)));
-    assert!(!vacuous(Some(Revision::Confirmed)));
+    assert!(vacuous(Some(CaseRevision::Corrected)));
+    assert!(!vacuous(Some(CaseRevision::Confirmed)));
     // Of one that decides nothing nothing is said.
-    assert!(!vacuous(Some(Revision::Dropped)));
-    let mut beside = set(cases(&right), Some(Revision::Corrected));
+    assert!(!vacuous(Some(CaseRevision::Dropped)));
+    let mut beside = set(cases(&right), Some(CaseRevision::Corrected));
     beside.cases.extend(set(cases(&right), None).cases);
     assert!(!beside.evidence(&shop()).vacuous);
     let mut one_each = set(
         cases(&json!([[{"output": "total", "value": "2"}]])),
-        Some(Revision::Corrected),
+        Some(CaseRevision::Corrected),
     );
     let other = cases(&json!([[{"output": "total", "value": "3"}]]));
     one_each.cases.extend(set(other, None).cases);

@@ -47,7 +47,7 @@ fn giving(name: &str, value: &str) -> Case {
 
 fn laid_out(task: &Task, forms: &Forms, case: Case) -> Vec<PhaseFile> {
     let run = CaseExecution {
-        origin: Origin::Plan(1),
+        origin: CaseOrigin::Plan(1),
         case,
         is_settled: false,
         is_held: false,
@@ -158,7 +158,7 @@ fn a_case_of_a_compressed_sample_is_compressed_alike(#[case] compression: Compre
     assert_eq!(files[0].path, name);
     // Its own reader finds the text again.
     let source = codegen_data::source::Source::bytes(&bytes_of(&files[0]));
-    let options = codegen_data::describe::Options::default();
+    let options = codegen_data::describe::DescribeOptions::default();
     let profile = codegen_data::describe::describe_source(&source, "sales", &name, &options).unwrap();
     assert_eq!(profile.compression, Some(compression));
     assert_eq!(
@@ -175,10 +175,10 @@ fn a_case_of_a_compressed_sample_is_compressed_alike(#[case] compression: Compre
 #[case("sales.parquet")]
 #[case("plot.PNG")]
 fn a_text_is_given_for_no_file_that_holds_none(#[case] file_name: &str) {
-    let why = usable(&named(file_name), &ties(), &[], Access::Exposed).unwrap();
+    let why = usable(&named(file_name), &ties(), &[], CaseData::Exposed).unwrap();
     assert!(why.contains("no text: leave it out"), "{why}");
     let left_out = case(json!({"about": "the sample", "expect": [{"output": "total", "value": "2"}]}));
-    assert_eq!(usable(&named(file_name), &left_out, &[], Access::Exposed), None);
+    assert_eq!(usable(&named(file_name), &left_out, &[], CaseData::Exposed), None);
 }
 
 #[test]
@@ -205,10 +205,10 @@ fn what_a_file_system_or_a_command_line_cannot_have_makes_a_case_unusable(
     let label = json!({"name": "label", "type": "String", "default": "x"});
     task.inputs.push(serde_json::from_value(label).unwrap());
     let bad = case(json!({"about": "odd", "inputs": inputs, "expect": [{"output": "total", "value": "2"}]}));
-    let why = usable(&task, &bad, &[], Access::Exposed).unwrap();
+    let why = usable(&task, &bad, &[], CaseData::Exposed).unwrap();
     assert!(why.contains(says), "{why}");
     // The same for an example of the user, before the task starts.
-    let why = usable(&task, &bad, &[], Access::Everything).unwrap();
+    let why = usable(&task, &bad, &[], CaseData::Everything).unwrap();
     assert!(why.contains(says), "{why}");
 }
 
@@ -223,7 +223,7 @@ fn names_that_are_long_and_names_that_are_alike_are_possible() {
         ],
         "expect": [{"output": "total", "value": "2"}],
     }));
-    assert_eq!(usable(&sales(), &honest, &[], Access::Exposed), None);
+    assert_eq!(usable(&sales(), &honest, &[], CaseData::Exposed), None);
 }
 
 #[rstest]
@@ -240,7 +240,7 @@ fn a_case_beyond_the_bounds_of_the_api_is_not_used(#[case] change: Value, #[case
         .as_object_mut()
         .unwrap()
         .extend(change.as_object().unwrap().clone());
-    let why = usable(&sales(), &case(value), &[], Access::Exposed).unwrap();
+    let why = usable(&sales(), &case(value), &[], CaseData::Exposed).unwrap();
     assert!(why.contains(says), "{why}");
 }
 
@@ -252,7 +252,7 @@ fn a_case_at_the_bounds_of_the_api_is_used() {
     let large = case(json!({
         "about": "é".repeat(200), "inputs": inputs, "expect": vec![json!({"output": "total", "value": "2"}); 32],
     }));
-    assert_eq!(usable(&sales(), &large, &[], Access::Exposed), None);
+    assert_eq!(usable(&sales(), &large, &[], CaseData::Exposed), None);
 }
 
 #[rstest]
@@ -323,7 +323,7 @@ fn no_character_turns_the_line_or_the_name_of_a_case() {
         "1. harmless <U+202E>esrever: label=<U+2066>a -> total = <U+200F>1"
     );
     let run = CaseExecution {
-        origin: Origin::Plan(1),
+        origin: CaseOrigin::Plan(1),
         case: turned,
         is_settled: false,
         is_held: false,

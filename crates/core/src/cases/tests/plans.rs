@@ -19,7 +19,7 @@ fn a_case_that_cannot_be_run_or_compared_is_not_used(#[case] change: Value, #[ca
         .as_object_mut()
         .unwrap()
         .extend(change.as_object().unwrap().clone());
-    let why = usable(&sales(), &case(value), &["parts".into()], Access::Exposed).unwrap();
+    let why = usable(&sales(), &case(value), &["parts".into()], CaseData::Exposed).unwrap();
     assert!(why.contains(says), "{why}");
 }
 
@@ -30,9 +30,9 @@ fn cases_of_private_data_bring_their_own_and_examples_need_not() {
         ..sales()
     };
     let on_the_sample = case(json!({"about": "all", "expect": [{"output": "total", "value": "2"}]}));
-    let why = usable(&private, &on_the_sample, &[], Access::Exposed).unwrap();
+    let why = usable(&private, &on_the_sample, &[], CaseData::Exposed).unwrap();
     assert!(why.contains("private"), "{why}");
-    assert_eq!(usable(&private, &on_the_sample, &[], Access::Everything), None);
+    assert_eq!(usable(&private, &on_the_sample, &[], CaseData::Everything), None);
 }
 
 #[test]

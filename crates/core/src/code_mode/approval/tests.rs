@@ -5,7 +5,8 @@ use serde_json::json;
 
 use super::*;
 use crate::code_mode::{
-    Decision, Outcome as Came, Question, Ran, Stage, StatusContext, Waits, advance, decide, question, status,
+    AnswerOutcome as Came, ProgramOutcome, Question, QuestionDecision, QuestionStage, QuestionStatusContext,
+    Waits, advance, decide, question, status,
 };
 use codegen_api::code_mode::{CodeModeAgent, CodeModeRun, PendingCall};
 use codegen_code_mode::signature::{Effect, Tool};
@@ -67,17 +68,17 @@ fn awaited(call: &Call, more: u32) -> AwaitedCall {
 }
 
 /// A program that waits, since second 10, until somebody has decided about `call`.
-fn waiting(call: &Call, calls: Vec<PendingCall>) -> Progress {
-    let progress = Progress {
-        stage: Stage::Running,
-        ..Progress::start(at(0))
+fn waiting(call: &Call, calls: Vec<PendingCall>) -> QuestionProgress {
+    let progress = QuestionProgress {
+        stage: QuestionStage::Running,
+        ..QuestionProgress::start(at(0))
     };
     let waits = Waits {
         calls,
         approval: Some(awaited(call, 2)),
     };
     let ran = Came::Ran {
-        ran: Ran::Pending(waits),
+        ran: ProgramOutcome::Pending(waits),
         calls: [("refund".to_owned(), 3)].into(),
     };
     advance(&a_question(), progress, ran, at(10))
@@ -205,12 +206,12 @@ fn a_program_waits_for_the_decision_and_the_time_until_then_does_not_count() {
     let much_later = at(1_000_000);
     assert_eq!(
         decide(&question, &progress, much_later),
-        Decision::AwaitApproval(asked.clone())
+        QuestionDecision::AwaitApproval(asked.clone())
     );
     assert!((progress.active_seconds(much_later) - 10.0).abs() < 0.1);
-    let around = StatusContext {
+    let around = QuestionStatusContext {
         how_to_decide: "ask ada",
-        ..StatusContext::default()
+        ..QuestionStatusContext::default()
     };
     let shown = status(&progress, &[], &around, much_later);
     assert_eq!(
@@ -236,7 +237,7 @@ fn a_program_waits_for_the_decision_and_the_time_until_then_does_not_count() {
     );
     let decided = Came::Decided(said(ApprovalDecision::Approve, &asked.hash));
     let next = advance(&question, progress, decided, much_later);
-    assert_eq!(decide(&question, &next, much_later), Decision::Run);
+    assert_eq!(decide(&question, &next, much_later), QuestionDecision::Run);
     assert!((next.active_seconds(at(1_000_001)) - 11.0).abs() < 0.1);
     let shown = status(&next, &[], &around, much_later);
     assert_eq!((shown.approval, shown.approvals.len()), (None, 1));
@@ -250,7 +251,7 @@ fn a_program_that_waits_for_a_run_besides_is_run_again_when_that_may_have_ended(
         run: "run-1".to_owned(),
     };
     let progress = waiting(&refund(), vec![run]);
-    assert_eq!(decide(&a_question(), &progress, at(20)), Decision::Run);
+    assert_eq!(decide(&a_question(), &progress, at(20)), QuestionDecision::Run);
 }
 
 #[test]
@@ -275,7 +276,7 @@ fn a_decision_counts_once() {
     );
     assert!(next.decision(&hash).is_some());
     let ran = Came::Ran {
-        ran: Ran::Pending(Waits::default()),
+        ran: ProgramOutcome::Pending(Waits::default()),
         calls: std::collections::BTreeMap::new(),
     };
     let next = advance(&question, next, ran, at(21));
@@ -303,7 +304,8 @@ fn decisions_are_shown_in_short() {
 
 #[test]
 fn a_refusal_names_the_call_who_refused_it_and_why() {
-    let Outcome::Raised { kind, message } = refusal(&refund(), &said(ApprovalDecision::Reject, "")) else {
+    let CallOutcome::Raised { kind, message } = refusal(&refund(), &said(ApprovalDecision::Reject, ""))
+    else {
         panic!("it is an exception");
     };
     assert_eq!(kind, "PermissionError");
@@ -315,7 +317,7 @@ fn a_refusal_names_the_call_who_refused_it_and_why() {
         reason: Some("  ".to_owned()),
         ..said(ApprovalDecision::Reject, "")
     };
-    let Outcome::Raised { message, .. } = refusal(&refund(), &silent) else {
+    let CallOutcome::Raised { message, .. } = refusal(&refund(), &silent) else {
         panic!("it is an exception");
     };
     assert!(message.ends_with("by ada: no reason given"), "{message}");

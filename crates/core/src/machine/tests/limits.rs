@@ -87,7 +87,7 @@ fn what_is_blocked_waits_and_goes_on_where_it_was() {
     let mut walk = Walk::new(task());
     walk.take(samples());
     let blocked = |at_| {
-        Outcome::Blocked(Blocked {
+        Outcome::Blocked(BlockedTask {
             category: Category::Infrastructure,
             message: "down".into(),
             retry_at: at(at_),
@@ -118,7 +118,7 @@ fn outputs_that_could_not_be_checked_wait_for_a_person_and_cost_no_attempt() {
     let mut walk = Walk::new(task());
     walk.until_tests();
     let mut unchecked = verdict(Vec::new());
-    unchecked.too_large.push(TooLarge {
+    unchecked.too_large.push(OutputTooLarge {
         output: "summary".into(),
         bytes: Some(2_000_000),
     });

@@ -157,7 +157,7 @@ impl Random {
                     ..NearMissCounts::default()
                 });
             }
-            1 => verdict.too_large.push(TooLarge {
+            1 => verdict.too_large.push(OutputTooLarge {
                 output: "summary".into(),
                 bytes: None,
             }),
@@ -268,7 +268,7 @@ impl Random {
             OutcomeKind::TestsFixed => Outcome::TestsFixed(self.new_source()),
             OutcomeKind::FixNotApplied => Outcome::FixNotApplied("as it was".into()),
             OutcomeKind::ReplyRejected => Outcome::ReplyRejected("no code".into()),
-            OutcomeKind::Blocked => Outcome::Blocked(Blocked {
+            OutcomeKind::Blocked => Outcome::Blocked(BlockedTask {
                 category: Category::Infrastructure,
                 message: String::new(),
                 retry_at: at(1),

@@ -54,7 +54,7 @@ pub fn merge(module: &Module, patch: &str) -> Result<Merged, MergeFault> {
 }
 
 /// One thing that a patch brings.
-pub(super) struct Part<'a> {
+pub(super) struct PatchPart<'a> {
     /// Class that it belongs to; `None` at the top.
     pub(super) class: Option<String>,
     /// Statement itself.
@@ -62,10 +62,10 @@ pub(super) struct Part<'a> {
 }
 
 /// Statements of a patch, without its docstring.
-fn parts(patch: &Module) -> Vec<Part<'_>> {
+fn parts(patch: &Module) -> Vec<PatchPart<'_>> {
     let skip = usize::from(docstring(patch.body()).is_some());
     let statements = patch.body().iter().skip(skip);
-    statements.map(|stmt| Part { class: None, stmt }).collect()
+    statements.map(|stmt| PatchPart { class: None, stmt }).collect()
 }
 
 /// Reports whether the patch has the main guard, every function and class, and whatever else it uses itself.
@@ -132,7 +132,7 @@ fn counterpart<'a>(body: &'a [Stmt], stmt: &Stmt) -> Option<&'a Stmt> {
 }
 
 /// The file with parts of a patch in it.
-pub(super) fn apply(mut splices: Splices, parts: &[Part]) -> String {
+pub(super) fn apply(mut splices: Splices, parts: &[PatchPart]) -> String {
     for part in parts {
         match &part.class {
             Some(class) => match class_of(splices.module, class) {

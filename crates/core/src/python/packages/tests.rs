@@ -3,13 +3,13 @@
 use super::*;
 use rstest::rstest;
 
-fn detected(source: &str, version: &str, declared: &[&str], base: &[&str]) -> Detection {
+fn detected(source: &str, version: &str, declared: &[&str], base: &[&str]) -> DetectedPackages {
     let module = Module::parse(source).unwrap();
     let list = |names: &[&str]| Packages {
         pip: names.iter().map(ToString::to_string).collect(),
         apt: Vec::new(),
     };
-    detect(&Sources {
+    detect(&PackageSources {
         modules: &[&module],
         version,
         declared: &list(declared),
@@ -126,7 +126,7 @@ fn declared_system_packages_are_checked() {
         pip: Vec::new(),
         apt: vec!["libpq5".into(), "--force".into()],
     };
-    let detection = detect(&Sources {
+    let detection = detect(&PackageSources {
         modules: &[],
         version: "3.12",
         declared: &declared,

@@ -110,13 +110,13 @@ fn a_long_text_is_truncated_to_its_last_lines() {
 #[test]
 fn an_output_of_another_type_fails_a_program_that_ended_well() {
     let read = OutputsRead {
-        faults: vec![Fault {
+        faults: vec![BrokenOutput {
             output: "species".into(),
             problem: "the program wrote nothing to it".into(),
             without_values: String::new(),
             broken: None,
         }],
-        too_large: vec![TooLarge {
+        too_large: vec![OutputTooLarge {
             output: "summary".into(),
             bytes: Some(2_000_000),
         }],
@@ -145,12 +145,15 @@ fn an_output_of_another_type_fails_a_program_that_ended_well() {
 }
 
 #[rstest]
-#[case(Room::None, "are brought back: run the program on less data")]
-#[case(Room::Unnamed, "name a volume for them in spec.outputs.persistentVolumeClaim")]
-#[case(Room::Claim, "may have 1 GiB and 10,000 files")]
-fn an_output_that_is_too_large_says_where_it_could_go(#[case] room: Room, #[case] words: &str) {
+#[case(OutputRoom::None, "are brought back: run the program on less data")]
+#[case(
+    OutputRoom::Unnamed,
+    "name a volume for them in spec.outputs.persistentVolumeClaim"
+)]
+#[case(OutputRoom::Claim, "may have 1 GiB and 10,000 files")]
+fn an_output_that_is_too_large_says_where_it_could_go(#[case] room: OutputRoom, #[case] words: &str) {
     let read = OutputsRead {
-        too_large: vec![TooLarge {
+        too_large: vec![OutputTooLarge {
             output: "summary".into(),
             bytes: None,
         }],

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::run::{OutputsRead, TypedOutput};
 use crate::sandbox::OutputContent;
 use crate::stored_outputs::FoundOutput;
-use crate::verdict::{RehearsalFindings, TooLarge};
+use crate::verdict::{OutputTooLarge, RehearsalFindings};
 use codegen_api::run_status::{DataSide, Finding, Severity};
 use codegen_api::values::Output;
 
@@ -19,7 +19,7 @@ fn declared() -> Vec<Output> {
 }
 
 fn too_large(names: &[&str]) -> OutputsRead {
-    let large = names.iter().map(|name| TooLarge {
+    let large = names.iter().map(|name| OutputTooLarge {
         output: (*name).to_owned(),
         bytes: Some(8 << 20),
     });

@@ -1,6 +1,6 @@
 //! Faults of a task, and the list that collects them.
 
-use crate::cases::{Access, usable};
+use crate::cases::{CaseData, usable};
 use crate::task::Task;
 use codegen_api::duration::DurationError;
 use codegen_api::quantity::QuantityError;
@@ -121,13 +121,13 @@ pub enum Problem {
 
 /// Everything found so far.
 #[derive(Default)]
-pub(super) struct Faults(pub(super) Vec<ResolveError>);
+pub(super) struct ResolveFaults(pub(super) Vec<ResolveError>);
 
-impl Faults {
+impl ResolveFaults {
     /// Examples that cannot be run on this task, or compared.
     pub(super) fn examples(&mut self, task: &Task) {
         for (index, example) in task.examples.iter().enumerate() {
-            if let Some(why) = usable(task, example, &[], Access::Everything) {
+            if let Some(why) = usable(task, example, &[], CaseData::Everything) {
                 self.add(format!("spec.examples[{index}]"), Problem::Example(why));
             }
         }

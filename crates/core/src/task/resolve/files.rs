@@ -6,10 +6,10 @@ use crate::task::{FrozenFile, Task};
 use codegen_api::CodeGenTaskSpec;
 use codegen_api::values::{Input, ValueType};
 
-use super::errors::{Faults, Problem};
+use super::errors::{Problem, ResolveFaults};
 
 /// Every option of the program: the samples as `File` inputs, then the inputs that are no samples.
-pub(super) fn inputs(spec: &CodeGenTaskSpec, faults: &mut Faults) -> Vec<Input> {
+pub(super) fn inputs(spec: &CodeGenTaskSpec, faults: &mut ResolveFaults) -> Vec<Input> {
     let of_samples = spec.samples.iter().map(|sample| Input {
         name: sample.name.clone(),
         type_: ValueType::File,
@@ -27,7 +27,7 @@ pub(super) fn inputs(spec: &CodeGenTaskSpec, faults: &mut Faults) -> Vec<Input> 
     inputs
 }
 
-fn check(spec: &CodeGenTaskSpec, index: usize, input: &Input, faults: &mut Faults) {
+fn check(spec: &CodeGenTaskSpec, index: usize, input: &Input, faults: &mut ResolveFaults) {
     let path = |field: &str| format!("spec.inputs[{index}].{field}");
     if is_sample(spec, &input.name) {
         if input.type_ != ValueType::File {
@@ -59,7 +59,7 @@ fn check(spec: &CodeGenTaskSpec, index: usize, input: &Input, faults: &mut Fault
 pub(super) fn samples(
     spec: &CodeGenTaskSpec,
     files: Vec<FrozenFile>,
-    faults: &mut Faults,
+    faults: &mut ResolveFaults,
 ) -> Vec<FrozenFile> {
     let mut files = by_name(files);
     let mut ordered = Vec::new();
@@ -91,7 +91,7 @@ pub(super) fn samples(
 pub(super) fn input_files(
     spec: &CodeGenTaskSpec,
     files: Vec<FrozenFile>,
-    faults: &mut Faults,
+    faults: &mut ResolveFaults,
 ) -> Vec<FrozenFile> {
     let mut files = by_name(files);
     let mut ordered = Vec::new();
@@ -115,7 +115,7 @@ pub(super) fn input_files(
 pub(super) fn acceptance_tests(
     spec: &CodeGenTaskSpec,
     file: Option<FrozenFile>,
-    faults: &mut Faults,
+    faults: &mut ResolveFaults,
 ) -> Option<FrozenFile> {
     if spec.acceptance_tests.is_some() && file.is_none() {
         faults.add(
@@ -128,7 +128,7 @@ pub(super) fn acceptance_tests(
 
 /// Under `/var/inputs` lies each `File` or `Dir` input by its name and each content by its file name: none may hide
 /// another.
-pub(super) fn paths_differ(task: &Task, faults: &mut Faults) {
+pub(super) fn paths_differ(task: &Task, faults: &mut ResolveFaults) {
     let inputs = task.inputs.iter().filter(|input| takes_content(input.type_));
     let names = inputs.map(|input| (input.name.as_str(), input.name.as_str()));
     let files = task.samples.iter().chain(&task.input_files);
@@ -149,7 +149,7 @@ pub(super) fn paths_differ(task: &Task, faults: &mut Faults) {
     }
 }
 
-fn check_shape(path: &str, type_: ValueType, file: &FrozenFile, faults: &mut Faults) {
+fn check_shape(path: &str, type_: ValueType, file: &FrozenFile, faults: &mut ResolveFaults) {
     if (type_ == ValueType::Dir) != file.is_dir {
         let found = if file.is_dir { "folder" } else { "file" };
         faults.add(

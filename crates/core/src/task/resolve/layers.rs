@@ -9,11 +9,11 @@ use codegen_api::packages::PackageRules;
 use codegen_api::sandbox::Sandbox;
 use codegen_api::{CodeGenAgent, CodeGenTaskSpec};
 
-use super::errors::{Faults, Problem};
+use super::errors::{Problem, ResolveFaults};
 
 /// The settings that a task and an agent have in common, as one of them gives them.
 #[derive(Default)]
-pub(super) struct Layer<'a> {
+pub(super) struct SettingsLayer<'a> {
     /// The agent's name; `None` for the task itself.
     agent: Option<&'a str>,
     pub(super) model: Option<&'a Model>,
@@ -30,7 +30,7 @@ pub(super) struct Layer<'a> {
     pub(super) exposure: Option<Exposure>,
 }
 
-impl<'a> Layer<'a> {
+impl<'a> SettingsLayer<'a> {
     fn task(spec: &'a CodeGenTaskSpec) -> Self {
         Self {
             agent: None,
@@ -78,34 +78,37 @@ impl<'a> Layer<'a> {
 }
 
 /// The layers, the one that holds first.
-pub(super) struct Layers<'a>(Vec<Layer<'a>>);
+pub(super) struct Layers<'a>(Vec<SettingsLayer<'a>>);
 
 impl<'a> Layers<'a> {
     pub(super) fn new(spec: &'a CodeGenTaskSpec, agent: Option<&'a CodeGenAgent>) -> Self {
         Self(
-            std::iter::once(Layer::task(spec))
-                .chain(agent.map(Layer::agent))
+            std::iter::once(SettingsLayer::task(spec))
+                .chain(agent.map(SettingsLayer::agent))
                 .collect(),
         )
     }
 
     /// The sandbox of a run alone.
     pub(super) fn of_sandbox(sandbox: &'a Sandbox) -> Self {
-        Self(vec![Layer {
+        Self(vec![SettingsLayer {
             sandbox: Some(sandbox),
-            ..Layer::default()
+            ..SettingsLayer::default()
         }])
     }
 
     /// The value that holds, with its layer.
-    pub(super) fn find<T>(&self, field: impl Fn(&Layer<'a>) -> Option<T>) -> Option<(&Layer<'a>, T)> {
+    pub(super) fn find<T>(
+        &self,
+        field: impl Fn(&SettingsLayer<'a>) -> Option<T>,
+    ) -> Option<(&SettingsLayer<'a>, T)> {
         self.0
             .iter()
             .find_map(|layer| field(layer).map(|value| (layer, value)))
     }
 
     /// The value that holds.
-    pub(super) fn first<T>(&self, field: impl Fn(&Layer<'a>) -> Option<T>) -> Option<T> {
+    pub(super) fn first<T>(&self, field: impl Fn(&SettingsLayer<'a>) -> Option<T>) -> Option<T> {
         self.find(field).map(|(_, value)| value)
     }
 
@@ -115,7 +118,10 @@ impl<'a> Layers<'a> {
     }
 
     /// The values of all layers together.
-    pub(super) fn all<T: 'a>(&self, field: impl Fn(&Layer<'a>) -> &'a [T]) -> impl Iterator<Item = &'a T> {
+    pub(super) fn all<T: 'a>(
+        &self,
+        field: impl Fn(&SettingsLayer<'a>) -> &'a [T],
+    ) -> impl Iterator<Item = &'a T> {
         self.0.iter().flat_map(field)
     }
 
@@ -124,7 +130,7 @@ impl<'a> Layers<'a> {
         &self,
         name: &str,
         default: &'static str,
-        field: impl Fn(&Layer<'a>) -> Option<&'a str>,
+        field: impl Fn(&SettingsLayer<'a>) -> Option<&'a str>,
     ) -> (String, &'a str) {
         self.find(field).map_or_else(
             || (format!("spec.{name}"), default),
@@ -138,8 +144,8 @@ impl<'a> Layers<'a> {
         name: &str,
         least: i64,
         most: i64,
-        field: impl Fn(&Layer<'a>) -> Option<i64>,
-        faults: &mut Faults,
+        field: impl Fn(&SettingsLayer<'a>) -> Option<i64>,
+        faults: &mut ResolveFaults,
     ) -> Option<T> {
         let (layer, given) = self.find(field)?;
         let number = T::try_from(given)

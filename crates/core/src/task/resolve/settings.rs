@@ -19,12 +19,12 @@ use codegen_api::sandbox::{
 };
 use codegen_api::{duration, quantity};
 
-use super::errors::{Faults, Problem, ResolveError};
-use super::layers::{Layer, Layers};
+use super::errors::{Problem, ResolveError, ResolveFaults};
+use super::layers::{Layers, SettingsLayer};
 use super::model::model_settings;
 
 /// `frozen` is the name that was sent so far, for a model that has been asked before.
-pub(super) fn model(layers: &Layers, frozen: Option<String>, faults: &mut Faults) -> ModelSettings {
+pub(super) fn model(layers: &Layers, frozen: Option<String>, faults: &mut ResolveFaults) -> ModelSettings {
     let settings = model_settings(&layers.models(), frozen);
     if settings.name.is_empty() {
         faults.add("spec.model.name", Problem::NoModel);
@@ -67,7 +67,7 @@ pub(super) fn image(layers: &Layers) -> ImageSettings {
     }
 }
 
-pub(super) fn packages(layers: &Layers, faults: &mut Faults) -> PackagePolicy {
+pub(super) fn packages(layers: &Layers, faults: &mut ResolveFaults) -> PackagePolicy {
     let names = |list: fn(&PackageRules) -> &Vec<String>| {
         let given = layers.first(|layer| layer.packages.map(list).filter(|names| !names.is_empty()));
         given.cloned().unwrap_or_default()
@@ -92,7 +92,7 @@ pub(super) fn packages(layers: &Layers, faults: &mut Faults) -> PackagePolicy {
     }
 }
 
-pub(super) fn sandbox(layers: &Layers, faults: &mut Faults) -> SandboxSettings {
+pub(super) fn sandbox(layers: &Layers, faults: &mut ResolveFaults) -> SandboxSettings {
     let (path, cpu) = layers.text("sandbox.resources.limits.cpu", DEFAULT_CPU, |layer| {
         layer.sandbox?.resources.as_ref()?.limits.as_ref()?.cpu.as_deref()
     });
@@ -146,7 +146,7 @@ pub(super) fn sandbox(layers: &Layers, faults: &mut Faults) -> SandboxSettings {
 }
 
 /// Variables of programs: those with their values, and those whose values are in Secrets.
-fn variables(layers: &Layers, faults: &mut Faults) -> (BTreeMap<String, String>, Vec<SecretVariable>) {
+fn variables(layers: &Layers, faults: &mut ResolveFaults) -> (BTreeMap<String, String>, Vec<SecretVariable>) {
     let env = layers.find(|layer| {
         layer
             .sandbox
@@ -195,7 +195,7 @@ pub fn sandbox_over(
     let Some(run) = run else {
         return Ok(merged);
     };
-    let mut faults = Faults::default();
+    let mut faults = ResolveFaults::default();
     let own = sandbox(&Layers::of_sandbox(run), &mut faults);
     overlay(&mut merged, run, own);
     // Also where one of the two is the task's.
@@ -273,7 +273,7 @@ fn placement(layers: &Layers) -> Placement {
     }
 }
 
-fn access(layer: &Layer, network: &Network, faults: &mut Faults) -> NetworkAccess {
+fn access(layer: &SettingsLayer, network: &Network, faults: &mut ResolveFaults) -> NetworkAccess {
     match network.egress.unwrap_or_default() {
         Egress::Denied => NetworkAccess::Denied,
         Egress::Internet => NetworkAccess::Internet,
@@ -301,7 +301,7 @@ fn access(layer: &Layer, network: &Network, faults: &mut Faults) -> NetworkAcces
     }
 }
 
-pub(super) fn limits(layers: &Layers, faults: &mut Faults) -> LimitSettings {
+pub(super) fn limits(layers: &Layers, faults: &mut ResolveFaults) -> LimitSettings {
     const CALLS: i64 = 10_000;
     let (path, deadline) = layers.text("limits.deadline", DEFAULT_DEADLINE, |layer| {
         layer.limits?.deadline.as_deref()
@@ -375,7 +375,7 @@ pub(super) fn limits(layers: &Layers, faults: &mut Faults) -> LimitSettings {
     }
 }
 
-pub(super) fn max_sample_rows(layers: &Layers, faults: &mut Faults) -> usize {
+pub(super) fn max_sample_rows(layers: &Layers, faults: &mut ResolveFaults) -> usize {
     let rows = layers.number(
         "maxSampleRows",
         0,

@@ -3,12 +3,12 @@ use rstest::rstest;
 use super::*;
 use crate::column::numeric::Numbers;
 
-fn verdict(values: &[&str], decimal: Option<char>) -> Verdict {
+fn verdict(values: &[&str], decimal: Option<char>) -> StyleVerdict {
     let numbers = Numbers::new(100, 0);
     let mut styled = Styled::new(numbers.clone(), Some(numbers), false, '.');
     for value in values {
         if !styled.push_text(value) {
-            return Verdict::NoNumbers;
+            return StyleVerdict::NoNumbers;
         }
     }
     styled.verdict(0, decimal)
@@ -38,7 +38,7 @@ fn the_whole_column_decides_the_number_format(
     #[case] currency: Option<&str>,
     #[case] (min, max, mean): (&str, &str, f64),
 ) {
-    let Verdict::Numbers(style, numbers) = verdict(values, None) else {
+    let StyleVerdict::Numbers(style, numbers) = verdict(values, None) else {
         panic!("no numbers: {:?}", verdict(values, None))
     };
     let expected = NumberStyle {
@@ -62,7 +62,7 @@ fn numbers_in_brackets_are_negative_beside_others(
     #[case] currency: Option<&str>,
     #[case] other: f64,
 ) {
-    let Verdict::Numbers(style, numbers) = verdict(values, None) else {
+    let StyleVerdict::Numbers(style, numbers) = verdict(values, None) else {
         panic!("no numbers: {:?}", verdict(values, None))
     };
     assert!(style.has_brackets);
@@ -80,7 +80,7 @@ fn numbers_in_brackets_are_negative_beside_others(
 #[case(&["R$ 5", "R$ 7.50"], "R$")]
 #[case(&["5 Kč", "7 Kč"], "Kč")]
 fn amounts_name_their_currency(#[case] values: &[&str], #[case] currency: &str) {
-    let Verdict::Numbers(style, _) = verdict(values, None) else {
+    let StyleVerdict::Numbers(style, _) = verdict(values, None) else {
         panic!("no numbers: {:?}", verdict(values, None))
     };
     assert_eq!(style.currency.as_deref(), Some(currency));
@@ -102,15 +102,15 @@ fn amounts_name_their_currency(#[case] values: &[&str], #[case] currency: &str) 
 #[case::empty_group(&["1,,234"])]
 #[case::no_digits(&["$", "%"])]
 fn other_texts_are_no_numbers(#[case] values: &[&str]) {
-    assert_eq!(verdict(values, None), Verdict::NoNumbers);
+    assert_eq!(verdict(values, None), StyleVerdict::NoNumbers);
 }
 
 #[test]
 fn what_nothing_decides_is_ambiguous_unless_the_file_says_its_decimal_sign() {
     let values = ["1,234", "5,678"];
-    assert_eq!(verdict(&values, None), Verdict::Ambiguous);
+    assert_eq!(verdict(&values, None), StyleVerdict::Ambiguous);
     let mean = |decimal| match verdict(&values, Some(decimal)) {
-        Verdict::Numbers(style, numbers) => (style.decimal, style.thousands, numbers.mean),
+        StyleVerdict::Numbers(style, numbers) => (style.decimal, style.thousands, numbers.mean),
         other => panic!("{other:?}"),
     };
     assert_eq!(mean('.'), (None, Some(','), 3456.0));
@@ -119,6 +119,6 @@ fn what_nothing_decides_is_ambiguous_unless_the_file_says_its_decimal_sign() {
 
 #[test]
 fn two_ways_of_writing_contradict_each_other() {
-    assert_eq!(verdict(&["1,5", "1.5"], None), Verdict::Contradicting);
-    assert_eq!(verdict(&["$5", "€5"], None), Verdict::SeveralCurrencies);
+    assert_eq!(verdict(&["1,5", "1.5"], None), StyleVerdict::Contradicting);
+    assert_eq!(verdict(&["$5", "€5"], None), StyleVerdict::SeveralCurrencies);
 }

@@ -9,7 +9,13 @@ use crate::exposure::{Exposed, ExposedJoins, Exposure};
 use crate::profile::{ColumnType, SampleProfile};
 
 fn profile(bytes: &[u8], file_name: &str) -> SampleProfile {
-    describe_source(&Source::bytes(bytes), "sample", file_name, &Options::default()).unwrap()
+    describe_source(
+        &Source::bytes(bytes),
+        "sample",
+        file_name,
+        &DescribeOptions::default(),
+    )
+    .unwrap()
 }
 
 fn context(profile: SampleProfile) -> String {
@@ -250,7 +256,7 @@ fn a_workbook_that_unpacks_to_gigabytes_is_refused_with_its_size() {
         ),
     ] {
         let source = Source::bytes(&claiming(part, size));
-        let error = describe_source(&source, "sample", "x.xlsx", &Options::default()).unwrap_err();
+        let error = describe_source(&source, "sample", "x.xlsx", &DescribeOptions::default()).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!("cannot read x.xlsx as Excel: {reason}")

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::column::cell::Kind;
-use crate::format::parquet::{Found, Leaf, ParquetFile};
+use crate::column::cell::ValueKind;
+use crate::format::parquet::{ColumnEntry, Leaf, ParquetFile};
 use crate::profile::SampleRow;
 use crate::remark::Remark;
 use crate::rows::shorten;
@@ -83,10 +83,10 @@ fn column_texts(
     Ok(())
 }
 
-fn push_flat(line: &mut String, found: &Found<'_>) {
+fn push_flat(line: &mut String, found: &ColumnEntry<'_>) {
     match found {
-        Found::Value(_, text) | Found::Lossy(text) => push_field(line, truncated(text)),
-        Found::Null => {}
+        ColumnEntry::Value(_, text) | ColumnEntry::Lossy(text) => push_field(line, truncated(text)),
+        ColumnEntry::Null => {}
     }
 }
 
@@ -105,16 +105,16 @@ fn push_path(line: &mut String, leaf: &Leaf, values: &[String]) {
     }
 }
 
-fn json(found: &Found<'_>) -> String {
+fn json(found: &ColumnEntry<'_>) -> String {
     match found {
-        Found::Null => "null".to_owned(),
-        Found::Value(cell, text) => match cell.kind() {
-            Some(Kind::Int | Kind::Float) => (*text).to_owned(),
-            Some(Kind::Bool) => text.to_ascii_lowercase(),
+        ColumnEntry::Null => "null".to_owned(),
+        ColumnEntry::Value(cell, text) => match cell.kind() {
+            Some(ValueKind::Int | ValueKind::Float) => (*text).to_owned(),
+            Some(ValueKind::Bool) => text.to_ascii_lowercase(),
             Some(_) => serde_json::Value::from(truncated(text)).to_string(),
             None => "null".to_owned(),
         },
-        Found::Lossy(text) => serde_json::Value::from(truncated(text)).to_string(),
+        ColumnEntry::Lossy(text) => serde_json::Value::from(truncated(text)).to_string(),
     }
 }
 

@@ -47,14 +47,23 @@ fn file(row_groups: u64, rows: u64, compression: Compression) -> Vec<u8> {
 }
 
 fn profile(bytes: &[u8]) -> SampleProfile {
-    describe_source(&Source::bytes(bytes), "sample", "x.parquet", &Options::default()).unwrap()
+    describe_source(
+        &Source::bytes(bytes),
+        "sample",
+        "x.parquet",
+        &DescribeOptions::default(),
+    )
+    .unwrap()
 }
 
 fn bounded(bytes: &[u8], values: u64) -> (TableProfile, Vec<crate::remark::Remark>) {
     let file = ParquetFile::open(&Source::bytes(bytes)).unwrap().unwrap();
     let mut remarks = Vec::new();
     let bounds = Bounds { values, ..WHOLE };
-    (table(&file, Options::default(), bounds, &mut remarks), remarks)
+    (
+        table(&file, DescribeOptions::default(), bounds, &mut remarks),
+        remarks,
+    )
 }
 
 fn only_table(profile: &SampleProfile) -> &TableProfile {
@@ -122,8 +131,8 @@ fn columns_that_are_read_one_after_another_say_the_same() {
         ..WHOLE
     };
     assert_eq!(spans(&file, 2, narrow.open_bytes), [0..1, 1..2]);
-    let apart = table(&file, Options::default(), narrow, &mut remarks);
-    let at_once = table(&file, Options::default(), WHOLE, &mut remarks);
+    let apart = table(&file, DescribeOptions::default(), narrow, &mut remarks);
+    let at_once = table(&file, DescribeOptions::default(), WHOLE, &mut remarks);
     assert_eq!(remarks, Vec::<crate::remark::Remark>::new());
     assert_eq!(apart.duplicate_records, None);
     for (apart, at_once) in apart.columns.iter().zip(&at_once.columns) {

@@ -15,15 +15,15 @@ use arrow_select::take::take;
 use parquet::data_type::{ByteArray, FixedLenByteArray};
 use serde_json::Value;
 
-use crate::column::cell::{Cell, Kind};
-use crate::format::parquet::{Found, Logical, Unit, Values};
+use crate::column::cell::{Cell, ValueKind};
+use crate::format::parquet::{ColumnEntry, Logical, Unit, Values};
 
 /// Most elements of a list that are shown.
 const MOST_ELEMENTS: usize = 1_000;
 const MILLIS_PER_DAY: i64 = 24 * 60 * 60 * 1_000;
 
 /// Decoded values of some rows of a column.
-pub(crate) struct Decoded {
+pub(crate) struct DecodedColumn {
     nulls: Option<NullBuffer>,
     values: Form,
 }
@@ -33,17 +33,17 @@ enum Form {
     Texts(Vec<String>),
 }
 
-impl Decoded {
+impl DecodedColumn {
     /// Returns the value of a row; its text is in `scratch` where it has none of its own.
-    pub(crate) fn found<'a>(&'a self, row: usize, scratch: &'a mut String) -> Found<'a> {
+    pub(crate) fn found<'a>(&'a self, row: usize, scratch: &'a mut String) -> ColumnEntry<'a> {
         if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-            return Found::Null;
+            return ColumnEntry::Null;
         }
         match &self.values {
             Form::Typed(logical, values) => logical.value(values, row, scratch),
-            Form::Texts(texts) => texts
-                .get(row)
-                .map_or(Found::Null, |text| Found::Value(Cell::Text(text), text)),
+            Form::Texts(texts) => texts.get(row).map_or(ColumnEntry::Null, |text| {
+                ColumnEntry::Value(Cell::Text(text), text)
+            }),
         }
     }
 }
@@ -119,7 +119,7 @@ fn logical(type_: &DataType) -> Option<Logical> {
 }
 
 /// Decodes the values of an array.
-pub(super) fn decode(array: &ArrayRef) -> Result<Decoded, ArrowError> {
+pub(super) fn decode(array: &ArrayRef) -> Result<DecodedColumn, ArrowError> {
     if let Some(dictionary) = array.as_any_dictionary_opt() {
         return decode(&take(dictionary.values(), dictionary.keys(), None)?);
     }
@@ -131,7 +131,7 @@ pub(super) fn decode(array: &ArrayRef) -> Result<Decoded, ArrowError> {
                 .collect(),
         ),
     };
-    Ok(Decoded {
+    Ok(DecodedColumn {
         nulls: array.logical_nulls(),
         values: form,
     })
@@ -275,11 +275,13 @@ fn scalar(array: &ArrayRef, row: usize) -> Value {
         return Value::Null;
     };
     match decoded.found(0, &mut String::new()) {
-        Found::Null => Value::Null,
-        Found::Lossy(text) => Value::from(text),
-        Found::Value(cell, text) => match cell.kind() {
-            Some(Kind::Int | Kind::Float) => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)),
-            Some(Kind::Bool) => Value::from(text == "True"),
+        ColumnEntry::Null => Value::Null,
+        ColumnEntry::Lossy(text) => Value::from(text),
+        ColumnEntry::Value(cell, text) => match cell.kind() {
+            Some(ValueKind::Int | ValueKind::Float) => {
+                serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+            }
+            Some(ValueKind::Bool) => Value::from(text == "True"),
             _ => Value::from(text),
         },
     }

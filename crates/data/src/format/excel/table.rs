@@ -12,7 +12,7 @@ const SUFFICIENT_COLUMNS: usize = 3;
 
 /// The header of a sheet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct SheetHeader {
     /// Its row, counted from 1; `None` where the first row is data.
     pub row: Option<u64>,
     /// The row of the first record where there is no header.
@@ -30,7 +30,7 @@ pub(crate) struct Header {
 /// Receiver of the records of a sheet.
 pub(crate) trait Visit {
     /// The header; comes before all records.
-    fn header(&mut self, header: &Header);
+    fn header(&mut self, header: &SheetHeader);
     /// A record.
     fn record(&mut self, row: &SheetRow);
     /// Rows of text below the table, which are no records; comes after all records.
@@ -148,7 +148,7 @@ impl Body {
         }
     }
 
-    fn begin(&mut self, header: &Header) {
+    fn begin(&mut self, header: &SheetHeader) {
         self.first_column = header.first_column;
         self.last_row = header.row.unwrap_or(header.first_row.saturating_sub(1));
         self.columns = vec![Values::default(); header.names.len()];
@@ -226,7 +226,7 @@ fn head_row(row: &SheetRow) -> HeadRow<'_> {
 }
 
 /// The header and the position of the first record; a row without any text is no header.
-fn header(head: &[SheetRow]) -> (Header, usize) {
+fn header(head: &[SheetRow]) -> (SheetHeader, usize) {
     let rows: Vec<_> = head.iter().map(head_row).collect();
     let position = header_position(&rows);
     let (first, table) = (&head[position], &head[position..]);
@@ -251,7 +251,7 @@ fn header(head: &[SheetRow]) -> (Header, usize) {
             typed_names += u64::from(!cell.is_text());
         }
     }
-    let header = Header {
+    let header = SheetHeader {
         row: is_header.then_some(first.number),
         first_row: first.number,
         first_column,

@@ -2,7 +2,7 @@
 
 use calamine::{CellErrorType, DataRef, ExcelDateTime};
 
-use crate::column::cell::{Cell, Kind, null_spelling};
+use crate::column::cell::{Cell, ValueKind, null_spelling};
 
 /// Whole numbers beyond this are not exact in a sheet, which stores all numbers in 64 bits with a point.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
@@ -61,7 +61,7 @@ impl SheetCell {
             Held::Bool(value) => Cell::Bool(value),
             Held::Error(name) => Cell::Null(name),
             Held::Moment => match Cell::of(text) {
-                cell if matches!(cell.kind(), Some(Kind::Date | Kind::Datetime)) => cell,
+                cell if matches!(cell.kind(), Some(ValueKind::Date | ValueKind::Datetime)) => cell,
                 _ => Cell::Text(text),
             },
             Held::Text => null_spelling(text).map_or(Cell::Text(text), Cell::Null),

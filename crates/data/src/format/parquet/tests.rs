@@ -41,9 +41,9 @@ fn texts(bytes: &[u8]) -> Vec<String> {
         }
         for _ in 0..batch {
             reader.record(0, |value| match value {
-                Found::Value(_, text) => found.push(text.to_owned()),
-                Found::Lossy(_) => found.push("lossy".to_owned()),
-                Found::Null => found.push("null".to_owned()),
+                ColumnEntry::Value(_, text) => found.push(text.to_owned()),
+                ColumnEntry::Lossy(_) => found.push("lossy".to_owned()),
+                ColumnEntry::Null => found.push("null".to_owned()),
             });
         }
     }
@@ -69,9 +69,11 @@ fn whole_numbers_are_formatted_in_full(#[case] value: i64, #[case] text: &str) {
 
 fn text_of(logical: Logical, values: &Values) -> String {
     match logical.value(values, 0, &mut String::new()) {
-        Found::Value(cell, text) => format!("{} {text}", cell.kind().map_or("null", |kind| kind.as_str())),
-        Found::Lossy(text) => format!("lossy {text}"),
-        Found::Null => "null".to_owned(),
+        ColumnEntry::Value(cell, text) => {
+            format!("{} {text}", cell.kind().map_or("null", |kind| kind.as_str()))
+        }
+        ColumnEntry::Lossy(text) => format!("lossy {text}"),
+        ColumnEntry::Null => "null".to_owned(),
     }
 }
 
@@ -209,8 +211,8 @@ fn missing_elements_and_empty_lists_are_distinguished() {
             let mut record = Vec::new();
             reader.record(0, |found| {
                 record.push(match found {
-                    Found::Value(_, text) | Found::Lossy(text) => text.to_owned(),
-                    Found::Null => "null".to_owned(),
+                    ColumnEntry::Value(_, text) | ColumnEntry::Lossy(text) => text.to_owned(),
+                    ColumnEntry::Null => "null".to_owned(),
                 });
             });
             record

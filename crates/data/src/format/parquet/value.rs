@@ -9,7 +9,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::text::{push_bytes, push_clock, push_date};
 use super::unit::Unit;
-use super::{Found, Values};
+use super::{ColumnEntry, Values};
 use crate::column::cell::Cell;
 use crate::profile::ColumnType;
 use convert::{big_endian, decimal, float, half, int, int96, timestamp, truth, typed};
@@ -209,7 +209,12 @@ impl Logical {
     }
 
     /// The value at a position, its text in `scratch` where it has none of its own.
-    pub(crate) fn value<'a>(self, values: &'a Values, position: usize, scratch: &'a mut String) -> Found<'a> {
+    pub(crate) fn value<'a>(
+        self,
+        values: &'a Values,
+        position: usize,
+        scratch: &'a mut String,
+    ) -> ColumnEntry<'a> {
         scratch.clear();
         let found = match values {
             Values::Bool(values) => values.get(position).map(|value| truth(*value)),
@@ -235,7 +240,7 @@ impl Logical {
                 .get(position)
                 .map(|value| self.bytes(value.data(), scratch)),
         };
-        found.unwrap_or(Found::Null)
+        found.unwrap_or(ColumnEntry::Null)
     }
 
     /// A value of 32 bits outside of a page: its place among the others, and its text.
@@ -252,7 +257,7 @@ impl Logical {
 
     fn alone(self, values: &Values) -> (f64, String) {
         match self.value(values, 0, &mut String::new()) {
-            Found::Value(cell, text) => {
+            ColumnEntry::Value(cell, text) => {
                 let place = match cell {
                     Cell::Int(value) => value as f64,
                     Cell::Float(value) => value,
@@ -262,40 +267,40 @@ impl Logical {
                 };
                 (place, text.to_owned())
             }
-            Found::Lossy(_) | Found::Null => (f64::NAN, String::new()),
+            ColumnEntry::Lossy(_) | ColumnEntry::Null => (f64::NAN, String::new()),
         }
     }
 
-    fn whole(self, value: i64, scratch: &mut String) -> Found<'_> {
+    fn whole(self, value: i64, scratch: &mut String) -> ColumnEntry<'_> {
         match self {
             #[expect(clippy::cast_sign_loss, reason = "the schema says that there is no sign")]
             Self::Uint(_) if value < 0 => {
                 let value = value as u64;
                 let _ = write!(scratch, "{value}");
-                Found::Value(Cell::Float(value as f64), scratch)
+                ColumnEntry::Value(Cell::Float(value as f64), scratch)
             }
             Self::Decimal { scale, .. } => decimal(i128::from(value), scale, scratch),
             Self::Date => {
                 push_date(value, scratch);
-                Found::Value(Cell::Date(value), scratch)
+                ColumnEntry::Value(Cell::Date(value), scratch)
             }
             Self::Time(unit) => {
                 push_clock(value, unit, scratch);
-                Found::Value(Cell::Text(scratch), scratch)
+                ColumnEntry::Value(Cell::Text(scratch), scratch)
             }
             Self::Timestamp { unit, utc } => timestamp(value, unit, utc, scratch),
             _ => int(value, scratch),
         }
     }
 
-    fn bytes<'a>(self, bytes: &'a [u8], scratch: &'a mut String) -> Found<'a> {
+    fn bytes<'a>(self, bytes: &'a [u8], scratch: &'a mut String) -> ColumnEntry<'a> {
         match self {
             Self::Text | Self::Json => {
                 if let Ok(text) = std::str::from_utf8(bytes) {
-                    return Found::Value(typed(text), text);
+                    return ColumnEntry::Value(typed(text), text);
                 }
                 scratch.push_str(&String::from_utf8_lossy(bytes));
-                Found::Lossy(scratch)
+                ColumnEntry::Lossy(scratch)
             }
             Self::Decimal { scale, .. } if bytes.len() <= WIDEST_DECIMAL => {
                 decimal(big_endian(bytes), scale, scratch)
@@ -312,11 +317,11 @@ impl Logical {
                     }
                     let _ = write!(scratch, "{byte:02x}");
                 }
-                Found::Value(Cell::Text(scratch), scratch)
+                ColumnEntry::Value(Cell::Text(scratch), scratch)
             }
             _ => {
                 push_bytes(bytes, scratch);
-                Found::Value(Cell::Text(scratch), scratch)
+                ColumnEntry::Value(Cell::Text(scratch), scratch)
             }
         }
     }

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 /// Kinds of variable parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Kind {
+pub(crate) enum VariableKind {
     /// A timestamp.
     Time,
     /// A whole number.
@@ -33,7 +33,7 @@ pub(crate) enum Kind {
     Rest,
 }
 
-impl Kind {
+impl VariableKind {
     /// Returns the kind as a pattern shows it.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl Kind {
 }
 
 /// The kind of number that a text without sign is or starts with, and the unit after it.
-pub(super) fn number(text: &str) -> Option<(Kind, &str)> {
+pub(super) fn number(text: &str) -> Option<(VariableKind, &str)> {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let whole = digits(text);
     if whole == 0 {
@@ -63,9 +63,9 @@ pub(super) fn number(text: &str) -> Option<(Kind, &str)> {
     }
     let decimals = text[whole..].strip_prefix('.').map_or(0, digits);
     let (kind, end) = if decimals > 0 {
-        (Kind::Float, whole + 1 + decimals)
+        (VariableKind::Float, whole + 1 + decimals)
     } else {
-        (Kind::Int, whole)
+        (VariableKind::Int, whole)
     };
     let unit = &text[end..];
     let is_unit = unit.len() <= 5
@@ -76,26 +76,26 @@ pub(super) fn number(text: &str) -> Option<(Kind, &str)> {
 }
 
 /// The kind of a word with digits that is written in a way of its own.
-pub(super) fn special(text: &str) -> Option<Kind> {
+pub(super) fn special(text: &str) -> Option<VariableKind> {
     let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if text.parse::<Ipv4Addr>().is_ok() {
-        return Some(Kind::Ip);
+        return Some(VariableKind::Ip);
     }
     if is_email(text) {
-        return Some(Kind::Email);
+        return Some(VariableKind::Email);
     }
     if text
         .strip_prefix("0x")
         .is_some_and(|digits| !digits.is_empty() && is_hex(digits))
     {
-        return Some(Kind::Hex);
+        return Some(VariableKind::Hex);
     }
     let bytes = text.as_bytes();
     if bytes.len() == 36 && [8, 13, 18, 23].iter().all(|place| bytes[*place] == b'-') {
         let is_uuid = text.split('-').all(is_hex);
-        return is_uuid.then_some(Kind::Uuid);
+        return is_uuid.then_some(VariableKind::Uuid);
     }
-    (bytes.len() >= 8 && is_hex(text)).then_some(Kind::Hex)
+    (bytes.len() >= 8 && is_hex(text)).then_some(VariableKind::Hex)
 }
 
 /// Reports whether a word is an address of mail.

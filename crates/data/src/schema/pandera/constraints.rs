@@ -8,7 +8,7 @@ use regex::Regex;
 
 use crate::checks::rule::{Bound, ColumnCheck, Rule};
 use crate::checks::text::in_words;
-use crate::checks::value::{Limit, Number, Value};
+use crate::checks::value::{CheckedValue, Limit, Number};
 use crate::profile::ColumnType;
 use crate::schema::{Schema, SchemaColumn};
 
@@ -129,17 +129,17 @@ fn compare(column: &SchemaColumn, name: &str, bounds: &[&Bound]) -> Option<Strin
 
 /// Values that the column cannot hold are left out.
 fn is_in(column: &SchemaColumn, allowed: &[String]) -> Option<String> {
-    let values = allowed.iter().map(|text| Value::of(text));
+    let values = allowed.iter().map(|text| CheckedValue::of(text));
     let listed: Vec<String> = match column.dtype.as_deref()? {
         "Int64" | "UInt64" => values.filter_map(|value| number(value, true)).collect(),
         "Float64" => values.filter_map(|value| number(value, false)).collect(),
         "boolean" => values
             .filter_map(|value| match value {
-                Value::Bool(value) => Some(truth(value).to_owned()),
+                CheckedValue::Bool(value) => Some(truth(value).to_owned()),
                 _ => None,
             })
             .collect(),
-        "string" if values.clone().all(|value| matches!(value, Value::Text(_))) => {
+        "string" if values.clone().all(|value| matches!(value, CheckedValue::Text(_))) => {
             allowed.iter().map(|text| literal(text)).collect()
         }
         _ => return None,
@@ -147,11 +147,11 @@ fn is_in(column: &SchemaColumn, allowed: &[String]) -> Option<String> {
     Some(format!("pa.Check.isin([{}])", listed.join(", ")))
 }
 
-fn number(value: Value<'_>, is_whole: bool) -> Option<String> {
+fn number(value: CheckedValue<'_>, is_whole: bool) -> Option<String> {
     match value {
-        Value::Number(Number::Int(value)) => i64::try_from(value).ok().map(|value| value.to_string()),
-        Value::Number(Number::Float(value)) if !is_whole => Some(format!("{value:?}")),
-        Value::Number(Number::Float(value))
+        CheckedValue::Number(Number::Int(value)) => i64::try_from(value).ok().map(|value| value.to_string()),
+        CheckedValue::Number(Number::Float(value)) if !is_whole => Some(format!("{value:?}")),
+        CheckedValue::Number(Number::Float(value))
             if value.fract() == 0.0 && value.abs() < 9_223_372_036_854_775_808.0 =>
         {
             Some(format!("{value:.0}"))

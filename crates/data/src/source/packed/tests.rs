@@ -6,7 +6,7 @@ use std::io::Read as _;
 use flate2::Crc;
 use rstest::rstest;
 
-use super::{Compression, Fault};
+use super::{Compression, UnpackFault};
 use crate::source::Source;
 
 const TEXT: &[u8] = b"id,city\n1,Bonn\n2,Ulm\n";
@@ -16,7 +16,7 @@ fn packed(compression: Compression, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Unpacks some bytes, and returns the content and the fault that was met.
-fn unpacked(bytes: &[u8], most: u64) -> (Vec<u8>, Option<Fault>) {
+fn unpacked(bytes: &[u8], most: u64) -> (Vec<u8>, Option<UnpackFault>) {
     let source = Source::bytes(bytes);
     let mut content = Vec::new();
     source
@@ -78,7 +78,10 @@ fn bytes_that_follow_are_noted(
     compression: Compression,
 ) {
     let bytes = [packed(compression, TEXT), b"rest".to_vec()].concat();
-    assert_eq!(unpacked(&bytes, u64::MAX), (TEXT.to_vec(), Some(Fault::Trailing)));
+    assert_eq!(
+        unpacked(&bytes, u64::MAX),
+        (TEXT.to_vec(), Some(UnpackFault::Trailing))
+    );
 }
 
 #[rstest]
@@ -90,7 +93,7 @@ fn a_file_that_is_cut_or_damaged_is_content_up_to_the_fault(
     let bytes = packed(compression, &content);
     let (found, fault) = unpacked(&bytes[..bytes.len() / 2], u64::MAX);
     assert!(content.starts_with(&found) && found.len() < content.len());
-    assert_eq!(fault, Some(Fault::Truncated(found.len() as u64)));
+    assert_eq!(fault, Some(UnpackFault::Truncated(found.len() as u64)));
     let mut damaged = bytes.clone();
     let middle = damaged.len() / 2;
     damaged[middle..middle + 40].fill(0xff);
@@ -99,7 +102,7 @@ fn a_file_that_is_cut_or_damaged_is_content_up_to_the_fault(
     if compression != Compression::Zstd {
         assert!(found.len() < content.len());
         assert!(
-            matches!(fault, Some(Fault::Damaged(_) | Fault::Truncated(_))),
+            matches!(fault, Some(UnpackFault::Damaged(_) | UnpackFault::Truncated(_))),
             "{fault:?}"
         );
     }
@@ -112,7 +115,7 @@ fn the_file_of_an_archive_is_checked_by_its_checksum() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     let (_, fault) = unpacked(&bytes, u64::MAX);
-    assert!(matches!(fault, Some(Fault::Damaged(_))), "{fault:?}");
+    assert!(matches!(fault, Some(UnpackFault::Damaged(_))), "{fault:?}");
 }
 
 #[rstest]
@@ -130,7 +133,7 @@ fn no_more_is_unpacked_than_the_bound(
     assert!(bomb.len() < 64 << 10, "{}", bomb.len());
     let (found, fault) = unpacked(&bomb, 1 << 20);
     assert!(found.len() <= 1 << 20);
-    assert_eq!(fault, Some(Fault::TooLarge));
+    assert_eq!(fault, Some(UnpackFault::TooLarge));
     // What has just the size of the bound passes.
     assert_eq!(unpacked(&bomb, 4 << 20).1, None);
 }
@@ -141,7 +144,7 @@ fn a_zstd_window_beyond_the_memory_of_a_reader_is_refused() {
     let frame = [0x28, 0xb5, 0x2f, 0xfd, 0, 0xa8, 9, 0, 0, b'a'];
     assert_eq!(
         unpacked(&frame, u64::MAX),
-        (Vec::new(), Some(Fault::TooMuchMemory))
+        (Vec::new(), Some(UnpackFault::TooMuchMemory))
     );
     let small = [0x28, 0xb5, 0x2f, 0xfd, 0, 0x58, 9, 0, 0, b'a'];
     assert_eq!(unpacked(&small, u64::MAX), (b"a".to_vec(), None));
@@ -163,7 +166,7 @@ fn an_xz_dictionary_beyond_the_memory_of_a_reader_is_refused() {
     bytes[end..end + 4].copy_from_slice(&crc.sum().to_le_bytes());
     assert_eq!(
         unpacked(&bytes, u64::MAX),
-        (Vec::new(), Some(Fault::TooMuchMemory))
+        (Vec::new(), Some(UnpackFault::TooMuchMemory))
     );
 }
 

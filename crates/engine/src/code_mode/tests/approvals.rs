@@ -22,7 +22,7 @@ fn id(awaited: &AwaitedCall) -> &str {
     lines.find_map(|line| line.strip_prefix("id: ")).unwrap()
 }
 
-fn number_and_id(progress: &Progress) -> Option<(u32, &str)> {
+fn number_and_id(progress: &QuestionProgress) -> Option<(u32, &str)> {
     let awaited = progress.waits.approval.as_ref()?;
     Some((awaited.number, id(awaited)))
 }
@@ -53,7 +53,7 @@ async fn a_loop_is_asked_about_each_time_also_with_the_same_argument() {
     let world = guarded(&["for _ in range(3):\n    await refund(7)\n3"], &["refund"]);
     let store = MemoryStore::new();
     let progress = world.go_on_with(&store, |_| APPROVE).await.unwrap();
-    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    assert_eq!(progress.stage, QuestionStage::Succeeded, "{progress:#?}");
     let decided = world.decided.lock().unwrap().clone();
     assert_eq!(decided.iter().collect::<BTreeSet<_>>().len(), 3);
     assert_eq!(world.made().len(), 3);
@@ -145,7 +145,7 @@ async fn a_refusal_that_nothing_catches_is_evidence_for_the_model_and_the_next_p
         );
     }
     let progress = world.go_on_with(&store, |_| APPROVE).await.unwrap();
-    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    assert_eq!(progress.stage, QuestionStage::Succeeded, "{progress:#?}");
     assert_eq!(world.made(), ["refund {\"id\":7}"]);
 }
 
@@ -221,7 +221,7 @@ total + await report(3)";
             _ => APPROVE,
         };
         let store = MemoryStore::new();
-        let first = store.restarted(Some(Fault { write, moment }));
+        let first = store.restarted(Some(WriteFault { write, moment }));
         let was_killed = match world.go_on_with(&first, decides).await {
             Err(EngineError::Store(StoreError::Stopped { .. })) => true,
             Ok(_) => false,
@@ -241,7 +241,7 @@ total + await report(3)";
         let distinct: BTreeSet<_> = decided.iter().collect();
         assert_eq!(distinct.len(), decided.len(), "{case}: somebody was asked twice");
         match &progress.stop {
-            Some(stop) => assert_eq!(stop.reason, StopReason::UnknownOutcome, "{case}"),
+            Some(stop) => assert_eq!(stop.reason, QuestionStopReason::UnknownOutcome, "{case}"),
             // 2 and 2 of the first calls, 100 for the refusal, 4 as the number of the last one.
             None => assert_eq!(answer(&store, &progress).await.value, Some(json!(108)), "{case}"),
         }

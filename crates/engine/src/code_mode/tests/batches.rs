@@ -10,7 +10,7 @@ use super::*;
 use crate::code_mode::journal::OpenJournal;
 use crate::code_mode::record::record;
 use crate::code_mode::{CallKey, ToolCaller};
-use codegen_code_mode::journal::Outcome;
+use codegen_code_mode::journal::CallOutcome;
 use codegen_core::bounds::message_shown;
 use codegen_core::code_mode::SourcedTool;
 
@@ -30,7 +30,7 @@ async fn a_question_that_is_held_makes_no_further_batch_and_repeats_none_of_the_
     world.is_stopped = |world| !world.made().is_empty();
     let store = MemoryStore::new();
     let progress = world.go_on(&store).await.unwrap();
-    assert_eq!((progress.stage, world.made().len()), (Stage::Running, 16));
+    assert_eq!((progress.stage, world.made().len()), (QuestionStage::Running, 16));
     let journal = OpenJournal::open(&store, 1).await.unwrap();
     assert_eq!(journal.journal().ended().count(), 16);
     world.is_stopped = |_| false;
@@ -44,10 +44,10 @@ async fn a_loop_of_single_calls_is_held_between_two_of_them() {
     let mut world = world(&["for id in range(40):\n    await refund(id)\n'done'"]);
     world.is_stopped = |world| world.made().len() == 3;
     let store = MemoryStore::new();
-    assert_eq!(world.go_on(&store).await.unwrap().stage, Stage::Running);
+    assert_eq!(world.go_on(&store).await.unwrap().stage, QuestionStage::Running);
     assert_eq!(world.made().len(), 3);
     world.is_stopped = |_| false;
-    assert_eq!(world.go_on(&store).await.unwrap().stage, Stage::Succeeded);
+    assert_eq!(world.go_on(&store).await.unwrap().stage, QuestionStage::Succeeded);
     assert_eq!(world.made().len(), 40);
 }
 
@@ -58,7 +58,7 @@ async fn the_deadline_ends_a_program_between_two_batches() {
     world.question.limits.deadline_seconds = 500.0;
     let progress = world.go_on(&MemoryStore::new()).await.unwrap();
     let stop = progress.stop.unwrap();
-    assert_eq!(stop.reason, StopReason::BudgetExceeded);
+    assert_eq!(stop.reason, QuestionStopReason::BudgetExceeded);
     assert!(stop.message.starts_with("limits.deadline: "), "{}", stop.message);
     assert_eq!(world.made().len(), 16);
 }
@@ -104,13 +104,13 @@ async fn every_call_in_flight_is_named_whose_outcome_nobody_knows() {
     let program = "import asyncio\nawait asyncio.gather(*[refund(number) for number in range(4)])";
     let mut world = world(&[program]);
     world.conducts.insert("refund", |_, key, _| match key.number {
-        2 => Made::Ended(Outcome::Returned(json!(1))),
+        2 => Made::Ended(CallOutcome::Returned(json!(1))),
         number => Made::Unknown(format!("gave no reply to {number}")),
     });
     let store = MemoryStore::new();
     let progress = world.go_on(&store).await.unwrap();
     let stop = progress.stop.clone().unwrap();
-    assert_eq!(stop.reason, StopReason::UnknownOutcome);
+    assert_eq!(stop.reason, QuestionStopReason::UnknownOutcome);
     for words in [
         "3 calls",
         "call 1, refund(id=0)",
@@ -191,7 +191,7 @@ async fn an_outcome_is_recorded_when_it_comes_and_not_with_the_slowest_of_its_ba
         () = recorded => {}
     }
     let stop = world.go_on(&store).await.unwrap().stop.unwrap();
-    assert_eq!(stop.reason, StopReason::UnknownOutcome);
+    assert_eq!(stop.reason, QuestionStopReason::UnknownOutcome);
     assert!(stop.message.starts_with("2 calls"), "{}", stop.message);
     for words in [
         "call 2, refund(id=2)",
@@ -210,7 +210,7 @@ async fn calls_made_together_that_must_not_be_made_twice_need_no_more_writes_tha
             format!("import asyncio\nawait asyncio.gather(*[refund(number) for number in range({calls})])");
         let world = world(&[&program]);
         let store = MemoryStore::new();
-        assert_eq!(world.go_on(&store).await.unwrap().stage, Stage::Succeeded);
+        assert_eq!(world.go_on(&store).await.unwrap().stage, QuestionStage::Succeeded);
         assert_eq!(world.made().len(), calls);
         writes.push(store.writes());
     }

@@ -8,9 +8,9 @@ use super::answer;
 use super::world::{World, world};
 use crate::code_mode::{CallKey, Made};
 use crate::tests::figures::tokens;
-use codegen_code_mode::journal::Outcome;
+use codegen_code_mode::journal::CallOutcome;
 use codegen_code_mode::signature::Effect;
-use codegen_core::code_mode::Stage;
+use codegen_core::code_mode::QuestionStage;
 
 /// Tokens that a protocol adds to each message.
 const FRAME: usize = 4;
@@ -43,7 +43,7 @@ fn rows() -> Value {
 }
 
 fn orders(_: &World, _: &CallKey, _: &Map<String, Value>) -> Made {
-    Made::Ended(Outcome::Returned(rows()))
+    Made::Ended(CallOutcome::Returned(rows()))
 }
 
 fn parameters() -> Value {
@@ -71,7 +71,7 @@ async fn of_code_mode() -> (usize, String) {
     world.conducts.insert("orders", orders);
     let store = MemoryStore::new();
     let progress = world.go_on(&store).await.unwrap();
-    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    assert_eq!(progress.stage, QuestionStage::Succeeded, "{progress:#?}");
     let text = answer(&store, &progress).await.text;
     let requests = world.script.requests.lock().unwrap();
     let count = requests

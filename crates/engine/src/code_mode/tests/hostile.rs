@@ -4,7 +4,7 @@ use codegen_interpreter::Interpreter;
 
 use super::*;
 use crate::code_mode::CallKey;
-use codegen_code_mode::journal::Outcome;
+use codegen_code_mode::journal::CallOutcome;
 
 #[rstest]
 #[case::a_loop_without_end("while True:\n    pass", "TimeoutError")]
@@ -22,7 +22,7 @@ async fn a_program_that_takes_too_much_fails_as_a_program_with_words_of_its_own(
     world.question.limits.interpreter_ms = 500;
     let progress = world.go_on(&MemoryStore::new()).await.unwrap();
     let stop = progress.stop.unwrap();
-    assert_eq!(stop.reason, StopReason::RetriesExhausted);
+    assert_eq!(stop.reason, QuestionStopReason::RetriesExhausted);
     assert!(stop.message.contains(words), "{}", stop.message);
     assert_eq!((progress.failed.len(), world.script.calls()), (3, 3));
 }
@@ -36,7 +36,7 @@ async fn a_worker_that_dies_counts_as_a_program_that_failed_and_is_not_tried_for
     };
     let progress = world.go_on(&MemoryStore::new()).await.unwrap();
     let stop = progress.stop.unwrap();
-    assert_eq!(stop.reason, StopReason::RetriesExhausted);
+    assert_eq!(stop.reason, QuestionStopReason::RetriesExhausted);
     assert!(
         stop.message.contains("The interpreter ended: "),
         "{}",
@@ -49,7 +49,7 @@ async fn a_worker_that_dies_counts_as_a_program_that_failed_and_is_not_tried_for
 fn keyed(world: &World, key: &CallKey, _: &serde_json::Map<String, Value>) -> Made {
     let key = format!("key {}-{}", key.attempt, key.number);
     world.made.lock().unwrap().push(key);
-    Made::Ended(Outcome::Returned(json!(1)))
+    Made::Ended(CallOutcome::Returned(json!(1)))
 }
 
 #[tokio::test]
@@ -61,7 +61,11 @@ async fn a_call_that_bears_being_made_twice_is_made_with_the_same_key_after_a_ki
         world.conducts.insert("refund", keyed);
         let (store, was_killed) = killed_at(&world, write, FaultMoment::Before).await;
         let progress = world.go_on(&store).await.unwrap();
-        assert_eq!(progress.stage, Stage::Succeeded, "write {write}: {progress:#?}");
+        assert_eq!(
+            progress.stage,
+            QuestionStage::Succeeded,
+            "write {write}: {progress:#?}"
+        );
         let made = world.made();
         let keys: Vec<_> = made.iter().filter(|call| call.starts_with("key ")).collect();
         assert!(

@@ -12,14 +12,14 @@ use tokio::sync::watch;
 
 use super::MemoryStore;
 use crate::EngineError;
-use crate::code_mode::{CallKey, CodeModeEngine, Made, Step, ToolCaller};
+use crate::code_mode::{CallKey, CodeModeEngine, Made, QuestionStep, ToolCaller};
 use crate::test_support::Script;
 use codegen_api::approval::{ApprovalDecision, ApprovalStatus, QuestionGate};
-use codegen_code_mode::journal::Outcome;
+use codegen_code_mode::journal::CallOutcome;
 use codegen_code_mode::signature::Effect;
 use codegen_core::call::{CallKind, FinishReason};
 use codegen_core::code_mode::test_support::{question, sourced};
-use codegen_core::code_mode::{AwaitedCall, Progress, Question, SourcedTool};
+use codegen_core::code_mode::{AwaitedCall, Question, QuestionProgress, SourcedTool};
 
 /// Uid of the question.
 pub const UID: &str = "uid-1";
@@ -71,16 +71,18 @@ impl ToolCaller for World {
             .chars()
             .take(limit)
             .collect();
-        Made::Ended(Outcome::Returned(json!(text)))
+        Made::Ended(CallOutcome::Returned(json!(text)))
     }
 }
 
 fn doubled(_: &World, _: &CallKey, arguments: &Map<String, Value>) -> Made {
-    Made::Ended(Outcome::Returned(json!(arguments["id"].as_i64().unwrap() * 2)))
+    Made::Ended(CallOutcome::Returned(json!(
+        arguments["id"].as_i64().unwrap() * 2
+    )))
 }
 
 fn fails(_: &World, _: &CallKey, _: &Map<String, Value>) -> Made {
-    Made::Ended(Outcome::Raised {
+    Made::Ended(CallOutcome::Raised {
         kind: "ConnectionError".to_owned(),
         message: "the till is closed".to_owned(),
     })
@@ -88,7 +90,7 @@ fn fails(_: &World, _: &CallKey, _: &Map<String, Value>) -> Made {
 
 fn of_a_run(world: &World, key: &CallKey, _: &Map<String, Value>) -> Made {
     if world.runs_ended.load(Ordering::Relaxed) >= key.number as usize {
-        return Made::Ended(Outcome::Returned(json!(key.number)));
+        return Made::Ended(CallOutcome::Returned(json!(key.number)));
     }
     Made::Pending(format!("run-{}", key.number))
 }
@@ -129,7 +131,7 @@ impl World {
     }
 
     /// Steps until it ends or waits.
-    pub async fn go_on(&self, store: &MemoryStore) -> Result<Progress, EngineError> {
+    pub async fn go_on(&self, store: &MemoryStore) -> Result<QuestionProgress, EngineError> {
         self.go_on_with(store, |_| None).await
     }
 
@@ -138,7 +140,7 @@ impl World {
         &self,
         store: &MemoryStore,
         says: impl Fn(&AwaitedCall) -> Option<ApprovalDecision>,
-    ) -> Result<Progress, EngineError> {
+    ) -> Result<QuestionProgress, EngineError> {
         self.go_on_through(store, self, says).await
     }
 
@@ -148,7 +150,7 @@ impl World {
         store: &MemoryStore,
         tools: &impl ToolCaller,
         says: impl Fn(&AwaitedCall) -> Option<ApprovalDecision>,
-    ) -> Result<Progress, EngineError> {
+    ) -> Result<QuestionProgress, EngineError> {
         let engine = CodeModeEngine {
             question: &self.question,
             uid: UID,
@@ -168,8 +170,8 @@ impl World {
             let awaited = progress.waits.approval.clone();
             let said = awaited.and_then(|awaited| Some(said(&awaited, says(&awaited)?)));
             match (step, said) {
-                (Step::Advanced, _) => {}
-                (Step::Gate(asked), Some(said)) => {
+                (QuestionStep::Advanced, _) => {}
+                (QuestionStep::Gate(asked), Some(said)) => {
                     assert_eq!(asked.hash, said.hash);
                     progress = engine.take_decision(progress, said).await?;
                     self.decided.lock().unwrap().push(asked.hash);

@@ -11,7 +11,7 @@ use codegen_api::approval::Gate;
 use codegen_core::progress::Progress;
 use codegen_core::stage::Stage;
 use codegen_core::task::Task;
-use codegen_ledger::{Fault, FaultMoment, MemoryStore};
+use codegen_ledger::{FaultMoment, MemoryStore, WriteFault};
 
 /// Extracts the state that must be the same however often a task was killed.
 fn essence(progress: &Progress) -> (Stage, u32, Option<String>, u32) {
@@ -56,7 +56,7 @@ async fn a_kill_at_any_write_asks_for_no_recorded_turn_again_and_reports_the_sam
             let at = format!("killed at write {write}, {moment:?}");
             let (world, store) = (make(), MemoryStore::new());
             world
-                .live(&store.restarted(Some(Fault { write, moment })))
+                .live(&store.restarted(Some(WriteFault { write, moment })))
                 .await
                 .unwrap_err();
             let unanswered = forget_lost(&world, &store);

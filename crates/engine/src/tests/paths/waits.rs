@@ -13,7 +13,7 @@ async fn an_output_that_cannot_be_checked_waits_for_a_person_and_runs_once() {
         .with(CallKind::Code, &code("return len(text.split())"))
         .with(CallKind::Tests, &tests(2));
     let mut world = World::new(task(), script, splits);
-    world.data.read.too_large = vec![TooLarge {
+    world.data.read.too_large = vec![OutputTooLarge {
         output: "summary".into(),
         bytes: Some(2_000_000),
     }];

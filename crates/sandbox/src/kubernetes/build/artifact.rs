@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kube::Client;
 
-use super::objects::{DockerConfig, Objects};
+use super::objects::{DockerConfig, NamespaceObjects};
 use super::registries::{RegistryCache, failed};
 use crate::SandboxError;
 use crate::kubernetes::settings::Registries;
@@ -59,7 +59,7 @@ impl Destination<'_> {
     ) -> Result<Arc<Registry>, SandboxError> {
         let config = match self.secret {
             Some(secret) => Some(
-                Objects::new(client, self.namespace)
+                NamespaceObjects::new(client, self.namespace)
                     .docker_config(secret, self.field)
                     .await?,
             ),

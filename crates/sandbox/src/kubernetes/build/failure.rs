@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::state::Failure;
+use super::state::BuildFailureCause;
 use crate::image::TEST_RUNNER;
 use crate::installation::judge::PACKAGE_LAYER;
 use crate::packages::{classify, classify_locked, without_credentials};
@@ -19,7 +19,7 @@ const PACKAGE_DETAIL: usize = 2048;
 
 /// The build that failed.
 #[derive(Clone, Debug)]
-pub(super) struct Failed<'a> {
+pub(super) struct FailedBuild<'a> {
     /// `Job team-a/build-7d0c1`.
     pub child: String,
     /// The base image.
@@ -34,31 +34,31 @@ pub(super) struct Failed<'a> {
     pub push_credentials: &'a str,
 }
 
-impl Failed<'_> {
+impl FailedBuild<'_> {
     /// The error. `log` is the end of what the builder printed, where that shows the cause.
-    pub fn error(&self, failure: Failure, log: &str) -> SandboxError {
+    pub fn error(&self, failure: BuildFailureCause, log: &str) -> SandboxError {
         match failure {
-            Failure::Builder => self.of_log(log),
-            Failure::OutOfMemory => self.once_more(
+            BuildFailureCause::Builder => self.of_log(log),
+            BuildFailureCause::OutOfMemory => self.once_more(
                 "it ran out of memory",
                 "raise build.resources.limits.memory of the operator",
             ),
-            Failure::Deadline => self.once_more(
+            BuildFailureCause::Deadline => self.once_more(
                 "it ran out of time",
                 "raise build.deadlineSeconds of the operator, or look at its log for what takes so long",
             ),
-            Failure::Lost(reason) => self.lost(&reason),
-            Failure::Refused(reason, remedy) => self.refused(reason, remedy),
+            BuildFailureCause::Lost(reason) => self.lost(&reason),
+            BuildFailureCause::Refused(reason, remedy) => self.refused(reason, remedy),
             // Found by the push, and no matter of its settings.
-            Failure::Push(_, message) if message.contains(PACKAGE_LAYER) => {
+            BuildFailureCause::Push(_, message) if message.contains(PACKAGE_LAYER) => {
                 SandboxError::PackageDenied(message)
             }
-            Failure::Push(Category::Configuration, message) => SandboxError::Refused {
+            BuildFailureCause::Push(Category::Configuration, message) => SandboxError::Refused {
                 object: format!("image {}", self.reference),
                 reason: message,
                 remedy: format!("change {}", self.push_credentials),
             },
-            Failure::Push(_, message) => self.lost(&message),
+            BuildFailureCause::Push(_, message) => self.lost(&message),
         }
     }
 
@@ -72,7 +72,7 @@ impl Failed<'_> {
             return self.refused(reason, remedy.replace("{base}", self.base));
         }
         if OUT_OF_MEMORY.iter().any(|sign| log.contains(sign)) {
-            return self.error(Failure::OutOfMemory, "");
+            return self.error(BuildFailureCause::OutOfMemory, "");
         }
         // A mirror that fails for now prints errors of packages as well; searched for first, they cost a repeat and no call of a model.
         if BAD_LUCK.iter().any(|sign| log.contains(sign)) {

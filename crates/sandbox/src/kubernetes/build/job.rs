@@ -55,7 +55,7 @@ const UNPRIVILEGED: i64 = 65532;
 
 /// Input from which a build's objects follow.
 #[derive(Clone, Debug)]
-pub(super) struct Plan<'a> {
+pub(super) struct BuildPlan<'a> {
     /// Name of the Job, and of its files.
     pub name: &'a str,
     /// Namespace in which they are made.
@@ -85,7 +85,7 @@ pub(super) struct Plan<'a> {
     /// The operator's image.
     pub operator_image: &'a str,
     /// Files that the Job reads.
-    pub files: Files,
+    pub files: BuildFiles,
     /// Settings of builds.
     pub build: &'a BuildSettings,
     /// Settings of registries.
@@ -94,7 +94,7 @@ pub(super) struct Plan<'a> {
 
 /// Files that a build reads, by content.
 #[derive(Clone, Debug)]
-pub(super) struct Files {
+pub(super) struct BuildFiles {
     /// The Dockerfile.
     pub dockerfile: String,
     /// Instructions for the installation: packages and options.
@@ -109,7 +109,7 @@ pub(super) struct Files {
     pub pip_authorities: String,
 }
 
-impl Files {
+impl BuildFiles {
     /// Digest of all, as the push computes it of the folder.
     fn sha256(&self) -> String {
         let data = self.data();
@@ -138,7 +138,7 @@ impl Files {
 }
 
 /// The files of a build. They belong to its Job, and go with it.
-pub(super) fn config_map(plan: &Plan<'_>, job: OwnerReference) -> ConfigMap {
+pub(super) fn config_map(plan: &BuildPlan<'_>, job: OwnerReference) -> ConfigMap {
     ConfigMap {
         metadata: metadata(plan, Some(job)),
         data: Some(plan.files.data()),
@@ -148,7 +148,12 @@ pub(super) fn config_map(plan: &Plan<'_>, job: OwnerReference) -> ConfigMap {
 }
 
 /// A copy of credentials for a Job in another namespace than theirs. It belongs to the Job.
-pub(super) fn credentials_copy(plan: &Plan<'_>, name: String, config: &[u8], job: OwnerReference) -> Secret {
+pub(super) fn credentials_copy(
+    plan: &BuildPlan<'_>,
+    name: String,
+    config: &[u8],
+    job: OwnerReference,
+) -> Secret {
     let mut metadata = metadata(plan, Some(job));
     metadata.name = Some(name);
     let labels = metadata.labels.get_or_insert_default();
@@ -167,7 +172,7 @@ pub(super) fn credentials_copy(plan: &Plan<'_>, name: String, config: &[u8], job
 }
 
 /// The Job.
-pub(super) fn job(plan: &Plan<'_>) -> Job {
+pub(super) fn job(plan: &BuildPlan<'_>) -> Job {
     let disruption = PodFailurePolicyRule {
         // An eviction or a drained node says nothing of the build, so the Job makes another Pod and does not count it as its one try.
         action: "Ignore".to_owned(),
@@ -199,7 +204,7 @@ pub(super) fn job(plan: &Plan<'_>) -> Job {
 }
 
 /// Returns the template of the Job's Pod.
-pub(super) fn template(plan: &Plan<'_>) -> PodTemplateSpec {
+pub(super) fn template(plan: &BuildPlan<'_>) -> PodTemplateSpec {
     let settings = plan.build;
     let mut node_selector = settings.node_selector.clone();
     // The environment is made for the interpreter of one architecture, and wheels are chosen for it.
@@ -244,7 +249,7 @@ pub(super) fn template(plan: &Plan<'_>) -> PodTemplateSpec {
     }
 }
 
-fn metadata(plan: &Plan<'_>, owner: Option<OwnerReference>) -> ObjectMeta {
+fn metadata(plan: &BuildPlan<'_>, owner: Option<OwnerReference>) -> ObjectMeta {
     ObjectMeta {
         name: Some(plan.name.to_owned()),
         namespace: Some(plan.namespace.to_owned()),
@@ -256,7 +261,7 @@ fn metadata(plan: &Plan<'_>, owner: Option<OwnerReference>) -> ObjectMeta {
 
 /// The operator's image has the program, so that a build needs no other source for it: an index of a cluster without a way out need not
 /// have it, and the node has the image already for the push.
-fn installer_container(plan: &Plan<'_>) -> Container {
+fn installer_container(plan: &BuildPlan<'_>) -> Container {
     Container {
         name: INSTALLER.to_owned(),
         image: Some(plan.operator_image.to_owned()),
@@ -284,7 +289,7 @@ fn unprivileged(user: i64) -> SecurityContext {
     }
 }
 
-fn build_container(plan: &Plan<'_>) -> Container {
+fn build_container(plan: &BuildPlan<'_>) -> Container {
     let mut mounts = vec![
         mount("files", FILES, true),
         mount("installer", TOOLS, true),
@@ -335,7 +340,7 @@ fn build_container(plan: &Plan<'_>) -> Container {
     }
 }
 
-fn executor_arguments(plan: &Plan<'_>) -> Vec<String> {
+fn executor_arguments(plan: &BuildPlan<'_>) -> Vec<String> {
     let mut arguments = vec![
         format!("--dockerfile={FILES}/{DOCKERFILE}"),
         format!("--context=dir://{FILES}"),
@@ -371,7 +376,7 @@ fn executor_arguments(plan: &Plan<'_>) -> Vec<String> {
     arguments
 }
 
-fn push_container(plan: &Plan<'_>) -> Container {
+fn push_container(plan: &BuildPlan<'_>) -> Container {
     let mut arguments = vec![
         "push-layout".to_owned(),
         format!("{RESULTS}/image"),
@@ -449,7 +454,7 @@ fn resources_of_push() -> ResourceRequirements {
     }
 }
 
-fn volumes(plan: &Plan<'_>) -> Vec<Volume> {
+fn volumes(plan: &BuildPlan<'_>) -> Vec<Volume> {
     let limits = plan.build.resources.limits.as_ref();
     let mut volumes = vec![
         Volume {

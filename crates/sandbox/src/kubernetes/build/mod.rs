@@ -30,35 +30,35 @@ use serde_json::{Value, json};
 pub use self::artifact::{Destination, check_destination, push_artifact};
 use self::dockerfile::Recipe;
 use self::index::{INDEX_URL, content};
-use self::job::{Files, Plan};
+use self::job::{BuildFiles, BuildPlan};
 pub(super) use self::objects::concatenated;
-use self::objects::{DockerConfig, Objects};
+use self::objects::{DockerConfig, NamespaceObjects};
 pub(super) use self::policy::policy_of_pushes;
 pub(super) use self::publish::publish;
-pub use self::published::{InImage, ProgramImage, PublishedProgram};
+pub use self::published::{ImageToInspect, InImage, PublishedProgram};
 pub use self::registries::RegistryCache;
 pub use self::signing::Signing;
-use self::sources::{Base, Target};
-use self::state::State;
+use self::sources::{Base, ImageDestination};
+use self::state::BuildState;
 use super::names::{Component, labels, name, name_of_pod};
 use super::reach::api_servers;
 use super::{KubernetesSandbox, build_namespace};
-use crate::{Built, ImageSpec, Progressing, SandboxError};
+use crate::{BuiltEnvironment, ImageSpec, Progressing, SandboxError};
 use codegen_api::common::CacheMode;
 use codegen_core::digest::sha256_hex_of_parts;
 use codegen_core::image_tag;
 use codegen_core::lock::Lock;
-use codegen_registry::Image;
+use codegen_registry::RegistryImage;
 
 /// Builds an image, or finds the one that is there.
 pub(super) async fn build(
     sandbox: &KubernetesSandbox<'_>,
     spec: &ImageSpec,
     repeat: u32,
-) -> Result<Progressing<Built>, SandboxError> {
+) -> Result<Progressing<BuiltEnvironment>, SandboxError> {
     // An image that is named is taken as it is: there is nothing to build, and nobody here knows what is installed in it.
     if let Some(reference) = &sandbox.task.image.reference {
-        return Ok(Progressing::Done(Built {
+        return Ok(Progressing::Done(BuiltEnvironment {
             image: reference.clone(),
             resolved: Vec::new(),
             lock: None,
@@ -81,8 +81,8 @@ struct Build<'a> {
     spec: &'a ImageSpec,
     repeat: u32,
     /// The namespace of the build.
-    objects: Objects,
-    target: Target,
+    objects: NamespaceObjects,
+    target: ImageDestination,
     base: Base,
     /// Name of the Job.
     name: String,
@@ -96,9 +96,9 @@ impl<'a> Build<'a> {
         repeat: u32,
     ) -> Result<Self, SandboxError> {
         let owner = sandbox.owner;
-        let home = Objects::new(sandbox.client.clone(), &owner.namespace);
-        let objects = Objects::new(sandbox.client.clone(), namespace(sandbox));
-        let target = Target::of(sandbox, &home).await?;
+        let home = NamespaceObjects::new(sandbox.client.clone(), &owner.namespace);
+        let objects = NamespaceObjects::new(sandbox.client.clone(), namespace(sandbox));
+        let target = ImageDestination::of(sandbox, &home).await?;
         let base = Base::resolve(sandbox, &home, &spec.base).await?;
         // By the digest and not by the tag of the base: a base that moves makes another environment.
         let content = content(sandbox, spec, &base.digest);
@@ -133,7 +133,7 @@ impl<'a> Build<'a> {
         })
     }
 
-    async fn advance(&self) -> Result<Progressing<Built>, SandboxError> {
+    async fn advance(&self) -> Result<Progressing<BuiltEnvironment>, SandboxError> {
         // The Job comes first: while it runs the registry has nothing, and once it has ended the Job says whether the image is new.
         let Some(job) = self.objects.job(&self.name).await? else {
             return match self.found().await? {
@@ -147,20 +147,20 @@ impl<'a> Build<'a> {
         }
         let pod = self.objects.latest_pod(&job).await?;
         match state::state(&job, pod.as_ref()) {
-            State::Done(digest) => {
+            BuildState::Done(digest) => {
                 // Whoever has changed what it was built from has done it by now.
                 self.objects.has_files(&job).await?;
                 self.drop_copies().await;
                 let seconds = state::seconds(&job, pod.as_ref());
                 self.pushed(&job, &digest, seconds).await
             }
-            State::Failed(failure) => self.failed(&job, pod.as_ref(), failure).await,
-            State::Queued(why) => {
+            BuildState::Failed(failure) => self.failed(&job, pod.as_ref(), failure).await,
+            BuildState::Queued(why) => {
                 // Whoever waits joins, so that the Job is not collected with the task that made it.
                 self.join(&job).await?;
                 self.queued(pod.as_ref(), why).await
             }
-            State::Running { started } => {
+            BuildState::Running { started } => {
                 self.join(&job).await?;
                 // A Job without its files waits until its deadline: the kubelet retries the mount, and says so in events only.
                 if !started {
@@ -175,14 +175,14 @@ impl<'a> Build<'a> {
         format!("{}:{}", self.target.repository, self.tag)
     }
 
-    fn take(&self, image: Image, fresh: bool, seconds: Option<f64>) -> Progressing<Built> {
-        Progressing::Done(Built {
+    fn take(&self, image: RegistryImage, fresh: bool, seconds: Option<f64>) -> Progressing<BuiltEnvironment> {
+        Progressing::Done(BuiltEnvironment {
             seconds,
             ..self.built(image, fresh)
         })
     }
 
-    fn built(&self, image: Image, fresh: bool) -> Built {
+    fn built(&self, image: RegistryImage, fresh: bool) -> BuiltEnvironment {
         let wanted = &self.spec.python_version;
         let python = image.installed.python.clone();
         let is_wanted = python.is_empty()
@@ -190,7 +190,7 @@ impl<'a> Build<'a> {
                 .strip_prefix(wanted.as_str())
                 // `3.1` must not match `3.12`.
                 .is_some_and(|rest| rest.starts_with('.'));
-        Built {
+        BuiltEnvironment {
             // The digest and the name that nodes use: a tag could be given to something else between the build and the sandbox.
             image: format!("{}@{}", self.target.pull_repository, image.digest),
             resolved: image.installed.names(),
@@ -207,7 +207,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    async fn start(&self) -> Result<Progressing<Built>, SandboxError> {
+    async fn start(&self) -> Result<Progressing<BuiltEnvironment>, SandboxError> {
         self.verify().await?;
         let plan = self.plan()?;
         // A dry run, before anything exists: a Pod that admission refuses would otherwise be an event of a Job that never starts.
@@ -226,7 +226,7 @@ impl<'a> Build<'a> {
     }
 
     /// The files last: where they are, all is.
-    async fn write_what_it_reads(&self, plan: &Plan<'_>, job: &Job) -> Result<(), SandboxError> {
+    async fn write_what_it_reads(&self, plan: &BuildPlan<'_>, job: &Job) -> Result<(), SandboxError> {
         // The Job must be there first, since its files and copies name its uid as their owner.
         let owner = objects::reference_to(job);
         if self.is_in_another_namespace() {
@@ -316,7 +316,7 @@ impl<'a> Build<'a> {
         format!("Job {}/{}", namespace(self.sandbox), self.name)
     }
 
-    fn plan(&self) -> Result<Plan<'_>, SandboxError> {
+    fn plan(&self) -> Result<BuildPlan<'_>, SandboxError> {
         let (settings, owner) = (self.sandbox.settings, self.sandbox.owner);
         let operator_image = settings
             .operator_image
@@ -335,7 +335,7 @@ impl<'a> Build<'a> {
             all_labels.extend(build_namespace::labels(owner));
             annotations.extend(build_namespace::annotations(owner));
         }
-        Ok(Plan {
+        Ok(BuildPlan {
             name: &self.name,
             namespace: namespace(self.sandbox),
             labels: all_labels,
@@ -370,7 +370,7 @@ impl<'a> Build<'a> {
         arguments
     }
 
-    fn files(&self) -> Result<Files, SandboxError> {
+    fn files(&self) -> Result<BuildFiles, SandboxError> {
         let settings = self.sandbox.settings;
         let index_authorities = objects::concatenated(&settings.build.index_authorities)?;
         let own = self.spec.index_ca_bundle.as_deref();
@@ -386,7 +386,7 @@ impl<'a> Build<'a> {
             has_pip_authorities: own.is_some(),
             arguments: self.arguments().into_keys().collect(),
         };
-        Ok(Files {
+        Ok(BuildFiles {
             dockerfile: recipe.dockerfile(),
             installation: recipe.installation(),
             requirements,

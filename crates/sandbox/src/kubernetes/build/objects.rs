@@ -40,12 +40,12 @@ impl DockerConfig {
 }
 
 /// The objects of one namespace.
-pub(super) struct Objects {
+pub(super) struct NamespaceObjects {
     client: Client,
     namespace: String,
 }
 
-impl Objects {
+impl NamespaceObjects {
     /// Those of `namespace`.
     pub fn new(client: Client, namespace: &str) -> Self {
         Self {

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use super::objects::{DockerConfig, Objects};
+use super::objects::{DockerConfig, NamespaceObjects};
 use super::registries::failed;
-use super::sources::{Target, pull_secret};
+use super::sources::{ImageDestination, pull_secret};
 use super::{kubernetes_architecture, registries};
 use crate::SandboxError;
 use crate::kubernetes::KubernetesSandbox;
@@ -30,7 +30,7 @@ pub async fn publish(
     sandbox: &KubernetesSandbox<'_>,
     publication: &Publication,
 ) -> Result<Published, SandboxError> {
-    let home = Objects::new(sandbox.client.clone(), &sandbox.owner.namespace);
+    let home = NamespaceObjects::new(sandbox.client.clone(), &sandbox.owner.namespace);
     let target = target(sandbox, &home).await?;
     let reference = format!("{}:{}", target.repository, tag(sandbox)?);
     let told = |error| failed(&reference, &target.credentials(), error);
@@ -81,7 +81,10 @@ pub async fn publish(
 }
 
 /// Returns the destination of the program.
-async fn target(sandbox: &KubernetesSandbox<'_>, home: &Objects) -> Result<Target, SandboxError> {
+async fn target(
+    sandbox: &KubernetesSandbox<'_>,
+    home: &NamespaceObjects,
+) -> Result<ImageDestination, SandboxError> {
     let publish = sandbox.task.publish.clone().unwrap_or_default();
     let mut image = sandbox.task.image.clone();
     if publish.repository.is_some() && publish.repository != image.repository {
@@ -94,7 +97,7 @@ async fn target(sandbox: &KubernetesSandbox<'_>, home: &Objects) -> Result<Targe
         image.reference = None;
         sandbox.settings.registries.complete(&mut image);
     }
-    Target::with(sandbox, home, &image).await
+    ImageDestination::with(sandbox, home, &image).await
 }
 
 /// The image to stand on, as the operator knows its registry.
@@ -121,7 +124,7 @@ fn base(sandbox: &KubernetesSandbox<'_>, publication: &Publication) -> String {
 
 async fn pull_secret_for(
     sandbox: &KubernetesSandbox<'_>,
-    home: &Objects,
+    home: &NamespaceObjects,
     base: &str,
 ) -> Result<(Option<String>, Option<DockerConfig>), SandboxError> {
     let host = base.parse::<oci_spec::distribution::Reference>();

@@ -3,12 +3,12 @@
 use kube::Client;
 
 use super::kubernetes_architecture;
-use super::objects::{DockerConfig, Objects};
+use super::objects::{DockerConfig, NamespaceObjects};
 use super::registries::{RegistryCache, failed};
 use crate::SandboxError;
 use crate::kubernetes::settings::Registries;
 use crate::publication::{FILE, FOLDER, LAYER, PROGRAM};
-use codegen_registry::{Found, Foundation, read_layer};
+use codegen_registry::{Foundation, InspectedImage, read_layer};
 
 /// Most bytes of the layer with the program, packed.
 // Program and launcher are some kilobytes; whoever names an image of somebody else must not cost the operator its memory.
@@ -41,7 +41,7 @@ pub enum InImage {
 
 /// An image to inspect.
 #[derive(Clone, Copy, Debug)]
-pub struct ProgramImage<'a> {
+pub struct ImageToInspect<'a> {
     /// Namespace of the Secret.
     pub namespace: &'a str,
     /// The image, as nodes know it.
@@ -52,7 +52,7 @@ pub struct ProgramImage<'a> {
     pub field: &'a str,
 }
 
-impl ProgramImage<'_> {
+impl ImageToInspect<'_> {
     /// Reads the contents of the image.
     pub async fn read(
         &self,
@@ -60,7 +60,7 @@ impl ProgramImage<'_> {
         settings: &Registries,
         registries: &RegistryCache,
     ) -> Result<InImage, SandboxError> {
-        let objects = Objects::new(client.clone(), self.namespace);
+        let objects = NamespaceObjects::new(client.clone(), self.namespace);
         let config = match self.secret {
             Some(name) => Some(objects.docker_config(name, self.field).await?),
             None => None,
@@ -82,7 +82,8 @@ impl ProgramImage<'_> {
             reference: &asked,
             architecture: kubernetes_architecture(std::env::consts::ARCH),
         };
-        let Some(Found { digest, layer }) = image.layer(LAYER, LARGEST_LAYER).await.map_err(told)? else {
+        let Some(InspectedImage { digest, layer }) = image.layer(LAYER, LARGEST_LAYER).await.map_err(told)?
+        else {
             return Ok(InImage::Gone);
         };
         Ok(match unpacked(layer) {

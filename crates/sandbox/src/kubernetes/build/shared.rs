@@ -3,9 +3,11 @@
 use k8s_openapi::api::batch::v1::Job;
 
 use super::{Build, registries};
-use crate::{Built, Progressing, SandboxError};
+use crate::{BuiltEnvironment, Progressing, SandboxError};
 use codegen_api::common::CacheMode;
-use codegen_registry::{Adopted, Environment, Image, Place, RegistryError};
+use codegen_registry::{
+    EnvironmentFinding, EnvironmentPlace, RegistryError, RegistryImage, SignedEnvironment,
+};
 
 /// Message about an image that has the tag of an environment and no signature.
 const UNSIGNED: &str = "was not signed by this operator: somebody else pushed it, or its key was another one. It is not used; the environment is \
@@ -13,7 +15,7 @@ const UNSIGNED: &str = "was not signed by this operator: somebody else pushed it
 
 impl Build<'_> {
     /// The image that the tag has, where the task may take it: one that this operator signed.
-    pub(super) async fn found(&self) -> Result<Option<Image>, SandboxError> {
+    pub(super) async fn found(&self) -> Result<Option<RegistryImage>, SandboxError> {
         // `Override` builds although there is one, and the tag of `Disable` is nobody else's.
         if self.sandbox.task.cache != CacheMode::Auto {
             return Ok(None);
@@ -21,12 +23,12 @@ impl Build<'_> {
         let keys = self.sandbox.registries.signing().keys().await?;
         let found = self.target.registry.environment(self.tagged(), &keys).await;
         match found.map_err(|error| self.refused_by_registry(error))? {
-            Environment::Signed(image) => Ok(Some(image)),
-            Environment::Unsigned(digest) => {
+            EnvironmentFinding::Signed(image) => Ok(Some(image)),
+            EnvironmentFinding::Unsigned(digest) => {
                 tracing::warn!(reference = self.reference(), digest, "{UNSIGNED}");
                 Ok(None)
             }
-            Environment::Absent => Ok(None),
+            EnvironmentFinding::Absent => Ok(None),
         }
     }
 
@@ -38,8 +40,8 @@ impl Build<'_> {
         }
     }
 
-    fn tagged(&self) -> Place<'_> {
-        Place {
+    fn tagged(&self) -> EnvironmentPlace<'_> {
+        EnvironmentPlace {
             repository: &self.target.repository,
             tag: &self.tag,
         }
@@ -49,7 +51,7 @@ impl Build<'_> {
         registries::failed(&self.reference(), &self.target.credentials(), error)
     }
 
-    async fn ask(&self, reference: &str) -> Result<Option<Image>, SandboxError> {
+    async fn ask(&self, reference: &str) -> Result<Option<RegistryImage>, SandboxError> {
         let answer = self.target.registry.image(reference).await;
         answer.map_err(|error| registries::failed(reference, &self.target.credentials(), error))
     }
@@ -61,7 +63,7 @@ impl Build<'_> {
         job: &Job,
         digest: &str,
         seconds: Option<f64>,
-    ) -> Result<Progressing<Built>, SandboxError> {
+    ) -> Result<Progressing<BuiltEnvironment>, SandboxError> {
         let reference = format!("{}@{digest}", self.target.repository);
         let gone = || SandboxError::Lost {
             child: self.child(),
@@ -78,10 +80,10 @@ impl Build<'_> {
         let keys = self.sandbox.registries.signing().keys().await?;
         let signed = self.target.registry.sign(self.tagged(), digest, &keys).await;
         let signed = signed.map_err(|error| self.refused_by_registry(error))?;
-        let Adopted { image, replaced } = signed.ok_or_else(gone)?;
+        let SignedEnvironment { image, replaced } = signed.ok_or_else(gone)?;
         let taken = self.take(image, self.owns(job), seconds);
         Ok(match (taken, replaced) {
-            (Progressing::Done(built), Some(digest)) => Progressing::Done(Built {
+            (Progressing::Done(built), Some(digest)) => Progressing::Done(BuiltEnvironment {
                 remark: Some(format!(
                     "{}@{digest}, which had the tag {}, {UNSIGNED}",
                     self.target.repository, self.tag

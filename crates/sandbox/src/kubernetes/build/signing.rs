@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use tokio::sync::Mutex;
 
-use super::objects::Objects;
+use super::objects::NamespaceObjects;
 use crate::SandboxError;
 use crate::kubernetes::names::{COMPONENT, MANAGED_BY, OPERATOR};
 use codegen_registry::SigningKeys;
@@ -82,7 +82,7 @@ impl Signing {
 }
 
 async fn read_or_create(client: &Client, namespace: &str, name: &str) -> Result<Entries, SandboxError> {
-    let objects = Objects::new(client.clone(), namespace);
+    let objects = NamespaceObjects::new(client.clone(), namespace);
     let own = format!("{name}-{OWN}");
     let of_people = objects.secret(name).await?.unwrap_or_default();
     let mut entries = objects.secret(&own).await?.unwrap_or_default();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use oci_spec::distribution::Reference;
 
-use super::objects::{DockerConfig, Objects};
+use super::objects::{DockerConfig, NamespaceObjects};
 use super::registries::failed;
 use crate::SandboxError;
 use crate::kubernetes::KubernetesSandbox;
@@ -12,7 +12,7 @@ use codegen_core::task::ImageSettings;
 use codegen_registry::{Credentials, Registry};
 
 /// Destination of images.
-pub(super) struct Target {
+pub(super) struct ImageDestination {
     /// `registry.example/team`.
     pub repository: String,
     /// As nodes know it.
@@ -27,16 +27,19 @@ pub(super) struct Target {
     pub registry: Arc<Registry>,
 }
 
-impl Target {
+impl ImageDestination {
     /// Finds the destination of the task's images.
-    pub async fn of(sandbox: &KubernetesSandbox<'_>, objects: &Objects) -> Result<Self, SandboxError> {
+    pub async fn of(
+        sandbox: &KubernetesSandbox<'_>,
+        objects: &NamespaceObjects,
+    ) -> Result<Self, SandboxError> {
         Self::with(sandbox, objects, &sandbox.task.image).await
     }
 
     /// Finds the destination of images with these settings.
     pub async fn with(
         sandbox: &KubernetesSandbox<'_>,
-        objects: &Objects,
+        objects: &NamespaceObjects,
         image: &ImageSettings,
     ) -> Result<Self, SandboxError> {
         let registries = &sandbox.settings.registries;
@@ -57,7 +60,7 @@ impl Target {
         // Where nobody who writes tasks has rights, their Secret of the same name is not read.
         let beside_builds = registries
             .pushes_from_builds(image)
-            .then(|| Objects::new(sandbox.client.clone(), super::namespace(sandbox)));
+            .then(|| NamespaceObjects::new(sandbox.client.clone(), super::namespace(sandbox)));
         let objects = beside_builds.as_ref().unwrap_or(objects);
         let config = match &secret {
             Some(name) => Some(objects.docker_config(name, field).await?),
@@ -109,7 +112,7 @@ impl Base {
     /// Asks its registry for the digest, unless that is cached.
     pub async fn resolve(
         sandbox: &KubernetesSandbox<'_>,
-        objects: &Objects,
+        objects: &NamespaceObjects,
         name: &str,
     ) -> Result<Self, SandboxError> {
         let refused = |reason: String, remedy: &str| SandboxError::Refused {
@@ -159,7 +162,7 @@ impl Base {
 /// The Secret to pull from a registry with: the task's, where it has an entry for it.
 pub(super) async fn pull_secret(
     sandbox: &KubernetesSandbox<'_>,
-    objects: &Objects,
+    objects: &NamespaceObjects,
     host: &str,
 ) -> Result<(Option<String>, Option<DockerConfig>), SandboxError> {
     let Some(name) = &sandbox.task.image.pull_secret else {

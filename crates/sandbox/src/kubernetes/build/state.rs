@@ -9,7 +9,7 @@ use codegen_core::stage::Category;
 
 /// Progress of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum BuildState {
     /// It goes on.
     Running {
         /// True where the builder's container has started.
@@ -20,12 +20,12 @@ pub(super) enum State {
     /// The image is pushed: its digest.
     Done(String),
     /// It has failed.
-    Failed(Failure),
+    Failed(BuildFailureCause),
 }
 
 /// Cause of a build's failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(super) enum BuildFailureCause {
     /// The builder says why in its log.
     Builder,
     /// The push failed: whose matter it is, and what it said.
@@ -40,7 +40,7 @@ pub(super) enum Failure {
     Refused(String, &'static str),
 }
 
-impl Failure {
+impl BuildFailureCause {
     /// Reports whether the Job has ended, so that only another one can do better.
     pub fn has_ended(&self) -> bool {
         !matches!(self, Self::Refused(..))
@@ -59,17 +59,18 @@ struct PushFailure {
 }
 
 /// Derives the progress of the build. `pod` is the Job's latest.
-pub(super) fn state(job: &Job, pod: Option<&Pod>) -> State {
+pub(super) fn state(job: &Job, pod: Option<&Pod>) -> BuildState {
     match (pod.and_then(ended), failed(job)) {
         // The push has the last word: what it wrote stands before the Job knows of it.
-        (Some(State::Done(digest)), _) => return State::Done(digest),
+        (Some(BuildState::Done(digest)), _) => return BuildState::Done(digest),
         // Whose time is over is killed, and says of itself nothing but that.
-        (_, Some(Failure::Deadline)) => return State::Failed(Failure::Deadline),
+        (_, Some(BuildFailureCause::Deadline)) => return BuildState::Failed(BuildFailureCause::Deadline),
         (Some(state), _) => return state,
-        (None, Some(failure)) => return State::Failed(failure),
+        (None, Some(failure)) => return BuildState::Failed(failure),
         (None, None) => {}
     }
-    pod.and_then(waiting).unwrap_or(State::Running { started: false })
+    pod.and_then(waiting)
+        .unwrap_or(BuildState::Running { started: false })
 }
 
 /// Seconds from the start of the Job to the end of the push, by the cluster's own account: the last pass may be a while ago.
@@ -82,13 +83,17 @@ pub(super) fn seconds(job: &Job, pod: Option<&Pod>) -> Option<f64> {
 }
 
 /// Derives the end of the build from what the containers and the Pod say of it.
-fn ended(pod: &Pod) -> Option<State> {
+fn ended(pod: &Pod) -> Option<BuildState> {
     let status = pod.status.as_ref()?;
     let reason = status.reason.as_deref().unwrap_or_default();
     let message = status.message.clone().unwrap_or_default();
     match reason {
-        "DeadlineExceeded" => return Some(State::Failed(Failure::Deadline)),
-        "Evicted" => return Some(State::Failed(Failure::Lost(format!("it was evicted: {message}")))),
+        "DeadlineExceeded" => return Some(BuildState::Failed(BuildFailureCause::Deadline)),
+        "Evicted" => {
+            return Some(BuildState::Failed(BuildFailureCause::Lost(format!(
+                "it was evicted: {message}"
+            ))));
+        }
         _ => {}
     }
     // The push before the build: it starts only when the build has succeeded.
@@ -100,40 +105,44 @@ fn ended(pod: &Pod) -> Option<State> {
     match build {
         // The builder ends as what it ran: a kernel that wants memory kills the largest.
         Some(end) if end.exit_code == 137 && pod.metadata.deletion_timestamp.is_none() => {
-            Some(State::Failed(Failure::OutOfMemory))
+            Some(BuildState::Failed(BuildFailureCause::OutOfMemory))
         }
-        Some(end) if end.exit_code != 0 => Some(State::Failed(killed(end).unwrap_or(Failure::Builder))),
-        _ if status.phase.as_deref() == Some("Failed") => Some(State::Failed(Failure::Lost(format!(
-            "its Pod failed: {reason} {message}"
-        )))),
+        Some(end) if end.exit_code != 0 => Some(BuildState::Failed(
+            killed(end).unwrap_or(BuildFailureCause::Builder),
+        )),
+        _ if status.phase.as_deref() == Some("Failed") => Some(BuildState::Failed(BuildFailureCause::Lost(
+            format!("its Pod failed: {reason} {message}"),
+        ))),
         _ => None,
     }
 }
 
-fn pushed(end: &ContainerStateTerminated) -> State {
+fn pushed(end: &ContainerStateTerminated) -> BuildState {
     let message = end.message.as_deref().unwrap_or_default();
     if end.exit_code == 0 {
         return match serde_json::from_str::<PushResult>(message) {
-            Ok(result) => State::Done(result.digest),
-            Err(_) => State::Failed(Failure::Lost("the push did not say what it pushed".to_owned())),
+            Ok(result) => BuildState::Done(result.digest),
+            Err(_) => BuildState::Failed(BuildFailureCause::Lost(
+                "the push did not say what it pushed".to_owned(),
+            )),
         };
     }
     if let Some(failure) = killed(end) {
-        return State::Failed(failure);
+        return BuildState::Failed(failure);
     }
-    State::Failed(match serde_json::from_str::<PushFailure>(message) {
-        Ok(failure) => Failure::Push(failure.category, failure.message),
-        Err(_) => Failure::Lost(format!("the push ended with exit code {}", end.exit_code)),
+    BuildState::Failed(match serde_json::from_str::<PushFailure>(message) {
+        Ok(failure) => BuildFailureCause::Push(failure.category, failure.message),
+        Err(_) => BuildFailureCause::Lost(format!("the push ended with exit code {}", end.exit_code)),
     })
 }
 
-fn killed(end: &ContainerStateTerminated) -> Option<Failure> {
+fn killed(end: &ContainerStateTerminated) -> Option<BuildFailureCause> {
     match (end.reason.as_deref(), end.exit_code) {
-        (Some("OOMKilled"), _) => Some(Failure::OutOfMemory),
+        (Some("OOMKilled"), _) => Some(BuildFailureCause::OutOfMemory),
         // 137 is SIGKILL and 143 SIGTERM: a node that shuts down ends containers so.
         (Some("StartError" | "ContainerCannotRun" | "ContainerStatusUnknown"), _) | (_, 137 | 143) => {
             let message = end.message.clone().unwrap_or_default();
-            Some(Failure::Lost(format!(
+            Some(BuildFailureCause::Lost(format!(
                 "a container was killed or did not start: {message}"
             )))
         }
@@ -141,20 +150,20 @@ fn killed(end: &ContainerStateTerminated) -> Option<Failure> {
     }
 }
 
-fn failed(job: &Job) -> Option<Failure> {
+fn failed(job: &Job) -> Option<BuildFailureCause> {
     let conditions = job.status.as_ref()?.conditions.as_ref()?;
     // The second says that it will have failed as soon as its Pod is gone.
     let condition = conditions.iter().find(|condition| {
         matches!(condition.type_.as_str(), "Failed" | "FailureTarget") && condition.status == "True"
     })?;
     Some(match condition.reason.as_deref() {
-        Some("DeadlineExceeded") => Failure::Deadline,
-        _ => Failure::Lost(condition.message.clone().unwrap_or_default()),
+        Some("DeadlineExceeded") => BuildFailureCause::Deadline,
+        _ => BuildFailureCause::Lost(condition.message.clone().unwrap_or_default()),
     })
 }
 
 /// Returns the reason for which the Pod does not run, where somebody can change that.
-fn waiting(pod: &Pod) -> Option<State> {
+fn waiting(pod: &Pod) -> Option<BuildState> {
     let status = pod.status.as_ref()?;
     let scheduled = status
         .conditions
@@ -176,37 +185,37 @@ fn waiting(pod: &Pod) -> Option<State> {
         .and_then(|status| stuck(status, executor))
         .or_else(|| installer.and_then(|status| stuck(status, operator)))
         .or_else(|| push.and_then(|status| stuck(status, operator)));
-    stuck.map(State::Failed).or_else(|| {
+    stuck.map(BuildState::Failed).or_else(|| {
         let started = build
             .and_then(|status| status.state.as_ref())
             .is_some_and(has_started);
-        Some(State::Running { started })
+        Some(BuildState::Running { started })
     })
 }
 
 /// Judges a Pod without a node: what a node lacks now it may have later; what no node is, none becomes.
-fn unschedulable(message: &str) -> State {
+fn unschedulable(message: &str) -> BuildState {
     if message.contains("Insufficient") || message.contains("Too many pods") {
-        State::Queued(message.to_owned())
+        BuildState::Queued(message.to_owned())
     } else {
-        State::Failed(Failure::Refused(
+        BuildState::Failed(BuildFailureCause::Refused(
             format!("no node takes its Pod: {message}"),
             "change build.nodeSelector or build.tolerations of the operator, or the nodes",
         ))
     }
 }
 
-fn stuck(status: &ContainerStatus, image: &'static str) -> Option<Failure> {
+fn stuck(status: &ContainerStatus, image: &'static str) -> Option<BuildFailureCause> {
     let waiting = status.state.as_ref()?.waiting.as_ref()?;
     let message = waiting.message.clone().unwrap_or_default();
     match waiting.reason.as_deref()? {
         "ImagePullBackOff" | "ErrImagePull" | "InvalidImageName" | "ErrImageNeverPull" => {
-            Some(Failure::Refused(
+            Some(BuildFailureCause::Refused(
                 format!("its image {} cannot be pulled: {message}", status.image),
                 image,
             ))
         }
-        "CreateContainerConfigError" | "CreateContainerError" => Some(Failure::Refused(
+        "CreateContainerConfigError" | "CreateContainerError" => Some(BuildFailureCause::Refused(
             format!("its container `{}` cannot be made: {message}", status.name),
             "fix what it names",
         )),

@@ -4,13 +4,13 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
 
-use super::failure::Failed;
+use super::failure::FailedBuild;
 use super::objects::DockerConfig;
-use super::state::Failure;
+use super::state::BuildFailureCause;
 use super::{Build, job, objects};
 use crate::kubernetes::names::TASK_UID;
 use crate::kubernetes::room;
-use crate::{Built, Progressing, SandboxError};
+use crate::{BuiltEnvironment, Progressing, SandboxError};
 use codegen_core::digest::sha256_hex_of_parts;
 
 /// After so many seconds a build that failed for want of a setting is made again: what it lacked may be there by now. Before
@@ -22,8 +22,8 @@ impl Build<'_> {
         &self,
         job: &Job,
         pod: Option<&Pod>,
-        failure: Failure,
-    ) -> Result<Progressing<Built>, SandboxError> {
+        failure: BuildFailureCause,
+    ) -> Result<Progressing<BuiltEnvironment>, SandboxError> {
         let has_ended = failure.has_ended();
         // Copies of credentials do not outlive what needed them, also where nobody reads of the failure.
         if has_ended {
@@ -35,10 +35,10 @@ impl Build<'_> {
         }
         let log = match (&failure, pod) {
             // Only the builder's own failure stands in its log; read for others, the log would be an unneeded request.
-            (Failure::Builder, Some(pod)) => self.objects.builder_log(pod).await?,
+            (BuildFailureCause::Builder, Some(pod)) => self.objects.builder_log(pod).await?,
             _ => String::new(),
         };
-        let failed = Failed {
+        let failed = FailedBuild {
             child: self.child(),
             base: &self.sandbox.task.image.base,
             reference: &self.reference(),
@@ -61,7 +61,7 @@ impl Build<'_> {
         &self,
         pod: Option<&Pod>,
         why: String,
-    ) -> Result<Progressing<Built>, SandboxError> {
+    ) -> Result<Progressing<BuiltEnvironment>, SandboxError> {
         // Other reasons (taints, labels) have nothing to do with size.
         if why.contains("Insufficient ")
             && let Some(pod) = pod

@@ -12,9 +12,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::prove::{Prover, Record, recorded};
+pub use self::prove::{PoolFinding, Prover, recorded};
+pub use super::settings::ClosedTarget;
 use super::settings::NodePool;
-pub use super::settings::Target;
 
 /// Name of the target that must have answered the control.
 pub const API_SERVER: &str = "API server";
@@ -42,7 +42,7 @@ pub struct Findings {
 /// Conclusion from the findings.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub enum Verdict {
+pub enum IsolationVerdict {
     /// The policies hold.
     Enforced {
         /// Targets that were shown to be out of reach.
@@ -67,14 +67,14 @@ pub enum Verdict {
 
 /// Concludes from the findings about these targets.
 #[must_use]
-pub fn conclude(targets: &[Target], findings: &Findings) -> Verdict {
-    let among = |reached: &BTreeSet<String>, asked: &dyn Fn(&Target) -> bool| -> Vec<String> {
+pub fn conclude(targets: &[ClosedTarget], findings: &Findings) -> IsolationVerdict {
+    let among = |reached: &BTreeSet<String>, asked: &dyn Fn(&ClosedTarget) -> bool| -> Vec<String> {
         let hit = targets
             .iter()
             .filter(|target| asked(target) && reached.contains(&target.name));
         hit.map(|target| target.name.clone()).collect()
     };
-    let open = |policy: &str, reached: Vec<String>| Verdict::Open {
+    let open = |policy: &str, reached: Vec<String>| IsolationVerdict::Open {
         policy: policy.to_owned(),
         reached,
     };
@@ -93,7 +93,7 @@ pub fn conclude(targets: &[Target], findings: &Findings) -> Verdict {
     let blocked = among(&findings.control.reached, &|_| true);
     // The API server is there in every cluster: where even that does not answer, the network of the control was not working.
     if !blocked.iter().any(|name| name == API_SERVER) {
-        return Verdict::Unknown {
+        return IsolationVerdict::Unknown {
             why: format!(
                 "the {API_SERVER} did not answer the control, which no policy of ours restricts: silence proves nothing"
             ),
@@ -101,13 +101,13 @@ pub fn conclude(targets: &[Target], findings: &Findings) -> Verdict {
     }
     let unproved = targets.iter().map(|target| target.name.clone());
     let unproved = unproved.filter(|name| !blocked.contains(name)).collect();
-    Verdict::Enforced { blocked, unproved }
+    IsolationVerdict::Enforced { blocked, unproved }
 }
 
 /// The results for every pool of nodes.
 #[derive(Debug, Default)]
 pub struct Isolation {
-    pools: Mutex<BTreeMap<String, (NodePool, Verdict)>>,
+    pools: Mutex<BTreeMap<String, (NodePool, IsolationVerdict)>>,
 }
 
 /// Isolation that a sandbox may rely on.
@@ -129,19 +129,22 @@ impl Isolation {
     pub fn awaiting(pools: &[NodePool]) -> Self {
         let unknown = |pool: &NodePool| {
             let why = "the first look is under way".to_owned();
-            (pool.name.clone(), (pool.clone(), Verdict::Unknown { why }))
+            (
+                pool.name.clone(),
+                (pool.clone(), IsolationVerdict::Unknown { why }),
+            )
         };
         Self {
             pools: Mutex::new(pools.iter().map(unknown).collect()),
         }
     }
 
-    fn pools(&self) -> MutexGuard<'_, BTreeMap<String, (NodePool, Verdict)>> {
+    fn pools(&self) -> MutexGuard<'_, BTreeMap<String, (NodePool, IsolationVerdict)>> {
         self.pools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records what was found of a pool. Gives what was recorded before.
-    pub fn found(&self, pool: &NodePool, verdict: Verdict) -> Option<Verdict> {
+    pub fn found(&self, pool: &NodePool, verdict: IsolationVerdict) -> Option<IsolationVerdict> {
         self.pools()
             .insert(pool.name.clone(), (pool.clone(), verdict))
             .map(|(_, before)| before)
@@ -155,12 +158,12 @@ impl Isolation {
         let mut awaited = None;
         for (pool, verdict) in pools.values().filter(|(pool, _)| may_land(selector, pool)) {
             match verdict {
-                Verdict::Enforced { blocked: names, .. } => blocked.extend(names.iter().cloned()),
+                IsolationVerdict::Enforced { blocked: names, .. } => blocked.extend(names.iter().cloned()),
                 // One pool on which the Pod may land and that is open is enough to refuse it.
-                Verdict::Open { policy, reached } => {
+                IsolationVerdict::Open { policy, reached } => {
                     return Standing::Refuted(refuted(pool, policy, reached));
                 }
-                Verdict::Unknown { why } => {
+                IsolationVerdict::Unknown { why } => {
                     awaited = Some(format!(
                         "it is not shown yet that the cluster isolates sandboxes (node pool {}): {why}",
                         pool.name

@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::super::names::{self, Component};
 use super::super::pod::{self, EGRESS};
 use super::super::settings::NodePool;
-use super::Target;
+use super::ClosedTarget;
 
 /// Longest life of such a Pod, seconds.
 // Longer than a round waits for a Pod (90 s): the kubelet ends what an interrupted operator left.
@@ -23,7 +23,7 @@ pub(super) const CONTAINER: &str = "probe";
 
 /// Role of a Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum PodRole {
     /// Listens, as any other Pod of the cluster might.
     Sibling,
     /// Knocks, without a policy.
@@ -34,7 +34,7 @@ pub(super) enum Role {
     Build,
 }
 
-impl Role {
+impl PodRole {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Sibling => "sibling",
@@ -78,7 +78,7 @@ pub(super) const PART_OF: &str = "codegen-isolation";
 
 impl Round<'_> {
     /// The Pod of one role; the sibling has no targets.
-    pub(super) fn pod(&self, role: Role, targets: &[Target]) -> Pod {
+    pub(super) fn pod(&self, role: PodRole, targets: &[ClosedTarget]) -> Pod {
         let mut labels = BTreeMap::from([
             (names::MANAGED_BY.to_owned(), names::OPERATOR.to_owned()),
             (names::COMPONENT.to_owned(), Component::Canary.as_str().to_owned()),
@@ -120,12 +120,12 @@ impl Round<'_> {
         }
     }
 
-    fn container(&self, role: Role, targets: &[Target]) -> Container {
+    fn container(&self, role: PodRole, targets: &[ClosedTarget]) -> Container {
         let mut args = vec!["probe".to_owned()];
         match role {
-            Role::Sibling => args.extend(["--listen".to_owned(), PORT.to_string()]),
-            Role::Control => args.push("--hoping-for=answer".to_owned()),
-            Role::Sandbox | Role::Build => args.push("--hoping-for=silence".to_owned()),
+            PodRole::Sibling => args.extend(["--listen".to_owned(), PORT.to_string()]),
+            PodRole::Control => args.push("--hoping-for=answer".to_owned()),
+            PodRole::Sandbox | PodRole::Build => args.push("--hoping-for=silence".to_owned()),
         }
         let asked = targets
             .iter()
@@ -157,7 +157,7 @@ impl Round<'_> {
 mod tests {
     use super::*;
 
-    fn labels(role: Role) -> BTreeMap<String, String> {
+    fn labels(role: PodRole) -> BTreeMap<String, String> {
         let pool = NodePool::default();
         let round = Round {
             namespace: "codegen-system",
@@ -167,7 +167,7 @@ mod tests {
             suffix: "abcde",
             denied: "denied",
         };
-        let target = Target {
+        let target = ClosedTarget {
             name: "API server".to_owned(),
             address: "10.96.0.1:443".to_owned(),
             open_to_builds: false,
@@ -180,9 +180,9 @@ mod tests {
 
     #[test]
     fn each_canary_carries_the_label_that_its_policy_selects_and_the_control_none() {
-        assert_eq!(labels(Role::Sandbox)[EGRESS], "denied");
-        assert_eq!(labels(Role::Build)[names::COMPONENT], "build");
-        let control = labels(Role::Control);
+        assert_eq!(labels(PodRole::Sandbox)[EGRESS], "denied");
+        assert_eq!(labels(PodRole::Build)[names::COMPONENT], "build");
+        let control = labels(PodRole::Control);
         assert_eq!(control[names::COMPONENT], "canary");
         assert!(!control.contains_key(EGRESS));
     }

@@ -16,8 +16,8 @@ use super::super::build::policy::policy as build_policy;
 use super::super::reach::api_servers;
 use super::super::settings::{NodePool, Settings};
 use super::super::{names, pod, policies};
-use super::objects::{PART_OF, PORT, Role, Round};
-use super::{Findings, Probed, SIBLING, Target, Verdict, conclude};
+use super::objects::{PART_OF, PORT, PodRole, Round};
+use super::{ClosedTarget, Findings, IsolationVerdict, Probed, SIBLING, conclude};
 use crate::SandboxError;
 
 /// Time that the Pods have to start, which may pull the image, and to end.
@@ -34,22 +34,22 @@ pub struct Prover<'a> {
     /// The operator's settings.
     pub settings: &'a Settings,
     /// Targets that must be out of reach.
-    pub targets: &'a [Target],
+    pub targets: &'a [ClosedTarget],
 }
 
 /// Finding about a pool, and its time.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct PoolFinding {
     /// Name of the pool.
     pub pool: String,
     /// Time of the finding.
     pub at: Timestamp,
     /// Verdict about the pool.
-    pub verdict: Verdict,
+    pub verdict: IsolationVerdict,
 }
 
 /// Reads the findings that were recorded before, by this operator or by one before it.
-pub async fn recorded(client: &Client, namespace: &str, settings: &Settings) -> Vec<Record> {
+pub async fn recorded(client: &Client, namespace: &str, settings: &Settings) -> Vec<PoolFinding> {
     let policies: Api<NetworkPolicy> = Api::namespaced(client.clone(), namespace);
     let Ok(wanted) = pod::denied(settings) else {
         return Vec::new();
@@ -64,7 +64,7 @@ pub async fn recorded(client: &Client, namespace: &str, settings: &Settings) -> 
 
 impl Prover<'_> {
     /// Runs the Pods of one pool and concludes from what they find.
-    pub async fn check(&self, pool: &NodePool) -> Verdict {
+    pub async fn check(&self, pool: &NodePool) -> IsolationVerdict {
         // Two operators in one namespace would otherwise make Pods of the same name.
         let suffix: String = std::iter::repeat_with(fastrand::lowercase).take(5).collect();
         // Before, too: a round that was interrupted has left its Pods.
@@ -73,12 +73,12 @@ impl Prover<'_> {
         self.clear().await;
         match found {
             Ok((targets, findings)) => conclude(&targets, &findings),
-            Err(why) => Verdict::Unknown { why },
+            Err(why) => IsolationVerdict::Unknown { why },
         }
     }
 
     /// Keeps what was found for the next start. The policy is where it belongs: without the one the other is gone.
-    pub async fn record(&self, records: &[Record]) -> Result<(), SandboxError> {
+    pub async fn record(&self, records: &[PoolFinding]) -> Result<(), SandboxError> {
         let text = serde_json::to_string(records).unwrap_or_default();
         let patch = Patch::Merge(json!({"metadata": {"annotations": {FOUND: text}}}));
         let name = pod::denied(self.settings)?.name_any();
@@ -90,7 +90,7 @@ impl Prover<'_> {
         })
     }
 
-    async fn findings(&self, pool: &NodePool, suffix: &str) -> Result<(Vec<Target>, Findings), String> {
+    async fn findings(&self, pool: &NodePool, suffix: &str) -> Result<(Vec<ClosedTarget>, Findings), String> {
         let denied = pod::denied(self.settings).map_err(|error| error.to_string())?;
         let image = self.settings.operator_image.as_deref();
         let round = Round {
@@ -109,21 +109,21 @@ impl Prover<'_> {
             self.ensure(policy).await?;
         }
         // The sibling must listen before anybody knocks: its silence would prove nothing.
-        let sibling = self.create(&round.pod(Role::Sibling, &[])).await?;
+        let sibling = self.create(&round.pod(PodRole::Sibling, &[])).await?;
         let address = self.address(&sibling).await?;
         let mut targets = self.targets.to_vec();
-        targets.push(Target {
+        targets.push(ClosedTarget {
             name: SIBLING.to_owned(),
             address,
             open_to_builds: false,
         });
         // At the same time: an outage of a target between two Pods would look like a policy.
         let (control, sandbox, build) = tokio::join!(
-            self.probe(round.pod(Role::Control, &targets)),
-            self.probe(round.pod(Role::Sandbox, &targets)),
+            self.probe(round.pod(PodRole::Control, &targets)),
+            self.probe(round.pod(PodRole::Sandbox, &targets)),
             async {
                 match &has_build_policy {
-                    Some(_) => self.probe(round.pod(Role::Build, &targets)).await.map(Some),
+                    Some(_) => self.probe(round.pod(PodRole::Build, &targets)).await.map(Some),
                     None => Ok(None),
                 }
             }

@@ -2,8 +2,8 @@ use rstest::rstest;
 
 use super::*;
 
-fn targets() -> Vec<Target> {
-    let target = |name: &str, open_to_builds| Target {
+fn targets() -> Vec<ClosedTarget> {
+    let target = |name: &str, open_to_builds| ClosedTarget {
         name: name.to_owned(),
         address: "192.0.2.1:1".to_owned(),
         open_to_builds,
@@ -39,8 +39,8 @@ fn selector_of(labels: &[(&str, &str)]) -> BTreeMap<String, String> {
     labels.iter().map(own).collect()
 }
 
-fn enforced() -> Verdict {
-    Verdict::Enforced {
+fn enforced() -> IsolationVerdict {
+    IsolationVerdict::Enforced {
         blocked: names(&[API_SERVER]),
         unproved: Vec::new(),
     }
@@ -55,7 +55,7 @@ fn silence_where_the_control_was_answered_shows_that_the_policies_hold() {
     };
     assert_eq!(
         conclude(&targets(), &findings),
-        Verdict::Enforced {
+        IsolationVerdict::Enforced {
             blocked: names(&[API_SERVER, "DNS", SIBLING]),
             unproved: names(&["metadata service"]),
         }
@@ -68,7 +68,7 @@ fn a_dead_api_server_proves_nothing() {
         control: reached(&["DNS", SIBLING]),
         ..Findings::default()
     };
-    let Verdict::Unknown { why } = conclude(&targets(), &findings) else {
+    let IsolationVerdict::Unknown { why } = conclude(&targets(), &findings) else {
         panic!("silence was taken for a proof");
     };
     assert!(why.contains("did not answer the control"), "{why}");
@@ -95,7 +95,7 @@ fn one_target_that_is_reached_refutes_whatever_the_others_say(
     };
     assert_eq!(
         conclude(&targets(), &findings),
-        Verdict::Open {
+        IsolationVerdict::Open {
             policy: policy.to_owned(),
             reached: expected
         }
@@ -126,7 +126,7 @@ fn a_pool_that_lets_a_canary_through_holds_those_that_may_land_there() {
     isolation.found(&closed, enforced());
     isolation.found(
         &open,
-        Verdict::Open {
+        IsolationVerdict::Open {
             policy: "sandbox".to_owned(),
             reached: names(&["DNS"]),
         },
@@ -144,10 +144,13 @@ fn a_pool_that_lets_a_canary_through_holds_those_that_may_land_there() {
 #[test]
 fn a_verdict_that_an_earlier_version_recorded_is_read() {
     let recorded = serde_json::json!({"enforced": {"kept_from": ["API server"], "unproved": []}});
-    let verdict = Verdict::Enforced {
+    let verdict = IsolationVerdict::Enforced {
         blocked: names(&["API server"]),
         unproved: Vec::new(),
     };
     assert_eq!(serde_json::to_value(&verdict).unwrap(), recorded);
-    assert_eq!(serde_json::from_value::<Verdict>(recorded).unwrap(), verdict);
+    assert_eq!(
+        serde_json::from_value::<IsolationVerdict>(recorded).unwrap(),
+        verdict
+    );
 }

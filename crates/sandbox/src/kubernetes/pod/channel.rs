@@ -48,7 +48,7 @@ pub(super) enum ChannelError {
 /// Content of a signed message.
 #[derive(Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Message {
+pub(super) enum SignedContent {
     /// Nothing was run, because this address answered.
     NotIsolated(String),
     /// A report is in the log.
@@ -80,7 +80,7 @@ struct Body {
 }
 
 /// The message, once its signature under `nonce` holds: the signature in hex, a line feed, what is signed.
-pub(super) fn verify(message: &str, nonce: &[u8]) -> Result<Message, ChannelError> {
+pub(super) fn verify(message: &str, nonce: &[u8]) -> Result<SignedContent, ChannelError> {
     if message.is_empty() {
         return Err(ChannelError::Missing);
     }
@@ -105,8 +105,8 @@ pub(super) fn verify(message: &str, nonce: &[u8]) -> Result<Message, ChannelErro
     let body: Body = serde_json::from_str(body).map_err(|error| unreadable(error.to_string()))?;
     match (body.not_isolated, body.report) {
         // It goes before a report: what ran with an open network proves nothing.
-        (Some(address), _) => Ok(Message::NotIsolated(address)),
-        (None, Some(report)) => Ok(Message::Report(report)),
+        (Some(address), _) => Ok(SignedContent::NotIsolated(address)),
+        (None, Some(report)) => Ok(SignedContent::Report(report)),
         (None, None) => Err(unreadable("it announces nothing".to_owned())),
     }
 }
@@ -160,7 +160,7 @@ impl Announcement {
 
 /// A report as it leaves a Pod: what goes to the log, and the signed message after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentReport {
     /// Lines for standard output.
     pub log: String,
     /// The termination message.
@@ -169,7 +169,7 @@ pub struct Sent {
 
 /// Packs and signs `report` under `nonce`, hexadecimal digits. `None` where it is too long for a log.
 #[must_use]
-pub fn send(report: &[u8], nonce: &str) -> Option<Sent> {
+pub fn send(report: &[u8], nonce: &str) -> Option<SentReport> {
     let nonce = from_hex(nonce)?;
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(report).ok()?;
@@ -200,7 +200,7 @@ pub fn send(report: &[u8], nonce: &str) -> Option<Sent> {
     let body = serde_json::to_string(&body).ok()?;
     let key = hmac::Key::new(hmac::HMAC_SHA256, &nonce);
     let signature = hex(hmac::sign(&key, body.as_bytes()).as_ref());
-    Some(Sent {
+    Some(SentReport {
         log,
         message: format!("{signature}\n{body}"),
     })

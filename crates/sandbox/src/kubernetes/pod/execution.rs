@@ -23,7 +23,7 @@ const SPARE_BYTES: u64 = 256 << 20;
 
 /// Program that a Pod runs.
 #[derive(Clone, Copy)]
-pub(super) enum Program<'a> {
+pub(super) enum PodProgram<'a> {
     /// The harness, in the task's image.
     Harness,
     /// The operator's reader of sources, in the operator's image, with these claims.
@@ -51,7 +51,7 @@ pub(super) struct ClaimMount {
 }
 
 /// The check of outputs in the Pod of their program.
-pub(super) struct Check {
+pub(super) struct OutputsCheck {
     /// The operator's image.
     pub image: String,
     /// Request to the checker, as text.
@@ -61,7 +61,7 @@ pub(super) struct Check {
 /// Settings of one execution of a sandbox.
 pub(super) struct Execution<'a> {
     /// Program that runs.
-    pub program: Program<'a>,
+    pub program: PodProgram<'a>,
     /// Name of the Pod and of its Secret.
     pub name: &'a str,
     /// The image, by digest.
@@ -83,7 +83,7 @@ pub(super) struct Execution<'a> {
     /// The claim that outputs go to, or are read from; `None` where they are memory.
     pub outputs: Option<&'a OutputFolder>,
     /// Check of the outputs once the program has ended; then they go to a disk.
-    pub check: Option<&'a Check>,
+    pub check: Option<&'a OutputsCheck>,
     /// Credentials that nodes pull the image with, besides those of the task and of sandboxes.
     pub pull_secrets: &'a [LocalObjectReference],
 }
@@ -96,7 +96,7 @@ impl Execution<'_> {
     }
 }
 
-impl Program<'_> {
+impl PodProgram<'_> {
     /// Returns the purpose of its objects.
     pub(super) const fn component(self) -> Component {
         match self {

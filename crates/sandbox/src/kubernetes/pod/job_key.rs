@@ -21,14 +21,14 @@ pub(super) const CHECK_NAME: &str = "check.json";
 pub(super) const KEY_NAME: &str = "key";
 
 /// Keys of one Pod.
-pub(super) struct Keys {
+pub(super) struct PodKeys {
     /// That of the message's signature, hex.
     pub nonce: String,
     /// That of the job.
     pub job: JobKey,
 }
 
-impl Keys {
+impl PodKeys {
     /// Fresh ones.
     pub(super) fn draw() -> Result<Self, SandboxError> {
         Ok(Self {

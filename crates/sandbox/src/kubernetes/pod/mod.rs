@@ -34,12 +34,12 @@ use kube::Api;
 use kube::api::{DeleteParams, ListParams, LogParams, PostParams, Preconditions};
 use serde::de::DeserializeOwned;
 
-use self::channel::{Announcement, ChannelError, Message};
-use self::execution::{CONTAINER, Check, Execution, Program};
-use self::job_key::Keys;
+use self::channel::{Announcement, ChannelError, SignedContent};
+use self::execution::{CONTAINER, Execution, OutputsCheck, PodProgram};
+use self::job_key::PodKeys;
 pub use self::job_key::{JOB_KEY, decrypt_job};
-use self::observe::{Ended, PodState, observe};
-use self::refusal::{Refusal, classify};
+use self::observe::{ContainerEnd, PodState, observe};
+use self::refusal::{ApiRefusal, classify};
 pub use self::spec::{JOB_FILE, JOB_SHA256, NONCE, folder_sha256};
 pub use self::volumes::CREDENTIALS_FILE;
 use super::settings::Settings;
@@ -117,7 +117,7 @@ fn named(
     image: &str,
     job: &Job,
     repeat: u32,
-    check: Option<&Check>,
+    check: Option<&OutputsCheck>,
 ) -> Result<(String, Vec<u8>), SandboxError> {
     let owner = sandbox.owner;
     let body = serde_json::to_vec(job).map_err(|error| cluster("write the job".to_owned())(error))?;
@@ -134,11 +134,11 @@ async fn start_harness(
     image: &str,
     job: &Job,
     body: &[u8],
-    check: Option<&Check>,
+    check: Option<&OutputsCheck>,
     needs: impl Future<Output = Result<(), SandboxError>>,
 ) -> Result<Progressing<bool>, SandboxError> {
     let sandbox = pods.sandbox;
-    let keys = Keys::draw()?;
+    let keys = PodKeys::draw()?;
     let policy = ready::policy(sandbox, &job.network).await?;
     let egress = network::label(&policy);
     let run = execution_of(pods, image, job, body, &egress, check);
@@ -159,11 +159,11 @@ fn execution_of<'a>(
     job: &'a Job,
     body: &'a [u8],
     egress: &'a str,
-    check: Option<&'a Check>,
+    check: Option<&'a OutputsCheck>,
 ) -> Execution<'a> {
     let sandbox = pods.sandbox;
     Execution {
-        program: Program::Harness,
+        program: PodProgram::Harness,
         name: &pods.name,
         image,
         job,
@@ -246,7 +246,7 @@ impl<'a> Pods<'a> {
     async fn start(
         &self,
         run: &Execution<'_>,
-        keys: Keys,
+        keys: PodKeys,
         needs: impl Future<Output = Result<(), SandboxError>>,
     ) -> Result<Progressing<bool>, SandboxError> {
         let wanted = run.pod(None)?;
@@ -259,14 +259,14 @@ impl<'a> Pods<'a> {
             Progressing::Pending | Progressing::Unseen => return Ok(Progressing::Pending),
         };
         // A Secret that an earlier pass has made keeps its key.
-        let pod = run.pod(Some(&Keys { job, ..keys }))?;
+        let pod = run.pod(Some(&PodKeys { job, ..keys }))?;
         match self.api.create(&PostParams::default(), &pod).await {
             Ok(_) => Ok(Progressing::Done(true)),
             Err(error) => match classify(&self.object, error) {
-                Refusal::Queued(why) => Ok(Progressing::Queued(why)),
+                ApiRefusal::Queued(why) => Ok(Progressing::Queued(why)),
                 // Another pass was faster; its Pod is this one.
-                Refusal::Exists => Ok(Progressing::Done(false)),
-                Refusal::Error(error) => Err(error),
+                ApiRefusal::Exists => Ok(Progressing::Done(false)),
+                ApiRefusal::Error(error) => Err(error),
             },
         }
     }
@@ -326,7 +326,7 @@ impl<'a> Pods<'a> {
     async fn judge<R: Reported>(
         &self,
         pod: &Pod,
-        ended: &Ended,
+        ended: &ContainerEnd,
         now: Timestamp,
     ) -> Result<Progressing<R>, SandboxError> {
         // The shell that starts the harness ends so where it finds no interpreter; the harness never does.
@@ -344,12 +344,12 @@ impl<'a> Pods<'a> {
             ));
         }
         match channel::verify(&ended.message, &nonce_of(pod, R::CONTAINER)) {
-            Ok(Message::NotIsolated(address)) => {
+            Ok(SignedContent::NotIsolated(address)) => {
                 // The next pass tries again.
                 self.delete(pod).await?;
                 Err(SandboxError::NotIsolated { address })
             }
-            Ok(Message::Report(announced)) => self.report(&announced, ended, now).await,
+            Ok(SignedContent::Report(announced)) => self.report(&announced, ended, now).await,
             Err(_) if ended.disrupted.is_some() => {
                 Err(self.lost(ended.disrupted.clone().unwrap_or_default()))
             }
@@ -369,7 +369,7 @@ impl<'a> Pods<'a> {
     async fn report<R: Reported>(
         &self,
         announced: &Announcement,
-        ended: &Ended,
+        ended: &ContainerEnd,
         now: Timestamp,
     ) -> Result<Progressing<R>, SandboxError> {
         if let Some(report) = announced.here() {

@@ -24,14 +24,14 @@ pub(super) enum PodState {
     /// Its image is not in the registry.
     ImageMissing(String),
     /// Its container has ended.
-    Ended(Ended),
+    Ended(ContainerEnd),
     /// It is gone or going, through no fault of the job.
     Lost(String),
 }
 
 /// End of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ended {
+pub(super) struct ContainerEnd {
     /// The termination message.
     pub message: String,
     /// The exit code.
@@ -128,7 +128,7 @@ fn ended_as(ended: &ContainerStateTerminated, disrupted: Option<String>) -> PodS
     if reason == "ContainerStatusUnknown" {
         return PodState::Lost(words(Some(reason), ended.message.as_deref()));
     }
-    PodState::Ended(Ended {
+    PodState::Ended(ContainerEnd {
         message: ended.message.clone().unwrap_or_default(),
         exit_code: ended.exit_code,
         out_of_memory: reason == "OOMKilled",

@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::execution::Check;
+use super::execution::OutputsCheck;
 use super::operator::explained;
 use super::spec::CHECKER;
 use super::volumes::OUTPUTS_CHECKED;
@@ -40,7 +40,7 @@ pub async fn run(
     asked: &OutputsAsked,
     repeat: u32,
 ) -> Result<Progressing<RunOnDisk>, SandboxError> {
-    let check = Check {
+    let check = OutputsCheck {
         image: operator_image(sandbox.settings)?,
         body: request(asked),
     };

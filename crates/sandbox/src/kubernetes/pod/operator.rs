@@ -7,8 +7,8 @@ use k8s_openapi::api::core::v1::Pod;
 
 use super::super::settings::Settings;
 use super::super::{KubernetesSandbox, OutputFolder, names};
-use super::execution::{ClaimMount, Execution, Program, PushMounts};
-use super::job_key::Keys;
+use super::execution::{ClaimMount, Execution, PodProgram, PushMounts};
+use super::job_key::PodKeys;
 use super::{Pods, Reported};
 use crate::{Progressing, SandboxError};
 use codegen_core::digest::sha256_hex;
@@ -126,7 +126,7 @@ impl<'a> OperatorPod<'a> {
         needs: impl Future<Output = Result<(), SandboxError>>,
     ) -> Result<Progressing<R>, SandboxError> {
         let run = self.execution();
-        let started = self.pods.start(&run, Keys::draw()?, needs).await;
+        let started = self.pods.start(&run, PodKeys::draw()?, needs).await;
         match started.map_err(explained)? {
             Progressing::Queued(why) => Ok(Progressing::Queued(why)),
             Progressing::Done(_) | Progressing::Pending | Progressing::Unseen => Ok(Progressing::Pending),
@@ -142,8 +142,8 @@ impl<'a> OperatorPod<'a> {
         let sandbox = self.pods.sandbox;
         Execution {
             program: match &self.mounts {
-                Mounts::Read(claims) => Program::Reader(claims),
-                Mounts::Push(mounts) => Program::Pusher(mounts),
+                Mounts::Read(claims) => PodProgram::Reader(claims),
+                Mounts::Push(mounts) => PodProgram::Pusher(mounts),
             },
             name: &self.pods.name,
             image: &self.image,

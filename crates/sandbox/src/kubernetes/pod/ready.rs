@@ -14,7 +14,7 @@ use super::super::reach::api_servers;
 use super::super::{KubernetesSandbox, names, policies};
 use super::execution::Execution;
 use super::job_key::{JobKey, KEY_NAME};
-use super::refusal::{Refusal, classify};
+use super::refusal::{ApiRefusal, classify};
 use super::{cluster, network, spec, volumes};
 use crate::{Progressing, SandboxError};
 use codegen_api::secret_use::SecretUse;
@@ -139,14 +139,14 @@ pub(super) async fn ensure_policy(
     match Box::pin(policies::ensure(&api, &policy, found)).await {
         Ok(()) => Ok(()),
         Err(error) => Err(match classify(&object, error) {
-            Refusal::Error(error) => error,
+            ApiRefusal::Error(error) => error,
             // Without it no Pod may start, so a person must fix what prevents it.
-            Refusal::Queued(reason) => SandboxError::Refused {
+            ApiRefusal::Queued(reason) => SandboxError::Refused {
                 object,
                 reason,
                 remedy: "raise the quota of the namespace".to_owned(),
             },
-            Refusal::Exists => SandboxError::Refused {
+            ApiRefusal::Exists => SandboxError::Refused {
                 object,
                 reason: "somebody changes it again and again".to_owned(),
                 remedy: "leave it to the operator".to_owned(),
@@ -209,9 +209,9 @@ where
     match api.create(&PostParams::default(), wanted).await {
         Ok(_) => Ok(Created::New),
         Err(error) => match classify(object, error) {
-            Refusal::Exists => Ok(Created::Exists),
-            Refusal::Queued(why) => Ok(Created::Queued(why)),
-            Refusal::Error(error) => Err(error),
+            ApiRefusal::Exists => Ok(Created::Exists),
+            ApiRefusal::Queued(why) => Ok(Created::Queued(why)),
+            ApiRefusal::Error(error) => Err(error),
         },
     }
 }

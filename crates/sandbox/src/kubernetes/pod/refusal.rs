@@ -6,7 +6,7 @@ use crate::SandboxError;
 
 /// Meaning of a refusal.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum ApiRefusal {
     /// It waits for room that others take: the words of the quota.
     Queued(String),
     /// It is there already.
@@ -16,23 +16,23 @@ pub(super) enum Refusal {
 }
 
 /// Classifies the error by which `object` (`Pod team-a/penguins-7d0c1`) could not be created.
-pub(super) fn classify(object: &str, error: kube::Error) -> Refusal {
+pub(super) fn classify(object: &str, error: kube::Error) -> ApiRefusal {
     let kube::Error::Api(status) = &error else {
-        return Refusal::Error(failed(object, error));
+        return ApiRefusal::Error(failed(object, error));
     };
     if status.is_already_exists() {
-        return Refusal::Exists;
+        return ApiRefusal::Exists;
     }
     let says = |words: &str| status.message.contains(words);
     // A quota frees by itself when others end; any other refusal needs a person.
     if status.is_forbidden() && says("exceeded quota") {
-        return Refusal::Queued(status.message.clone());
+        return ApiRefusal::Queued(status.message.clone());
     }
     // A namespace that ends takes the task along.
     if says("is being terminated") || !(status.is_forbidden() || status.is_invalid()) {
-        return Refusal::Error(failed(object, error));
+        return ApiRefusal::Error(failed(object, error));
     }
-    Refusal::Error(SandboxError::Refused {
+    ApiRefusal::Error(SandboxError::Refused {
         object: object.to_owned(),
         reason: status.message.clone(),
         remedy: remedy(status).to_owned(),

@@ -12,9 +12,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 
 use super::super::names::{self, Component};
 use super::super::settings::PodSettings;
-use super::execution::{Check, Execution, Program, READER_MEMORY_BYTES, READER_SECONDS};
+use super::execution::{Execution, OutputsCheck, PodProgram, READER_MEMORY_BYTES, READER_SECONDS};
 use super::inputs;
-use super::job_key::{CHECK_NAME, JOB_KEY, JOB_NAME, JobKey, KEY_NAME, Keys};
+use super::job_key::{CHECK_NAME, JOB_KEY, JOB_NAME, JobKey, KEY_NAME, PodKeys};
 use super::network::EGRESS;
 use super::placement;
 use super::volumes::{bytes, checker_mounts, harness_name};
@@ -113,10 +113,10 @@ impl Execution<'_> {
 
     /// The Pod: Pod Security level *restricted*, one container, nothing of the cluster's in it; where outputs are checked, after that one the
     /// checker. Without `keys` one to compare others with.
-    pub(super) fn pod(&self, keys: Option<&Keys>) -> Result<Pod, SandboxError> {
+    pub(super) fn pod(&self, keys: Option<&PodKeys>) -> Result<Pod, SandboxError> {
         let written = match self.program {
-            Program::Harness => self.outputs,
-            Program::Reader(_) | Program::Pusher(_) => None,
+            PodProgram::Harness => self.outputs,
+            PodProgram::Reader(_) | PodProgram::Pusher(_) => None,
         };
         let (input_volumes, input_mounts) = inputs::volumes(
             &self.job.inputs,
@@ -213,13 +213,13 @@ impl Execution<'_> {
         }
     }
 
-    fn container(&self, mounts: Vec<VolumeMount>, keys: Option<&Keys>) -> Container {
+    fn container(&self, mounts: Vec<VolumeMount>, keys: Option<&PodKeys>) -> Container {
         let nonce = keys.map_or("", |keys| &keys.nonce);
         let job_key = keys.map(|keys| keys.job.hex()).unwrap_or_default();
         let mut env = vec![variable(NONCE, nonce), variable(JOB_KEY, &job_key)];
         let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
         let (command, args, working_dir) = match self.program {
-            Program::Harness => {
+            PodProgram::Harness => {
                 // Where the network need not be shown as closed, an address that answers must not stop the harness.
                 let probe = if self.settings.may_be_open(&self.owner.namespace) {
                     Some(NO_PROBE)
@@ -239,8 +239,8 @@ impl Execution<'_> {
                 };
                 (command, None, Some("/sandbox".to_owned()))
             }
-            Program::Reader(_) => (None, words(&[READ_SOURCES]), None),
-            Program::Pusher(_) => (None, words(&[PUSH_OUTPUTS]), None),
+            PodProgram::Reader(_) => (None, words(&[READ_SOURCES]), None),
+            PodProgram::Pusher(_) => (None, words(&[PUSH_OUTPUTS]), None),
         };
         env.push(variable(JOB_SHA256, &sha256_hex(self.body)));
         Container {
@@ -265,7 +265,7 @@ impl Execution<'_> {
     }
 
     /// Makes the container that checks the outputs when the program has ended, for which its container comes first.
-    fn checker(&self, check: &Check, keys: Option<&Keys>) -> Container {
+    fn checker(&self, check: &OutputsCheck, keys: Option<&PodKeys>) -> Container {
         let nonce = keys.map_or("", |keys| &keys.nonce);
         let key = keys.map(|keys| keys.job.for_check().hex()).unwrap_or_default();
         let limits = JobLimits {

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::execution::{ClaimMount, Execution, Program, PushMounts};
+use super::execution::{ClaimMount, Execution, PodProgram, PushMounts};
 use super::inputs::{FOLDER, OUTPUTS};
 use super::job_key::{CHECK_NAME, JOB_NAME};
 use crate::harness;
@@ -48,9 +48,9 @@ impl Execution<'_> {
             ..Volume::default()
         };
         let (mut volumes, mut mounts) = match self.program {
-            Program::Harness => self.harness_volumes(),
-            Program::Reader(claims) => claim_volumes(claims),
-            Program::Pusher(push) => push_volumes(push),
+            PodProgram::Harness => self.harness_volumes(),
+            PodProgram::Reader(claims) => claim_volumes(claims),
+            PodProgram::Pusher(push) => push_volumes(push),
         };
         volumes.push(job);
         volumes.extend(self.check.map(|_| Volume {

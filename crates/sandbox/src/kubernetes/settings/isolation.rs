@@ -14,7 +14,7 @@ pub struct IsolationSettings {
     pub interval_seconds: u32,
     /// What must be out of reach, besides a sibling Pod. Default: the API server, the name server, the registry and the address at which
     /// clouds serve credentials to their machines.
-    pub targets: Option<Vec<Target>>,
+    pub targets: Option<Vec<ClosedTarget>>,
     /// Pools of nodes that sandboxes run on. Default: one, of the nodes that `nodeSelector` and `tolerations` of sandboxes allow.
     pub node_pools: Vec<NodePool>,
     /// Namespaces in which code runs although it was not shown that it is isolated. Whoever may create tasks there can reach what any Pod reaches.
@@ -49,7 +49,7 @@ pub struct NodePool {
 /// Something that a sandbox must not reach.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Target {
+pub struct ClosedTarget {
     /// How messages name it (`registry`).
     pub name: String,
     /// Where it listens: `host:port`, TCP; the host of IPv6 in brackets.

@@ -7,12 +7,12 @@ use std::process::Stdio;
 use tokio::process::Command;
 
 use super::super::bwrap::{self, UV, WORKSHOP, Workshop};
-use super::super::interpreter::Interpreter;
+use super::super::interpreter::PythonInterpreter;
 use super::super::isolation::{self, KernelSwitches};
 use super::ENVIRONMENT;
 use crate::error::SandboxError;
 use crate::image::ImageSpec;
-use crate::installation::{INSTALL, Installation, SETTINGS, Settings, denied, judge};
+use crate::installation::{INSTALL, Installation, PipSettings, SETTINGS, denied, judge};
 use crate::packages::{classify, classify_locked};
 use codegen_core::lock::Lock;
 
@@ -27,9 +27,9 @@ const JOB: &str = "installation.json";
 const ARCHIVES: &str = "archives";
 
 /// Place of an installation, and its installer.
-pub(super) struct Place<'a> {
+pub(super) struct InstallPlace<'a> {
     /// The interpreter behind the environment.
-    pub interpreter: &'a Interpreter,
+    pub interpreter: &'a PythonInterpreter,
     /// The program that installs.
     pub uv: &'a Path,
     /// Folder in which its archives are stored between installations.
@@ -38,7 +38,7 @@ pub(super) struct Place<'a> {
     pub folder: &'a Path,
 }
 
-impl Place<'_> {
+impl InstallPlace<'_> {
     /// Installs what the lock says, or what uv chooses; what that is.
     pub async fn install(&self, spec: &ImageSpec, lock: Option<&Lock>) -> Result<Lock, SandboxError> {
         let settings = self.settings(spec).await?;
@@ -102,7 +102,7 @@ impl Place<'_> {
         if is_locked { classify_locked(error) } else { error }
     }
 
-    fn sandboxed(&self, settings: &Settings) -> Result<Command, SandboxError> {
+    fn sandboxed(&self, settings: &PipSettings) -> Result<Command, SandboxError> {
         let line = bwrap::installation(
             &Workshop {
                 starter: super::super::runner::starter(),
@@ -121,7 +121,7 @@ impl Place<'_> {
     }
 
     /// Reads this user's configuration of pip, and what the task says of its index.
-    async fn settings(&self, spec: &ImageSpec) -> Result<Settings, SandboxError> {
+    async fn settings(&self, spec: &ImageSpec) -> Result<PipSettings, SandboxError> {
         let script = self.write(SETTINGS.0, SETTINGS.1)?;
         let mut command = Command::new(&self.interpreter.executable);
         // Isolated, and without what this user's Python loads at its start.

@@ -11,7 +11,7 @@ use std::process::Command as Program;
 use tokio::process::Command;
 
 use super::super::bwrap;
-use super::super::interpreter::{Interpreter, unavailable_venv};
+use super::super::interpreter::{PythonInterpreter, unavailable_venv};
 use super::super::isolation::{self, KernelSwitches};
 use super::installer;
 use crate::error::SandboxError;
@@ -46,7 +46,10 @@ pub(super) fn is_there(tools: &Path) -> bool {
 }
 
 /// The program, fetched where it is not there.
-pub(super) async fn find_or_fetch(tools: &Path, interpreter: &Interpreter) -> Result<PathBuf, SandboxError> {
+pub(super) async fn find_or_fetch(
+    tools: &Path,
+    interpreter: &PythonInterpreter,
+) -> Result<PathBuf, SandboxError> {
     let target = place(tools);
     if is_there(tools) {
         return Ok(target);
@@ -63,7 +66,7 @@ pub(super) async fn find_or_fetch(tools: &Path, interpreter: &Interpreter) -> Re
     Ok(target)
 }
 
-async fn fetch(folder: &Path, interpreter: &Interpreter, target: &Path) -> Result<(), SandboxError> {
+async fn fetch(folder: &Path, interpreter: &PythonInterpreter, target: &Path) -> Result<(), SandboxError> {
     let wheel = match std::env::consts::ARCH {
         "aarch64" => AARCH64,
         _ => X86_64,

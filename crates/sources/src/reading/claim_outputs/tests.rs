@@ -26,7 +26,7 @@ async fn found(claim: &TempDir, name: &str, type_: ValueType) -> FoundOutput {
         outputs: vec![declared],
         ..OutputsAsked::default()
     };
-    let worker = Client::new(Path::new("/bin/false"), [""; 0]);
+    let worker = WorkerClient::new(Path::new("/bin/false"), [""; 0]);
     check(claim.path(), &asked, &worker).await.unwrap().remove(0)
 }
 

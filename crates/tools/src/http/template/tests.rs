@@ -7,9 +7,9 @@ fn object(value: &Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-fn template(text: &str) -> Template {
+fn template(text: &str) -> UrlTemplate {
     let parameters = json!({"properties": {"a": {}, "b": {}}, "required": ["a", "b"]});
-    Template::new(text, &parameters).unwrap()
+    UrlTemplate::new(text, &parameters).unwrap()
 }
 
 fn filled(text: &str, arguments: &Value) -> Result<String, String> {
@@ -87,6 +87,6 @@ fn two_values_make_no_step_upwards_together() {
 #[case("x.example/v1", "write an http or https address")]
 fn a_template_without_meaning_is_refused_when_it_is_defined(#[case] text: &str, #[case] why: &str) {
     let parameters = json!({"properties": {"a": {}, "optional": {}}, "required": ["a"]});
-    let error = Template::new(text, &parameters).unwrap_err();
+    let error = UrlTemplate::new(text, &parameters).unwrap_err();
     assert!(error.contains(why), "{error}");
 }

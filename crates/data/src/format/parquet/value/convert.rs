@@ -5,33 +5,33 @@ use std::fmt::Write as _;
 use parquet::data_type::Int96;
 
 use super::super::text::{push_clock, push_date, push_int};
-use super::{Found, Unit};
+use super::{ColumnEntry, Unit};
 use crate::calendar::{MICROS_PER_SECOND, SECONDS_PER_DAY};
-use crate::column::cell::{Cell, Kind};
+use crate::column::cell::{Cell, ValueKind};
 
 const NANOS_PER_DAY: i64 = SECONDS_PER_DAY * 1_000_000_000;
 const JULIAN_DAY_OF_1970: i64 = 2_440_588;
 
-pub(super) const fn truth(value: bool) -> Found<'static> {
-    Found::Value(Cell::Bool(value), if value { "True" } else { "False" })
+pub(super) const fn truth(value: bool) -> ColumnEntry<'static> {
+    ColumnEntry::Value(Cell::Bool(value), if value { "True" } else { "False" })
 }
 
 /// The schema says what is a number, so of texts only dates are recognized.
 pub(super) fn typed(text: &str) -> Cell<'_> {
     let is_dated = text.len() >= 10 && text.as_bytes()[4] == b'-' && text.as_bytes()[0].is_ascii_digit();
     match is_dated.then(|| Cell::of(text)) {
-        Some(cell) if matches!(cell.kind(), Some(Kind::Date | Kind::Datetime)) => cell,
+        Some(cell) if matches!(cell.kind(), Some(ValueKind::Date | ValueKind::Datetime)) => cell,
         _ => Cell::Text(text),
     }
 }
 
-pub(super) fn int(value: i64, scratch: &mut String) -> Found<'_> {
+pub(super) fn int(value: i64, scratch: &mut String) -> ColumnEntry<'_> {
     push_int(value, scratch);
-    Found::Value(Cell::Int(value), scratch)
+    ColumnEntry::Value(Cell::Int(value), scratch)
 }
 
 /// `NaN` is a missing value, as pandas has it; infinities are texts, for no mean exists with them.
-pub(super) fn float(value: f64, scratch: &str) -> Found<'_> {
+pub(super) fn float(value: f64, scratch: &str) -> ColumnEntry<'_> {
     let cell = if value.is_nan() {
         Cell::Null("NaN")
     } else if value.is_finite() {
@@ -39,10 +39,10 @@ pub(super) fn float(value: f64, scratch: &str) -> Found<'_> {
     } else {
         Cell::Text(scratch)
     };
-    Found::Value(cell, scratch)
+    ColumnEntry::Value(cell, scratch)
 }
 
-pub(super) fn decimal(unscaled: i128, scale: i32, scratch: &mut String) -> Found<'_> {
+pub(super) fn decimal(unscaled: i128, scale: i32, scratch: &mut String) -> ColumnEntry<'_> {
     let scale = usize::try_from(scale).unwrap_or(0);
     if unscaled < 0 {
         scratch.push('-');
@@ -57,7 +57,7 @@ pub(super) fn decimal(unscaled: i128, scale: i32, scratch: &mut String) -> Found
         Ok(value) if scale == 0 => Cell::Int(value),
         _ => scratch.parse().map_or(Cell::Text(scratch), Cell::Float),
     };
-    Found::Value(cell, scratch)
+    ColumnEntry::Value(cell, scratch)
 }
 
 pub(super) fn big_endian(bytes: &[u8]) -> i128 {
@@ -84,9 +84,9 @@ pub(super) fn half(bytes: &[u8]) -> f64 {
     if bits & 0x8000 == 0 { magnitude } else { -magnitude }
 }
 
-pub(super) fn int96<'a>(value: &Int96, scratch: &'a mut String) -> Found<'a> {
+pub(super) fn int96<'a>(value: &Int96, scratch: &'a mut String) -> ColumnEntry<'a> {
     let [low, high, day] = value.data() else {
-        return Found::Null;
+        return ColumnEntry::Null;
     };
     let days = i64::from(*day) - JULIAN_DAY_OF_1970;
     let nanos = (u64::from(*high) << 32 | u64::from(*low)) % NANOS_PER_DAY.unsigned_abs();
@@ -94,13 +94,13 @@ pub(super) fn int96<'a>(value: &Int96, scratch: &'a mut String) -> Found<'a> {
     moment(days, nanos, false, scratch)
 }
 
-pub(super) fn timestamp(value: i64, unit: Unit, utc: bool, scratch: &mut String) -> Found<'_> {
+pub(super) fn timestamp(value: i64, unit: Unit, utc: bool, scratch: &mut String) -> ColumnEntry<'_> {
     let per_day = unit.per_second() * SECONDS_PER_DAY;
     let nanos = value.rem_euclid(per_day) * (1_000_000_000 / unit.per_second());
     moment(value.div_euclid(per_day), nanos, utc, scratch)
 }
 
-pub(super) fn moment(days: i64, nanos: i64, utc: bool, scratch: &mut String) -> Found<'_> {
+pub(super) fn moment(days: i64, nanos: i64, utc: bool, scratch: &mut String) -> ColumnEntry<'_> {
     push_date(days, scratch);
     scratch.push(' ');
     push_clock(nanos, Unit::Nanos, scratch);
@@ -114,5 +114,5 @@ pub(super) fn moment(days: i64, nanos: i64, utc: bool, scratch: &mut String) -> 
         micros,
         zoned: utc,
     });
-    Found::Value(cell, scratch)
+    ColumnEntry::Value(cell, scratch)
 }

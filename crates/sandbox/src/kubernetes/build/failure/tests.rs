@@ -4,8 +4,8 @@ use rstest::rstest;
 
 use super::*;
 
-fn failed(repeat: u32) -> Failed<'static> {
-    Failed {
+fn failed(repeat: u32) -> FailedBuild<'static> {
+    FailedBuild {
         child: "Job lab/build-3f2a".to_owned(),
         base: "registry.example/python:3.11",
         reference: "registry.example/team:3f2a",
@@ -16,7 +16,7 @@ fn failed(repeat: u32) -> Failed<'static> {
 }
 
 fn of(log: &str) -> SandboxError {
-    failed(0).error(Failure::Builder, log)
+    failed(0).error(BuildFailureCause::Builder, log)
 }
 
 macro_rules! log {
@@ -47,16 +47,16 @@ fn a_package_that_cannot_be_had_is_named(
 
 #[test]
 fn what_was_to_be_installed_as_before_is_no_models_matter() {
-    let locked = Failed {
+    let locked = FailedBuild {
         is_locked: true,
         ..failed(0)
     };
-    let said = locked.error(Failure::Builder, log!("uv-version"));
+    let said = locked.error(BuildFailureCause::Builder, log!("uv-version"));
     assert!(
         matches!(&said, SandboxError::Refused { object, .. } if object == "pip package six"),
         "{said}"
     );
-    let said = locked.error(Failure::Builder, log!("uv-other-content"));
+    let said = locked.error(BuildFailureCause::Builder, log!("uv-other-content"));
     assert!(
         matches!(&said, SandboxError::Refused { object, .. } if object == "pip package tiny==1.0"),
         "{said}"
@@ -93,7 +93,7 @@ fn a_failure_that_may_pass_is_tried_again(#[case] log: &str) {
 fn what_nobody_knows_is_tried_again_once() {
     let log = "Segmentation fault\nerror building image: exit status 139";
     assert!(of(log).needs_another_child());
-    let SandboxError::Refused { reason, .. } = failed(1).error(Failure::Builder, log) else {
+    let SandboxError::Refused { reason, .. } = failed(1).error(BuildFailureCause::Builder, log) else {
         panic!("tried again for ever");
     };
     assert_eq!(
@@ -103,9 +103,9 @@ fn what_nobody_knows_is_tried_again_once() {
 }
 
 #[rstest]
-#[case::memory(Failure::OutOfMemory, "build.resources.limits.memory")]
-#[case::time(Failure::Deadline, "build.deadlineSeconds")]
-fn a_limit_is_met_twice_before_anybody_must_act(#[case] failure: Failure, #[case] field: &str) {
+#[case::memory(BuildFailureCause::OutOfMemory, "build.resources.limits.memory")]
+#[case::time(BuildFailureCause::Deadline, "build.deadlineSeconds")]
+fn a_limit_is_met_twice_before_anybody_must_act(#[case] failure: BuildFailureCause, #[case] field: &str) {
     assert!(failed(0).error(failure.clone(), "").needs_another_child());
     let SandboxError::Refused { remedy, .. } = failed(1).error(failure, "") else {
         panic!("tried again for ever");
@@ -117,7 +117,7 @@ fn a_limit_is_met_twice_before_anybody_must_act(#[case] failure: Failure, #[case
 fn a_refused_push_names_the_secret_and_a_broken_one_is_tried_again() {
     let push = |category| {
         failed(0).error(
-            Failure::Push(category, "registry.example refused it".to_owned()),
+            BuildFailureCause::Push(category, "registry.example refused it".to_owned()),
             "",
         )
     };
@@ -132,7 +132,7 @@ fn a_refused_push_names_the_secret_and_a_broken_one_is_tried_again() {
 #[test]
 fn a_layer_that_the_push_refuses_is_a_matter_of_its_packages() {
     let said = format!("image x: {PACKAGE_LAYER} has bin/sh, which lies outside of /opt/codegen");
-    let error = failed(0).error(Failure::Push(Category::Configuration, said), "");
+    let error = failed(0).error(BuildFailureCause::Push(Category::Configuration, said), "");
     assert!(
         matches!(&error, SandboxError::PackageDenied(text) if text.contains("bin/sh")),
         "{error}"

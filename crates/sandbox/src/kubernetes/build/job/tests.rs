@@ -11,8 +11,8 @@ fn owner() -> OwnerReference {
     }
 }
 
-fn plan<'a>(build: &'a BuildSettings, registries: &'a Registries) -> Plan<'a> {
-    Plan {
+fn plan<'a>(build: &'a BuildSettings, registries: &'a Registries) -> BuildPlan<'a> {
+    BuildPlan {
         name: "build-3f2a",
         namespace: "lab",
         labels: labels("penguins", "0c1", Component::Build),
@@ -27,7 +27,7 @@ fn plan<'a>(build: &'a BuildSettings, registries: &'a Registries) -> Plan<'a> {
         base_secret: None,
         repeat: 0,
         operator_image: "registry.example/codegen-operator:1",
-        files: Files {
+        files: BuildFiles {
             dockerfile: "FROM x\n".to_owned(),
             installation: "{}".to_owned(),
             requirements: String::new(),
@@ -154,7 +154,7 @@ fn a_registry_without_tls_needs_no_authority() {
     );
     let mut plan = plan(&build, &registries);
     plan.files.registry_authorities = "PEM\n".to_owned();
-    let has_certificate = |plan: &Plan<'_>| {
+    let has_certificate = |plan: &BuildPlan<'_>| {
         executor_arguments(plan)
             .iter()
             .any(|argument| argument.starts_with("--registry-certificate="))

@@ -10,7 +10,7 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use crate::kubernetes::settings::Settings;
 use crate::kubernetes::{KubernetesSandbox, Owner, RegistryCache};
-use crate::{Built, ImageSpec, Progressing, Sandbox as _};
+use crate::{BuiltEnvironment, ImageSpec, Progressing, Sandbox as _};
 use codegen_core::sandbox::Packages;
 use codegen_core::task::Task;
 use codegen_core::test_support::task;
@@ -110,11 +110,11 @@ impl Scene {
         ImageSpec::new(self.task.language, &self.task.image, &packages)
     }
 
-    async fn build(&self, spec: &ImageSpec) -> Progressing<Built> {
+    async fn build(&self, spec: &ImageSpec) -> Progressing<BuiltEnvironment> {
         self.build_in("lab", spec).await
     }
 
-    async fn build_in(&self, namespace: &str, spec: &ImageSpec) -> Progressing<Built> {
+    async fn build_in(&self, namespace: &str, spec: &ImageSpec) -> Progressing<BuiltEnvironment> {
         let owner = Owner {
             namespace: namespace.to_owned(),
             name: "words".to_owned(),

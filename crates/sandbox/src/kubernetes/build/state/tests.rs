@@ -13,7 +13,7 @@ fn pod(status: Value) -> Pod {
     serde_json::from_value(json!({"metadata": {"name": "build-3f2a-x"}, "status": status})).unwrap()
 }
 
-fn of(status: Value) -> State {
+fn of(status: Value) -> BuildState {
     state(&job(json!({"active": 1})), Some(&pod(status)))
 }
 
@@ -41,7 +41,10 @@ fn unscheduled(message: &str) -> Value {
 
 #[test]
 fn a_job_without_a_pod_goes_on() {
-    assert_eq!(state(&job(json!({})), None), State::Running { started: false });
+    assert_eq!(
+        state(&job(json!({})), None),
+        BuildState::Running { started: false }
+    );
 }
 
 #[rstest]
@@ -51,14 +54,14 @@ fn a_job_without_a_pod_goes_on() {
 #[case::built(build(json!({"terminated": {"exitCode": 0, "message": "sha256:ab"}})), true)]
 #[case::pushes(push(json!({"running": {}})), true)]
 fn a_pod_on_its_way_goes_on(#[case] status: Value, #[case] started: bool) {
-    assert_eq!(of(status), State::Running { started });
+    assert_eq!(of(status), BuildState::Running { started });
 }
 
 #[test]
 fn the_message_of_the_push_is_the_end_before_the_job_knows_of_it() {
     let message = r#"{"digest":"sha256:ab","adopted":false,"uploadedBytes":7}"#;
     let end = json!({"terminated": {"exitCode": 0, "message": message}});
-    assert_eq!(of(push(end)), State::Done("sha256:ab".to_owned()));
+    assert_eq!(of(push(end)), BuildState::Done("sha256:ab".to_owned()));
 }
 
 #[test]
@@ -79,7 +82,10 @@ fn a_build_took_the_time_from_its_jobs_start_to_the_end_of_its_push() {
 #[test]
 fn a_build_that_only_wrote_a_digest_is_not_done() {
     let end = json!({"terminated": {"exitCode": 0, "message": "sha256:ab"}});
-    assert!(matches!(of(push(end)), State::Failed(Failure::Lost(_))));
+    assert!(matches!(
+        of(push(end)),
+        BuildState::Failed(BuildFailureCause::Lost(_))
+    ));
 }
 
 #[rstest]
@@ -98,8 +104,10 @@ fn a_full_cluster_is_waited_for_and_a_pod_that_suits_no_node_is_reported(
     #[case] is_queued: bool,
 ) {
     match of(unscheduled(message)) {
-        State::Queued(why) => assert!(is_queued && why == message),
-        State::Failed(Failure::Refused(reason, _)) => assert!(!is_queued && reason.contains(message)),
+        BuildState::Queued(why) => assert!(is_queued && why == message),
+        BuildState::Failed(BuildFailureCause::Refused(reason, _)) => {
+            assert!(!is_queued && reason.contains(message));
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -109,10 +117,10 @@ fn a_full_cluster_is_waited_for_and_a_pod_that_suits_no_node_is_reported(
 #[case::operator(push(json!({"waiting": {"reason": "ErrImagePull", "message": "401"}})), "operatorImage")]
 #[case::secret(push(json!({"waiting": {"reason": "CreateContainerConfigError", "message": "no key"}})), "fix what it names")]
 fn what_prevents_a_container_from_starting_is_reported(#[case] status: Value, #[case] remedy: &str) {
-    let State::Failed(failure) = of(status) else {
+    let BuildState::Failed(failure) = of(status) else {
         panic!("it goes on");
     };
-    let Failure::Refused(_, says) = &failure else {
+    let BuildFailureCause::Refused(_, says) = &failure else {
         panic!("{failure:?}");
     };
     assert!(says.contains(remedy), "{says}");
@@ -126,25 +134,34 @@ fn a_push_that_was_killed_at_the_deadline_ran_out_of_time(#[case] condition: &st
     let ended =
         job(json!({"conditions": [{"type": condition, "status": "True", "reason": "DeadlineExceeded"}]}));
     let killed = pod(push(json!({"terminated": {"exitCode": 137, "reason": "Error"}})));
-    assert_eq!(state(&ended, Some(&killed)), State::Failed(Failure::Deadline));
+    assert_eq!(
+        state(&ended, Some(&killed)),
+        BuildState::Failed(BuildFailureCause::Deadline)
+    );
     let done = pod(push(
         json!({"terminated": {"exitCode": 0, "message": r#"{"digest":"sha256:ab"}"#}}),
     ));
-    assert_eq!(state(&ended, Some(&done)), State::Done("sha256:ab".to_owned()));
+    assert_eq!(
+        state(&ended, Some(&done)),
+        BuildState::Done("sha256:ab".to_owned())
+    );
 }
 
 #[rstest]
-#[case::builder(build(json!({"terminated": {"exitCode": 100, "reason": "Error"}})), Failure::Builder)]
-#[case::memory(build(json!({"terminated": {"exitCode": 1, "reason": "OOMKilled"}})), Failure::OutOfMemory)]
-#[case::memory_of_a_command(build(json!({"terminated": {"exitCode": 137, "reason": "Error"}})), Failure::OutOfMemory)]
-#[case::memory_of_the_push(push(json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}})), Failure::OutOfMemory)]
-#[case::deadline(json!({"phase": "Failed", "reason": "DeadlineExceeded"}), Failure::Deadline)]
+#[case::builder(build(json!({"terminated": {"exitCode": 100, "reason": "Error"}})), BuildFailureCause::Builder)]
+#[case::memory(build(json!({"terminated": {"exitCode": 1, "reason": "OOMKilled"}})), BuildFailureCause::OutOfMemory)]
+#[case::memory_of_a_command(build(json!({"terminated": {"exitCode": 137, "reason": "Error"}})), BuildFailureCause::OutOfMemory)]
+#[case::memory_of_the_push(push(json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}})), BuildFailureCause::OutOfMemory)]
+#[case::deadline(json!({"phase": "Failed", "reason": "DeadlineExceeded"}), BuildFailureCause::Deadline)]
 #[case::push(
     push(json!({"terminated": {"exitCode": 3, "message": r#"{"category":"configuration","message":"401"}"#}})),
-    Failure::Push(Category::Configuration, "401".to_owned())
+    BuildFailureCause::Push(Category::Configuration, "401".to_owned())
 )]
-fn each_end_of_a_build_is_distinguished_from_the_others(#[case] status: Value, #[case] failure: Failure) {
-    assert_eq!(of(status), State::Failed(failure.clone()));
+fn each_end_of_a_build_is_distinguished_from_the_others(
+    #[case] status: Value,
+    #[case] failure: BuildFailureCause,
+) {
+    assert_eq!(of(status), BuildState::Failed(failure.clone()));
     assert!(failure.has_ended());
 }
 
@@ -154,7 +171,10 @@ fn each_end_of_a_build_is_distinguished_from_the_others(#[case] status: Value, #
 #[case::silent_push(push(json!({"terminated": {"exitCode": 1}})))]
 #[case::did_not_start(build(json!({"terminated": {"exitCode": 128, "reason": "StartError", "message": "no such file"}})))]
 fn a_build_that_ended_without_a_reason_is_lost_and_not_failed(#[case] status: Value) {
-    assert!(matches!(of(status), State::Failed(Failure::Lost(_))));
+    assert!(matches!(
+        of(status),
+        BuildState::Failed(BuildFailureCause::Lost(_))
+    ));
 }
 
 #[test]
@@ -164,9 +184,12 @@ fn a_job_that_failed_without_a_pod_says_why() {
             json!({"type": "Failed", "status": "True", "reason": reason, "message": "its message"});
         state(&job(json!({"conditions": [condition]})), None)
     };
-    assert_eq!(ended("DeadlineExceeded"), State::Failed(Failure::Deadline));
+    assert_eq!(
+        ended("DeadlineExceeded"),
+        BuildState::Failed(BuildFailureCause::Deadline)
+    );
     assert_eq!(
         ended("BackoffLimitExceeded"),
-        State::Failed(Failure::Lost("its message".to_owned()))
+        BuildState::Failed(BuildFailureCause::Lost("its message".to_owned()))
     );
 }

@@ -55,8 +55,8 @@ fn sent() -> (String, Vec<String>) {
 
 fn taken(message: &str, log: &str) -> Result<Report, ChannelError> {
     match verify(message, &NONCE)? {
-        Message::Report(announced) => announced.find(log),
-        Message::NotIsolated(address) => panic!("{address}"),
+        SignedContent::Report(announced) => announced.find(log),
+        SignedContent::NotIsolated(address) => panic!("{address}"),
     }
 }
 
@@ -141,7 +141,7 @@ fn an_open_network_is_reported() {
     let message = signed(&NONCE, "{\"notIsolated\":\"10.96.0.1:443\"}");
     assert_eq!(
         verify(&message, &NONCE),
-        Ok(Message::NotIsolated("10.96.0.1:443".into()))
+        Ok(SignedContent::NotIsolated("10.96.0.1:443".into()))
     );
 }
 
@@ -231,8 +231,8 @@ fn a_small_report_is_in_the_message_where_it_may_be_there() {
         assert!(message.len() < MOST_MESSAGE_BYTES, "{message}");
         assert_eq!(taken(&message, &log).as_ref(), Ok(report));
         match verify(&message, &NONCE).unwrap() {
-            Message::Report(announced) => announced.here::<Report>(),
-            Message::NotIsolated(address) => panic!("{address}"),
+            SignedContent::Report(announced) => announced.here::<Report>(),
+            SignedContent::NotIsolated(address) => panic!("{address}"),
         }
     };
     assert_eq!(here(&report(), true), Some(Ok(report())));
@@ -275,7 +275,7 @@ fn what_the_reader_of_sources_sends_is_what_arrives() {
     let sent = send(&serde_json::to_vec(&text).unwrap(), &hex(&NONCE)).unwrap();
     assert!(sent.message.len() < MOST_MESSAGE_BYTES);
     assert!(sent.log.lines().count() > 1 && sent.log.lines().all(|line| line.len() < 8 * 1024));
-    let Message::Report(announced) = verify(&sent.message, &NONCE).unwrap() else {
+    let SignedContent::Report(announced) = verify(&sent.message, &NONCE).unwrap() else {
         panic!("{}", sent.message)
     };
     assert_eq!(announced.find::<Vec<String>>(&sent.log).unwrap(), text);

@@ -12,8 +12,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::super::channel::{self, Message};
-use super::super::execution::{Execution, Program};
+use super::super::channel::{self, SignedContent};
+use super::super::execution::{Execution, PodProgram};
 use super::super::ready::key_of;
 use super::super::spec::{folder_sha256, harness_config_map};
 use super::*;
@@ -121,7 +121,7 @@ fn with_execution<T>(job: &Job, then: impl FnOnce(&Execution<'_>) -> T) -> T {
         reference: OwnerReference::default(),
     };
     let run = Execution {
-        program: Program::Harness,
+        program: PodProgram::Harness,
         check: None,
         pull_secrets: &[],
         name: "words-0123456789",
@@ -140,7 +140,7 @@ fn with_execution<T>(job: &Job, then: impl FnOnce(&Execution<'_>) -> T) -> T {
 
 /// The Pod that runs this job, and what lies in its folders.
 fn made(job: &Job) -> (Pod, Mounted) {
-    let keys = Keys::draw().unwrap();
+    let keys = PodKeys::draw().unwrap();
     let (pod, secret) = with_execution(job, |run| {
         (run.pod(Some(&keys)).unwrap(), run.secret(&keys.job).data.unwrap())
     });
@@ -200,7 +200,7 @@ fn report_of(pod: &Pod, mounted: &Mounted) -> Result<Report, Output> {
     let ended = bubblewrap(pod, folder.path()).output().unwrap();
     let message = fs::read_to_string(&message).unwrap();
     match channel::verify(&message, &super::super::nonce_of(pod, super::super::CONTAINER)) {
-        Ok(Message::Report(announced)) => {
+        Ok(SignedContent::Report(announced)) => {
             Ok(announced.find(&String::from_utf8_lossy(&ended.stdout)).unwrap())
         }
         _ => Err(ended),

@@ -115,7 +115,7 @@ fn terminated(body: Value) -> Value {
 #[test]
 fn the_end_of_the_container_is_the_end_whatever_the_phase_says() {
     let ended = terminated(json!({"exitCode": 0, "reason": "Completed", "message": "m", "finishedAt": NOW}));
-    let expected = Ended {
+    let expected = ContainerEnd {
         message: "m".into(),
         exit_code: 0,
         out_of_memory: false,

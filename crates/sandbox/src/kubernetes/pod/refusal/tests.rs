@@ -13,14 +13,14 @@ fn a_full_quota_is_a_queue() {
     let words =
         "pods \"p\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=8, limited: pods=8";
     let refusal = classify("Pod a/p", answer(403, "Forbidden", words));
-    assert!(matches!(refusal, Refusal::Queued(why) if why == words));
+    assert!(matches!(refusal, ApiRefusal::Queued(why) if why == words));
 }
 
 #[test]
 fn what_is_there_already_is_no_error() {
     assert!(matches!(
         classify("Pod a/p", answer(409, "AlreadyExists", "exists")),
-        Refusal::Exists
+        ApiRefusal::Exists
     ));
 }
 
@@ -50,7 +50,7 @@ fn what_is_there_already_is_no_error() {
     "change the task's sandbox"
 )]
 fn a_refusal_names_what_to_change(#[case] words: &str, #[case] wanted: &str) {
-    let Refusal::Error(SandboxError::Refused {
+    let ApiRefusal::Error(SandboxError::Refused {
         object,
         reason,
         remedy,
@@ -72,7 +72,7 @@ fn an_ending_namespace_and_a_broken_server_are_infrastructure() {
     ] {
         assert!(matches!(
             classify("Pod a/p", error),
-            Refusal::Error(SandboxError::Cluster { .. })
+            ApiRefusal::Error(SandboxError::Cluster { .. })
         ));
     }
 }

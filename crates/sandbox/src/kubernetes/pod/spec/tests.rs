@@ -77,8 +77,8 @@ fn inputs() -> BTreeMap<String, MountedInput> {
     ])
 }
 
-fn keys() -> Keys {
-    Keys {
+fn keys() -> PodKeys {
+    PodKeys {
         nonce: "00ff".to_owned(),
         job: JobKey::from_hex(&"ab".repeat(32)).unwrap(),
     }
@@ -90,7 +90,7 @@ fn pod(
     let (mut settings, mut task, mut job, mut inputs) = (PodSettings::default(), task(), job(), inputs());
     change(&mut settings, &mut task, &mut job, &mut inputs);
     let run = Execution {
-        program: Program::Harness,
+        program: PodProgram::Harness,
         check: None,
         pull_secrets: &[],
         name: "words-0123456789",
@@ -318,7 +318,7 @@ fn the_digests_in_the_pod_are_those_that_it_computes() {
 fn an_input_that_nobody_froze_is_refused_by_name() {
     let (settings, task, job) = (PodSettings::default(), task(), job());
     let run = Execution {
-        program: Program::Harness,
+        program: PodProgram::Harness,
         check: None,
         pull_secrets: &[],
         name: "words-0123456789",

@@ -35,7 +35,7 @@ fn a_reader_is_a_sandbox_that_mounts_whole_claims_and_writes_nowhere() {
         folder: None,
     });
     let run = Execution {
-        program: Program::Reader(&claims),
+        program: PodProgram::Reader(&claims),
         check: None,
         pull_secrets: &[LocalObjectReference {
             name: "operator-registry".to_owned(),
@@ -103,7 +103,7 @@ fn outputs_on_a_claim_are_one_folder_of_it_beside_inputs_that_lie_there() {
         fs_group: Some(2000),
     };
     let run = Execution {
-        program: Program::Harness,
+        program: PodProgram::Harness,
         check: None,
         pull_secrets: &[],
         name: "words-0123456789",
@@ -164,7 +164,7 @@ fn a_group_for_outputs_leaves_the_claims_of_inputs_as_they_are() {
             fs_group,
         };
         let run = Execution {
-            program: Program::Harness,
+            program: PodProgram::Harness,
             check: None,
             pull_secrets: &[],
             name: "words-0123456789",
@@ -221,7 +221,7 @@ fn push(secret: Option<&str>) -> Value {
         secret: secret.map(str::to_owned),
     };
     let run = Execution {
-        program: Program::Pusher(&mounts),
+        program: PodProgram::Pusher(&mounts),
         check: None,
         pull_secrets: &[],
         name: "words-cg0123456789",

@@ -1,10 +1,10 @@
 //! The Pod of a program whose outputs are checked in it.
 
-use super::super::super::execution::Check;
+use super::super::super::execution::OutputsCheck;
 use super::*;
 
-fn check() -> Check {
-    Check {
+fn check() -> OutputsCheck {
+    OutputsCheck {
         image: "registry.example/operator:1".to_owned(),
         body: b"{\"outputs\":{}}".to_vec(),
     }
@@ -14,7 +14,7 @@ fn execution<T>(disk_bytes: Option<u64>, then: impl FnOnce(&Execution<'_>) -> T)
     let (settings, mut task, job, inputs, check) = (PodSettings::default(), task(), job(), inputs(), check());
     task.sandbox.disk_bytes = disk_bytes;
     then(&Execution {
-        program: Program::Harness,
+        program: PodProgram::Harness,
         check: Some(&check),
         pull_secrets: &[],
         name: "words-0123456789",
