@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(super) use self::cluster::until_its_end;
-use self::render::{Shown, end, happened};
+use self::render::{EventLines, end, happened};
 use super::approve::trust;
 use super::args::{AskArgs, ManifestArgs, OutputFormat};
 use super::command::{
@@ -212,7 +212,7 @@ fn print(format: OutputFormat, ended: &QuestionOutcome) -> std::io::Result<()> {
     }
 }
 
-fn show(progress: &ProgressPrinter, shown: Shown) {
+fn show(progress: &ProgressPrinter, shown: EventLines) {
     progress.lines(&shown.lines);
     match shown.running {
         Some(label) => progress.run(&label),

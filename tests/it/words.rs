@@ -1,6 +1,6 @@
 //! Names are in the words of the field. `CONTRIBUTING.md` lists those that are not, and what to say instead.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -202,6 +202,77 @@ fn every_exception_is_in_use() {
             assert!(instead(&glossary, name).is_some(), "{reason}: {name} needs none");
         }
     }
+}
+
+/// Names that stand for a trait, and for what a manifest has under the same name.
+const TWO_TYPES: [&str; 2] = ["Model", "Sandbox"];
+
+/// Words that say nothing without the file that a type is in.
+const NOT_ALONE: [&str; 9] = [
+    "Beside", "Ended", "Failed", "Fault", "Found", "Given", "Of", "Seen", "Shown",
+];
+
+/// Most doc comments of a hundred that begin with a question word.
+const MOST_QUESTIONS: usize = 3;
+
+/// The sources without those of tests, by path.
+fn production() -> BTreeMap<String, String> {
+    let mut files = Vec::new();
+    for folder in ["crates", "src"] {
+        sources(&root().join(folder), &mut files);
+    }
+    let named = files.into_iter().map(|path| {
+        let file = path.strip_prefix(root()).unwrap().display().to_string();
+        (file, fs::read_to_string(&path).unwrap())
+    });
+    named.filter(|(file, _)| !file.contains("tests")).collect()
+}
+
+#[test]
+fn doc_comments_begin_with_a_verb_or_a_noun() {
+    let doc = Regex::new(r"^\s*//[/!] ?(.*)").unwrap();
+    let question =
+        Regex::new(r"^(What|Whether|Where|How|Who|Which|Why|When|Whose|Whoever|Whatever)\b").unwrap();
+    let (mut all, mut questions) = (0, Vec::new());
+    for (file, text) in production() {
+        let mut is_inside = false;
+        for (number, line) in (1..).zip(text.lines()) {
+            let words = doc.captures(line).map(|found| found.get(1).unwrap().as_str());
+            if let Some(first) = words.filter(|words| !is_inside && !words.is_empty()) {
+                all += 1;
+                if question.is_match(first) {
+                    questions.push(format!("{file}:{number}: {first}"));
+                }
+            }
+            is_inside = words.is_some();
+        }
+    }
+    assert!(all > 5_000, "{all}");
+    assert!(
+        questions.len() * 100 <= all * MOST_QUESTIONS,
+        "{} of {all}: {questions:#?}",
+        questions.len()
+    );
+}
+
+#[test]
+fn a_type_name_is_understood_alone_and_stands_for_one_type() {
+    let defined = Regex::new(r"(?m)^\s*pub(?:\([a-z ]+\))? (?:struct|enum|trait|type) (\w+)").unwrap();
+    let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (file, text) in production() {
+        for found in defined.captures_iter(&text) {
+            files.entry(found[1].to_owned()).or_default().push(file.clone());
+        }
+    }
+    assert!(files.len() > 1_000, "{}", files.len());
+    let wrong: Vec<(&String, &Vec<String>)> = files
+        .iter()
+        .filter(|(name, files)| {
+            let is_shared = files.len() > 1 && !TWO_TYPES.contains(&name.as_str());
+            is_shared || NOT_ALONE.contains(&name.as_str())
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

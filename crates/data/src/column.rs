@@ -43,7 +43,7 @@ const PATTERN_LIMIT: usize = 8;
 
 /// Observations on one value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct ObservedValue {
     /// Hash of the value; 0 for a missing one.
     pub hash: u64,
     /// Hash of the shape of a text; 0 for everything else.
@@ -154,7 +154,7 @@ impl Column {
     }
 
     /// Takes in the value of a record.
-    pub(crate) fn push(&mut self, record: u64, cell: Cell<'_>, text: &str) -> Seen {
+    pub(crate) fn push(&mut self, record: u64, cell: Cell<'_>, text: &str) -> ObservedValue {
         let Some(kind) = cell.kind() else {
             return self.push_null(cell);
         };
@@ -165,10 +165,10 @@ impl Column {
         self.oddities.push(cell, text);
         let hash = hash(cell, text);
         let is_new_value = self.distinct.push(hash, text, kind == ValueKind::Text);
-        let mut seen = Seen {
+        let mut seen = ObservedValue {
             hash,
             is_new: is_new_kind,
-            ..Seen::default()
+            ..ObservedValue::default()
         };
         // Only while the values are few: a new one among thousands says nothing of which rows are worth showing.
         seen.is_new |= is_new_value && self.distinct.exact().is_some_and(|count| count <= CATEGORY_LIMIT);
@@ -211,21 +211,21 @@ impl Column {
         seen
     }
 
-    fn push_null(&mut self, cell: Cell<'_>) -> Seen {
+    fn push_null(&mut self, cell: Cell<'_>) -> ObservedValue {
         let Cell::Null(spelling) = cell else {
-            return Seen::default();
+            return ObservedValue::default();
         };
         let count = self.nulls.entry(spelling).or_default();
         *count += 1;
         let is_new = *count == 1;
-        Seen {
+        ObservedValue {
             is_new,
             broke_rise: self.is_rising(),
-            ..Seen::default()
+            ..ObservedValue::default()
         }
     }
 
-    fn push_text(&mut self, text: &str, is_new_value: bool, seen: &mut Seen) {
+    fn push_text(&mut self, text: &str, is_new_value: bool, seen: &mut ObservedValue) {
         seen.broke_rise = self.end_rise();
         self.leading_zeros += u64::from(has_leading_zero(text.trim_ascii()));
         self.lengths.push(text);

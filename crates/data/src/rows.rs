@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
-use super::column::{Column, KeyCandidate, Seen};
+use super::column::{Column, KeyCandidate, ObservedValue};
 use super::keys::{KeyHashes, RecordHash};
 use super::profile::{ColumnProfile, ColumnType, SampleRow};
 use super::remark::Remark;
@@ -30,7 +30,7 @@ const LONGEST_RETAINED: usize = 64 * 1024;
 pub(crate) struct TableBuilder {
     columns: Vec<Column>,
     records: u64,
-    traces: Vec<(usize, Seen)>,
+    traces: Vec<(usize, ObservedValue)>,
     candidates: Vec<Rc<Candidate>>,
     extremes: BTreeMap<(usize, bool), Rc<Candidate>>,
     last: Candidate,
@@ -57,7 +57,7 @@ pub(crate) struct BuiltRows {
 struct Candidate {
     number: u64,
     text: String,
-    traces: Vec<(usize, Seen)>,
+    traces: Vec<(usize, ObservedValue)>,
 }
 
 impl Candidate {

@@ -15,7 +15,7 @@ const ERROR_LINES: usize = 4;
 
 /// Display of an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct EventLines {
     /// Finished lines.
     pub lines: Vec<PaintedLine>,
     /// Work that runs now, for the moving line.
@@ -23,16 +23,16 @@ pub(super) struct Shown {
 }
 
 /// The lines of one event.
-pub(super) fn happened(event: &Happened) -> Shown {
+pub(super) fn happened(event: &Happened) -> EventLines {
     match event {
-        Happened::CallStarted { attempt } => Shown {
+        Happened::CallStarted { attempt } => EventLines {
             lines: Vec::new(),
             running: Some(format!("the model writes program {attempt}")),
         },
         Happened::CallFinished {
             tokens,
             seconds: took,
-        } => Shown {
+        } => EventLines {
             lines: vec![step(
                 Mark::Done,
                 "program",
@@ -40,19 +40,19 @@ pub(super) fn happened(event: &Happened) -> Shown {
             )],
             running: Some("the program is checked and runs".to_owned()),
         },
-        Happened::ProgramFailed { attempt, error } => Shown {
+        Happened::ProgramFailed { attempt, error } => EventLines {
             lines: named_paragraph(Mark::Warning, &format!("program {attempt}"), error, ERROR_LINES).lines,
             running: None,
         },
-        Happened::ApprovalAwaited(asked) => Shown {
+        Happened::ApprovalAwaited(asked) => EventLines {
             lines: approval_awaited(asked).lines,
             running: None,
         },
-        Happened::Decided(decision) => Shown {
+        Happened::Decided(decision) => EventLines {
             lines: decided(decision).lines,
             running: Some("the program runs again, up to the call".to_owned()),
         },
-        Happened::CallRefused { number, tool, .. } => Shown {
+        Happened::CallRefused { number, tool, .. } => EventLines {
             lines: vec![step(
                 Mark::Warning,
                 &format!("call {number}"),
@@ -66,7 +66,7 @@ pub(super) fn happened(event: &Happened) -> Shown {
             raised,
             seconds: took,
             ..
-        } => Shown {
+        } => EventLines {
             lines: if *number > LISTED_CALLS {
                 Vec::new()
             } else {

@@ -44,7 +44,7 @@ struct NextPush {
 
 /// Memory beside that of the single runs.
 #[derive(Default)]
-pub struct Beside {
+pub struct MemoryBesideRuns {
     /// By the uid of the run whose outputs are pushed again.
     next_pushes: HashMap<String, NextPush>,
     /// By the task's uid and the name of its result.
@@ -53,7 +53,7 @@ pub struct Beside {
 
 impl SharedKind for CodeGenRun {
     type Memory = RunMemory;
-    type Beside = Beside;
+    type Beside = MemoryBesideRuns;
 
     fn places(limits: ConcurrencyLimits) -> PlaceCount {
         PlaceCount::of_runs(limits)
@@ -86,7 +86,7 @@ impl SharedKind for CodeGenRun {
         memory.frozen.is_some()
     }
 
-    fn uids_beside(beside: &Beside) -> Vec<String> {
+    fn uids_beside(beside: &MemoryBesideRuns) -> Vec<String> {
         beside.next_pushes.keys().cloned().collect()
     }
 }
