@@ -8,8 +8,8 @@ use serde_json::json;
 
 use crate::space::{HOME, SOON, Space, condition, in_space, status_of};
 
-/// Much less than the pause after which what a task waits for is tried again anyway.
-const AT_ONCE: Duration = Duration::from_secs(15);
+/// Less than the 30 s after which what a task waits for is tried again anyway.
+const AT_ONCE: Duration = Duration::from_secs(25);
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
