@@ -27,7 +27,7 @@ use crate::local::commands::{Commands, OnStart};
 use crate::local::interrupt::{self, StopSignal};
 use crate::local::objects::Objects;
 use crate::local::opens::{not_shown_before, of_agent};
-use crate::local::options::TaskOptions;
+use crate::local::options::{EarlierResult, TaskOptions};
 use codegen_api::approval::ApprovalDecision;
 use codegen_core::code_mode::QuestionStage;
 use codegen_engine::code_mode::Happened;
@@ -133,7 +133,11 @@ async fn follow(
         Err(message) => return fail(progress, &message, USAGE),
     };
     let options = TaskOptions {
-        fresh: args.fresh,
+        earlier: if args.cached {
+            EarlierResult::Printed
+        } else {
+            EarlierResult::of(args.fresh)
+        },
         approvals: approvals(args),
         commands: commands(args, progress),
         allowed_hosts: args.allow_host.clone(),

@@ -20,7 +20,7 @@ use crate::local::commands::Commands;
 use crate::local::interrupt::{self, INTERRUPTED, StopSignal};
 use crate::local::objects::Objects;
 use crate::local::opens::{not_shown_before, of_task};
-use crate::local::options::TaskOptions;
+use crate::local::options::{EarlierResult, TaskOptions};
 use crate::local::runner::{TaskOutcome, output_folder, run_task};
 use codegen_api::CodeGenTask;
 use codegen_core::retry::Retry;
@@ -154,7 +154,7 @@ async fn run_all(
 fn options(args: &LocalArgs, tasks: &[&CodeGenTask]) -> Result<TaskOptions, Vec<String>> {
     Ok(TaskOptions {
         given: given(&args.manifests.data, tasks)?,
-        fresh: args.fresh,
+        earlier: EarlierResult::of(args.fresh),
         allowed_hosts: args.network.allow_host.clone(),
         approvals: Approvals {
             given: args.approve.iter().map(|gate| (*gate).into()).collect(),

@@ -7,6 +7,7 @@ use super::render::{cases_text, counts_text, suite_text};
 use super::text::{columns, count, cut, thousands, wrap};
 use crate::local::runner::TaskOutcome;
 use codegen_api::status::{AttemptStatus, CodeGenTaskStatus, EvidenceStrength};
+use codegen_core::stage::StopReason;
 
 /// Columns of a line beside what stands behind the name.
 const MARGIN: usize = 16;
@@ -15,6 +16,10 @@ const LONGEST_NAME: usize = 30;
 
 /// Advice for a task that has not ended.
 const NEXT: &str = "run the same command: it goes on from here, and no recorded reply is paid for again";
+
+/// Advice for a task that failed, after what tries it again.
+pub(super) const WITH_A_HINT: &str =
+    "--hint '...' goes on from here with a sentence more of what is wanted, --replan from a new plan";
 
 /// The lines of the summary.
 #[must_use]
@@ -30,6 +35,13 @@ pub fn summary(ended: &TaskOutcome) -> Vec<PaintedLine> {
             field(&mut lines, "last error", last);
         }
     }
+    for (name, mismatch) in &ended.failed_examples {
+        field(
+            &mut lines,
+            "example",
+            &format!("{name}: {mismatch}; correct the example if it is wrong"),
+        );
+    }
     let last = status.attempts.last();
     field(&mut lines, "attempts", &status.attempts.len().to_string());
     field(&mut lines, "tests", &tests(last));
@@ -41,7 +53,10 @@ pub fn summary(ended: &TaskOutcome) -> Vec<PaintedLine> {
     }
     let folder = ended.folder.display();
     field(&mut lines, "details", &format!("{folder}/status.yaml"));
-    if !ended.succeeded() && !ended.failed() {
+    if ended.failed() && has_other_try(status) {
+        let again = format!("the same command with --retry and {WITH_A_HINT}");
+        field(&mut lines, "next", &again);
+    } else if !ended.succeeded() && !ended.failed() {
         let first = if ended.stopped.is_none() {
             "fix it and "
         } else {
@@ -59,6 +74,11 @@ pub fn summary(ended: &TaskOutcome) -> Vec<PaintedLine> {
         }
     }
     lines
+}
+
+/// Reports whether another try can help a task that failed. Where a limit ended it, its message says what goes on.
+pub(super) fn has_other_try(status: &CodeGenTaskStatus) -> bool {
+    status.reason.as_deref() != Some(StopReason::BudgetExceeded.as_str())
 }
 
 /// The name of the task and what came of it.

@@ -122,7 +122,7 @@ pub async fn execute(
 
 /// Reports whether the result of another task may be taken over: of one that begins, and is not to begin anew.
 fn may_adopt(prepared: &Prepared, options: &TaskOptions) -> bool {
-    options.has_neighbours && !options.fresh && options.replay.is_none() && !prepared.is_suspended
+    options.has_neighbours && !options.starts_over() && options.replay.is_none() && !prepared.is_suspended
 }
 
 type LocalEngine<'a> = Engine<'a, AnyModel, FolderStore, Isolated<'a>, WorkerReader>;

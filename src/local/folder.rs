@@ -147,6 +147,9 @@ impl TaskFolder {
         fs::set_permissions(&state, fs::Permissions::from_mode(0o700))
             .map_err(io_error("protect", &state))?;
         write_whole(&state.join(".gitignore"), b"*\n")?;
+        if root.starts_with(DEFAULT_OUTPUT) {
+            ignore(Path::new(DEFAULT_OUTPUT))?;
+        }
         Ok(Self {
             root: root.to_owned(),
             key,
@@ -592,6 +595,15 @@ fn remove_folder(path: &Path) -> Result<(), FolderError> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("remove", path)(error)),
         _ => Ok(()),
     }
+}
+
+/// Leaves what is in a folder out of repositories, unless the user has said something else there.
+fn ignore(folder: &Path) -> Result<(), FolderError> {
+    let file = folder.join(".gitignore");
+    if file.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    write_whole(&file, b"*\n")
 }
 
 /// Writes beside the target and renames: a full disk or a kill leaves what was there. What a power cut takes, the same

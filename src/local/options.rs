@@ -24,8 +24,8 @@ pub struct TaskOptions {
     pub replay_strict: bool,
     /// Time that one model call has, all its tries together; `None` for the default.
     pub model_timeout: Option<Duration>,
-    /// True where an earlier run is moved aside.
-    pub fresh: bool,
+    /// Use of what an earlier command left.
+    pub earlier: EarlierResult,
     /// Decisions at gates, by a person or by the command line.
     pub approvals: Approvals,
     /// Permissions to start servers that are programs of this machine.
@@ -40,6 +40,34 @@ pub struct TaskOptions {
     pub retries: Vec<Retry>,
     /// True where the folders beside that of the results are of tasks too, whose results may be taken over.
     pub has_neighbours: bool,
+}
+
+/// Use of what an earlier command left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EarlierResult {
+    /// It is gone on from. An answer that is there is asked for anew.
+    #[default]
+    GoesOn,
+    /// It is moved aside.
+    SetAside,
+    /// An answer that is there is printed.
+    Printed,
+}
+
+impl TaskOptions {
+    /// Reports whether the command begins anew.
+    #[must_use]
+    pub fn starts_over(&self) -> bool {
+        self.earlier == EarlierResult::SetAside
+    }
+}
+
+impl EarlierResult {
+    /// Use by the switch `--fresh`.
+    #[must_use]
+    pub const fn of(is_fresh: bool) -> Self {
+        if is_fresh { Self::SetAside } else { Self::GoesOn }
+    }
 }
 
 /// Fields in the place of `spec.model`.

@@ -70,11 +70,11 @@ pub async fn prepare(
     }
     let hash = task.decisive_hash();
     // What begins anew reads nothing of it.
-    if !options.fresh {
+    if !options.starts_over() {
         folder.check_origin(&hash, &options.trust).await?;
     }
     // What sends nothing asks for nothing.
-    let starts_over = options.fresh || options.retry.is_some();
+    let starts_over = options.starts_over() || options.retry.is_some();
     let is_over = !starts_over && has_succeeded(&folder, &hash).await?;
     if !is_over {
         // So is this: the environment, of which every task has these, is made after the first calls.
@@ -90,7 +90,7 @@ pub async fn prepare(
     };
     let secret_variables = sandbox_variables(&task.sandbox.secrets, &task.namespace, objects)?;
     // Writes, after everything that may be refused.
-    let set_aside = if options.fresh {
+    let set_aside = if options.starts_over() {
         folder.set_aside(&hash)?
     } else {
         None
@@ -264,7 +264,7 @@ mod tests {
                 .unwrap(),
         );
         let fresh = TaskOptions {
-            fresh: true,
+            earlier: crate::local::options::EarlierResult::SetAside,
             ..replaying()
         };
         let prepared = prepare(&objects.tasks[0], &objects, &fresh, folder.path())

@@ -23,6 +23,8 @@ pub struct PublishedResults {
     pub task: CodeGenTask,
     /// Outputs on the samples: name and value, of files and folders their size.
     pub outputs: Vec<(String, String)>,
+    /// Examples that the last attempt failed: name, and what was expected and came.
+    pub failed_examples: Vec<(String, String)>,
 }
 
 /// Collects the results of a task that has ended, or waits.
@@ -35,6 +37,7 @@ pub async fn collect(
         mut files,
         artifacts,
         outputs,
+        failed_examples,
         large,
     } = results::collect(
         &prepared.task,
@@ -73,6 +76,7 @@ pub async fn collect(
         large: large.map_err(|error| TaskError::Stopped(error.to_string()))?,
         task,
         outputs,
+        failed_examples,
     })
 }
 

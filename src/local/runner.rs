@@ -23,6 +23,8 @@ pub struct TaskOutcome {
     pub folder: PathBuf,
     /// Outputs on the samples in the order of the spec: name and value, or what is in it.
     pub outputs: Vec<(String, String)>,
+    /// Examples that the last attempt failed: name, and what was expected and came.
+    pub failed_examples: Vec<(String, String)>,
     /// Further notices for a person: where an earlier run or an edited file lies now.
     pub notices: Vec<String>,
     /// Every reply so far, as `--replay` reads them.
@@ -123,6 +125,7 @@ pub async fn run_task(
         task: results.task,
         folder: output.to_owned(),
         outputs: results.outputs,
+        failed_examples: results.failed_examples,
         notices,
         recording: export_replies(&executed.entries),
         stopped,

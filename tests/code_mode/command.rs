@@ -201,7 +201,7 @@ fn whoever_sits_at_a_terminal_is_asked_once_for_each_program() {
     assert_eq!((code, case.was_started()), (Some(2), false), "{seen}");
     let (seen, code) = case.at_a_terminal("y", &[]);
     assert_eq!(code, Some(0), "{seen}");
-    for (options, asks) in [(&["--fresh"][..], false), (&[], false)] {
+    for (options, asks) in [(&["--fresh"][..], false), (&["--cached"], false)] {
         let (seen, code) = case.at_a_terminal("n", options);
         assert_eq!((seen.contains("[y/N]"), code), (asks, Some(0)), "{seen}");
     }

@@ -132,7 +132,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn the_example_answers_as_the_page_shows_and_asked_again_calls_nothing() {
+fn the_example_answers_as_the_page_shows_and_prints_its_answer_again_without_a_call() {
     let commands = blocks("sh");
     let [serve, ask] = commands.as_slice() else {
         panic!("{commands:?}");
@@ -146,7 +146,7 @@ fn the_example_answers_as_the_page_shows_and_asked_again_calls_nothing() {
     );
 
     let last = ask.lines().last().unwrap();
-    let again = checkout.run(&format!("{last} -o json"));
+    let again = checkout.run(&format!("{last} -o json --cached"));
     let document: Value = serde_json::from_slice(&again.stdout).unwrap();
     assert_eq!(
         document["toolCalls"],

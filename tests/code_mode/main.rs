@@ -180,9 +180,29 @@ fn after_a_kill_no_recorded_reply_and_no_recorded_call_is_asked_for_again() {
         ["model", "rate USD", "rate CHF", "POST /refund o-1", "slow"].map(|had| case.shop.count(had));
     assert_eq!(counts, [1, 1, 1, 1, 2]);
     // Ended: printed without a call, of whatever kind.
-    let again = case.ask();
+    let again = case.command(QUESTION).arg("--cached").output().unwrap();
     assert_eq!(document(&again)["answer"], "2.0 True 7");
     assert_eq!((case.shop.count("model"), case.shop.count("slow")), (1, 2));
+}
+
+#[test]
+fn a_question_that_has_ended_is_asked_anew_and_its_answer_is_printed_with_its_age_where_that_is_wanted() {
+    let case = Case::new(&["1", "2", "3"]);
+    for answer in ["1", "2"] {
+        assert_eq!(document(&case.ask())["answer"], answer);
+    }
+    let cached = case.command(QUESTION).arg("--cached").output().unwrap();
+    assert_eq!(document(&cached)["answer"], "2");
+    let told = stderr(&cached);
+    assert!(
+        told.contains(" s ago (20") && told.contains("nothing was called now"),
+        "{told}"
+    );
+    assert_eq!(case.shop.count("model"), 2);
+    // Nothing to print yet: asked.
+    let mut other = case.command("And tomorrow?");
+    expect_code(&other.arg("--cached").output().unwrap(), 0);
+    assert_eq!(case.shop.count("model"), 3);
 }
 
 #[test]

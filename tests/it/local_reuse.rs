@@ -86,6 +86,8 @@ async fn a_task_that_asks_the_same_adopts_the_program_of_its_neighbour() {
         assert!(left.exists());
     }
     assert_eq!(calls(&server).await, asked, "no model is asked");
+    let ignored = std::fs::read_to_string(folder.path().join("codegen-out/.gitignore"));
+    assert_eq!(ignored.unwrap(), "*\n", "no repository takes the results");
     // It neither takes over nor is taken over.
     let own = run(folder.path(), "disabled", &server).await;
     expect_code(&own, 0);

@@ -1,6 +1,7 @@
 //! Runs tests, vacuity check, rehearsal and acceptance tests, and has them judged.
 
 use std::collections::BTreeMap;
+use std::mem::take;
 
 use futures::future::{join, join_all};
 use jiff::{SignedDuration, Timestamp};
@@ -46,6 +47,9 @@ pub struct AttemptRecord {
     /// Failures of acceptance tests, for their owner: no prompt is made of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_acceptance: Vec<TestFailure>,
+    /// Examples that failed, for their owner: no prompt is made of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_examples: Vec<TestFailure>,
     /// The verdict.
     pub verdict: Verdict,
     /// The program that was tested.
@@ -328,8 +332,9 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
                 take_rehearsal(job, report);
             }
         }
-        let cases = jobs.judge_cases(self.task, &reports);
+        let mut cases = jobs.judge_cases(self.task, &reports);
         let mut failed_cases = jobs.failed_cases(&reports, &cases);
+        let failed_examples = self.for_the_owner(take(&mut cases.missed_examples));
         let Reports {
             main,
             hidden,
@@ -376,7 +381,7 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
         redaction::phases(redactor, failed_cases.values_mut());
         verdict.acceptance_imports = jobs.acceptance_imports;
         self.weigh(progress, &mut verdict, &findings).await?;
-        let failed_acceptance = self.failed_acceptance(acceptance);
+        let failed_acceptance = self.for_the_owner(acceptance.map_or_else(Vec::new, acceptance_failures));
         let on_disk = on_disk.map(|(_, done)| done.report);
         let mut report = joined(joined(main, hidden), on_disk);
         // Cases that passed are compared and forgotten, those that failed are in `failed_cases`; of the suite without the program's bodies
@@ -395,6 +400,7 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
             findings,
             failed_cases,
             failed_acceptance,
+            failed_examples,
             verdict,
             solution: progress.documents.solution.clone(),
             tests: progress.documents.tests.clone(),
@@ -420,8 +426,8 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
     }
 
     /// Lists the failures of acceptance tests as they are stored, secrets taken out.
-    fn failed_acceptance(&self, acceptance: Option<&Report>) -> Vec<TestFailure> {
-        let mut failed = acceptance.map_or_else(Vec::new, acceptance_failures);
+    /// Failures as whoever wrote what they are of may see them.
+    fn for_the_owner(&self, mut failed: Vec<TestFailure>) -> Vec<TestFailure> {
         for detail in &mut failed {
             redaction::failure(&self.surroundings.redactor, detail);
         }

@@ -54,6 +54,8 @@ pub struct Results {
     pub artifacts: Vec<ArtifactRef>,
     /// Outputs on the samples: name and value, of files and folders their size.
     pub outputs: Vec<(String, String)>,
+    /// Examples that the last attempt failed: name, and what was expected and came.
+    pub failed_examples: Vec<(String, String)>,
     /// Outputs that are not among the files, for they were checked where they lay.
     pub large: Vec<LargeOutput>,
 }
@@ -126,7 +128,14 @@ pub async fn collect<S: Store>(
             .into_iter()
             .map(|(path, text)| (path.to_owned(), text.into_bytes())),
     );
-    if let Some(AttemptRecord { findings, .. }) = record {
+    if let Some(AttemptRecord {
+        findings,
+        failed_examples,
+        ..
+    }) = record
+    {
+        let named = failed_examples.into_iter();
+        results.failed_examples = named.map(|failed| (failed.id, failed.message)).collect();
         results.large = findings
             .stored
             .into_iter()
@@ -306,10 +315,17 @@ pub fn test_output(record: &AttemptRecord) -> String {
             detail.text.trim_end()
         );
     }
-    for detail in &record.failed_acceptance {
+    let of_the_owner = [
+        ("acceptance ", &record.failed_acceptance),
+        ("", &record.failed_examples),
+    ];
+    for (kind, detail) in of_the_owner
+        .into_iter()
+        .flat_map(|(kind, failed)| failed.iter().map(move |detail| (kind, detail)))
+    {
         let _ = writeln!(
             text,
-            "\n== acceptance {} failed: {}\n{}",
+            "\n== {kind}{} failed: {}\n{}",
             detail.id,
             detail.message,
             detail.text.trim_end()

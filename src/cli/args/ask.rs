@@ -51,6 +51,7 @@ Examples:
 /// Options of `ask`.
 #[derive(Args, Debug)]
 #[group(id = "asked", multiple = true, args = ["files", "kustomize"])]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub struct AskArgs {
     /// An agent of the cluster, before the question; with manifests the question alone. Default then: the message of the `CodeModeRun` among
     /// them.
@@ -120,9 +121,12 @@ pub struct AskArgs {
     /// Where the conversation with this question and its answer is written, as --history of the next one takes it.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Results")]
     pub save_history: Option<PathBuf>,
-    /// Ask again: what was answered before is moved aside, and its recorded replies and calls are not used.
+    /// Ask anew also where an earlier command was interrupted: it is moved aside, and its recorded replies and calls are not used.
     #[arg(long, requires = "asked", help_heading = "Results")]
     pub fresh: bool,
+    /// Print the answer of an earlier command, and how old it is, where there is one: nothing is called.
+    #[arg(long, requires = "asked", conflicts_with = "fresh", help_heading = "Results")]
+    pub cached: bool,
     /// What goes to stdout: the answer alone, or a document with program, calls and status.
     #[arg(
         short = 'o',

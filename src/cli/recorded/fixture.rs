@@ -190,6 +190,7 @@ fn attempt(number: u32, second: i64, results: Vec<TestResult>, failed: Vec<Faile
         findings: RehearsalFindings::default(),
         failed_cases: BTreeMap::new(),
         failed_acceptance: Vec::new(),
+        failed_examples: Vec::new(),
         verdict: judged,
         solution: None,
         tests: None,

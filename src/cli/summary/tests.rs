@@ -52,6 +52,7 @@ fn ended(stage: &str, reason: &str) -> TaskOutcome {
         task,
         folder: PathBuf::from("codegen-out/penguin-masses"),
         outputs: Vec::new(),
+        failed_examples: Vec::new(),
         notices: Vec::new(),
         recording: String::new(),
         stopped: None,
@@ -96,6 +97,26 @@ fn success_names_program_tests_and_values() {
     ended.notices =
         vec!["your own solution.py is now codegen-out/penguin-masses/solution.py.yours-1".to_owned()];
     insta::assert_snapshot!(text(&ended));
+}
+
+#[test]
+fn a_failing_example_is_explained_and_a_failed_task_ends_with_what_tries_it_again() {
+    let mut ended = ended("Failed", "NoProgress");
+    ended.failed_examples = vec![(
+        "example 1 (January)".to_owned(),
+        "total of netto: expected 99563.51, got 99563.50".to_owned(),
+    )];
+    let text = text(&ended);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let words = words.join(" ");
+    assert!(
+        words.contains("example example 1 (January): total of netto: expected 99563.51, got 99563.50;"),
+        "{text}"
+    );
+    assert!(
+        words.contains("next the same command with --retry and --hint '...' goes on"),
+        "{text}"
+    );
 }
 
 #[test]

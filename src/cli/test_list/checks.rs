@@ -104,9 +104,14 @@ pub(super) fn checks(attempt: &AttemptRecord) -> Vec<CheckLine> {
             .failed
             .iter()
             .chain(&verdict.reported)
+            // Each of the examples follows.
+            .filter(|failed| failed.source != CheckSource::Example || attempt.failed_examples.is_empty())
             .filter_map(|failed| further(attempt, failed)),
     );
-    all.extend(attempt.failed_acceptance.iter().map(acceptance));
+    let acceptance = attempt.failed_acceptance.iter();
+    all.extend(acceptance.map(|failure| of_the_owner("acceptance", failure)));
+    let examples = attempt.failed_examples.iter();
+    all.extend(examples.map(|failure| of_the_owner("example", failure)));
     let counted = [
         ("cases", verdict.cases.map(of_cases)),
         ("examples", verdict.examples.map(of_cases)),
@@ -149,9 +154,9 @@ fn test(result: &TestResult) -> CheckLine {
     }
 }
 
-fn acceptance(failure: &TestFailure) -> CheckLine {
+fn of_the_owner(kind: &'static str, failure: &TestFailure) -> CheckLine {
     CheckLine {
-        kind: "acceptance",
+        kind,
         name: failure.id.clone(),
         outcome: CheckEnd::Failed,
         message: Some(headline(failure)),

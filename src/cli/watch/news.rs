@@ -6,7 +6,7 @@ use crate::cli::paint::{Mark, PaintedLine};
 use crate::cli::render::{
     cases_text, counts_text, detail, doing, name, named_paragraph, render, step, suite_text,
 };
-use crate::cli::summary::{agent_work, calls_by_tool, field, spent, tests};
+use crate::cli::summary::{WITH_A_HINT, agent_work, calls_by_tool, field, has_other_try, spent, tests};
 use crate::cli::text::{count, thousands};
 use codegen_api::CodeGenTask;
 use codegen_api::conditions::{is_stalled, reason};
@@ -281,6 +281,10 @@ pub(super) fn summary(task: &CodeGenTask) -> Vec<PaintedLine> {
     if status.result.is_some() {
         let command = format!("kubectl-codegen code {task_name} --namespace {namespace}");
         field(&mut lines, "program", &command);
+    }
+    if !passed && has_other_try(status) {
+        let again = format!("kubectl-codegen retry {task_name} --namespace {namespace} and {WITH_A_HINT}");
+        field(&mut lines, "next", &again);
     }
     lines
 }

@@ -13,10 +13,11 @@ use super::resolve::{Resolved, fingerprint, model_of, resolve};
 use crate::local::commands::{of_sources, of_tools};
 use crate::local::folder::{QUESTION, RevisionFolder, TaskFolder};
 use crate::local::objects::Objects;
-use crate::local::options::TaskOptions;
-use codegen_core::code_mode::Question;
+use crate::local::options::{EarlierResult, TaskOptions};
+use codegen_core::code_mode::{Question, QuestionProgress};
 use codegen_egress::EgressGate;
 use codegen_engine::code_mode::clients::{Servers, ToolClients};
+use codegen_ledger::Store as _;
 
 /// Characters that distinguish the calls of one start from those of another.
 const KEY_CHARACTERS: usize = 8;
@@ -96,13 +97,22 @@ pub(super) async fn begin(request: &QuestionRequest<'_>) -> Result<Begun, AskErr
     let mut folder = TaskFolder::open(output, &command)?;
     let hash = picked.hash();
     // What begins anew reads nothing of it.
-    if !options.fresh {
+    if !options.starts_over() {
         folder.check_origin(&hash, &options.trust).await?;
     }
     let agent = fingerprint(picked, objects);
-    if !options.fresh
-        && let Some((run, mut frozen)) = earlier(&folder, &hash)?
-    {
+    let before = if options.starts_over() {
+        None
+    } else {
+        earlier(&folder, &hash)?
+    };
+    let has_ended = match &before {
+        Some((run, _)) => has_ended(run).await?,
+        None => false,
+    };
+    // An answer grows old: what has ended is asked anew.
+    let goes_on = before.filter(|_| !has_ended || options.earlier == EarlierResult::Printed);
+    if let Some((run, mut frozen)) = goes_on {
         let mut notices = Vec::new();
         if agent != frozen.agent {
             notices.push(format!(
@@ -141,7 +151,7 @@ pub(super) async fn begin(request: &QuestionRequest<'_>) -> Result<Begun, AskErr
         question,
     };
     // Writes, after everything that may be refused.
-    let aside = if options.fresh {
+    let aside = if options.starts_over() || has_ended {
         folder.set_aside(&hash)?
     } else {
         None
@@ -184,6 +194,13 @@ fn earlier(folder: &TaskFolder, hash: &str) -> Result<Option<(RevisionFolder, Fr
     };
     let frozen = serde_json::from_slice(&bytes).map_err(|error| stopped(&error))?;
     Ok(Some((run, frozen)))
+}
+
+/// Reports whether an earlier command brought the question to its end.
+async fn has_ended(run: &RevisionFolder) -> Result<bool, AskError> {
+    let stored = run.existing_store::<QuestionProgress>().load().await;
+    let progress = stored.map_err(|error| stopped(&error))?;
+    Ok(progress.is_some_and(|progress| progress.stage.is_terminal()))
 }
 
 /// Freezes a question in a folder of its own.

@@ -54,14 +54,12 @@ pub(super) async fn execute(
     let store = begun.run.store().map_err(|error| stopped(&error))?;
     let before = load(&store).await?;
     if before.stage.is_terminal() {
+        let before_ended = before.completed_at.unwrap_or(before.started_at);
         return Ok(ExecutedQuestion {
             store,
             progress: before,
             stopped: None,
-            notices: vec![
-                "this is the end of an earlier command: nothing was called now; --fresh asks again"
-                    .to_owned(),
-            ],
+            notices: vec![cached(before_ended, Timestamp::now())],
         });
     }
     let QuestionTools { clients, programs } = begun.tools(request).await?;
@@ -96,6 +94,20 @@ pub(super) async fn execute(
         stopped,
         notices,
     })
+}
+
+/// The notice about an answer of an earlier command.
+fn cached(ended_at: Timestamp, now: Timestamp) -> String {
+    let seconds = now.duration_since(ended_at).as_secs();
+    let age = match seconds {
+        ..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    };
+    format!(
+        "this is the end of an earlier command, {age} ago ({ended_at:.0}): nothing was called now; without --cached it is asked anew"
+    )
 }
 
 /// Loads the progress of the question: what blocked it before is tried again at once.

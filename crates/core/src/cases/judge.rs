@@ -42,6 +42,8 @@ pub struct CasesJudged {
     pub reported: Vec<FailedCheck>,
     /// Failures of a case that is held back: among those that failed it has neither inputs nor results.
     pub held: Vec<FailedCheck>,
+    /// Examples that failed, for their owner: no prompt is made of them.
+    pub missed_examples: Vec<TestFailure>,
     /// Numbers of the cases whose failure shows what they state.
     pub seen: BTreeSet<usize>,
 }
@@ -66,10 +68,18 @@ pub fn judge<'a>(
         let counts = counts.get_or_insert_with(CaseCounts::default);
         counts.total += 1;
         counts.passed += i32::from(faults.is_empty());
-        if faults.is_empty() || run.origin == CaseOrigin::Example {
+        let number = counts.total;
+        if faults.is_empty() {
             continue;
         }
         let failed = failed(run, &faults);
+        if run.origin == CaseOrigin::Example {
+            judged.missed_examples.push(TestFailure {
+                id: format!("example {number} ({})", shown(&run.case.about)),
+                ..failed.detail
+            });
+            continue;
+        }
         match task.cases {
             CaseMode::Require if run.is_held => {
                 let number = run.number().unwrap_or_default();

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::attempt::AttemptRecord;
+use crate::results::test_output;
 use crate::test_support::{Script, World, code, diagnosis, fixed_count, tests};
 use codegen_api::approval::Gate;
 use codegen_api::case::CaseMode;
@@ -13,6 +15,7 @@ use codegen_core::stage::{Category, Stage};
 use codegen_core::task::{FrozenFile, Task};
 use codegen_core::test_support::task;
 use codegen_data::source::Encoding;
+use codegen_ledger::{MemoryStore, Store as _};
 
 const RIGHT: &str = "return len(text.split())";
 const WRONG: &str = "return len(text)";
@@ -218,7 +221,8 @@ async fn of_failing_examples_the_model_learns_their_count_and_nothing_else() {
         ],
         ..task()
     };
-    let progress = world.end().await;
+    let store = MemoryStore::new();
+    let progress = world.live(&store).await.unwrap();
     assert_eq!(
         (progress.stage, progress.attempt),
         (Stage::Succeeded, 2),
@@ -226,7 +230,23 @@ async fn of_failing_examples_the_model_learns_their_count_and_nothing_else() {
     );
     let told = asked(&world, CallKind::FixCode);
     assert!(told.contains("1 of 1 examples of the user fail"), "{told}");
-    assert!(!told.contains("4711"), "{told}");
+    for request in world.script.requests.lock().unwrap().iter() {
+        let text = format!("{request:?}");
+        assert!(!text.contains("4711"), "{text}");
+    }
+    // Whoever wrote it learns what was expected and what came.
+    let record = store.read("documents/run-0001.json").await.unwrap().unwrap();
+    let record: AttemptRecord = serde_json::from_slice(&record).unwrap();
+    let [failed] = &record.failed_examples[..] else {
+        panic!("{record:#?}")
+    };
+    assert!(failed.id.contains("hidden 4711"), "{failed:#?}");
+    assert!(
+        failed.message.contains('2') && failed.message.contains('3'),
+        "{failed:#?}"
+    );
+    let shown = test_output(&record);
+    assert!(shown.contains(&failed.message), "{shown}");
 }
 
 /// A plan of one expectation.
