@@ -97,7 +97,9 @@ async fn run_all(commands: Vec<String>, time: f64) -> Vec<(String, CommandResult
         let mut job = job(vec![phase(&workspace, &rest[..rest.len().min(AT_ONCE)], time)]);
         job.limits.timeout_seconds = 300.0;
         let report = run(&job).await;
-        let results = report.phases[0].commands.as_ref().unwrap().results.clone();
+        let phase = report.phases.first();
+        let commands = phase.and_then(|phase| phase.commands.as_ref());
+        let results = commands.unwrap_or_else(|| panic!("{report:?}")).results.clone();
         let [first, ran @ ..] = results.as_slice() else {
             panic!("{report:?}")
         };
