@@ -148,7 +148,8 @@ impl TaskFolder {
             .map_err(io_error("protect", &state))?;
         write_whole(&state.join(".gitignore"), b"*\n")?;
         if root.starts_with(DEFAULT_OUTPUT) {
-            ignore(Path::new(DEFAULT_OUTPUT))?;
+            // A folder that cannot be written may hold one that can.
+            let _ = ignore(Path::new(DEFAULT_OUTPUT));
         }
         Ok(Self {
             root: root.to_owned(),

@@ -54,12 +54,12 @@ pub(super) async fn execute(
     let store = begun.run.store().map_err(|error| stopped(&error))?;
     let before = load(&store).await?;
     if before.stage.is_terminal() {
-        let before_ended = before.completed_at.unwrap_or(before.started_at);
+        let ended_at = before.completed_at.unwrap_or(before.started_at);
         return Ok(ExecutedQuestion {
             store,
             progress: before,
             stopped: None,
-            notices: vec![cached(before_ended, Timestamp::now())],
+            notices: vec![cached(ended_at, Timestamp::now())],
         });
     }
     let QuestionTools { clients, programs } = begun.tools(request).await?;
