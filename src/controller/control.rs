@@ -60,15 +60,10 @@ pub trait Controlled: SharedKind {
         Self::shared(context).release(uid);
     }
 
-    /// Forgets one that is gone.
-    fn forget(context: &Context, uid: &str) {
-        Self::release(context, uid);
-    }
-
     /// Forgets those that were deleted while nobody watched.
     fn forget_deleted(context: &Context) {
         for uid in Self::shared(context).deleted() {
-            Self::forget(context, &uid);
+            Self::release(context, &uid);
         }
     }
 
@@ -81,7 +76,7 @@ pub trait Controlled: SharedKind {
     ) {
         match event {
             watcher::Event::Delete(object) => {
-                Self::forget(context, object.meta().uid.as_deref().unwrap_or_default());
+                Self::release(context, object.meta().uid.as_deref().unwrap_or_default());
             }
             // The first list, before any pass, or one after a break.
             watcher::Event::InitDone => {
@@ -170,7 +165,7 @@ pub async fn reconcile<K: Controlled>(
 async fn pass_over<K: Controlled>(object: &Arc<K>, context: &Context) -> PassResult {
     // Its children go with it by owner references, and its place is for others.
     if object.meta().deletion_timestamp.is_some() {
-        K::forget(context, object.meta().uid.as_deref().unwrap_or_default());
+        K::release(context, object.meta().uid.as_deref().unwrap_or_default());
         return Ok((None, Reconciled::Idle));
     }
     // What was written last is not back yet: the watch brings it.

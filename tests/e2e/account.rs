@@ -148,7 +148,7 @@ async fn the_operators_account_removes_and_changes_what_it_made_only() {
         });
         let words = kubectl_refused(&create(space, &["--as", OPERATOR]), &open.to_string());
         assert!(
-            words.contains("NetworkPolicies of sandboxes, builds and pushes only"),
+            words.contains("NetworkPolicies of sandboxes and builds only"),
             "{words}"
         );
         kubectl(&create(space, &[]), &open.to_string());

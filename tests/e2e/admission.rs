@@ -80,6 +80,11 @@ async fn refusal(space: &Space, pod: Value) -> Option<String> {
     json!([{"name": "data", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}]),
     "empty folders only"
 )]
+#[case::credentials_to_push_with(
+    "/spec/volumes",
+    json!([{"name": "data", "emptyDir": {}}, {"name": "push-credentials", "secret": {"secretName": "registry"}}]),
+    "where a program runs"
+)]
 #[case::secret_as_variable(
     "/spec/containers/0/env",
     json!([{"name": "A", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}}]),
@@ -160,68 +165,6 @@ async fn a_sandbox_with_a_checker_of_another_shape_is_refused(
     .await;
 }
 
-/// What pushes outputs from a claim.
-fn push() -> Value {
-    let mut pod = sandbox();
-    set(
-        &mut pod,
-        "/metadata/labels/codegen-operator.dev~1component",
-        &json!("push"),
-    );
-    set(
-        &mut pod,
-        "/metadata/labels/codegen-operator.dev~1egress",
-        &json!("push"),
-    );
-    set(&mut pod, "/spec/containers/0/name", &json!("push"));
-    set(&mut pod, "/spec/containers/0/args", &json!(["push-outputs"]));
-    let volumes = pod["spec"]["volumes"].as_array_mut().unwrap();
-    volumes.push(json!({"name": "push-credentials", "secret": {"secretName": "registry"}}));
-    let mounts = pod["spec"]["containers"][0]["volumeMounts"]
-        .as_array_mut()
-        .unwrap();
-    mounts.push(json!({"name": "push-credentials", "mountPath": "/credentials", "readOnly": true}));
-    pod
-}
-
-#[rstest]
-#[case::with_a_shell("/spec/containers/0/command", json!(["/bin/sh"]), "nothing else")]
-#[case::of_something_else("/spec/containers/0/args", json!(["read-sources"]), "nothing else")]
-#[case::beside_a_program("/spec/containers/0/name", json!("sandbox"), "nothing else")]
-#[case::with_a_token("/spec/automountServiceAccountToken", json!(true), "no token")]
-#[case::that_writes_to_the_claim(
-    "/spec/containers/0/volumeMounts",
-    json!([{"name": "data", "mountPath": "/claims/0", "subPath": "a"}]),
-    "claims read-only"
-)]
-#[case::that_writes_where_programs_do(
-    "/spec/containers/0/volumeMounts",
-    json!([{"name": "data", "mountPath": "/var/outputs", "subPath": "a"}]),
-    "claims read-only"
-)]
-#[case::as_root("/spec/securityContext/runAsUser", json!(0), "not root")]
-#[case::of_a_program("/metadata/labels/codegen-operator.dev~1component", json!("sandbox"), "where a program runs")]
-#[tokio::test]
-#[ignore = "needs a cluster with the operator: make e2e"]
-async fn a_push_of_outputs_of_another_shape_is_refused(
-    #[case] pointer: &str,
-    #[case] value: Value,
-    #[case] words: &str,
-) {
-    in_space("push", async |space| {
-        assert_eq!(
-            refusal(space, push()).await,
-            None,
-            "one of the operator's shape is taken"
-        );
-        let mut pod = push();
-        set(&mut pod, pointer, &value);
-        let refused = refusal(space, pod).await.unwrap_or_default();
-        assert!(refused.contains(words), "{refused}");
-    })
-    .await;
-}
-
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
 async fn nobody_takes_the_label_off_a_sandbox() {
@@ -250,7 +193,7 @@ async fn nobody_takes_the_label_off_a_sandbox() {
 }
 
 #[rstest]
-#[case::of_no_component(json!({}), json!({"automountServiceAccountToken": false}), "sandboxes, builds, readers, pushes and canaries only")]
+#[case::of_no_component(json!({}), json!({"automountServiceAccountToken": false}), "sandboxes, builds, readers and canaries only")]
 #[case::with_a_token(json!({"codegen-operator.dev/component": "canary"}), json!({}), "has a token")]
 #[case::with_the_nodes_network(
     json!({"codegen-operator.dev/component": "build"}),

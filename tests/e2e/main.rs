@@ -30,7 +30,6 @@ mod packaging;
 mod parity;
 mod permissions;
 mod publish;
-mod pushed;
 mod registry;
 mod reuse;
 mod river;

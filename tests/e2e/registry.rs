@@ -34,7 +34,7 @@ async fn ask(method: Method, path: &str, body: Option<Vec<u8>>) -> Response {
 }
 
 /// A manifest or a blob.
-pub async fn fetched(path: &str) -> Vec<u8> {
+async fn fetched(path: &str) -> Vec<u8> {
     let answer = ask(Method::GET, path, None).await;
     answer.error_for_status().unwrap().bytes().await.unwrap().to_vec()
 }

@@ -1,4 +1,4 @@
-//! `examples/river-level`: outputs on a claim that belongs to root, and from there by another run to a registry.
+//! `examples/river-level`: outputs on a claim that belongs to root, and from there to another run.
 
 use std::time::Duration;
 
@@ -10,9 +10,8 @@ use serde_json::{Value, json};
 use crate::faults::model::Model;
 use crate::faults::own::{OPERATOR, Own, apply_manifest};
 use crate::faults::seed;
-use crate::registry::fetched;
-use crate::runs::{condition, content, failed, output, succeeded, until};
-use crate::space::{SOON, Space, in_space};
+use crate::runs::{content, failed, output, succeeded};
+use crate::space::{Space, in_space};
 
 const EXAMPLE: &str = "examples/river-level";
 const TASK: &str = "river-level";
@@ -68,16 +67,13 @@ async fn disk(space: &Space) -> String {
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
-async fn a_table_goes_to_a_claim_of_root_and_the_next_run_takes_it_from_there_to_a_registry() {
+async fn a_table_goes_to_a_claim_of_root_and_the_next_run_takes_it_from_there() {
     Box::pin(in_space("river", async |space| {
         let model = Model::start(space, REPLIES, &[TASK], Duration::ZERO).await;
         let _own = Own::start(space, &model, seed()).await;
         apply_manifest(space, &model, EXAMPLE, TASK);
-        let repository = format!("{}/river/levels", space.repository());
         // Before the run that it takes its readings from.
-        let mut hourly = objects(space, "hourly.yaml");
-        hourly[0]["spec"]["outputs"]["artifact"]["repository"] = json!(repository);
-        space.apply_objects(&hourly);
+        space.apply_objects(&objects(space, "hourly.yaml"));
 
         let [mut claim, by_second] = objects(space, "by-second.yaml").try_into().unwrap();
         claim["spec"]["storageClassName"] = json!("");
@@ -89,7 +85,7 @@ async fn a_table_goes_to_a_claim_of_root_and_the_next_run_takes_it_from_there_to
         space.apply_objects(&[claim, by_second]);
         space.succeeded(TASK).await;
         Box::pin(the_output_belongs_to_the_group(space)).await;
-        Box::pin(the_next_run_has_pushed_it(space, &repository)).await;
+        Box::pin(the_next_run_has_taken_it(space)).await;
 
         space.apply_objects(&[without]);
         let (_, reason, message) = failed(space, "without-a-group").await;
@@ -149,7 +145,7 @@ async fn the_output_belongs_to_the_group(space: &Space) {
     space.write("look", &look).await;
 }
 
-async fn the_next_run_has_pushed_it(space: &Space, repository: &str) {
+async fn the_next_run_has_taken_it(space: &Space) {
     let hourly = succeeded(space, "river-hourly").await;
     let before = space.api::<CodeGenRun>().get("river-by-second").await.unwrap();
     let inputs = &hourly.status.as_ref().unwrap().inputs;
@@ -158,27 +154,4 @@ async fn the_next_run_has_pushed_it(space: &Space, repository: &str) {
     let levels = content(space, output(&hourly, "levels")).await;
     assert_eq!(levels.lines().count(), 26, "{levels}");
     assert!(levels.contains("\n2027-03-14T06:00:00Z,"), "{levels}");
-
-    let run = until(space, "river-hourly", "pushed", SOON, |run| {
-        matches!(condition(run, "OutputsPushed"), Some(("True", "Pushed", _)))
-    })
-    .await;
-    let artifact = run.status.as_ref().unwrap().artifact.clone().unwrap();
-    let digest = artifact.strip_prefix(&format!("{repository}@")).expect(&artifact);
-    let manifest = fetched(&format!("{repository}/manifests/2027-03-14")).await;
-    assert_eq!(
-        manifest,
-        fetched(&format!("{repository}/manifests/{digest}")).await
-    );
-    let manifest: Value = serde_json::from_slice(&manifest).unwrap();
-    let layer = &manifest["layers"][0];
-    assert_eq!(
-        layer["annotations"]["org.opencontainers.image.title"],
-        "levels.csv"
-    );
-    let blob = layer["digest"].as_str().unwrap();
-    assert_eq!(
-        fetched(&format!("{repository}/blobs/{blob}")).await,
-        levels.as_bytes()
-    );
 }

@@ -33,7 +33,6 @@ mod layers;
 mod local_reuse;
 mod model_faults;
 mod models;
-mod push_outputs;
 mod real_files;
 mod registry;
 mod retry;

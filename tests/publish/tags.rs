@@ -1,10 +1,8 @@
 //! Whose tag moves, and who moves it.
 
-use std::collections::BTreeMap;
-
 use codegen_core::digest::sha256_hex;
 use codegen_core::image_tag;
-use codegen_registry::{Artifact, ArtifactFile, FileContent, RegistryError};
+use codegen_registry::RegistryError;
 
 use crate::place::{OCI_MANIFEST, Place, addition};
 
@@ -107,50 +105,4 @@ async fn a_reserved_tag_is_free_to_whoever_does_not_check_it() {
     for tag in ["v1", "lab.penguins"] {
         assert_eq!(image_tag::objection(tag, "lab"), None);
     }
-}
-
-fn outputs_of(run: &str, files: &[(&str, &str)]) -> Artifact {
-    let files = files.iter().map(|(title, content)| ArtifactFile {
-        title: (*title).to_owned(),
-        media_type: "text/csv",
-        content: FileContent::Bytes(content.as_bytes().to_vec()),
-        annotations: BTreeMap::new(),
-    });
-    Artifact {
-        kind: "application/vnd.example.outputs",
-        files: files.collect(),
-        annotations: BTreeMap::new(),
-        owner: ("example.run", run.to_owned()),
-    }
-}
-
-#[tokio::test]
-async fn files_are_an_artifact_with_their_names_that_moves_for_its_owner_alone() {
-    let place = Place::start();
-    let reference = format!("{}:2027", place.repository("outputs"));
-    let files = [
-        ("summary.csv", "x\n1\n"),
-        ("pages/empty.csv", ""),
-        ("again.csv", "x\n1\n"),
-    ];
-    let push = async |artifact| place.client.push_artifact(&reference, artifact).await;
-    let digest = push(outputs_of("lab/one", &files)).await.unwrap().digest;
-    let stored = place.server.stored();
-    assert_eq!(push(outputs_of("lab/one", &files)).await.unwrap().digest, digest);
-    assert_eq!(place.server.stored(), stored, "what is there is not sent again");
-
-    let manifest = place.manifest("outputs", &digest).await;
-    assert_eq!(manifest["artifactType"], "application/vnd.example.outputs");
-    for (layer, (title, content)) in manifest["layers"].as_array().unwrap().iter().zip(files) {
-        assert_eq!(layer["annotations"]["org.opencontainers.image.title"], title);
-        let blob = layer["digest"].as_str().unwrap();
-        let blob = place.get(&format!("outputs/blobs/{blob}")).await.unwrap();
-        assert_eq!(blob, content.as_bytes(), "{title}");
-    }
-
-    let error = push(outputs_of("lab/other", &files)).await;
-    assert!(matches!(error, Err(RegistryError::Taken { .. })), "{error:?}");
-    let moved = push(outputs_of("lab/one", &files[..1])).await.unwrap().digest;
-    assert_ne!(moved, digest);
-    assert_eq!(place.client.digest(&reference).await.unwrap(), Some(moved));
 }

@@ -1,27 +1,11 @@
 //! Registries that send the operator to another address.
 
-use std::collections::BTreeMap;
-
-use codegen_registry::{Artifact, ArtifactFile, FileContent, Foundation};
+use codegen_registry::{Appended, Foundation, Referrer};
 use serde_json::json;
 use wiremock::matchers::{header_exists, path, path_regex};
 use wiremock::{Mock, ResponseTemplate};
 
 use crate::scene::{DIGEST, INSIDE, Scene};
-
-fn outputs() -> Artifact {
-    Artifact {
-        kind: "application/vnd.example.outputs",
-        files: vec![ArtifactFile {
-            title: "summary.csv".to_owned(),
-            media_type: "text/csv",
-            content: FileContent::Bytes(b"x\n1\n".to_vec()),
-            annotations: BTreeMap::new(),
-        }],
-        annotations: BTreeMap::new(),
-        owner: ("example.run", "lab/one".to_owned()),
-    }
-}
 
 #[tokio::test]
 async fn a_manifest_that_lies_at_another_address_is_not_fetched_from_there() {
@@ -88,7 +72,21 @@ async fn a_blob_is_not_sent_to_another_address_that_the_registry_names() {
     let scene = Scene::open().await;
     Scene::everything(&scene.other, ResponseTemplate::new(201)).await;
     scene.sends_away("POST", 202, "/blobs/uploads/").await;
-    let error = scene.client().push_artifact(&scene.reference(), outputs()).await;
+    let image = Appended {
+        digest: DIGEST.to_owned(),
+        size: 1,
+        base_digest: DIGEST.to_owned(),
+        uploaded_bytes: 0,
+    };
+    let referrer = Referrer {
+        artifact_type: "application/vnd.example",
+        ending: "sbom",
+        content: b"x\n1\n".to_vec(),
+    };
+    let error = scene
+        .client()
+        .attach(&format!("{}/lab", scene.host()), &image, referrer)
+        .await;
     scene.expect_other_alone(&error.unwrap_err()).await;
 }
 

@@ -73,13 +73,6 @@ variables.spec.?securityContext.?runAsNonRoot.orValue(false) && variables.spec.?
         && !has(variables.spec.initContainers[0].restartPolicy) && variables.spec.containers[0].name == 'checker')
 {{- end }}
 
-{{- /* A push of outputs: one container, which runs a subcommand of the operator. */}}
-{{- define "codegen-operator.pushes-outputs" -}}
-(variables.spec.containers.size() == 1 && variables.spec.?initContainers.orValue([]).size() == 0
-        && variables.spec.containers[0].name == 'push' && !has(variables.spec.containers[0].command)
-        && variables.spec.containers[0].?args.orValue([]) == ['push-outputs'])
-{{- end }}
-
 {{- /* The operator, as the API server knows it. */}}
 {{- define "codegen-operator.user" -}}
 system:serviceaccount:{{ .Release.Namespace }}:{{ include "codegen-operator.serviceAccount" . }}

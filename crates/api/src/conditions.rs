@@ -25,9 +25,6 @@ pub const PUBLISHED: &str = "Published";
 /// The cluster was seen to keep sandboxes and builds from what they must not reach.
 pub const ISOLATION_VERIFIED: &str = "IsolationVerified";
 
-/// The outputs of a run are in the registry that its spec names; on a run that names one, once it has ended well.
-pub const OUTPUTS_PUSHED: &str = "OutputsPushed";
-
 /// Reports whether an object goes no further by itself: its condition `Stalled` is `True`.
 #[must_use]
 pub fn is_stalled(conditions: &[Condition]) -> bool {
@@ -63,21 +60,6 @@ pub mod run_reason {
     /// `Stalled=True`, `Succeeded=Unknown`: the registry does not have the image.
     pub const IMAGE_GONE: &str = "ImageGone";
 
-    pub use super::reason::PUSHED;
-    /// `OutputsPushed=False`: the registry refuses, or a Secret is missing; the message says what to change.
-    pub const PUSH_REFUSED: &str = "PushRefused";
-    /// `OutputsPushed=False`: the registry does not answer; it is asked again.
-    pub const REGISTRY_UNREACHABLE: &str = "RegistryUnreachable";
-    /// `OutputsPushed=False`: somebody deleted the outputs before they were pushed.
-    pub const OUTPUTS_GONE: &str = "OutputsGone";
-    /// `OutputsPushed=False`: what lies on the claim is not what the program wrote; the message names the output.
-    pub const OUTPUTS_CHANGED: &str = "OutputsChanged";
-    /// `OutputsPushed=False`: the outputs are more files than any registry takes as one artifact.
-    pub const OUTPUTS_TOO_MANY: &str = "OutputsTooMany";
-    /// `OutputsPushed=Unknown`: what lies on the claim was not found as the program wrote it, and is checked once more.
-    pub const CHECKING_AGAIN: &str = "CheckingAgain";
-    /// `OutputsPushed=False`: a Pod pushes the outputs on the claim.
-    pub const PUSHING: &str = "Pushing";
     pub use super::reason::QUEUED;
 
     /// Every reason that runs alone have, besides those of a program that fails.
@@ -155,7 +137,7 @@ pub mod reason {
     /// A package of the image cannot be installed.
     pub const PACKAGE_UNAVAILABLE: &str = "PackageUnavailable";
 
-    /// `Published=True` of a task, `OutputsPushed=True` of a run.
+    /// `Published=True` of a task.
     pub const PUSHED: &str = "Pushed";
 
     /// A Pod under the policy of sandboxes was kept from what it must not reach.

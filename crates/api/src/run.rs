@@ -134,33 +134,6 @@ pub struct RunOutputs {
     /// alone on it; up to 1 GiB a file and 4 GiB in all. Such a run takes no outputs of another one, and leaves none to take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persistent_volume_claim: Option<OutputClaim>,
-    /// A registry that the outputs are pushed to as an OCI artifact when the program has succeeded, one layer a file (`{repository:
-    /// registry.example.com/team/outputs}`). The run has succeeded whatever the registry says: `OutputsPushed` among its conditions
-    /// tells, and it is tried again. Outputs on a claim are pushed from there, by a Pod of their own. Default: nothing is pushed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub artifact: Option<OutputArtifact>,
-}
-
-/// Registry and repository that outputs are pushed to.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct OutputArtifact {
-    /// The repository (`registry.example.com/team/outputs`).
-    #[schemars(length(min = 1, max = 255))]
-    #[x_kube(validation = Rule::new("!self.contains('://') && !self.endsWith('/') && !self.contains('@')")
-        .message("write the repository without a scheme, a digest and a / at its end, like registry.example.com/team/outputs"))]
-    pub repository: String,
-    /// Tag of the artifact (`2027`). A tag that something else has is not touched. With a dot it is a version (`v1.2`) or begins
-    /// with the namespace and the dot. Default: namespace and name of the run, `<namespace>.<name>.outputs`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 100), pattern(r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"))]
-    #[x_kube(validation = Rule::new("!self.startsWith('codegen-env-') && !self.startsWith('sha256-')")
-        .message("tags that begin with codegen-env- or sha256- are the operator's own: choose another one"))]
-    pub tag: Option<String>,
-    /// Secret of the type `kubernetes.io/dockerconfigjson`, labelled `codegen-operator.dev/use: registry`, that it is pushed with
-    /// (`{name: registry}`). Default: no credentials.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub push_secret_ref: Option<LocalRef>,
 }
 
 /// A PersistentVolumeClaim that programs write to.

@@ -55,9 +55,6 @@ pub struct CodeGenRunStatus {
     /// Outputs that the program wrote, in declared order.
     #[serde(default)]
     pub outputs: Vec<RunOutputStatus>,
-    /// The outputs as an OCI artifact, by digest, once they are pushed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub artifact: Option<String>,
     /// Inputs and outputs that break a constraint or have another type than the samples.
     #[serde(default)]
     pub findings: Vec<Finding>,

@@ -8,7 +8,6 @@ mod address;
 mod allowed;
 mod client;
 mod entry;
-mod proxies;
 mod resolver;
 
 use std::collections::BTreeSet;
@@ -29,7 +28,6 @@ pub use self::allowed::ALLOW_HOST;
 pub use self::allowed::{AllowedHost, NoHost};
 pub use self::client::{client_to, within_the_origin};
 pub use self::entry::EgressEntry;
-pub use self::proxies::{NoSuchProxy, Proxies};
 use self::resolver::Resolver;
 
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
@@ -147,12 +145,6 @@ impl EgressGate {
     #[must_use]
     pub fn new(allowed: OpenedEntries<'_>, closed: Vec<IpNet>) -> Self {
         Self::behind(Matcher::from_env(), allowed, closed)
-    }
-
-    /// The same with these proxies.
-    #[must_use]
-    pub fn through(proxies: &Proxies, allowed: OpenedEntries<'_>, closed: Vec<IpNet>) -> Self {
-        Self::behind(proxies.matcher(), allowed, closed)
     }
 
     fn behind(proxies: Matcher, allowed: OpenedEntries<'_>, closed: Vec<IpNet>) -> Self {

@@ -3,7 +3,7 @@
 use codegen_core::stage::Category;
 
 use super::failure::RequestFailure;
-use super::layout::{LARGEST_MANIFEST, LayoutError};
+use super::layout::LayoutError;
 
 /// A request to a registry that failed.
 #[derive(Debug, thiserror::Error)]
@@ -76,17 +76,6 @@ pub enum RegistryError {
         /// Description of the fault, and of what to do.
         reason: String,
     },
-    /// An artifact has more files than the list of them has room for.
-    #[error(
-        "the list of what is pushed as {reference} would have {bytes} bytes, and registries take {} MiB: have the program write fewer files, or one archive",
-        LARGEST_MANIFEST >> 20
-    )]
-    TooMany {
-        /// The reference.
-        reference: String,
-        /// Bytes of the list.
-        bytes: usize,
-    },
     /// A tag belongs to somebody else.
     #[error(
         "{reference} is the tag of an image that was not published by {owner}: choose another tag, or remove that one from the registry"
@@ -121,7 +110,6 @@ impl RegistryError {
             | Self::UnknownHost { .. }
             | Self::Setup(_)
             | Self::Image { .. }
-            | Self::TooMany { .. }
             | Self::Taken { .. }
             | Self::Refused { .. }
             | Self::Rejected { .. } => Category::Configuration,

@@ -2,7 +2,6 @@
 //! registry has, and what refers to an image.
 
 mod append;
-mod artifact;
 mod client;
 mod credentials;
 mod distribution;
@@ -22,7 +21,6 @@ mod wire;
 
 pub use append::InspectedImage;
 pub use append::{Appended, Foundation};
-pub use artifact::{Artifact, ArtifactFile, FileContent, FileOnDisk};
 pub use client::{Existing, Pushed, Registry, RegistryImage};
 pub use credentials::Credentials;
 pub use environment::{EnvironmentFinding, EnvironmentPlace, SignedEnvironment};

@@ -8,7 +8,7 @@ use oci_spec::distribution::{ParseError, Reference};
 use super::credentials::{Credentials, Login};
 use super::error::RegistryError;
 use super::failure::RequestFailure;
-use codegen_egress::{EgressEntry, Proxies};
+use codegen_egress::EgressEntry;
 
 /// Digits of the digest in the tag of an image that was replaced.
 const TAG_DIGITS: usize = 16;
@@ -20,8 +20,6 @@ pub struct Access {
     pub insecure_hosts: Vec<String>,
     /// Further certificate authorities, PEM files.
     pub authorities: Vec<PathBuf>,
-    /// Further certificate authorities, PEM.
-    pub certificates: String,
     /// Credentials, and the hosts that they are shown to.
     pub credentials: Credentials,
     /// Repositories (`registry.example:5000/team/*`) that may be asked for; none named: all.
@@ -30,8 +28,6 @@ pub struct Access {
     pub trusted_origins: Vec<EgressEntry>,
     /// Public ranges of the cluster's own, where registries may send nobody.
     pub closed: Vec<IpNet>,
-    /// Proxies between this process and the registries.
-    pub proxies: Proxies,
 }
 
 /// Target of a push, and the identity that it is made as.

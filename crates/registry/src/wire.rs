@@ -17,7 +17,7 @@ use super::error::RegistryError;
 use super::failure::RequestFailure;
 use super::target::{Access, PushTarget};
 use super::token::{self, Challenge};
-use codegen_egress::{EgressEntry, EgressGate, OpenedEntries, Proxies, Refused};
+use codegen_egress::{EgressEntry, EgressGate, OpenedEntries, Refused};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
@@ -54,7 +54,6 @@ pub(super) struct Wire {
     /// To where it sends.
     restricted: OnceLock<Result<Client, String>>,
     certificates: Vec<Certificate>,
-    proxies: Proxies,
     gate: EgressGate,
     trusted: Vec<EgressEntry>,
     insecure: Vec<String>,
@@ -80,22 +79,20 @@ impl Wire {
                 .map_err(|error| RegistryError::Setup(format!("cannot read {}: {error}", path.display())))?;
             certificates.extend(Certificate::from_pem_bundle(&pem).map_err(setup)?);
         }
-        certificates.extend(Certificate::from_pem_bundle(access.certificates.as_bytes()).map_err(setup)?);
         let trusted: Vec<EgressEntry> = access.trusted_origins.clone();
         let entries: Vec<EgressEntry> = trusted.iter().cloned().chain(token::well_known()).collect();
         let allowed = OpenedEntries {
             entries: &entries,
             setting: token::SETTING,
         };
-        let own = access.proxies.install(Client::builder());
-        let own = own.map_err(|error| RegistryError::Setup(error.to_string()))?;
         Ok(Self {
-            own: with_settings(own, &certificates).build().map_err(setup)?,
+            own: with_settings(Client::builder(), &certificates)
+                .build()
+                .map_err(setup)?,
             // Made when a registry first sends to another address: most never do.
             restricted: OnceLock::new(),
-            gate: EgressGate::through(&access.proxies, allowed, access.closed.clone()),
+            gate: EgressGate::new(allowed, access.closed.clone()),
             certificates,
-            proxies: access.proxies.clone(),
             trusted,
             insecure: access.insecure_hosts.clone(),
             granted: Mutex::default(),
@@ -189,9 +186,7 @@ impl Wire {
     fn restricted_client(&self, url: &Url) -> Result<&Client, RequestFailure> {
         self.gate.check_url(url).map_err(|refused| sent(&refused))?;
         let made = self.restricted.get_or_init(|| {
-            let builder = self.proxies.install(self.gate.client_builder());
-            let builder = builder.map_err(|error| error.to_string())?;
-            let client = with_settings(builder, &self.certificates).build();
+            let client = with_settings(self.gate.client_builder(), &self.certificates).build();
             client.map_err(|error| error.to_string())
         });
         made.as_ref().map_err(|error| RequestFailure::Sent(error.clone()))

@@ -4,7 +4,6 @@
 //! same claim; inside of a folder there are none, as in a local run.
 
 pub mod claim_outputs;
-pub mod pushing;
 
 use std::collections::HashMap;
 use std::fs::File;

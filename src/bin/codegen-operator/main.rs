@@ -3,7 +3,6 @@
 mod in_pod;
 mod probe;
 mod push_layout;
-mod push_outputs;
 mod read_sources;
 mod ready;
 mod run;
@@ -47,8 +46,6 @@ enum Command {
     /// Read samples and inputs on claims for the operator, in a Pod that mounts them.
     #[command(hide = true)]
     ReadSources,
-    #[command(hide = true)]
-    PushOutputs(push_outputs::PushOutputs),
     /// Copy the program that installs packages, which lies beside this one, to where a build runs it.
     #[command(hide = true)]
     LayOutInstaller {
@@ -68,7 +65,6 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Probe(command) => probe::run(&command)?,
         Command::Ready(command) => return ready::run(&command),
         Command::ReadSources => read_sources::run()?,
-        Command::PushOutputs(command) => push_outputs::run(&command)?,
         Command::LayOutInstaller { target } => lay_out_installer(&target)?,
         Command::Worker => worker::serve(io::stdin().lock(), io::stdout().lock())
             .context("the worker lost the operator that it reads for")?,

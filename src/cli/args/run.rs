@@ -41,9 +41,8 @@ Examples:
   # A published program, without its task
   kubectl-codegen run --image registry.example.com/team/penguins:v1 --pull-secret registry --input measurements=@today.csv
 
-  # Outputs that are too large for the cluster on a claim; or all of them in a registry
-  kubectl-codegen run penguin-masses --output-claim results:2027
-  kubectl-codegen run penguin-masses --push registry.example.com/team/outputs:2027 --push-secret registry";
+  # Outputs that are too large for the cluster, on a claim
+  kubectl-codegen run penguin-masses --output-claim results:2027";
 
 const LOCAL_RUN_EXAMPLES: &str = "\
 Examples:
@@ -123,12 +122,6 @@ pub struct RunArgs {
     /// printed; they are not fetched.
     #[arg(long, value_name = "NAME[:FOLDER]", value_parser = claim_and_folder, help_heading = "Results")]
     pub output_claim: Option<(String, Option<String>)>,
-    /// A registry that the outputs are pushed to as an OCI artifact, and its tag. Default of the tag: NAMESPACE.RUN.outputs.
-    #[arg(long, value_name = "REPOSITORY[:TAG]", value_parser = repository_and_tag, help_heading = "Results")]
-    pub push: Option<(String, Option<String>)>,
-    /// Secret to push the outputs with, labelled codegen-operator.dev/use: registry. Default: none.
-    #[arg(long, value_name = "NAME", requires = "push", help_heading = "Results")]
-    pub push_secret: Option<String>,
     /// The run.
     #[command(flatten)]
     pub program: ProgramArgs,
@@ -220,21 +213,6 @@ fn claim_and_folder(text: &str) -> Result<(String, Option<String>), String> {
     Ok((claim.to_owned(), folder.map(str::to_owned)))
 }
 
-/// A colon before a slash is that of a port.
-fn repository_and_tag(text: &str) -> Result<(String, Option<String>), String> {
-    let (repository, tag) = match text.rsplit_once(':') {
-        Some((repository, tag)) if !tag.contains('/') => (repository, Some(tag)),
-        _ => (text, None),
-    };
-    if repository.is_empty() || tag == Some("") || repository.contains('@') {
-        return Err(
-            "write repository, or repository:tag, for example registry.example.com/team/outputs:2027"
-                .to_owned(),
-        );
-    }
-    Ok((repository.to_owned(), tag.map(str::to_owned)))
-}
-
 fn checked_duration(text: &str) -> Result<String, String> {
     match duration::parse(text) {
         Ok(Duration::ZERO) => Err("no program runs in no time: write 30s or 5m".to_owned()),
@@ -263,16 +241,9 @@ mod tests {
     #[case::neither(&[])]
     #[case::both(&["a", "--image", "registry.example/a:v1"])]
     #[case::a_secret_for_no_image(&["a", "--pull-secret", "registry"])]
-    #[case::a_secret_for_no_push(&["a", "--push-secret", "registry"])]
     #[case::no_image(&["--image", ""])]
     fn what_does_not_go_together_is_refused(#[case] arguments: &[&str]) {
         assert!(parsed(arguments).is_err());
-    }
-
-    #[test]
-    fn outputs_on_a_claim_may_be_pushed_from_there() {
-        let both = parsed(&["a", "--output-claim", "results", "--push", "registry.example/a"]).unwrap();
-        assert!(both.output_claim.is_some() && both.push.is_some());
     }
 
     #[test]
@@ -296,23 +267,6 @@ mod tests {
         let found = found
             .as_ref()
             .map(|(claim, folder)| (claim.as_str(), folder.as_deref()));
-        assert_eq!(found, expected);
-    }
-
-    #[rstest]
-    #[case("registry.example/team", Some(("registry.example/team", None)))]
-    #[case("registry.example:5000/team", Some(("registry.example:5000/team", None)))]
-    #[case("registry.example:5000/team:2027", Some(("registry.example:5000/team", Some("2027"))))]
-    #[case("registry.example/team:", None)]
-    #[case("registry.example/team@sha256:1", None)]
-    fn a_repository_may_have_a_port_and_a_tag(
-        #[case] text: &str,
-        #[case] expected: Option<(&str, Option<&str>)>,
-    ) {
-        let found = repository_and_tag(text).ok();
-        let found = found
-            .as_ref()
-            .map(|(repository, tag)| (repository.as_str(), tag.as_deref()));
         assert_eq!(found, expected);
     }
 }

@@ -11,7 +11,7 @@ use kube::ResourceExt as _;
 
 use self::create::create;
 use self::fetch::fetch;
-use self::follow::{Pushing, follow, pushing};
+use self::follow::follow;
 use self::given::{asked, given_to_task, program};
 use super::print::ended;
 use super::request::{ProgramArgument, request};
@@ -19,9 +19,7 @@ use crate::cli::args::RunArgs;
 use crate::cli::cluster::Cluster;
 use crate::cli::command::{TASK_FAILED, USAGE, fail, fail_each, runtime};
 use crate::cli::ended::Absent;
-use crate::cli::paint::Mark;
 use crate::cli::progress::ProgressPrinter;
-use crate::cli::render::step;
 use crate::controller::sources::downloads::LARGEST_FILE;
 use crate::local::interrupt::INTERRUPTED;
 use crate::local::run::given::sort_unknown;
@@ -123,18 +121,5 @@ async fn run_and_fetch(
     let _ = made.set(name.clone());
     let run = follow(&cluster, &name, progress).await?;
     let (run, outputs) = fetch(&cluster, args, run).await?;
-    let code = ended(progress, args.program.format, &run, &outputs);
-    Ok(match pushing(&run) {
-        Pushing::Done(artifact) => {
-            progress.lines(&[step(Mark::Done, "pushed", artifact)]);
-            code
-        }
-        Pushing::Refused(message) => {
-            let told = format!(
-                "the run {name} has succeeded, and {message} (it is tried again as long as the run is there)"
-            );
-            fail(progress, &told, TASK_FAILED)
-        }
-        Pushing::No | Pushing::Goes(_) => code,
-    })
+    Ok(ended(progress, args.program.format, &run, &outputs))
 }

@@ -41,7 +41,7 @@ impl Controlled for CodeModeAgent {
     fn observe(context: &Arc<Context>, _: Option<&str>, event: &watcher::Event<Self>, _: &Store<Self>) {
         match event {
             watcher::Event::Delete(agent) => {
-                Self::forget(context, agent.metadata.uid.as_deref().unwrap_or_default());
+                Self::release(context, agent.metadata.uid.as_deref().unwrap_or_default());
             }
             watcher::Event::Apply(agent) => agent_has_changed(context, agent),
             // The first list, before any pass, or one after a break.

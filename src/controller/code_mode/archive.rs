@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Secret;
-use kube::api::{ObjectMeta, PostParams};
-use kube::{Api, Client, ResourceExt as _};
+use kube::Client;
+use kube::api::ObjectMeta;
 
 use crate::controller::record::own;
 use crate::controller::record::pack::{LARGEST_DOCUMENT, pack};
-use crate::controller::record::parts::remote;
 use crate::controller::record::records::CODE_MODE;
 use crate::controller::record::result::{secrets, unfolded};
 use codegen_core::code_mode::QuestionProgress;
@@ -36,10 +34,9 @@ pub async fn archive(
     }
     let record = pack(&unfolded);
     let metadata = metadata(owner, &record);
-    let api: Api<Secret> = Api::namespaced(client.clone(), &owner.namespace);
     // One after the other, for the first part must be the last that is written.
     for secret in secrets(&metadata, &record) {
-        create(&api, &owner.namespace, &secret).await?;
+        own::create(client, &secret, own::is_as_wanted).await?;
     }
     Ok(metadata.name)
 }
@@ -65,26 +62,5 @@ fn metadata(owner: &Owner, record: &[u8]) -> ObjectMeta {
         labels: Some(labels),
         owner_references: Some(vec![owner.reference.clone()]),
         ..ObjectMeta::default()
-    }
-}
-
-async fn create(api: &Api<Secret>, namespace: &str, secret: &Secret) -> Result<(), StoreError> {
-    let name = secret.name_any();
-    match api.create(&PostParams::default(), secret).await {
-        Ok(_) => Ok(()),
-        // An earlier try has left it, or somebody has planted it: what it holds is all that there will be.
-        Err(kube::Error::Api(status)) if status.is_already_exists() => {
-            let found = api.get_opt(&name).await;
-            let found = found.map_err(|error| remote("read", namespace, &name, error))?;
-            match found {
-                Some(found) if own::is_as_wanted(secret, &found) => Ok(()),
-                Some(_) => Err(own::replaced(format!("Secret {namespace}/{name}"))),
-                None => Err(StoreError::Damaged {
-                    name: format!("Secret {namespace}/{name}"),
-                    detail: "it was deleted while it was written".to_owned(),
-                }),
-            }
-        }
-        Err(error) => Err(remote("create", namespace, &name, error)),
     }
 }

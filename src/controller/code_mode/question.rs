@@ -69,7 +69,7 @@ impl Controlled for CodeModeRun {
     fn observe(context: &Arc<Context>, _: Option<&str>, event: &watcher::Event<Self>, all: &Store<Self>) {
         match event {
             watcher::Event::Delete(run) => {
-                Self::forget(context, run.metadata.uid.as_deref().unwrap_or_default());
+                Self::release(context, run.metadata.uid.as_deref().unwrap_or_default());
             }
             watcher::Event::Apply(run) => question_has_changed(context, run),
             // The first list, before any pass, or one after a break.

@@ -35,11 +35,6 @@ pub trait Finish: Pass {
 
     /// Removes what was needed on the way to the end.
     fn clear(&self) -> impl Future<Output = ()> + Send;
-
-    /// Does what may be done after the end alone; gives the pause where it is to be tried again, and the object stays so long.
-    fn follow_up(&mut self) -> impl Future<Output = Result<Option<Duration>, ReconcileError>> + Send {
-        std::future::ready(Ok(None))
-    }
 }
 
 /// A pass over an object that has ended: deletes it when its time has come. Gives the time until then, where there is any.
@@ -70,10 +65,6 @@ pub async fn finish<P: Finish>(pass: &mut P) -> Result<Option<Duration>, Reconci
         // It is never closed; without a place there are more requests at once, and nothing else is different.
         let _place = context.clearing.acquire().await;
         pass.clear().await;
-    }
-    // May write. Until the follow-up is done the object is the only trace of what is left to do.
-    if let Some(pause) = Box::pin(pass.follow_up()).await? {
-        return Ok(Some(pause));
     }
     // Only decides. A limit on the number goes before a time that is not over yet.
     let left = time_left(ended, pass.time_to_live(), Timestamp::now());

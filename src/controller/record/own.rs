@@ -1,9 +1,13 @@
-//! Ownership test: an object that stands under a name of the operator's may be another's. Pure.
+//! Ownership test: an object that stands under a name of the operator's may be another's.
 //!
 //! An admission policy reserves the types and labels that are required here for the operator.
 
+use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::Secret;
-use kube::ResourceExt;
+use kube::api::PostParams;
+use kube::{Api, Client, Resource, ResourceExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use codegen_ledger::StoreError;
 use codegen_sandbox::kubernetes::names;
@@ -16,6 +20,43 @@ pub fn replaced(object: String) -> StoreError {
     StoreError::Damaged {
         name: object,
         detail: REPLACED.to_owned(),
+    }
+}
+
+/// Creates an object. One that stands there under its name counts where it is the same: an earlier try has left it, or somebody has planted it.
+pub async fn create<K>(
+    client: &Client,
+    object: &K,
+    is_same: impl Fn(&K, &K) -> bool,
+) -> Result<(), StoreError>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Serialize
+        + DeserializeOwned
+        + Clone
+        + std::fmt::Debug,
+{
+    let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+    let api: Api<K> = Api::namespaced(client.clone(), &namespace);
+    let named = format!("{} {namespace}/{name}", K::kind(&()));
+    let remote = |action: &str, error| StoreError::Remote {
+        action: format!("{action} the {named}"),
+        source: Box::new(error),
+    };
+    match api.create(&PostParams::default(), object).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {
+            let found = api.get_opt(&name).await;
+            match found.map_err(|error| remote("read", error))? {
+                Some(found) if is_same(object, &found) => Ok(()),
+                Some(_) => Err(replaced(named)),
+                None => Err(StoreError::Damaged {
+                    name: named,
+                    detail: "it was deleted while it was written".to_owned(),
+                }),
+            }
+        }
+        Err(error) => Err(remote("create", error)),
     }
 }
 

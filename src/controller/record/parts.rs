@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{ObjectMeta, PostParams};
-use kube::{Api, Client};
+use kube::Client;
+use kube::api::ObjectMeta;
 
 use crate::controller::record::own;
 use codegen_ledger::StoreError;
@@ -162,25 +162,9 @@ impl<'a> Parts<'a> {
         owner: &Owner,
         component: Component,
     ) -> Result<(), StoreError> {
-        let secrets: Api<Secret> = Api::namespaced(client.clone(), &owner.namespace);
         for (number, data) in self.secrets.into_iter().enumerate().rev() {
             let secret = secret(owner, component, self.type_, &self.name, number, data);
-            match secrets.create(&PostParams::default(), &secret).await {
-                Ok(_) => {}
-                // An earlier try has left it, or somebody has planted it: only what would have been written is taken.
-                Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                    let name = part_name(&self.name, number);
-                    let found = secrets.get_opt(&name).await;
-                    let found = found.map_err(|error| remote("read", &owner.namespace, &name, error))?;
-                    if found.is_some_and(|found| !own::is_as_wanted(&secret, &found)) {
-                        return Err(own::replaced(format!("Secret {}/{name}", owner.namespace)));
-                    }
-                }
-                Err(error) => {
-                    let name = part_name(&self.name, number);
-                    return Err(remote("create", &owner.namespace, &name, error));
-                }
-            }
+            own::create(client, &secret, own::is_as_wanted).await?;
         }
         Ok(())
     }

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use k8s_openapi::{ByteString, NamespaceResourceScope};
-use kube::api::{ObjectMeta, PostParams};
-use kube::{Api, Client, ResourceExt as _};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use k8s_openapi::ByteString;
+use kube::api::ObjectMeta;
+use kube::{Client, ResourceExt};
 
 use crate::controller::record::own;
 use crate::controller::record::pack::pack;
@@ -60,12 +58,12 @@ pub async fn archive(
     // One after the other, for the first part must be the last that is written.
     let record = async {
         for secret in &secrets {
-            create(client, owner, secret).await?;
+            own::create(client, secret, has_same_labels).await?;
         }
         Ok(())
     };
     // Writes. Neither object refers to the other.
-    tokio::try_join!(create(client, owner, &code), record)?;
+    tokio::try_join!(own::create(client, &code, has_same_labels), record)?;
     Ok(ArchivedResult {
         name,
         artifacts: results.artifacts,
@@ -137,34 +135,9 @@ pub fn secrets(metadata: &ObjectMeta, record: &[u8]) -> Vec<Secret> {
     parts.iter().enumerate().rev().map(secret).collect()
 }
 
-async fn create<K>(client: &Client, owner: &Owner, object: &K) -> Result<(), StoreError>
-where
-    K: kube::Resource<Scope = NamespaceResourceScope, DynamicType = ()>
-        + Serialize
-        + DeserializeOwned
-        + Clone
-        + std::fmt::Debug,
-{
-    let api: Api<K> = Api::namespaced(client.clone(), &owner.namespace);
-    let named = format!("{} {}/{}", K::kind(&()), owner.namespace, object.name_any());
-    let failed = |what: &str, error| StoreError::Remote {
-        action: format!("{what} the {named}"),
-        source: Box::new(error),
-    };
-    match api.create(&PostParams::default(), object).await {
-        Ok(_) => Ok(()),
-        // An earlier try of this end has left it: the name follows from the end, so that the owner is all there is to compare.
-        Err(kube::Error::Api(status)) if status.is_already_exists() => {
-            let found = api.get_metadata_opt(&object.name_any()).await;
-            let found = found.map_err(|error| failed("read", error))?;
-            let labels = |metadata: &ObjectMeta| metadata.labels.clone();
-            match found {
-                Some(found) if labels(&found.metadata) != labels(object.meta()) => Err(own::replaced(named)),
-                _ => Ok(()),
-            }
-        }
-        Err(error) => Err(failed("create", error)),
-    }
+/// Reports whether both belong to the same end: its name follows from that, so that the owner is all there is to compare.
+fn has_same_labels<K: ResourceExt>(wanted: &K, found: &K) -> bool {
+    wanted.labels() == found.labels()
 }
 
 /// Returns the record as it is before it is packed.

@@ -37,15 +37,10 @@ impl Controlled for CodeGenRun {
         context.downloads.forget(uid);
     }
 
-    fn forget(context: &Context, uid: &str) {
-        Self::release(context, uid);
-        context.runs.push_is_over(uid);
-    }
-
     fn observe(context: &Arc<Context>, _: Option<&str>, event: &watcher::Event<Self>, all: &Store<Self>) {
         match event {
             watcher::Event::Delete(run) => {
-                Self::forget(context, run.metadata.uid.as_deref().unwrap_or_default());
+                Self::release(context, run.metadata.uid.as_deref().unwrap_or_default());
                 context.runs.has_changed(run);
             }
             watcher::Event::Apply(run) => context.runs.is_there(run),

@@ -1,13 +1,9 @@
 //! Particulars of a run that has ended.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 
-use super::follow_up::FollowUp;
 use super::reconcile::RunPass;
 use crate::controller::control::finish::Finish;
-use crate::controller::error::ReconcileError;
 use codegen_api::CodeGenRun;
 
 impl Finish for RunPass<'_> {
@@ -28,18 +24,5 @@ impl Finish for RunPass<'_> {
 
     async fn clear(&self) {
         self.remove_components().await;
-    }
-
-    /// Until its outputs are pushed, the run is all there is of them.
-    async fn follow_up(&mut self) -> Result<Option<Duration>, ReconcileError> {
-        match self.push_outputs().await? {
-            FollowUp::Again(pause) => return Ok(Some(pause)),
-            FollowUp::Settled => self.clear_push().await,
-            // The operator before this one may have been killed between the record of it and clearing up.
-            FollowUp::Nothing if self.was_settled_shortly_before_the_start() => self.clear_push().await,
-            FollowUp::Nothing => {}
-        }
-        self.context.runs.push_is_over(self.uid());
-        Ok(None)
     }
 }

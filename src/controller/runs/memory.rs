@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
 use kube::ResourceExt as _;
 
 use super::frozen::FrozenRun;
@@ -16,7 +14,7 @@ use crate::controller::schedule::gate::PlaceCount;
 use crate::controller::schedule::shared::{Shared, SharedKind};
 use crate::controller::telemetry::metrics::{Metrics, by_stage};
 use codegen_api::common::CacheMode;
-use codegen_api::conditions::{OUTPUTS_PUSHED, reason, run_reason};
+use codegen_api::conditions::{reason, run_reason};
 use codegen_api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
 use codegen_core::stage::Stage;
 
@@ -33,20 +31,9 @@ pub struct RunMemory {
     silent: BTreeSet<i32>,
 }
 
-/// Next try to push outputs.
-#[derive(Clone, Copy)]
-struct NextPush {
-    /// Generation that was tried last, and the time of the try.
-    generation: Option<i64>,
-    tried: Timestamp,
-    at: Instant,
-}
-
 /// Memory beside that of the single runs.
 #[derive(Default)]
 pub struct MemoryBesideRuns {
-    /// By the uid of the run whose outputs are pushed again.
-    next_pushes: HashMap<String, NextPush>,
     /// By the task's uid and the name of its result.
     programs: HashMap<(String, String), Arc<FinishedProgram>>,
 }
@@ -84,10 +71,6 @@ impl SharedKind for CodeGenRun {
 
     fn was_worked_on(memory: &RunMemory) -> bool {
         memory.frozen.is_some()
-    }
-
-    fn uids_beside(beside: &MemoryBesideRuns) -> Vec<String> {
-        beside.next_pushes.keys().cloned().collect()
     }
 }
 
@@ -190,31 +173,6 @@ impl Shared<CodeGenRun> {
             outputs.any(|output| output.run == name) && run.namespace() == namespace && has_not_begun(run)
         });
     }
-
-    /// The registry that did not take the run's outputs is not asked again before `pause` is over, whatever leads to a pass.
-    pub fn push_after(&self, run: &CodeGenRun, pause: Duration) {
-        let next = NextPush {
-            generation: run.metadata.generation,
-            tried: Timestamp::now(),
-            at: Instant::now() + pause,
-        };
-        let uid = run.uid().unwrap_or_default();
-        self.beside().next_pushes.insert(uid, next);
-    }
-
-    /// Returns what is left of that pause and when it began, as long as the spec stays as it is.
-    #[must_use]
-    pub fn pause_of_push(&self, run: &CodeGenRun) -> Option<(Duration, Timestamp)> {
-        let uid = run.metadata.uid.as_deref().unwrap_or_default();
-        let next = *self.beside().next_pushes.get(uid)?;
-        let left = next.at.saturating_duration_since(Instant::now());
-        (next.generation == run.metadata.generation && !left.is_zero()).then_some((left, next.tried))
-    }
-
-    /// Nothing is left to push.
-    pub fn push_is_over(&self, uid: &str) {
-        self.beside().next_pushes.remove(uid);
-    }
 }
 
 /// Says whether it may wait for its task, or for another run.
@@ -233,14 +191,7 @@ pub fn trim(run: &mut CodeGenRun) {
     run.status = Some(CodeGenRunStatus {
         stage: status.stage,
         key: status.key,
-        artifact: status.artifact,
         completed_at: status.completed_at,
-        // What became of outputs that are pushed, and when.
-        conditions: status
-            .conditions
-            .into_iter()
-            .filter(|condition| condition.type_ == OUTPUTS_PUSHED)
-            .collect(),
         ..CodeGenRunStatus::default()
     });
     // Inline texts have up to 256 KiB each.
@@ -280,6 +231,7 @@ pub fn counts(all: &[Arc<CodeGenRun>]) -> Vec<(&'static str, i64)> {
 #[cfg(test)]
 mod tests {
     use codegen_api::run::{OutputClaim, RunOutputs};
+    use jiff::Timestamp;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
     use kube::runtime::reflector;
     use kube::runtime::watcher::Event;
@@ -311,7 +263,6 @@ mod tests {
         let mut on_claim = (*run("on-claim", "k", 9)).clone();
         on_claim.spec.outputs = Some(RunOutputs {
             persistent_volume_claim: Some(OutputClaim::default()),
-            ..RunOutputs::default()
         });
         let mut elsewhere = (*run("elsewhere", "k", 9)).clone();
         elsewhere.metadata.namespace = Some("other".to_owned());

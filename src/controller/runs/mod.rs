@@ -7,15 +7,12 @@
 //!
 //! From its frozen copy on a run depends on nothing but its own objects: task and sources may change or go.
 
-mod artifact;
-mod push;
 mod control;
 mod inputs;
 pub(super) mod image;
 pub(super) mod memory;
 pub(crate) mod outputs;
 mod finish;
-mod follow_up;
 mod frozen;
 pub(super) mod origin;
 pub(super) mod program;

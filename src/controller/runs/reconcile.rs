@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt as _;
 
-use super::follow_up;
 use super::frozen::{FrozenRun, UnstoredRun};
 use super::image;
 use super::inputs::{PreparedRun, read_inputs};
@@ -37,6 +36,7 @@ use codegen_engine::run_data::{CheckedInputs, RunData};
 use codegen_ledger::StoreError;
 use codegen_sandbox::Progressing;
 use codegen_sandbox::kubernetes::Owner;
+use codegen_sandbox::kubernetes::names::Component;
 
 /// One pass over one run.
 pub struct RunPass<'a> {
@@ -323,8 +323,8 @@ impl RunPass<'_> {
             name: &name,
             uid: self.uid(),
         };
-        let superfluous = follow_up::superfluous(&self.object);
-        cleanup::clear_components(&self.context.client, run, superfluous, None).await;
+        let superfluous = [Component::Sandbox, Component::Reader, Component::Snapshot];
+        cleanup::clear_components(&self.context.client, run, &superfluous, None).await;
     }
 
     /// The program is under way, and what held it before holds it no more.

@@ -52,10 +52,6 @@ pub trait SharedKind:
     fn was_worked_on(_memory: &Self::Memory) -> bool {
         false
     }
-    /// Uids of those of which something is remembered beside them.
-    fn uids_beside(_beside: &Self::Beside) -> Vec<String> {
-        Vec::new()
-    }
 }
 
 /// State that all passes share.
@@ -197,7 +193,6 @@ impl<K: SharedKind> Shared<K> {
     pub fn deleted(&self) -> BTreeSet<String> {
         let mut uids: BTreeSet<String> = self.remembered().keys().cloned().collect();
         uids.extend(self.gate().uids());
-        uids.extend(K::uids_beside(&self.beside()));
         // Empty most of the time, so that nothing else is asked.
         if !uids.is_empty() {
             for object in self.all() {

@@ -54,7 +54,7 @@ impl Controlled for CodeGenTask {
                 // Runs that refer to it say then that it is gone.
                 context.runs.task_has_changed(task);
                 let uid = task.uid().unwrap_or_default();
-                Self::forget(context, &uid);
+                Self::release(context, &uid);
                 builds::task_is_gone(context, uid);
             }
             // The first list, before any pass, or one after a break.

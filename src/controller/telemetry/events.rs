@@ -160,18 +160,6 @@ impl Events {
         self.enqueue(reference(run), note);
     }
 
-    /// Outputs of a run are on their way to a registry, or there.
-    pub fn run_pushes(&self, run: &CodeGenRun, reason: &'static str, message: &str) {
-        tracing::info!(
-            namespace = run.namespace().unwrap_or_default(),
-            run = run.name_any(),
-            reason,
-            message,
-            "outputs of the run are pushed"
-        );
-        self.enqueue(reference(run), Note::normal(reason, "Push", message.to_owned()));
-    }
-
     fn enqueue(&self, about: ObjectReference, note: Note) {
         // Never blocks: an API server that is slow with Events must not hold up a pass.
         if self.queue.try_send(QueuedEvent { about, note }).is_err() {

@@ -21,8 +21,6 @@ mod large_outputs;
 mod lost_reply;
 mod publish_later;
 mod pull_secret;
-mod push;
-mod push_from_claim;
 mod retry;
 mod run_faults;
 mod run_defaults;

@@ -1,6 +1,6 @@
 //! A node that runs nothing, but ends each Pod of a sandbox as the harness would: with a signed report.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -11,11 +11,8 @@ use crate::controller::tests::api_server::ApiServer;
 use codegen_core::sandbox::{Job, OutputContent, OutputReport, PhaseEnd, PhaseName, Report};
 use codegen_core::stored_outputs::FoundOutput;
 use codegen_engine::test_support::{Fake, splits};
-use codegen_sandbox::kubernetes::{JOB_KEY, JOB_SHA256, NONCE, PushReport, ReadReport, decrypt_job, send};
+use codegen_sandbox::kubernetes::{JOB_KEY, JOB_SHA256, NONCE, ReadReport, decrypt_job, send};
 use codegen_sandbox::{Progressing, Sandbox as _};
-
-/// Digest of every artifact that a Pod pushes.
-pub const PUSHED: &str = "sha256:00000000000000000000000000000000000000000000000000000000000000aa";
 
 /// A node.
 pub struct Node {
@@ -29,8 +26,6 @@ pub struct Node {
     pub found: Vec<FoundOutput>,
     /// Bytes of the outputs of a run that are too large for its report.
     pub large_in_runs: BTreeMap<String, u64>,
-    /// Reports of the next pushes of outputs; after these each pushes.
-    pub pushes: VecDeque<PushReport>,
     /// Exit code of a run of a program.
     pub exit_code: i32,
 }
@@ -43,7 +38,6 @@ impl Default for Node {
             large: BTreeMap::new(),
             found: Vec::new(),
             large_in_runs: BTreeMap::new(),
-            pushes: VecDeque::new(),
             exit_code: 0,
         }
     }
@@ -74,22 +68,14 @@ impl Node {
         own + pods.len()
     }
 
-    /// Ends Pods of the operator's own: those that read outputs on a claim, and those that push them.
-    fn end_own(&mut self, server: &ApiServer) -> usize {
-        let (readers, pushers) = (running(server, "reader"), running(server, "push"));
+    /// Ends Pods of the operator's own, which read outputs on a claim.
+    fn end_own(&self, server: &ApiServer) -> usize {
+        let readers = running(server, "reader");
         for pod in &readers {
             let report = ReadReport::Outputs(self.found.clone());
             end(server, pod, "sandbox", &serde_json::to_vec(&report).unwrap());
         }
-        for pod in &pushers {
-            let well = || PushReport::Pushed {
-                digest: PUSHED.to_owned(),
-                uploaded_bytes: 1,
-            };
-            let report = self.pushes.pop_front().unwrap_or_else(well);
-            end(server, pod, "push", &serde_json::to_vec(&report).unwrap());
-        }
-        readers.len() + pushers.len()
+        readers.len()
     }
 
     /// Ends what checks the outputs of a program that has ended.

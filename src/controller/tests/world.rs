@@ -80,7 +80,7 @@ impl Kind for CodeGenTask {
 
     fn is_gone(&self, context: &Context) {
         context.runs.task_has_changed(self);
-        Self::forget(context, &self.uid().unwrap());
+        Self::release(context, &self.uid().unwrap());
     }
 }
 
@@ -96,7 +96,7 @@ impl Kind for CodeGenRun {
     }
 
     fn is_gone(&self, context: &Context) {
-        Self::forget(context, &self.uid().unwrap());
+        Self::release(context, &self.uid().unwrap());
         context.runs.has_changed(self);
     }
 }
@@ -113,7 +113,7 @@ impl Kind for CodeModeAgent {
     }
 
     fn is_gone(&self, context: &Context) {
-        Self::forget(context, &self.uid().unwrap());
+        Self::release(context, &self.uid().unwrap());
     }
 }
 
@@ -129,7 +129,7 @@ impl Kind for CodeModeRun {
     }
 
     fn is_gone(&self, context: &Context) {
-        Self::forget(context, &self.uid().unwrap());
+        Self::release(context, &self.uid().unwrap());
     }
 }
 

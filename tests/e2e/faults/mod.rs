@@ -4,7 +4,6 @@
 
 pub mod api_server;
 mod children;
-mod claim_pushed;
 mod code_mode;
 pub mod model;
 pub mod model_server;

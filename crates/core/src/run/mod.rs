@@ -11,7 +11,6 @@
 //! key       what decides the outputs: runs with the same one may share them
 //! ```
 
-pub mod artifact;
 pub mod checks;
 mod conclude;
 mod inputs;

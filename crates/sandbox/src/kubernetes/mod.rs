@@ -19,17 +19,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
 use serde::{Deserialize, Serialize};
 
-pub use self::build::{
-    Destination, ImageToInspect, InImage, PublishedProgram, RegistryCache, Signing, check_destination,
-    push_artifact,
-};
+pub use self::build::{ImageToInspect, InImage, PublishedProgram, RegistryCache, Signing};
 pub use self::pod::channel::{SentReport, send};
 use self::pod::operator::operator_image;
-pub use self::pod::pusher::{Inspection, OutputPusher, OutputToPush, PushAccess, PushReport, PushRequest};
 pub use self::pod::reader::{
     ClaimOutputs, ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader,
 };
-pub use self::pod::{CREDENTIALS_FILE, JOB_FILE, JOB_KEY, JOB_SHA256, NONCE, decrypt_job, folder_sha256};
+pub use self::pod::{JOB_FILE, JOB_KEY, JOB_SHA256, NONCE, decrypt_job, folder_sha256};
 pub use self::reach::api_servers;
 use self::settings::Settings;
 use super::image::ImageSpec;

@@ -37,8 +37,6 @@ pub enum Component {
     Reader,
     /// Builds an image.
     Build,
-    /// Pushes the outputs of a run from a claim.
-    Push,
     /// The frozen inputs of a run.
     Snapshot,
     /// Replies and documents of a run.
@@ -61,7 +59,6 @@ impl Component {
             Self::Sandbox => "sandbox",
             Self::Reader => "reader",
             Self::Build => "build",
-            Self::Push => "push",
             Self::Snapshot => "snapshot",
             Self::Record => "record",
             Self::Result => "result",

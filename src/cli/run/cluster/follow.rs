@@ -1,4 +1,4 @@
-//! Follows a run to its end, and its outputs to their registry.
+//! Follows a run to its end.
 
 use std::pin::pin;
 
@@ -9,7 +9,7 @@ use crate::cli::cluster::Cluster;
 use crate::cli::command::warning;
 use crate::cli::follow::{Change, changes};
 use crate::cli::progress::ProgressPrinter;
-use codegen_api::conditions::{OUTPUTS_PUSHED, is_stalled, run_reason};
+use codegen_api::conditions::{is_stalled, run_reason};
 use codegen_api::{CodeGenRun, CodeGenRunStatus};
 use codegen_core::stage::Stage;
 
@@ -59,15 +59,11 @@ fn news(name: &str, run: &CodeGenRun) -> News {
     let none = CodeGenRunStatus::default();
     let status = run.status.as_ref().unwrap_or(&none);
     let stage = status.stage.as_deref().unwrap_or_default();
-    if stage == Stage::Failed.as_str() {
+    if [Stage::Failed, Stage::Succeeded]
+        .iter()
+        .any(|end| end.as_str() == stage)
+    {
         return News::Ended;
-    }
-    if stage == Stage::Succeeded.as_str() {
-        return match pushing(run) {
-            Pushing::Goes(None) => News::Works("the outputs are being pushed".to_owned()),
-            Pushing::Goes(Some(message)) => News::Waits(message.to_owned()),
-            Pushing::No | Pushing::Done(_) | Pushing::Refused(_) => News::Ended,
-        };
     }
     let message = status.message.clone().unwrap_or_default();
     match status.reason.as_deref() {
@@ -86,53 +82,13 @@ fn news(name: &str, run: &CodeGenRun) -> News {
     }
 }
 
-/// State of the outputs on their way to a registry.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Pushing<'a> {
-    /// Nobody asked for that, or the program has failed.
-    No,
-    /// They are not there yet; why, where something prevents them.
-    Goes(Option<&'a str>),
-    /// They are there: the artifact by digest.
-    Done(&'a str),
-    /// Not before somebody has changed something.
-    Refused(&'a str),
-}
-
-pub(super) fn pushing(run: &CodeGenRun) -> Pushing<'_> {
-    let outputs = run.spec.outputs.as_ref();
-    let is_asked_for = outputs.is_some_and(|outputs| outputs.artifact.is_some());
-    let Some(status) = run.status.as_ref().filter(|_| is_asked_for) else {
-        return Pushing::No;
-    };
-    if status.stage.as_deref() != Some(Stage::Succeeded.as_str()) {
-        return Pushing::No;
-    }
-    if let Some(artifact) = &status.artifact {
-        return Pushing::Done(artifact);
-    }
-    let said = status.conditions.iter().find(|said| said.type_ == OUTPUTS_PUSHED);
-    match said.map(|said| (said.reason.as_str(), said.message.as_str())) {
-        // Nothing prevents it.
-        None | Some((run_reason::PUSHING, _)) => Pushing::Goes(None),
-        Some((
-            run_reason::PUSH_REFUSED
-            | run_reason::OUTPUTS_GONE
-            | run_reason::OUTPUTS_CHANGED
-            | run_reason::OUTPUTS_TOO_MANY,
-            message,
-        )) => Pushing::Refused(message),
-        Some((_, message)) => Pushing::Goes(Some(message)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
     use super::*;
     use codegen_api::conditions::STALLED;
-    use codegen_api::run::{CodeGenRunSpec, OutputArtifact, RunOutputs};
+    use codegen_api::run::CodeGenRunSpec;
 
     fn condition(type_: &str, status: &str, reason: &str) -> Condition {
         Condition {
@@ -187,38 +143,5 @@ mod tests {
                 News::Never("what happened (the run a stays: kubectl delete codegenrun a)".to_owned())
             );
         }
-    }
-
-    #[test]
-    fn outputs_that_are_to_be_pushed_are_waited_for_until_they_are_or_somebody_must_help() {
-        let mut pushed = run("Succeeded", "ProgramSucceeded", "False");
-        pushed.spec.outputs = Some(RunOutputs {
-            artifact: Some(OutputArtifact::default()),
-            ..RunOutputs::default()
-        });
-        assert!(matches!(news("a", &pushed), News::Works(_)));
-        let said = |reason: &str| {
-            let mut run = pushed.clone();
-            let status = run.status.as_mut().unwrap();
-            status
-                .conditions
-                .push(condition("OutputsPushed", "False", reason));
-            run
-        };
-        let unreachable = said("RegistryUnreachable");
-        assert_eq!(news("a", &unreachable), News::Waits("what happened".to_owned()));
-        assert!(matches!(news("a", &said("Pushing")), News::Works(_)));
-        let again = said("CheckingAgain");
-        assert_eq!(news("a", &again), News::Waits("what happened".to_owned()));
-        for reason in ["PushRefused", "OutputsGone", "OutputsChanged", "OutputsTooMany"] {
-            assert_eq!(news("a", &said(reason)), News::Ended);
-            assert_eq!(pushing(&said(reason)), Pushing::Refused("what happened"));
-        }
-        pushed.status.as_mut().unwrap().artifact = Some("registry.example/o@sha256:1".to_owned());
-        assert_eq!(news("a", &pushed), News::Ended);
-        assert_eq!(pushing(&pushed), Pushing::Done("registry.example/o@sha256:1"));
-        let failed = run("Failed", "ProgramFailed", "True");
-        pushed.status = failed.status;
-        assert_eq!((news("a", &pushed), pushing(&pushed)), (News::Ended, Pushing::No));
     }
 }

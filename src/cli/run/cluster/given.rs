@@ -12,8 +12,7 @@ use crate::controller::sources::downloads::LARGEST_FILE;
 use crate::local::run::given::{GivenFile, GivenInputs, file_name, sort, stdin};
 use crate::local::run::write;
 use codegen_api::CodeGenTask;
-use codegen_api::common::LocalRef;
-use codegen_api::run::{OutputArtifact, OutputClaim, RunOutputs};
+use codegen_api::run::{OutputClaim, RunOutputs};
 use codegen_core::run::ProgramOptions;
 use codegen_core::stage::Stage;
 use codegen_sources::remedy;
@@ -75,21 +74,15 @@ pub(super) fn asked(
     })
 }
 
-/// Returns the further places that outputs go to.
+/// Returns the claim that large outputs go to.
 fn places(args: &RunArgs) -> Option<RunOutputs> {
-    let claim = args.output_claim.clone().map(|(claim_name, path)| OutputClaim {
-        claim_name,
-        path,
-        fs_group: None,
-    });
-    let artifact = args.push.clone().map(|(repository, tag)| OutputArtifact {
-        repository,
-        tag,
-        push_secret_ref: args.push_secret.clone().map(|name| LocalRef { name }),
-    });
-    (claim.is_some() || artifact.is_some()).then_some(RunOutputs {
-        persistent_volume_claim: claim,
-        artifact,
+    let (claim_name, path) = args.output_claim.clone()?;
+    Some(RunOutputs {
+        persistent_volume_claim: Some(OutputClaim {
+            claim_name,
+            path,
+            fs_group: None,
+        }),
     })
 }
 

@@ -4,7 +4,6 @@
 //! every task of the namespace that wants the image finds the same Job and becomes one of its owners.
 
 mod adopted;
-mod artifact;
 mod dockerfile;
 mod failure;
 mod index;
@@ -27,13 +26,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::Patch;
 use serde_json::{Value, json};
 
-pub use self::artifact::{Destination, check_destination, push_artifact};
 use self::dockerfile::Recipe;
 use self::index::{INDEX_URL, content};
 use self::job::{BuildFiles, BuildPlan};
-pub(super) use self::objects::concatenated;
 use self::objects::{DockerConfig, NamespaceObjects};
-pub(super) use self::policy::policy_of_pushes;
 pub(super) use self::publish::publish;
 pub use self::published::{ImageToInspect, InImage, PublishedProgram};
 pub use self::registries::RegistryCache;

@@ -13,29 +13,9 @@ use crate::kubernetes::settings::Settings;
 
 /// Its name in every namespace that builds.
 pub(super) const NAME: &str = "codegen-build";
-/// Name of that of pushes.
-const PUSH: &str = "codegen-push";
 
 /// The policy of builds, or nothing where an administrator has their own; `servers` are the addresses of the API server, as far as known.
 pub fn policy(
-    namespace: &str,
-    settings: &Settings,
-    servers: &[IpNet],
-) -> Result<Option<NetworkPolicy>, SandboxError> {
-    policy_of((NAME, Component::Build), namespace, settings, servers)
-}
-
-/// The policy of Pods that push outputs, which reach what builds do.
-pub(in crate::kubernetes) fn policy_of_pushes(
-    namespace: &str,
-    settings: &Settings,
-    servers: &[IpNet],
-) -> Result<Option<NetworkPolicy>, SandboxError> {
-    policy_of((PUSH, Component::Push), namespace, settings, servers)
-}
-
-fn policy_of(
-    (name, component): (&str, Component),
     namespace: &str,
     settings: &Settings,
     servers: &[IpNet],
@@ -49,10 +29,10 @@ fn policy_of(
         None => egress(settings, servers)?,
     };
     // By label, so the policy holds for Pods of every build from their first moment.
-    let selected = BTreeMap::from([(COMPONENT.to_owned(), component.as_str().to_owned())]);
+    let selected = BTreeMap::from([(COMPONENT.to_owned(), Component::Build.as_str().to_owned())]);
     Ok(Some(NetworkPolicy {
         metadata: ObjectMeta {
-            name: Some(name.to_owned()),
+            name: Some(NAME.to_owned()),
             namespace: Some(namespace.to_owned()),
             labels: Some(BTreeMap::from([(MANAGED_BY.to_owned(), OPERATOR.to_owned())])),
             ..ObjectMeta::default()
@@ -115,12 +95,9 @@ mod tests {
     fn a_build_reaches_nothing_that_a_sandbox_may_not() {
         let settings = settings(json!({"sandbox": {"network": {"deniedCidrs": ["198.51.100.0/24"]}}}));
         let servers = ["203.0.113.9/32".parse().unwrap()];
-        let policies = [
-            policy("lab", &settings, &servers),
-            policy_of_pushes("lab", &settings, &servers),
-        ];
-        for policy in policies {
-            let egress = policy.unwrap().unwrap().spec.unwrap().egress.unwrap();
+        let policy = policy("lab", &settings, &servers).unwrap().unwrap();
+        {
+            let egress = policy.spec.unwrap().egress.unwrap();
             let blocks = egress[0]
                 .to
                 .iter()
@@ -153,24 +130,6 @@ mod tests {
                 "podSelector": {"matchLabels": {"k8s-app": "kube-dns"}}
             })
         );
-    }
-
-    #[test]
-    fn what_pushes_outputs_reaches_what_builds_reach_and_is_selected_by_itself() {
-        let network = network(&json!({"allow": [{"cidr": "10.1.2.3/32", "ports": [5000]}]}));
-        let (builds, pushes) = (
-            policy("lab", &network, &[]),
-            policy_of_pushes("lab", &network, &[]),
-        );
-        let (builds, pushes) = (builds.unwrap().unwrap(), pushes.unwrap().unwrap());
-        assert_eq!(pushes.metadata.name.as_deref(), Some("codegen-push"));
-        let (builds, pushes) = (builds.spec.unwrap(), pushes.spec.unwrap());
-        assert_eq!(
-            (builds.egress, builds.policy_types),
-            (pushes.egress, pushes.policy_types)
-        );
-        let selected = pushes.pod_selector.unwrap().match_labels.unwrap();
-        assert_eq!(selected[COMPONENT], "push");
     }
 
     #[test]

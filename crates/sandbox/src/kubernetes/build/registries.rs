@@ -11,7 +11,6 @@ use crate::SandboxError;
 use crate::kubernetes::settings::Registries;
 use codegen_core::digest::sha256_hex;
 use codegen_core::stage::Category;
-use codegen_egress::Proxies;
 use codegen_registry::{Access, Credentials, Registry, RegistryError};
 
 /// Time for which the digest of a base image is cached. Tags of bases move every few weeks.
@@ -53,11 +52,6 @@ impl RegistryCache {
         &self.signing
     }
 
-    /// Public ranges where registries may send nobody.
-    pub fn closed(&self) -> &[IpNet] {
-        &self.closed
-    }
-
     /// A client that shows these credentials: the content of a `.dockerconfigjson`, or nothing.
     pub(super) fn client(
         &self,
@@ -78,12 +72,10 @@ impl RegistryCache {
         let client = Arc::new(Registry::new(&Access {
             insecure_hosts: settings.insecure.clone(),
             authorities: settings.authorities.clone(),
-            certificates: String::new(),
             credentials,
             allow: settings.allowed(),
             trusted_origins: settings.trusted_origins.clone(),
             closed: self.closed.clone(),
-            proxies: Proxies::default(),
         })?);
         // A crude bound is enough: everything is asked for again.
         if clients.len() >= MOST_ENTRIES {

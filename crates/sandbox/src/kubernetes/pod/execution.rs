@@ -12,8 +12,6 @@ use codegen_core::task::Task;
 
 /// Name of the container of a sandbox or a reader.
 pub(super) const CONTAINER: &str = "sandbox";
-/// Name of the container of a push.
-pub(super) const PUSH: &str = "push";
 /// Time of a reader for at most the largest files, after its start.
 pub(super) const READER_SECONDS: f64 = 900.0;
 /// Memory of a reader; the child that reads takes half of it.
@@ -28,17 +26,6 @@ pub(super) enum PodProgram<'a> {
     Harness,
     /// The operator's reader of sources, in the operator's image, with these claims.
     Reader(&'a [ClaimMount]),
-    /// The operator's push of outputs, in the operator's image.
-    Pusher(&'a PushMounts),
-}
-
-/// Mounts that a push needs besides its job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PushMounts {
-    /// The folder with the outputs.
-    pub outputs: [ClaimMount; 1],
-    /// Secret with the credentials of the registry.
-    pub secret: Option<String>,
 }
 
 /// Part of a claim that a reader mounts.
@@ -102,15 +89,6 @@ impl PodProgram<'_> {
         match self {
             Self::Harness => Component::Sandbox,
             Self::Reader(_) => Component::Reader,
-            Self::Pusher(_) => Component::Push,
-        }
-    }
-
-    /// Name of its container.
-    pub(super) const fn container(self) -> &'static str {
-        match self {
-            Self::Harness | Self::Reader(_) => CONTAINER,
-            Self::Pusher(_) => PUSH,
         }
     }
 }

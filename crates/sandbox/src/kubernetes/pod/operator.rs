@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Pod;
 
 use super::super::settings::Settings;
 use super::super::{KubernetesSandbox, OutputFolder, names};
-use super::execution::{ClaimMount, Execution, PodProgram, PushMounts};
+use super::execution::{ClaimMount, Execution, PodProgram};
 use super::job_key::PodKeys;
 use super::{Pods, Reported};
 use crate::{Progressing, SandboxError};
@@ -26,19 +26,14 @@ pub fn operator_image(settings: &Settings) -> Result<String, SandboxError> {
         })
 }
 
-/// Mounts of the Pod, which follow from what the Pod does.
-pub(super) enum Mounts {
-    Read(Vec<ClaimMount>),
-    Push(PushMounts),
-}
-
 /// Resources of the Pod, and their limits.
 pub(super) struct Work<'a> {
     /// In its name: what distinguishes it from Pods that do something else with the same request.
     pub part: &'a str,
     /// Request to the Pod, as text.
     pub request: Vec<u8>,
-    pub mounts: Mounts,
+    /// Claims that it mounts.
+    pub claims: Vec<ClaimMount>,
     /// The claim with outputs of a program.
     pub outputs: Option<&'a OutputFolder>,
     /// Inputs that are mounted as in a sandbox.
@@ -56,7 +51,7 @@ pub(super) struct OperatorPod<'a> {
     image: String,
     job: Job,
     request: Vec<u8>,
-    mounts: Mounts,
+    claims: Vec<ClaimMount>,
     outputs: Option<&'a OutputFolder>,
     egress: String,
 }
@@ -87,7 +82,7 @@ impl<'a> OperatorPod<'a> {
             image,
             job,
             request: work.request,
-            mounts: work.mounts,
+            claims: work.claims,
             outputs: work.outputs,
             egress: work.egress,
         })
@@ -95,10 +90,6 @@ impl<'a> OperatorPod<'a> {
 
     pub(super) const fn sandbox(&self) -> &'a KubernetesSandbox<'a> {
         self.pods.sandbox
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.pods.name
     }
 
     /// Its labels, by which policies select it.
@@ -141,10 +132,7 @@ impl<'a> OperatorPod<'a> {
     fn execution(&self) -> Execution<'_> {
         let sandbox = self.pods.sandbox;
         Execution {
-            program: match &self.mounts {
-                Mounts::Read(claims) => PodProgram::Reader(claims),
-                Mounts::Push(mounts) => PodProgram::Pusher(mounts),
-            },
+            program: PodProgram::Reader(&self.claims),
             name: &self.pods.name,
             image: &self.image,
             job: &self.job,

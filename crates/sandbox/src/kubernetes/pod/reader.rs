@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{KubernetesSandbox, OutputFolder};
 use super::execution::{ClaimMount, READER_MEMORY_BYTES, READER_SECONDS};
-use super::operator::{Mounts, OperatorPod, Work, about_claim, is_about_volumes};
+use super::operator::{OperatorPod, Work, about_claim, is_about_volumes};
 use super::volumes::claim_folder;
 use super::{Reported, network, ready};
 use crate::{Progressing, SandboxError};
@@ -210,7 +210,7 @@ impl<'a> SourceReader<'a> {
             part: "reader",
             // Plain data with string keys: writing it to memory cannot fail.
             request: serde_json::to_vec(request).unwrap_or_default(),
-            mounts: Mounts::Read(request.mounts()),
+            claims: request.mounts(),
             outputs: request.outputs.as_ref().map(|outputs| &outputs.written_to),
             inputs: request.mounted(),
             network: NetworkAccess::Denied,

@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 
 use super::super::names::{self, Component};
 use super::super::settings::PodSettings;
-use super::execution::{Execution, OutputsCheck, PodProgram, READER_MEMORY_BYTES, READER_SECONDS};
+use super::execution::{CONTAINER, Execution, OutputsCheck, PodProgram, READER_MEMORY_BYTES, READER_SECONDS};
 use super::inputs;
 use super::job_key::{CHECK_NAME, JOB_KEY, JOB_NAME, JobKey, KEY_NAME, PodKeys};
 use super::network::EGRESS;
@@ -40,7 +40,6 @@ const NO_PROBE: &str = "none";
 /// The subcommand of the operator that reads sources.
 const READ_SOURCES: &str = "read-sources";
 /// The subcommand of the operator that pushes outputs.
-const PUSH_OUTPUTS: &str = "push-outputs";
 /// The job, as the program of a Pod finds it.
 pub const JOB_FILE: &str = "/job/job.json";
 /// Type of that Secret.
@@ -116,7 +115,7 @@ impl Execution<'_> {
     pub(super) fn pod(&self, keys: Option<&PodKeys>) -> Result<Pod, SandboxError> {
         let written = match self.program {
             PodProgram::Harness => self.outputs,
-            PodProgram::Reader(_) | PodProgram::Pusher(_) => None,
+            PodProgram::Reader(_) => None,
         };
         let (input_volumes, input_mounts) = inputs::volumes(
             &self.job.inputs,
@@ -240,11 +239,10 @@ impl Execution<'_> {
                 (command, None, Some("/sandbox".to_owned()))
             }
             PodProgram::Reader(_) => (None, words(&[READ_SOURCES]), None),
-            PodProgram::Pusher(_) => (None, words(&[PUSH_OUTPUTS]), None),
         };
         env.push(variable(JOB_SHA256, &sha256_hex(self.body)));
         Container {
-            name: self.program.container().to_owned(),
+            name: CONTAINER.to_owned(),
             image: Some(self.image.to_owned()),
             image_pull_policy: Some("IfNotPresent".to_owned()),
             command,

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::execution::{ClaimMount, Execution, PodProgram, PushMounts};
+use super::execution::{ClaimMount, Execution, PodProgram};
 use super::inputs::{FOLDER, OUTPUTS};
 use super::job_key::{CHECK_NAME, JOB_NAME};
 use crate::harness;
@@ -15,11 +15,6 @@ use crate::harness;
 pub(super) const OUTPUTS_CHECKED: &str = OUTPUTS;
 /// The volume with what it is to check.
 const CHECK_VOLUME: &str = "check";
-/// The volume with the credentials of a push.
-const CREDENTIALS_VOLUME: &str = "push-credentials";
-const CREDENTIALS_FOLDER: &str = "/credentials";
-/// The credentials of a push, as it finds them.
-pub const CREDENTIALS_FILE: &str = "/credentials/config.json";
 /// Folder of the job.
 const JOB_FOLDER: &str = "/job";
 /// Folders that a job writes to; in memory, so that what lies there counts as its memory. `/dev/shm` is the runtime's.
@@ -50,7 +45,6 @@ impl Execution<'_> {
         let (mut volumes, mut mounts) = match self.program {
             PodProgram::Harness => self.harness_volumes(),
             PodProgram::Reader(claims) => claim_volumes(claims),
-            PodProgram::Pusher(push) => push_volumes(push),
         };
         volumes.push(job);
         volumes.extend(self.check.map(|_| Volume {
@@ -137,29 +131,6 @@ fn claim_volumes(claims: &[ClaimMount]) -> (Vec<Volume>, Vec<VolumeMount>) {
         (volume, mount)
     };
     claims.iter().enumerate().map(volume).unzip()
-}
-
-/// The folder with the outputs, and the credentials, which nothing else mounts.
-fn push_volumes(push: &PushMounts) -> (Vec<Volume>, Vec<VolumeMount>) {
-    let (mut volumes, mut mounts) = claim_volumes(&push.outputs);
-    if let Some(secret) = &push.secret {
-        volumes.push(Volume {
-            name: CREDENTIALS_VOLUME.to_owned(),
-            secret: Some(SecretVolumeSource {
-                secret_name: Some(secret.clone()),
-                // Only this key: a Secret may have others, which nobody here needs.
-                items: Some(vec![KeyToPath {
-                    key: ".dockerconfigjson".to_owned(),
-                    path: "config.json".to_owned(),
-                    mode: None,
-                }]),
-                ..SecretVolumeSource::default()
-            }),
-            ..Volume::default()
-        });
-        mounts.push(mount(CREDENTIALS_VOLUME, CREDENTIALS_FOLDER, true));
-    }
-    (volumes, mounts)
 }
 
 /// Returns the folder in which a reader finds its claim of this number.

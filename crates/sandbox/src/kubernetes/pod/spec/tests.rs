@@ -2,7 +2,7 @@ use k8s_openapi::api::core::v1::AppArmorProfile;
 use serde_json::{Value, json};
 
 use super::super::super::{MountedInput, OutputFolder, Owner};
-use super::super::execution::{ClaimMount, PushMounts};
+use super::super::execution::ClaimMount;
 use super::*;
 use crate::kubernetes::MountedFile;
 use codegen_api::sandbox::Toleration as Wanted;
