@@ -6,10 +6,13 @@
 mod build;
 pub mod build_namespace;
 pub mod isolation;
+mod manifest;
 pub mod names;
+mod observe;
 mod pod;
 mod policies;
 mod reach;
+mod refusal;
 mod room;
 pub mod settings;
 

@@ -114,6 +114,16 @@ fn labels_under(key: &str, owner: &str, uid: &str, component: Component) -> BTre
     ])
 }
 
+/// An architecture as the label `kubernetes.io/arch` of nodes and images have it, by Go's names.
+#[must_use]
+pub fn architecture(rust: &str) -> &str {
+    match rust {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
 /// The first characters of a name, ending in a letter or digit.
 fn cut(name: &str, longest: usize) -> &str {
     let end = name.floor_char_boundary(longest);

@@ -8,10 +8,30 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::ListParams;
 use kube::{Api, Client};
 
+use crate::{Progressing, SandboxError};
 use codegen_api::quantity;
 
+/// Returns the wait of a Pod for room, in the `words` of the scheduler; an error where no node could give what it asks for by `limits`.
+pub(super) async fn queued<T>(
+    client: &Client,
+    pod: &Pod,
+    words: String,
+    object: &str,
+    limits: &str,
+) -> Result<Progressing<T>, SandboxError> {
+    // Other reasons (taints, labels) have nothing to do with size.
+    if words.contains("Insufficient ") && is_too_large(client, pod).await {
+        return Err(SandboxError::Refused {
+            object: object.to_owned(),
+            reason: words,
+            remedy: format!("no node is as large as that: lower {limits}, or add a larger node"),
+        });
+    }
+    Ok(Progressing::Queued(words))
+}
+
 /// Reports whether no node could give what the Pod asks for, however empty it was. Without the right to list nodes there is no answer.
-pub(super) async fn is_too_large(client: &Client, pod: &Pod) -> bool {
+async fn is_too_large(client: &Client, pod: &Pod) -> bool {
     let nodes: Api<Node> = Api::all(client.clone());
     let nodes = nodes.list(&ListParams::default()).await;
     // Without an answer the Pod is left to the scheduler: to say that no node is large enough would be a guess.

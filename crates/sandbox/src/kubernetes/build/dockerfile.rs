@@ -20,8 +20,6 @@ pub(super) const TOOLS: &str = "/installer";
 pub(super) const INDEX_AUTHORITIES: &str = "index-authorities.pem";
 /// Those, and the task's own: for pip packages alone, since apt asks other servers.
 pub(super) const PIP_AUTHORITIES: &str = "pip-authorities.pem";
-/// Folder in which the build leaves its results: a volume, so no part of the image.
-pub(super) const RESULTS: &str = "/out";
 /// File that names what was installed, for `push-layout`: a requirements file, below [`WORK`]. Below [`FILES`] it is what must be
 /// installed.
 pub(super) const REQUIREMENTS: &str = "requirements.txt";

@@ -28,6 +28,8 @@ use serde_json::{Value, json};
 
 use self::dockerfile::Recipe;
 use self::index::{INDEX_URL, content};
+#[cfg(test)]
+pub(super) use self::job::tests::pod;
 use self::job::{BuildFiles, BuildPlan};
 use self::objects::{DockerConfig, NamespaceObjects};
 pub(super) use self::publish::publish;
@@ -36,9 +38,9 @@ pub use self::registries::RegistryCache;
 pub use self::signing::Signing;
 use self::sources::{Base, ImageDestination};
 use self::state::BuildState;
-use super::names::{Component, labels, name, name_of_pod};
+use super::names::{Component, architecture, labels, name, name_of_pod};
 use super::reach::api_servers;
-use super::{KubernetesSandbox, build_namespace};
+use super::{KubernetesSandbox, build_namespace, operator_image, policies, room};
 use crate::{BuiltEnvironment, ImageSpec, Progressing, SandboxError};
 use codegen_api::common::CacheMode;
 use codegen_core::digest::sha256_hex_of_parts;
@@ -154,7 +156,11 @@ impl<'a> Build<'a> {
             BuildState::Queued(why) => {
                 // Whoever waits joins, so that the Job is not collected with the task that made it.
                 self.join(&job).await?;
-                self.queued(pod.as_ref(), why).await
+                let Some(pod) = pod else {
+                    return Ok(Progressing::Queued(why));
+                };
+                let limits = "build.resources of the operator";
+                room::queued(&self.sandbox.client, &pod, why, &self.child(), limits).await
             }
             BuildState::Running { started } => {
                 self.join(&job).await?;
@@ -207,13 +213,16 @@ impl<'a> Build<'a> {
         self.verify().await?;
         let plan = self.plan()?;
         // A dry run, before anything exists: a Pod that admission refuses would otherwise be an event of a Job that never starts.
-        self.objects.try_pod(&self.name, job::template(&plan)).await?;
+        let tried = self.objects.try_pod(&self.name, job::template(&plan)).await?;
+        if let Progressing::Queued(why) = tried {
+            return Ok(Progressing::Queued(why));
+        }
         let servers = api_servers(&self.sandbox.client).await;
         // Before the Job: for no moment does a Pod of it run without its policy.
         if let Some(policy) = policy::policy(namespace(self.sandbox), self.sandbox.settings, &servers)? {
-            self.objects.write_policy(&policy).await?;
+            policies::write(&self.sandbox.client, namespace(self.sandbox), &policy).await?;
         }
-        match self.objects.create_job(&job::job(&plan)).await? {
+        match self.objects.create(&job::job(&plan)).await? {
             Some(job) => self.write_what_it_reads(&plan, &job).await?,
             // Another task was faster.
             None => self.objects.patch_job(&self.name, &self.joined()).await?,
@@ -314,14 +323,6 @@ impl<'a> Build<'a> {
 
     fn plan(&self) -> Result<BuildPlan<'_>, SandboxError> {
         let (settings, owner) = (self.sandbox.settings, self.sandbox.owner);
-        let operator_image = settings
-            .operator_image
-            .as_deref()
-            .ok_or_else(|| SandboxError::Refused {
-                object: "operator".to_owned(),
-                reason: "it does not know its own image, which pushes what is built".to_owned(),
-                remedy: "set operatorImage, or the variable OPERATOR_IMAGE of its Pod".to_owned(),
-            })?;
         let mut all_labels = labels(&owner.name, &owner.uid, Component::Build);
         let mut annotations = BTreeMap::from([
             (job::MADE_FOR.to_owned(), self.wish()),
@@ -340,12 +341,12 @@ impl<'a> Build<'a> {
             reference: self.reference(),
             is_tagged: !self.is_shared(),
             base_registry: self.base.registry.clone(),
-            architecture: kubernetes_architecture(&self.spec.architecture),
+            architecture: architecture(&self.spec.architecture),
             push_secret: self.mounted(self.target.secret.as_deref(), self.target.config.as_ref()),
             arguments: self.arguments(),
             base_secret: self.mounted(self.base.secret.as_deref(), self.base.config.as_ref()),
             repeat: self.repeat,
-            operator_image,
+            operator_image: operator_image(settings)?,
             files: self.files()?,
             build: &settings.build,
             registries: &settings.registries,
@@ -397,14 +398,4 @@ impl<'a> Build<'a> {
 fn namespace<'a>(sandbox: &'a KubernetesSandbox<'_>) -> &'a str {
     let own = sandbox.settings.build.namespace.as_deref();
     own.unwrap_or(&sandbox.owner.namespace)
-}
-
-/// An architecture as the label `kubernetes.io/arch` of nodes has it.
-fn kubernetes_architecture(rust: &str) -> &str {
-    // Images are named by Go's names of architectures.
-    match rust {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    }
 }

@@ -1,21 +1,24 @@
 //! Reads and writes the objects of builds.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::path::PathBuf;
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodTemplateSpec, Secret};
-use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::api::{DeleteParams, ListParams, LogParams, Patch, PatchParams, PostParams};
-use kube::{Api, Client};
+use kube::core::NamespaceResourceScope;
+use kube::{Api, Client, Resource, ResourceExt as _};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::adopted;
 use super::job::BUILD;
-use crate::SandboxError;
 use crate::kubernetes::names::{OPERATOR, PART_OF};
-use crate::kubernetes::policies;
+use crate::kubernetes::refusal::{Creation, create, failed, no_room, replaced};
+use crate::{Progressing, SandboxError};
 use codegen_api::secret_use::SecretUse;
 
 /// The key of a Secret of type `kubernetes.io/dockerconfigjson`.
@@ -39,6 +42,21 @@ impl DockerConfig {
     }
 }
 
+/// A kind of objects in a namespace.
+pub(super) trait Namespaced:
+    Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned + Serialize + Debug
+{
+}
+
+impl<K> Namespaced for K where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + DeserializeOwned
+        + Serialize
+        + Debug
+{
+}
+
 /// The objects of one namespace.
 pub(super) struct NamespaceObjects {
     client: Client,
@@ -54,33 +72,42 @@ impl NamespaceObjects {
         }
     }
 
-    fn jobs(&self) -> Api<Job> {
+    fn api<K: Namespaced>(&self) -> Api<K> {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
-    fn pods(&self) -> Api<Pod> {
-        Api::namespaced(self.client.clone(), &self.namespace)
+    /// An object as messages name it.
+    fn object<K: Namespaced>(&self, name: &str) -> String {
+        format!("{} {}/{name}", K::kind(&()), self.namespace)
     }
 
-    fn secrets(&self) -> Api<Secret> {
-        Api::namespaced(self.client.clone(), &self.namespace)
+    fn failed<K: Namespaced>(&self, action: &str, name: &str) -> impl FnOnce(kube::Error) -> SandboxError {
+        let object = self.object::<K>(name);
+        move |error| failed(action, &object, error)
     }
 
-    fn config_maps(&self) -> Api<ConfigMap> {
-        Api::namespaced(self.client.clone(), &self.namespace)
+    /// Reads an object; `None` where it is not there.
+    async fn get<K: Namespaced>(&self, name: &str) -> Result<Option<K>, SandboxError> {
+        let found = self.api().get_opt(name).await;
+        found.map_err(self.failed::<K>("read", name))
     }
 
-    fn policies(&self) -> Api<NetworkPolicy> {
-        Api::namespaced(self.client.clone(), &self.namespace)
+    /// Creates an object; `None` where there is one of its name.
+    pub async fn create<K: Namespaced>(&self, wanted: &K) -> Result<Option<K>, SandboxError> {
+        let object = self.object::<K>(&wanted.name_any());
+        match create(&self.api(), &parameters(), &object, wanted).await? {
+            Creation::New(made) => Ok(Some(made)),
+            Creation::Exists => Ok(None),
+            Creation::Queued(why) => Err(no_room(&object, why)),
+        }
     }
 
     /// The Job of this name.
     pub async fn job(&self, name: &str) -> Result<Option<Job>, SandboxError> {
-        let found = self.jobs().get_opt(name).await;
-        let found = found.map_err(|error| self.failed("read", "Job", name, error))?;
+        let found = self.get::<Job>(name).await?;
         // An object of that name that does not carry the mark was planted, and is neither read further nor deleted.
         match found {
-            Some(job) if !adopted::is_ours(&job.metadata) => Err(self.not_ours("Job", name)),
+            Some(job) if !adopted::is_ours(&job.metadata) => Err(self.not_ours::<Job>(name)),
             found => Ok(found),
         }
     }
@@ -89,8 +116,8 @@ impl NamespaceObjects {
     pub async fn latest_pod(&self, job: &Job) -> Result<Option<Pod>, SandboxError> {
         let name = name_of(&job.metadata);
         let selector = ListParams::default().labels(&format!("batch.kubernetes.io/job-name={name}"));
-        let listed = self.pods().list(&selector).await;
-        let listed = listed.map_err(|error| self.failed("list the Pods of", "Job", name, error))?;
+        let listed = self.api::<Pod>().list(&selector).await;
+        let listed = listed.map_err(self.failed::<Job>("list the Pods of", name))?;
         let created = |pod: &Pod| pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
         let pods = listed
             .items
@@ -109,21 +136,20 @@ impl NamespaceObjects {
             tail_lines: Some(LOG_LINES),
             ..LogParams::default()
         };
-        let log = self.pods().logs(name, &parameters).await;
-        log.map_err(|error| self.failed("read the log of", "Pod", name, error))
+        let log = self.api::<Pod>().logs(name, &parameters).await;
+        log.map_err(self.failed::<Pod>("read the log of", name))
     }
 
     /// The credentials in the Secret that `field` names.
     pub async fn docker_config(&self, name: &str, field: &str) -> Result<DockerConfig, SandboxError> {
         let refused = |reason: &str, remedy: String| SandboxError::Refused {
-            object: format!("Secret {}/{name}", self.namespace),
+            object: self.object::<Secret>(name),
             reason: reason.to_owned(),
             remedy,
         };
-        let secret = self.secrets().get_opt(name).await;
-        let secret = secret
-            .map_err(|error| self.failed("read", "Secret", name, error))?
-            .ok_or_else(|| refused("it is not there", format!("create it, or correct {field}")))?;
+        let secret = self.get::<Secret>(name).await?;
+        let secret =
+            secret.ok_or_else(|| refused("it is not there", format!("create it, or correct {field}")))?;
         // Whoever may create tasks need not be allowed to read Secrets: the owner's label decides what one is used for.
         SecretUse::Registry
             .check(&secret)
@@ -141,8 +167,13 @@ impl NamespaceObjects {
         })
     }
 
-    /// Asks the API server whether it would take the Job's Pod. A Job whose Pod is refused says so nowhere but in an event.
-    pub async fn try_pod(&self, name: &str, template: PodTemplateSpec) -> Result<(), SandboxError> {
+    /// Asks the API server whether it would take the Job's Pod; the words of a quota that leaves it no room. A Job whose Pod is refused says
+    /// so nowhere but in an event.
+    pub async fn try_pod(
+        &self,
+        name: &str,
+        template: PodTemplateSpec,
+    ) -> Result<Progressing<()>, SandboxError> {
         let pod = Pod {
             metadata: ObjectMeta {
                 name: Some(name.to_owned()),
@@ -156,18 +187,20 @@ impl NamespaceObjects {
             dry_run: true,
             ..parameters()
         };
-        match self.pods().create(&parameters, &pod).await {
-            Err(error) => Err(self.failed("create the Pod of", "Job", name, error)),
-            Ok(_) => Ok(()),
-        }
-    }
-
-    /// Creates the Job; `None` where there is one of its name.
-    pub async fn create_job(&self, job: &Job) -> Result<Option<Job>, SandboxError> {
-        match self.jobs().create(&parameters(), job).await {
-            Ok(job) => Ok(Some(job)),
-            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(None),
-            Err(error) => Err(self.failed("create", "Job", name_of(&job.metadata), error)),
+        let object = format!("the Pod of {}", self.object::<Job>(name));
+        match create(&self.api(), &parameters, &object, &pod).await {
+            Ok(Creation::Queued(why)) => Ok(Progressing::Queued(why)),
+            Ok(Creation::New(_) | Creation::Exists) => Ok(Progressing::Done(())),
+            Err(SandboxError::Refused { object, reason, .. }) if reason.contains("violates PodSecurity") => {
+                let remedy = "let the namespace enforce the level baseline, set build.namespace of the operator to one that does, or name \
+                              an image that is there in image.reference";
+                Err(SandboxError::Refused {
+                    object,
+                    reason,
+                    remedy: remedy.to_owned(),
+                })
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -177,59 +210,43 @@ impl NamespaceObjects {
             field_manager: Some(OPERATOR.to_owned()),
             ..PatchParams::default()
         };
-        match self.jobs().patch_metadata(job, &parameters, patch).await {
-            Err(error) => Err(self.failed("become an owner of", "Job", job, error)),
-            Ok(_) => Ok(()),
-        }
+        let patched = self.api::<Job>().patch_metadata(job, &parameters, patch).await;
+        patched
+            .map(drop)
+            .map_err(self.failed::<Job>("become an owner of", job))
     }
 
     /// Deletes a Job that has ended, with its Pod.
     pub async fn delete_job(&self, name: &str) -> Result<(), SandboxError> {
-        match self.jobs().delete(name, &DeleteParams::background()).await {
+        match self.api::<Job>().delete(name, &DeleteParams::background()).await {
             // Somebody else has deleted it, which is what was wanted.
             Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-            Err(error) => Err(self.failed("delete", "Job", name, error)),
-            Ok(_) => Ok(()),
+            deleted => deleted.map(drop).map_err(self.failed::<Job>("delete", name)),
         }
     }
 
     /// Reports whether the files of a Job's build are there: those that it was made for.
     pub async fn has_files(&self, job: &Job) -> Result<bool, SandboxError> {
         let name = name_of(&job.metadata);
-        let found = self.config_maps().get_opt(name).await;
-        let found = found.map_err(|error| self.failed("read", "ConfigMap", name, error))?;
-        match found {
+        match self.get::<ConfigMap>(name).await? {
             None => Ok(false),
             Some(map) if adopted::are_files_of(&map, job) => Ok(true),
-            Some(_) => Err(self.not_ours("ConfigMap", name)),
+            Some(_) => Err(self.not_ours::<ConfigMap>(name)),
         }
     }
 
     /// Writes the files of a Job's build, unless they are there.
     pub async fn write_files(&self, map: &ConfigMap, job: &Job) -> Result<(), SandboxError> {
-        match self.config_maps().create(&parameters(), map).await {
+        match self.create(map).await? {
             // A crash may lie between the files and the record of them: what is there counts if it is the same.
-            Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                self.has_files(job).await.map(drop)
-            }
-            Err(error) => Err(self.failed("create", "ConfigMap", name_of(&map.metadata), error)),
-            Ok(_) => Ok(()),
-        }
-    }
-
-    /// Makes a Secret, unless there is one of that name.
-    pub async fn make_secret(&self, secret: &Secret) -> Result<(), SandboxError> {
-        match self.secrets().create(&parameters(), secret).await {
-            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
-            Err(error) => Err(self.failed("create", "Secret", name_of(&secret.metadata), error)),
-            Ok(_) => Ok(()),
+            None => self.has_files(job).await.map(drop),
+            Some(_) => Ok(()),
         }
     }
 
     /// Reads the data of a Secret; `None` where it is not there.
     pub async fn secret(&self, name: &str) -> Result<Option<BTreeMap<String, Vec<u8>>>, SandboxError> {
-        let found = self.secrets().get_opt(name).await;
-        let found = found.map_err(|error| self.failed("read", "Secret", name, error))?;
+        let found = self.get::<Secret>(name).await?;
         Ok(found.map(|secret| {
             let data = secret.data.unwrap_or_default().into_iter();
             data.map(|(name, content)| (name, content.0)).collect()
@@ -238,84 +255,27 @@ impl NamespaceObjects {
 
     /// Writes a copy of credentials, unless it is there.
     pub async fn write_copy(&self, copy: &Secret) -> Result<(), SandboxError> {
-        let name = name_of(&copy.metadata);
-        let Err(error) = self.secrets().create(&parameters(), copy).await else {
+        if self.create(copy).await?.is_some() {
             return Ok(());
-        };
-        if !matches!(&error, kube::Error::Api(status) if status.is_already_exists()) {
-            return Err(self.failed("create", "Secret", name, error));
         }
         // The copy of an earlier pass is as good, if it is one.
-        let found = self.secrets().get_opt(name).await;
-        let found = found.map_err(|error| self.failed("read", "Secret", name, error))?;
-        match found {
-            Some(found) if !adopted::is_copy(copy, &found) => Err(self.not_ours("Secret", name)),
+        let name = name_of(&copy.metadata);
+        match self.get::<Secret>(name).await? {
+            Some(found) if !adopted::is_copy(copy, &found) => Err(self.not_ours::<Secret>(name)),
             _ => Ok(()),
         }
     }
 
-    fn not_ours(&self, kind: &str, name: &str) -> SandboxError {
-        SandboxError::Refused {
-            object: format!("{kind} {}/{name}", self.namespace),
-            reason: "it stands where the operator keeps what a build needs, and is not what the operator writes: somebody has replaced it"
-                .to_owned(),
-            remedy: "delete it, and see who may write such objects here; the operator makes it anew by itself".to_owned(),
-        }
+    fn not_ours<K: Namespaced>(&self, name: &str) -> SandboxError {
+        replaced(&self.object::<K>(name), "what a build needs")
     }
 
     /// Deletes the copies of credentials that a Job had.
     pub async fn delete_copies(&self, job: &str) -> Result<(), kube::Error> {
         let its = ListParams::default().labels(&format!("{PART_OF}={job}"));
-        let deleted = self
-            .secrets()
-            .delete_collection(&DeleteParams::default(), &its)
-            .await;
+        let secrets = self.api::<Secret>();
+        let deleted = secrets.delete_collection(&DeleteParams::default(), &its).await;
         deleted.map(drop)
-    }
-
-    /// Writes the policy, unless it stands as it should.
-    pub async fn write_policy(&self, policy: &NetworkPolicy) -> Result<(), SandboxError> {
-        let name = name_of(&policy.metadata);
-        let failed = |error| self.failed("write", "NetworkPolicy", name, error);
-        let found = self.policies().get_opt(name).await.map_err(failed)?;
-        policies::ensure(&self.policies(), policy, found)
-            .await
-            .map_err(failed)
-    }
-
-    fn failed(&self, what: &str, kind: &str, name: &str, error: kube::Error) -> SandboxError {
-        let object = format!("{kind} {}/{name}", self.namespace);
-        match error {
-            // 422: the object itself is not valid, which no repeat changes.
-            kube::Error::Api(status) if status.is_forbidden() || status.code == 422 => {
-                SandboxError::Refused {
-                    object,
-                    reason: format!(
-                        "the API server does not let the operator {what} it: {}",
-                        status.message
-                    ),
-                    remedy: remedy(&status.message).to_owned(),
-                }
-            }
-            other => SandboxError::Cluster {
-                action: format!("{what} {object}"),
-                source: Box::new(other),
-            },
-        }
-    }
-}
-
-/// Returns the setting to change where the API server refuses.
-fn remedy(message: &str) -> &'static str {
-    if message.contains("exceeded quota") {
-        "raise the namespace's quota, or lower build.resources of the operator"
-    } else if message.contains("violates PodSecurity") {
-        "let the namespace enforce the level baseline, set build.namespace of the operator to one that does, or name an image \
-         that is there in image.reference"
-    } else if message.contains("is forbidden: User") {
-        "give the operator's service account the right to do it"
-    } else {
-        "change what it names"
     }
 }
 

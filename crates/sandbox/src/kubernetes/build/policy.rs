@@ -1,13 +1,11 @@
 //! The NetworkPolicy of builds. Objects only.
 
-use std::collections::BTreeMap;
-
 use ipnet::IpNet;
-use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicySpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyEgressRule};
 
 use crate::SandboxError;
-use crate::kubernetes::names::{COMPONENT, Component, MANAGED_BY, OPERATOR};
+use crate::kubernetes::names::{COMPONENT, Component};
+use crate::kubernetes::policies;
 use crate::kubernetes::reach::{block, closed, internet, names_rule, parse, rule};
 use crate::kubernetes::settings::Settings;
 
@@ -29,25 +27,10 @@ pub fn policy(
         None => egress(settings, servers)?,
     };
     // By label, so the policy holds for Pods of every build from their first moment.
-    let selected = BTreeMap::from([(COMPONENT.to_owned(), Component::Build.as_str().to_owned())]);
-    Ok(Some(NetworkPolicy {
-        metadata: ObjectMeta {
-            name: Some(NAME.to_owned()),
-            namespace: Some(namespace.to_owned()),
-            labels: Some(BTreeMap::from([(MANAGED_BY.to_owned(), OPERATOR.to_owned())])),
-            ..ObjectMeta::default()
-        },
-        spec: Some(NetworkPolicySpec {
-            pod_selector: Some(LabelSelector {
-                match_labels: Some(selected),
-                ..LabelSelector::default()
-            }),
-            // Both types: a policy that leaves out `Egress` restricts nothing outgoing. There is no rule for ingress, so nobody gets in.
-            policy_types: Some(vec!["Ingress".to_owned(), "Egress".to_owned()]),
-            egress: Some(egress),
-            ..NetworkPolicySpec::default()
-        }),
-    }))
+    let selected = (COMPONENT, Component::Build.as_str());
+    let mut policy = policies::policy(NAME.to_owned(), selected, Some(egress));
+    policy.metadata.namespace = Some(namespace.to_owned());
+    Ok(Some(policy))
 }
 
 fn egress(settings: &Settings, servers: &[IpNet]) -> Result<Vec<NetworkPolicyEgressRule>, SandboxError> {
@@ -96,25 +79,20 @@ mod tests {
         let settings = settings(json!({"sandbox": {"network": {"deniedCidrs": ["198.51.100.0/24"]}}}));
         let servers = ["203.0.113.9/32".parse().unwrap()];
         let policy = policy("lab", &settings, &servers).unwrap().unwrap();
+        let egress = policy.spec.unwrap().egress.unwrap();
+        let blocks = egress[0].to.iter().flatten();
+        let except: Vec<IpNet> = blocks
+            .filter_map(|peer| peer.ip_block.clone())
+            .flat_map(|block| block.except.unwrap_or_default())
+            .map(|range| range.parse().unwrap())
+            .collect();
+        // Azure's wire server, the API server and what the cluster calls its own are among them.
+        for closed in CLOSED
+            .into_iter()
+            .chain(["168.63.129.16/32", "203.0.113.9/32", "198.51.100.0/24"])
         {
-            let egress = policy.spec.unwrap().egress.unwrap();
-            let blocks = egress[0]
-                .to
-                .iter()
-                .flatten()
-                .filter_map(|peer| peer.ip_block.clone());
-            let except: Vec<IpNet> = blocks
-                .flat_map(|block| block.except.unwrap_or_default())
-                .map(|range| range.parse().unwrap())
-                .collect();
-            // Azure's wire server, the API server and what the cluster calls its own are among them.
-            for closed in CLOSED
-                .into_iter()
-                .chain(["168.63.129.16/32", "203.0.113.9/32", "198.51.100.0/24"])
-            {
-                let closed: IpNet = closed.parse().unwrap();
-                assert!(except.iter().any(|range| range.contains(&closed)), "{closed}");
-            }
+            let closed: IpNet = closed.parse().unwrap();
+            assert!(except.iter().any(|range| range.contains(&closed)), "{closed}");
         }
     }
 

@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 
 use super::objects::{DockerConfig, NamespaceObjects};
+use super::registries;
 use super::registries::failed;
 use super::sources::{ImageDestination, pull_secret};
-use super::{kubernetes_architecture, registries};
 use crate::SandboxError;
-use crate::kubernetes::KubernetesSandbox;
+use crate::kubernetes::{KubernetesSandbox, names};
 use crate::publication::{LAYER, Publication, Published, USER};
 use codegen_core::digest::sha256_hex;
 use codegen_core::image_tag;
@@ -54,7 +54,7 @@ pub async fn publish(
     let foundation = Foundation {
         registry: &source,
         reference: &base,
-        architecture: kubernetes_architecture(std::env::consts::ARCH),
+        architecture: names::architecture(std::env::consts::ARCH),
     };
     let addition = addition(sandbox, publication);
     let appended = target

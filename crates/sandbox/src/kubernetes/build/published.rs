@@ -2,10 +2,10 @@
 
 use kube::Client;
 
-use super::kubernetes_architecture;
 use super::objects::{DockerConfig, NamespaceObjects};
 use super::registries::{RegistryCache, failed};
 use crate::SandboxError;
+use crate::kubernetes::names;
 use crate::kubernetes::settings::Registries;
 use crate::publication::{FILE, FOLDER, LAYER, PROGRAM};
 use codegen_registry::{Foundation, InspectedImage, read_layer};
@@ -80,7 +80,7 @@ impl ImageToInspect<'_> {
         let image = Foundation {
             registry: &registry,
             reference: &asked,
-            architecture: kubernetes_architecture(std::env::consts::ARCH),
+            architecture: names::architecture(std::env::consts::ARCH),
         };
         let Some(InspectedImage { digest, layer }) = image.layer(LAYER, LARGEST_LAYER).await.map_err(told)?
         else {

@@ -88,7 +88,7 @@ async fn read_or_create(client: &Client, namespace: &str, name: &str) -> Result<
     let mut entries = objects.secret(&own).await?.unwrap_or_default();
     if entries.is_empty() && of_people.is_empty() {
         // Another operator may be faster: what is there then is what counts.
-        objects.make_secret(&secret(&own, first()?)).await?;
+        objects.create(&secret(&own, first()?)).await?;
         let lost = || SandboxError::Lost {
             child: format!("Secret {namespace}/{own}"),
             reason: "it was deleted as soon as it was made".to_owned(),

@@ -1,10 +1,11 @@
 //! Progress of a build, from its Job and its Pod. No request is made here.
 
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::Pod;
 use serde::Deserialize;
 
 use super::job::{BUILD, INSTALLER, PUSH};
+use crate::kubernetes::observe::{ContainerEnd, Obstacle, PodState, observe};
 use codegen_core::stage::Category;
 
 /// Progress of a build.
@@ -60,67 +61,85 @@ struct PushFailure {
 
 /// Derives the progress of the build. `pod` is the Job's latest.
 pub(super) fn state(job: &Job, pod: Option<&Pod>) -> BuildState {
-    match (pod.and_then(ended), failed(job)) {
+    let state = pod.map_or(BuildState::Running { started: false }, of_pod);
+    match (&state, failed(job)) {
         // The push has the last word: what it wrote stands before the Job knows of it.
-        (Some(BuildState::Done(digest)), _) => return BuildState::Done(digest),
+        (BuildState::Done(_), _) => state,
         // Whose time is over is killed, and says of itself nothing but that.
-        (_, Some(BuildFailureCause::Deadline)) => return BuildState::Failed(BuildFailureCause::Deadline),
-        (Some(state), _) => return state,
-        (None, Some(failure)) => return BuildState::Failed(failure),
-        (None, None) => {}
+        (_, Some(BuildFailureCause::Deadline)) => BuildState::Failed(BuildFailureCause::Deadline),
+        (BuildState::Failed(cause), _) if cause.has_ended() => state,
+        (_, Some(failure)) => BuildState::Failed(failure),
+        (_, None) => state,
     }
-    pod.and_then(waiting)
-        .unwrap_or(BuildState::Running { started: false })
 }
 
 /// Seconds from the start of the Job to the end of the push, by the cluster's own account: the last pass may be a while ago.
 pub(super) fn seconds(job: &Job, pod: Option<&Pod>) -> Option<f64> {
     let started = job.status.as_ref()?.start_time.as_ref()?.0;
     // The end of the container and not of the Job, whose status changes some time later.
-    let pushed = container(pod?.status.as_ref()?.container_statuses.as_ref(), PUSH).and_then(terminated)?;
-    let ended = pushed.finished_at.as_ref()?.0;
+    let PodState::Ended(pushed) = observe(pod?, PUSH) else {
+        return None;
+    };
+    let ended = pushed.finished_at?;
     Some(ended.duration_since(started).as_secs_f64().max(0.0))
 }
 
-/// Derives the end of the build from what the containers and the Pod say of it.
-fn ended(pod: &Pod) -> Option<BuildState> {
-    let status = pod.status.as_ref()?;
-    let reason = status.reason.as_deref().unwrap_or_default();
-    let message = status.message.clone().unwrap_or_default();
-    match reason {
-        "DeadlineExceeded" => return Some(BuildState::Failed(BuildFailureCause::Deadline)),
-        "Evicted" => {
-            return Some(BuildState::Failed(BuildFailureCause::Lost(format!(
-                "it was evicted: {message}"
-            ))));
-        }
+/// Derives the progress of the build from what its containers and the Pod say of it.
+fn of_pod(pod: &Pod) -> BuildState {
+    let states = [BUILD, INSTALLER, PUSH].map(|name| (name, observe(pod, name)));
+    let [(_, build), _, (_, push)] = &states;
+    // The push before the build: it starts only when the build has succeeded.
+    match (push, build) {
+        (PodState::Ended(end), _) => return pushed(end),
+        (_, PodState::Ended(end)) if end.exit_code != 0 => return BuildState::Failed(built(end)),
         _ => {}
     }
-    // The push before the build: it starts only when the build has succeeded.
-    let push = container(status.container_statuses.as_ref(), PUSH).and_then(terminated);
-    if let Some(end) = push {
-        return Some(pushed(end));
-    }
-    let build = container(status.init_container_statuses.as_ref(), BUILD).and_then(terminated);
-    match build {
-        // The builder ends as what it ran: a kernel that wants memory kills the largest.
-        Some(end) if end.exit_code == 137 && pod.metadata.deletion_timestamp.is_none() => {
-            Some(BuildState::Failed(BuildFailureCause::OutOfMemory))
-        }
-        Some(end) if end.exit_code != 0 => Some(BuildState::Failed(
-            killed(end).unwrap_or(BuildFailureCause::Builder),
-        )),
-        _ if status.phase.as_deref() == Some("Failed") => Some(BuildState::Failed(BuildFailureCause::Lost(
-            format!("its Pod failed: {reason} {message}"),
-        ))),
-        _ => None,
-    }
+    let started = matches!(
+        build,
+        PodState::Running | PodState::Ended(_) | PodState::Leaving(_)
+    );
+    let held = states.into_iter().find_map(|(name, state)| held(name, state));
+    held.unwrap_or(BuildState::Running { started })
 }
 
-fn pushed(end: &ContainerStateTerminated) -> BuildState {
-    let message = end.message.as_deref().unwrap_or_default();
+/// Returns the reason for which a container does not run, where that is not one of its start or of a Pod that the Job makes anew.
+fn held(container: &str, state: PodState) -> Option<BuildState> {
+    let (reason, obstacle) = match state {
+        PodState::Queued(why) => return Some(BuildState::Queued(why)),
+        PodState::Lost(reason) => return Some(BuildState::Failed(lost(reason))),
+        PodState::Refused { reason, obstacle } => (reason, obstacle),
+        PodState::ImageMissing(reason) => (reason, Obstacle::Pull),
+        PodState::Starting | PodState::Running | PodState::Ended(_) | PodState::Leaving(_) => return None,
+    };
+    let remedy = match obstacle {
+        Obstacle::Placement => "change build.nodeSelector or build.tolerations of the operator, or the nodes",
+        Obstacle::Container => "fix what it names",
+        Obstacle::Pull | Obstacle::ImageName | Obstacle::NodePolicy if container == BUILD => {
+            "set build.executorImage and build.imagePullSecrets of the operator"
+        }
+        Obstacle::Pull | Obstacle::ImageName | Obstacle::NodePolicy => {
+            "set operatorImage and build.imagePullSecrets of the operator"
+        }
+    };
+    let reason = match obstacle {
+        Obstacle::Placement => format!("no node takes its Pod: {reason}"),
+        _ => format!("its container `{container}` does not start: {reason}"),
+    };
+    Some(BuildState::Failed(BuildFailureCause::Refused(reason, remedy)))
+}
+
+/// Returns the reason for which the builder failed.
+fn built(end: &ContainerEnd) -> BuildFailureCause {
+    // The builder ends as what it ran: a kernel that wants memory kills the largest.
+    if end.exit_code == 137 && end.disrupted.is_none() {
+        return BuildFailureCause::OutOfMemory;
+    }
+    killed(end).unwrap_or(BuildFailureCause::Builder)
+}
+
+fn pushed(end: &ContainerEnd) -> BuildState {
     if end.exit_code == 0 {
-        return match serde_json::from_str::<PushResult>(message) {
+        return match serde_json::from_str::<PushResult>(&end.message) {
             Ok(result) => BuildState::Done(result.digest),
             Err(_) => BuildState::Failed(BuildFailureCause::Lost(
                 "the push did not say what it pushed".to_owned(),
@@ -130,23 +149,32 @@ fn pushed(end: &ContainerStateTerminated) -> BuildState {
     if let Some(failure) = killed(end) {
         return BuildState::Failed(failure);
     }
-    BuildState::Failed(match serde_json::from_str::<PushFailure>(message) {
+    BuildState::Failed(match serde_json::from_str::<PushFailure>(&end.message) {
         Ok(failure) => BuildFailureCause::Push(failure.category, failure.message),
         Err(_) => BuildFailureCause::Lost(format!("the push ended with exit code {}", end.exit_code)),
     })
 }
 
-fn killed(end: &ContainerStateTerminated) -> Option<BuildFailureCause> {
-    match (end.reason.as_deref(), end.exit_code) {
-        (Some("OOMKilled"), _) => Some(BuildFailureCause::OutOfMemory),
-        // 137 is SIGKILL and 143 SIGTERM: a node that shuts down ends containers so.
-        (Some("StartError" | "ContainerCannotRun" | "ContainerStatusUnknown"), _) | (_, 137 | 143) => {
-            let message = end.message.clone().unwrap_or_default();
-            Some(BuildFailureCause::Lost(format!(
-                "a container was killed or did not start: {message}"
-            )))
-        }
-        _ => None,
+fn killed(end: &ContainerEnd) -> Option<BuildFailureCause> {
+    if end.out_of_memory {
+        return Some(BuildFailureCause::OutOfMemory);
+    }
+    if let Some(reason) = &end.disrupted {
+        return Some(lost(reason.clone()));
+    }
+    // 137 is SIGKILL and 143 SIGTERM: a node that shuts down ends containers so.
+    let is_killed = end.not_started || matches!(end.exit_code, 137 | 143);
+    is_killed.then(|| {
+        let message = &end.message;
+        BuildFailureCause::Lost(format!("a container was killed or did not start: {message}"))
+    })
+}
+
+fn lost(reason: String) -> BuildFailureCause {
+    if reason.starts_with("DeadlineExceeded") {
+        BuildFailureCause::Deadline
+    } else {
+        BuildFailureCause::Lost(reason)
     }
 }
 
@@ -160,79 +188,6 @@ fn failed(job: &Job) -> Option<BuildFailureCause> {
         Some("DeadlineExceeded") => BuildFailureCause::Deadline,
         _ => BuildFailureCause::Lost(condition.message.clone().unwrap_or_default()),
     })
-}
-
-/// Returns the reason for which the Pod does not run, where somebody can change that.
-fn waiting(pod: &Pod) -> Option<BuildState> {
-    let status = pod.status.as_ref()?;
-    let scheduled = status
-        .conditions
-        .iter()
-        .flatten()
-        .find(|condition| condition.type_ == "PodScheduled");
-    if let Some(condition) = scheduled
-        && condition.status == "False"
-        && condition.reason.as_deref() == Some("Unschedulable")
-    {
-        return Some(unschedulable(condition.message.as_deref().unwrap_or_default()));
-    }
-    let build = container(status.init_container_statuses.as_ref(), BUILD);
-    let push = container(status.container_statuses.as_ref(), PUSH);
-    let installer = container(status.init_container_statuses.as_ref(), INSTALLER);
-    let executor = "set build.executorImage and build.imagePullSecrets of the operator";
-    let operator = "set operatorImage and build.imagePullSecrets of the operator";
-    let stuck = build
-        .and_then(|status| stuck(status, executor))
-        .or_else(|| installer.and_then(|status| stuck(status, operator)))
-        .or_else(|| push.and_then(|status| stuck(status, operator)));
-    stuck.map(BuildState::Failed).or_else(|| {
-        let started = build
-            .and_then(|status| status.state.as_ref())
-            .is_some_and(has_started);
-        Some(BuildState::Running { started })
-    })
-}
-
-/// Judges a Pod without a node: what a node lacks now it may have later; what no node is, none becomes.
-fn unschedulable(message: &str) -> BuildState {
-    if message.contains("Insufficient") || message.contains("Too many pods") {
-        BuildState::Queued(message.to_owned())
-    } else {
-        BuildState::Failed(BuildFailureCause::Refused(
-            format!("no node takes its Pod: {message}"),
-            "change build.nodeSelector or build.tolerations of the operator, or the nodes",
-        ))
-    }
-}
-
-fn stuck(status: &ContainerStatus, image: &'static str) -> Option<BuildFailureCause> {
-    let waiting = status.state.as_ref()?.waiting.as_ref()?;
-    let message = waiting.message.clone().unwrap_or_default();
-    match waiting.reason.as_deref()? {
-        "ImagePullBackOff" | "ErrImagePull" | "InvalidImageName" | "ErrImageNeverPull" => {
-            Some(BuildFailureCause::Refused(
-                format!("its image {} cannot be pulled: {message}", status.image),
-                image,
-            ))
-        }
-        "CreateContainerConfigError" | "CreateContainerError" => Some(BuildFailureCause::Refused(
-            format!("its container `{}` cannot be made: {message}", status.name),
-            "fix what it names",
-        )),
-        _ => None,
-    }
-}
-
-fn has_started(state: &ContainerState) -> bool {
-    state.running.is_some() || state.terminated.is_some()
-}
-
-fn container<'a>(statuses: Option<&'a Vec<ContainerStatus>>, name: &str) -> Option<&'a ContainerStatus> {
-    statuses?.iter().find(|status| status.name == name)
-}
-
-fn terminated(status: &ContainerStatus) -> Option<&ContainerStateTerminated> {
-    status.state.as_ref()?.terminated.as_ref()
 }
 
 #[cfg(test)]

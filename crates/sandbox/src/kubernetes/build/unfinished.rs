@@ -9,7 +9,6 @@ use super::objects::DockerConfig;
 use super::state::BuildFailureCause;
 use super::{Build, job, objects};
 use crate::kubernetes::names::TASK_UID;
-use crate::kubernetes::room;
 use crate::{BuiltEnvironment, Progressing, SandboxError};
 use codegen_core::digest::sha256_hex_of_parts;
 
@@ -54,28 +53,6 @@ impl Build<'_> {
             return Ok(Progressing::Pending);
         }
         Err(error)
-    }
-
-    /// A Pod that no node takes: is there a node that could?
-    pub(super) async fn queued(
-        &self,
-        pod: Option<&Pod>,
-        why: String,
-    ) -> Result<Progressing<BuiltEnvironment>, SandboxError> {
-        // Other reasons (taints, labels) have nothing to do with size.
-        if why.contains("Insufficient ")
-            && let Some(pod) = pod
-            && room::is_too_large(&self.sandbox.client, pod).await
-        {
-            return Err(SandboxError::Refused {
-                object: self.child(),
-                reason: why,
-                remedy:
-                    "no node is as large as that: lower build.resources of the operator, or add a larger node"
-                        .to_owned(),
-            });
-        }
-        Ok(Progressing::Queued(why))
     }
 
     /// Reports whether this task made the Job, and has changed since, or a Secret that it names.

@@ -12,6 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(test)]
+pub(super) use self::objects::tests::canary;
 pub use self::prove::{PoolFinding, Prover, recorded};
 pub use super::settings::ClosedTarget;
 use super::settings::NodePool;

@@ -1,25 +1,21 @@
 //! The Pods that try. Pure.
 
 use std::collections::BTreeMap;
+use std::env::consts::ARCH;
+use std::sync::LazyLock;
 
-use k8s_openapi::api::core::v1::{
-    Container, LocalObjectReference, Pod, PodSecurityContext, PodSpec, ResourceRequirements, SeccompProfile,
-};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::api::core::v1::{LocalObjectReference, Pod};
 
+use super::super::manifest::{self, containers};
 use super::super::names::{self, Component};
-use super::super::pod::{self, EGRESS};
+use super::super::pod::EGRESS;
 use super::super::settings::NodePool;
 use super::ClosedTarget;
 
-/// Longest life of such a Pod, seconds.
-// Longer than a round waits for a Pod (90 s): the kubelet ends what an interrupted operator left.
-const DEADLINE: i64 = 120;
+/// Manifest of such a Pod.
+static CANARY: LazyLock<Pod> = LazyLock::new(|| manifest::parse(include_str!("canary.yaml")));
 /// Port on which the sibling listens.
 pub(super) const PORT: u16 = 8443;
-/// Name of the container.
-pub(super) const CONTAINER: &str = "probe";
 
 /// Role of a Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,85 +75,45 @@ pub(super) const PART_OF: &str = "codegen-isolation";
 impl Round<'_> {
     /// The Pod of one role; the sibling has no targets.
     pub(super) fn pod(&self, role: PodRole, targets: &[ClosedTarget]) -> Pod {
-        let mut labels = BTreeMap::from([
-            (names::MANAGED_BY.to_owned(), names::OPERATOR.to_owned()),
-            (names::COMPONENT.to_owned(), Component::Canary.as_str().to_owned()),
-            (names::PART_OF.to_owned(), PART_OF.to_owned()),
-        ]);
+        let mut pod = CANARY.clone();
+        pod.metadata.name = Some(format!("{PART_OF}-{}-{}", self.suffix, role.as_str()));
+        pod.metadata.namespace = Some(self.namespace.to_owned());
+        let labels = pod.metadata.labels.get_or_insert_default();
         labels.extend(role.labels(self.denied));
-        let mut selector =
-            BTreeMap::from([("kubernetes.io/arch".to_owned(), pod::architecture().to_owned())]);
+        let spec = pod.spec.get_or_insert_default();
+        for container in containers(spec) {
+            container.image = Some(self.image.to_owned());
+            let args = container.args.get_or_insert_default();
+            match role {
+                PodRole::Sibling => args.extend(["--listen".to_owned(), PORT.to_string()]),
+                PodRole::Control => args.push("--hoping-for=answer".to_owned()),
+                PodRole::Sandbox | PodRole::Build => args.push("--hoping-for=silence".to_owned()),
+            }
+            let asked = targets.iter();
+            args.extend(asked.map(|target| format!("{}={}", target.name, target.address)));
+        }
+        let architecture = (
+            "kubernetes.io/arch".to_owned(),
+            names::architecture(ARCH).to_owned(),
+        );
+        let selector = spec.node_selector.get_or_insert_default();
+        selector.extend([architecture]);
         selector.extend(self.pool.node_selector.clone());
-        Pod {
-            metadata: ObjectMeta {
-                name: Some(format!("{PART_OF}-{}-{}", self.suffix, role.as_str())),
-                namespace: Some(self.namespace.to_owned()),
-                labels: Some(labels),
-                ..ObjectMeta::default()
-            },
-            spec: Some(PodSpec {
-                containers: vec![self.container(role, targets)],
-                restart_policy: Some("Never".to_owned()),
-                active_deadline_seconds: Some(DEADLINE),
-                // It listens and knocks, and has nothing to put away.
-                termination_grace_period_seconds: Some(0),
-                automount_service_account_token: Some(false),
-                enable_service_links: Some(false),
-                node_selector: Some(selector),
-                tolerations: Some(self.pool.tolerations.clone()).filter(|list| !list.is_empty()),
-                image_pull_secrets: Some(self.pull_secrets.to_vec()).filter(|list| !list.is_empty()),
-                security_context: Some(PodSecurityContext {
-                    run_as_non_root: Some(true),
-                    seccomp_profile: Some(SeccompProfile {
-                        type_: "RuntimeDefault".to_owned(),
-                        localhost_profile: None,
-                    }),
-                    ..PodSecurityContext::default()
-                }),
-                ..PodSpec::default()
-            }),
-            status: None,
-        }
-    }
-
-    fn container(&self, role: PodRole, targets: &[ClosedTarget]) -> Container {
-        let mut args = vec!["probe".to_owned()];
-        match role {
-            PodRole::Sibling => args.extend(["--listen".to_owned(), PORT.to_string()]),
-            PodRole::Control => args.push("--hoping-for=answer".to_owned()),
-            PodRole::Sandbox | PodRole::Build => args.push("--hoping-for=silence".to_owned()),
-        }
-        let asked = targets
-            .iter()
-            .map(|target| format!("{}={}", target.name, target.address));
-        args.extend(asked);
-        let amount = |quantities: &[(&str, &str)]| {
-            let own =
-                |(name, quantity): &(&str, &str)| ((*name).to_owned(), Quantity((*quantity).to_owned()));
-            Some(quantities.iter().map(own).collect())
-        };
-        Container {
-            name: CONTAINER.to_owned(),
-            image: Some(self.image.to_owned()),
-            image_pull_policy: Some("IfNotPresent".to_owned()),
-            args: Some(args),
-            resources: Some(ResourceRequirements {
-                requests: amount(&[("cpu", "10m"), ("memory", "32Mi")]),
-                limits: amount(&[("cpu", "500m"), ("memory", "64Mi")]),
-                ..ResourceRequirements::default()
-            }),
-            security_context: Some(pod::unprivileged()),
-            termination_message_policy: Some("File".to_owned()),
-            ..Container::default()
-        }
+        spec.tolerations = Some(self.pool.tolerations.clone()).filter(|list| !list.is_empty());
+        spec.image_pull_secrets = Some(self.pull_secrets.to_vec()).filter(|list| !list.is_empty());
+        pod
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn labels(role: PodRole) -> BTreeMap<String, String> {
+    pub(in crate::kubernetes) fn canary() -> Pod {
+        made(PodRole::Sandbox)
+    }
+
+    fn made(role: PodRole) -> Pod {
         let pool = NodePool::default();
         let round = Round {
             namespace: "codegen-system",
@@ -172,10 +128,17 @@ mod tests {
             address: "10.96.0.1:443".to_owned(),
             open_to_builds: false,
         };
-        let pod = round.pod(role, &[target]);
+        round.pod(role, &[target])
+    }
+
+    fn labels(role: PodRole) -> BTreeMap<String, String> {
+        let pod = made(role);
         let args = pod.spec.unwrap().containers[0].args.clone().unwrap();
         assert_eq!(args.last().unwrap(), "API server=10.96.0.1:443");
-        pod.metadata.labels.unwrap()
+        let labels = pod.metadata.labels.unwrap();
+        // By it all of them are removed.
+        assert_eq!(labels[names::PART_OF], PART_OF);
+        labels
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! One check of one pool of nodes: makes the Pods, takes what they found, removes them.
 
+use std::error::Error;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod};
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::await_condition;
@@ -13,7 +14,9 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::super::build::policy::policy as build_policy;
+use super::super::observe::{ContainerEnd, PodState, observe};
 use super::super::reach::api_servers;
+use super::super::refusal::failed;
 use super::super::settings::{NodePool, Settings};
 use super::super::{names, pod, policies};
 use super::objects::{PART_OF, PORT, PodRole, Round};
@@ -22,8 +25,13 @@ use crate::SandboxError;
 
 /// Time that the Pods have to start, which may pull the image, and to end.
 const PATIENCE: Duration = Duration::from_secs(90);
+/// Container of the Pods.
+const CONTAINER: &str = "probe";
 /// Annotation of the policy with what was found last under it.
 const FOUND: &str = "codegen-operator.dev/found";
+
+/// A reason for which nothing was found.
+type Unproved = Box<dyn Error + Send + Sync>;
 
 /// Checks whether the network policies hold.
 pub struct Prover<'a> {
@@ -73,7 +81,7 @@ impl Prover<'_> {
         self.clear().await;
         match found {
             Ok((targets, findings)) => conclude(&targets, &findings),
-            Err(why) => IsolationVerdict::Unknown { why },
+            Err(why) => IsolationVerdict::Unknown { why: why.to_string() },
         }
     }
 
@@ -90,8 +98,12 @@ impl Prover<'_> {
         })
     }
 
-    async fn findings(&self, pool: &NodePool, suffix: &str) -> Result<(Vec<ClosedTarget>, Findings), String> {
-        let denied = pod::denied(self.settings).map_err(|error| error.to_string())?;
+    async fn findings(
+        &self,
+        pool: &NodePool,
+        suffix: &str,
+    ) -> Result<(Vec<ClosedTarget>, Findings), Unproved> {
+        let denied = pod::denied(self.settings)?;
         let image = self.settings.operator_image.as_deref();
         let round = Round {
             namespace: self.namespace,
@@ -102,11 +114,9 @@ impl Prover<'_> {
             denied: &pod::label(&denied),
         };
         let servers = api_servers(&self.client).await;
-        let has_build_policy = build_policy(self.namespace, self.settings, &servers);
-        let has_build_policy = has_build_policy.map_err(|error| error.to_string())?;
-        self.ensure(&denied).await?;
-        if let Some(policy) = &has_build_policy {
-            self.ensure(policy).await?;
+        let of_builds = build_policy(self.namespace, self.settings, &servers)?;
+        for policy in std::iter::once(&denied).chain(&of_builds) {
+            policies::write(&self.client, self.namespace, policy).await?;
         }
         // The sibling must listen before anybody knocks: its silence would prove nothing.
         let sibling = self.create(&round.pod(PodRole::Sibling, &[])).await?;
@@ -122,7 +132,7 @@ impl Prover<'_> {
             self.probe(round.pod(PodRole::Control, &targets)),
             self.probe(round.pod(PodRole::Sandbox, &targets)),
             async {
-                match &has_build_policy {
+                match &of_builds {
                     Some(_) => self.probe(round.pod(PodRole::Build, &targets)).await.map(Some),
                     None => Ok(None),
                 }
@@ -140,31 +150,22 @@ impl Prover<'_> {
         Api::namespaced(self.client.clone(), self.namespace)
     }
 
-    async fn ensure(&self, policy: &NetworkPolicy) -> Result<(), String> {
-        let api: Api<NetworkPolicy> = Api::namespaced(self.client.clone(), self.namespace);
-        let name = policy.name_any();
-        let failed =
-            |error: kube::Error| format!("failed to write NetworkPolicy {}/{name}: {error}", self.namespace);
-        let found = api.get_opt(&name).await.map_err(failed)?;
-        policies::ensure(&api, policy, found).await.map_err(failed)
-    }
-
-    async fn create(&self, pod: &Pod) -> Result<String, String> {
+    async fn create(&self, pod: &Pod) -> Result<String, SandboxError> {
         let name = pod.name_any();
+        let object = format!("Pod {}/{name}", self.namespace);
         let created = self.pods().create(&PostParams::default(), pod).await;
         created
-            .map(|_| name.clone())
-            .map_err(|error| format!("failed to create Pod {}/{name}: {error}", self.namespace))
+            .map(|_| name)
+            .map_err(|error| failed("create", &object, error))
     }
 
     /// Returns the address on which the sibling listens, once it does.
-    async fn address(&self, name: &str) -> Result<String, String> {
-        let runs = |pod: Option<&Pod>| {
-            let status = pod.and_then(|pod| pod.status.as_ref());
-            status.is_some_and(|status| status.phase.as_deref() == Some("Running") && status.pod_ip.is_some())
+    async fn address(&self, name: &str) -> Result<String, Unproved> {
+        let address = |pod: &Pod| match observe(pod, CONTAINER) {
+            PodState::Running => pod.status.as_ref()?.pod_ip.clone(),
+            _ => None,
         };
-        let pod = self.wait(name, runs).await?;
-        let ip = pod.status.and_then(|status| status.pod_ip).unwrap_or_default();
+        let ip = self.wait(name, address).await?;
         Ok(if ip.contains(':') {
             format!("[{ip}]:{PORT}")
         } else {
@@ -173,25 +174,32 @@ impl Prover<'_> {
     }
 
     /// Runs one Pod and returns its findings.
-    async fn probe(&self, pod: Pod) -> Result<Probed, String> {
+    async fn probe(&self, pod: Pod) -> Result<Probed, Unproved> {
         let name = self.create(&pod).await?;
-        let ended = self.wait(&name, |pod| pod.and_then(terminated).is_some()).await?;
-        let state = terminated(&ended).cloned().unwrap_or_default();
-        let message = state.message.unwrap_or_default();
+        let end = |pod: &Pod| match observe(pod, CONTAINER) {
+            PodState::Ended(end) => Some(end),
+            _ => None,
+        };
+        let ContainerEnd {
+            message, exit_code, ..
+        } = self.wait(&name, end).await?;
         serde_json::from_str(&message).map_err(|_| {
             format!(
-                "Pod {}/{name} ended with code {} and without a finding: {message}",
-                self.namespace, state.exit_code
+                "Pod {}/{name} ended with code {exit_code} and without a finding: {message}",
+                self.namespace
             )
+            .into()
         })
     }
 
-    async fn wait(&self, name: &str, reached: impl Fn(Option<&Pod>) -> bool + Clone) -> Result<Pod, String> {
-        let condition = |pod: Option<&Pod>| reached(pod);
+    async fn wait<T>(&self, name: &str, reached: impl Fn(&Pod) -> Option<T>) -> Result<T, String> {
+        let condition = |pod: Option<&Pod>| pod.and_then(&reached).is_some();
         let waited = timeout(PATIENCE, await_condition(self.pods(), name, condition)).await;
         let failed = match waited {
-            Ok(Ok(Some(pod))) => return Ok(pod),
-            Ok(Ok(None)) => "it is gone".to_owned(),
+            Ok(Ok(pod)) => match pod.as_ref().and_then(&reached) {
+                Some(found) => return Ok(found),
+                None => "it is gone".to_owned(),
+            },
             Ok(Err(error)) => error.to_string(),
             Err(_) => self.why_not(name).await,
         };
@@ -201,21 +209,9 @@ impl Prover<'_> {
     /// Returns the reason for which a Pod does not get on, in the cluster's words.
     async fn why_not(&self, name: &str) -> String {
         let pod = self.pods().get_opt(name).await.ok().flatten();
-        let status = pod.and_then(|pod| pod.status).unwrap_or_default();
-        let scheduled = status.conditions.iter().flatten();
-        let unscheduled = scheduled
-            .filter(|condition| condition.status == "False")
-            .find_map(|condition| condition.message.clone());
-        let waiting = status.container_statuses.iter().flatten().find_map(|container| {
-            let waiting = container.state.as_ref()?.waiting.as_ref()?;
-            Some(format!(
-                "{} {}",
-                waiting.reason.as_deref().unwrap_or_default(),
-                waiting.message.as_deref().unwrap_or_default()
-            ))
-        });
-        let words = waiting.or(unscheduled).unwrap_or_default();
-        format!("it did not end within {} s: {}", PATIENCE.as_secs(), words.trim())
+        let state = pod.map(|pod| observe(&pod, CONTAINER));
+        let words = state.as_ref().and_then(PodState::words).unwrap_or_default();
+        format!("it did not end within {} s: {words}", PATIENCE.as_secs())
     }
 
     /// Removes the Pods of every round, also of one that was interrupted.
@@ -227,9 +223,4 @@ impl Prover<'_> {
             tracing::warn!(%error, namespace = self.namespace, "the canaries could not be removed");
         }
     }
-}
-
-fn terminated(pod: &Pod) -> Option<&ContainerStateTerminated> {
-    let statuses = pod.status.as_ref()?.container_statuses.as_ref()?;
-    statuses.first()?.state.as_ref()?.terminated.as_ref()
 }

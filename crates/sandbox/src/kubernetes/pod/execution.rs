@@ -1,9 +1,11 @@
 //! Settings of one run of a Pod: its objects follow from it.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use k8s_openapi::api::core::v1::LocalObjectReference;
+use k8s_openapi::api::core::v1::{LocalObjectReference, Pod};
 
+use super::super::manifest;
 use super::super::names::Component;
 use super::super::settings::PodSettings;
 use super::super::{MountedInput, OutputFolder, Owner};
@@ -19,13 +21,15 @@ pub(super) const READER_MEMORY_BYTES: u64 = 512 << 20;
 /// Size of what a program may write beyond its limit before the harness sees it, bytes.
 const SPARE_BYTES: u64 = 256 << 20;
 
+static SANDBOX: LazyLock<Pod> = LazyLock::new(|| manifest::parse(include_str!("sandbox.yaml")));
+static READER: LazyLock<Pod> = LazyLock::new(|| manifest::parse(include_str!("reader.yaml")));
+
 /// Program that a Pod runs.
-#[derive(Clone, Copy)]
-pub(super) enum PodProgram<'a> {
+pub(super) enum PodProgram {
     /// The harness, in the task's image.
     Harness,
     /// The operator's reader of sources, in the operator's image, with these claims.
-    Reader(&'a [ClaimMount]),
+    Reader(Vec<ClaimMount>),
 }
 
 /// Part of a claim that a reader mounts.
@@ -48,7 +52,7 @@ pub(super) struct OutputsCheck {
 /// Settings of one execution of a sandbox.
 pub(super) struct Execution<'a> {
     /// Program that runs.
-    pub program: PodProgram<'a>,
+    pub program: &'a PodProgram,
     /// Name of the Pod and of its Secret.
     pub name: &'a str,
     /// The image, by digest.
@@ -83,12 +87,20 @@ impl Execution<'_> {
     }
 }
 
-impl PodProgram<'_> {
+impl PodProgram {
     /// Returns the purpose of its objects.
-    pub(super) const fn component(self) -> Component {
+    pub(super) const fn component(&self) -> Component {
         match self {
             Self::Harness => Component::Sandbox,
             Self::Reader(_) => Component::Reader,
+        }
+    }
+
+    /// Manifest of its Pod.
+    pub(super) fn manifest(&self) -> &'static Pod {
+        match self {
+            Self::Harness => &SANDBOX,
+            Self::Reader(_) => &READER,
         }
     }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use k8s_openapi::api::core::v1::{
-    KeyToPath, PersistentVolumeClaimVolumeSource, ProjectedVolumeSource, SecretProjection, Volume,
-    VolumeMount, VolumeProjection,
+    KeyToPath, ProjectedVolumeSource, SecretProjection, Volume, VolumeMount, VolumeProjection,
 };
 
+use super::super::manifest::{claim_volume, mount};
 use super::super::{MountedFile, MountedInput, OutputFolder};
 use crate::SandboxError;
 use codegen_core::digest::sha256_hex_of_parts;
@@ -84,13 +84,9 @@ pub(super) fn volumes(
             MountedInput::Claim { claim, path } => {
                 let number = claims.len();
                 let volume = claims.entry(claim).or_insert_with(|| format!("claim-{number}"));
-                mounts.extend(names.iter().map(|name| VolumeMount {
-                    name: volume.clone(),
-                    mount_path: format!("{FOLDER}/{name}"),
-                    sub_path: Some(path.clone()).filter(|path| !path.is_empty()),
-                    read_only: Some(true),
-                    ..VolumeMount::default()
-                }));
+                let path = Some(path.clone()).filter(|path| !path.is_empty());
+                let at = |name: &&str| mount(volume, format!("{FOLDER}/{name}"), path.clone(), true);
+                mounts.extend(names.iter().map(at));
             }
         }
     }
@@ -98,24 +94,13 @@ pub(super) fn volumes(
     if let Some(OutputFolder { claim, path, .. }) = outputs {
         let number = claims.len();
         let volume = claims.entry(claim).or_insert_with(|| format!("claim-{number}"));
-        mounts.push(VolumeMount {
-            name: volume.clone(),
-            mount_path: OUTPUTS.to_owned(),
-            sub_path: Some(path.clone()),
-            ..VolumeMount::default()
-        });
+        mounts.push(mount(volume, OUTPUTS.to_owned(), Some(path.clone()), false));
     }
     // A group is set on every volume of a Pod that is not mounted read-only as a whole, and so on what others own.
     let grouped = outputs.filter(|outputs| outputs.fs_group.is_some());
-    let claims = claims.into_iter().map(|(claim, name)| Volume {
-        name,
-        persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
-            claim_name: claim.to_owned(),
-            read_only: grouped
-                .map(|outputs| outputs.claim != claim)
-                .filter(|read_only| *read_only),
-        }),
-        ..Volume::default()
+    let claims = claims.into_iter().map(|(claim, name)| {
+        let is_of_others = grouped.is_some_and(|outputs| outputs.claim != claim);
+        claim_volume(name, claim, is_of_others.then_some(true))
     });
     let volumes = projected.volume().into_iter().chain(claims).collect();
     Ok((volumes, mounts))
@@ -150,20 +135,12 @@ impl<'a> Projected<'a> {
     /// A mount inside of another one needs a place there, which a read-only one does not give: beside claims, each name is
     /// mounted by itself; so it is in a folder of the harness.
     fn mounts(&self, apart: bool) -> Vec<VolumeMount> {
-        let mount = |path: String, sub_path: Option<String>| VolumeMount {
-            name: VOLUME.to_owned(),
-            mount_path: path,
-            sub_path,
-            read_only: Some(true),
-            ..VolumeMount::default()
-        };
+        let names = self.names.iter();
         match (self.names.is_empty(), apart) {
             (true, _) => Vec::new(),
-            (false, false) => vec![mount(FOLDER.to_owned(), None)],
-            (false, true) => self
-                .names
-                .iter()
-                .map(|name| mount(format!("{FOLDER}/{name}"), Some((*name).to_owned())))
+            (false, false) => vec![mount(VOLUME, FOLDER.to_owned(), None, true)],
+            (false, true) => names
+                .map(|name| mount(VOLUME, format!("{FOLDER}/{name}"), Some((*name).to_owned()), true))
                 .collect(),
         }
     }

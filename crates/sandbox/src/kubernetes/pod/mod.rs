@@ -8,12 +8,10 @@ mod claims;
 mod inputs;
 mod job_key;
 mod network;
-mod observe;
 pub(super) mod operator;
 mod placement;
 pub(super) mod reader;
 mod ready;
-mod refusal;
 mod execution;
 pub(super) mod clear;
 pub(super) mod on_disk;
@@ -22,7 +20,8 @@ mod vain;
 mod volumes;
 
 pub(super) use self::network::{EGRESS, label};
-pub(super) use self::spec::{architecture, unprivileged};
+#[cfg(test)]
+pub(super) use self::spec::tests::pods;
 
 use std::future::Future;
 
@@ -37,9 +36,9 @@ use self::channel::{Announcement, ChannelError, SignedContent};
 use self::execution::{CONTAINER, Execution, OutputsCheck, PodProgram};
 use self::job_key::PodKeys;
 pub use self::job_key::{JOB_KEY, decrypt_job};
-use self::observe::{ContainerEnd, PodState, observe};
-use self::refusal::{ApiRefusal, classify};
 pub use self::spec::{JOB_FILE, JOB_SHA256, NONCE, folder_sha256};
+use super::observe::{ContainerEnd, Obstacle, PodState, complaint, is_stuck, observe};
+use super::refusal::{Creation, create};
 use super::settings::Settings;
 use super::{KubernetesSandbox, names, room};
 use crate::{Progressing, SandboxError};
@@ -70,17 +69,18 @@ pub(super) async fn run(
             return Err(pods.lost("somebody has removed it".to_owned()));
         }
         let started = start_harness(&pods, image, job, &body, None, async { Ok(()) });
-        return match Box::pin(started).await? {
-            Progressing::Queued(why) => Ok(Progressing::Queued(why)),
-            Progressing::Done(_) | Progressing::Pending | Progressing::Unseen => Ok(Progressing::Pending),
-        };
+        let waits = Box::pin(started).await?.done().err();
+        return Ok(waits.unwrap_or(Progressing::Pending));
     };
     // What is compared does not follow from what the policy opens.
     let policy = network::policy(&job.network, &sandbox.settings.sandbox.network, &[])?;
     let wanted = execution_of(&pods, image, job, &body, &network::label(&policy), None).pod(None)?;
     pods.adopt(&wanted, &pod).await?;
-    let looked = pods.progress_of(image, &pod).await;
-    looked.map_err(|error| explained(sandbox, error))
+    let found = pods.progress_of(image, &pod).await;
+    found.map_err(|error| match sandbox.outputs {
+        Some(outputs) => operator::about_outputs(error, outputs, &sandbox.owner.namespace),
+        None => error,
+    })
 }
 
 /// Returns the progress of the Pod of this name, whoever made it.
@@ -161,7 +161,7 @@ fn execution_of<'a>(
 ) -> Execution<'a> {
     let sandbox = pods.sandbox;
     Execution {
-        program: PodProgram::Harness,
+        program: &PodProgram::Harness,
         name: &pods.name,
         image,
         job,
@@ -178,16 +178,6 @@ fn execution_of<'a>(
         } else {
             &[]
         },
-    }
-}
-
-/// The scheduler's words about the claim for outputs name the Pod, of which nobody who made the run has heard.
-fn explained(sandbox: &KubernetesSandbox<'_>, error: SandboxError) -> SandboxError {
-    match (error, sandbox.outputs) {
-        (SandboxError::Refused { reason, .. }, Some(outputs)) if operator::is_about_volumes(&reason) => {
-            operator::about_claim(&outputs.claim, "outputs", &sandbox.owner.namespace, &reason)
-        }
-        (error, _) => error,
     }
 }
 
@@ -258,14 +248,11 @@ impl<'a> Pods<'a> {
         };
         // A Secret that an earlier pass has made keeps its key.
         let pod = run.pod(Some(&PodKeys { job, ..keys }))?;
-        match self.api.create(&PostParams::default(), &pod).await {
-            Ok(_) => Ok(Progressing::Done(true)),
-            Err(error) => match classify(&self.object, error) {
-                ApiRefusal::Queued(why) => Ok(Progressing::Queued(why)),
-                // Another pass was faster; its Pod is this one.
-                ApiRefusal::Exists => Ok(Progressing::Done(false)),
-                ApiRefusal::Error(error) => Err(error),
-            },
+        match create(&self.api, &PostParams::default(), &self.object, &pod).await? {
+            Creation::New(_) => Ok(Progressing::Done(true)),
+            // Another pass was faster; its Pod is this one.
+            Creation::Exists => Ok(Progressing::Done(false)),
+            Creation::Queued(why) => Ok(Progressing::Queued(why)),
         }
     }
 
@@ -291,11 +278,14 @@ impl<'a> Pods<'a> {
             return Err(self.refused("it is there and belongs to no run of this task", "delete it"));
         }
         let now = Timestamp::now();
-        match observe(pod, R::CONTAINER, now) {
+        match observe(pod, R::CONTAINER) {
+            PodState::Starting if is_stuck(pod, now) => self.explain_start(pod).await,
             PodState::Starting | PodState::Running => Ok(Progressing::Pending),
-            PodState::Stuck => self.explain_start(pod).await,
-            PodState::Queued(words) => self.queued(pod, words).await,
-            PodState::Refused { reason, remedy } => {
+            PodState::Queued(words) => {
+                let limits = "sandbox.resources.limits";
+                room::queued(&self.sandbox.client, pod, words, &self.object, limits).await
+            }
+            PodState::Refused { reason, obstacle } => {
                 let created = pod
                     .metadata
                     .creation_timestamp
@@ -304,13 +294,13 @@ impl<'a> Pods<'a> {
                 if now.duration_since(created) > SignedDuration::from_secs(REFUSED_SECONDS) {
                     self.delete(pod).await?;
                 }
-                Err(self.refused(&reason, &remedy))
+                Err(self.refused(&reason, remedy(obstacle)))
             }
             PodState::ImageMissing(_) => {
                 self.delete(pod).await?;
                 Err(SandboxError::EnvironmentMissing(image.to_owned()))
             }
-            PodState::Lost(reason) => Err(self.lost(reason)),
+            PodState::Leaving(reason) | PodState::Lost(reason) => Err(self.lost(reason)),
             // An image of an earlier version has no link to its interpreter, and is made anew.
             PodState::Ended(ended) if ended.not_started && self.sandbox.task.image.reference.is_none() => {
                 self.delete(pod).await?;
@@ -405,17 +395,6 @@ impl<'a> Pods<'a> {
         self.api.logs(&self.name, &wanted).await
     }
 
-    /// A Pod that no node takes: is there a node that could?
-    async fn queued<R>(&self, pod: &Pod, words: String) -> Result<Progressing<R>, SandboxError> {
-        if words.contains("Insufficient ") && room::is_too_large(&self.sandbox.client, pod).await {
-            return Err(self.refused(
-                &words,
-                "no node is as large as that: lower sandbox.resources.limits, or add a larger node",
-            ));
-        }
-        Ok(Progressing::Queued(words))
-    }
-
     /// The node's words about a Pod that does not get under way: they are in events alone.
     async fn explain_start<R>(&self, pod: &Pod) -> Result<Progressing<R>, SandboxError> {
         let events: Api<Event> = Api::namespaced(self.sandbox.client.clone(), &self.sandbox.owner.namespace);
@@ -427,7 +406,7 @@ impl<'a> Pods<'a> {
             .await
             .map(|list| list.items)
             .unwrap_or_default();
-        match observe::complaint(&events) {
+        match complaint(&events) {
             Some(words) => Err(self.refused(
                 words,
                 "change what these words name; the Pod then starts by itself",
@@ -467,6 +446,22 @@ impl<'a> Pods<'a> {
             child: self.object.clone(),
             reason,
         }
+    }
+}
+
+/// Returns the change by which a sandbox starts.
+const fn remedy(obstacle: Obstacle) -> &'static str {
+    match obstacle {
+        Obstacle::Placement => {
+            "change nodeSelector, tolerations or the volumes of the sandbox, or add a node that fits"
+        }
+        Obstacle::Pull => {
+            "look at image.pullSecretRef and image.pullRepository, of a run by programImage at pullSecretRef, and whether nodes reach \
+             the registry and trust it"
+        }
+        Obstacle::ImageName => "correct the name of the image",
+        Obstacle::NodePolicy => "have the node accept the image, or name another one",
+        Obstacle::Container => "change what the node's words name; the Pod then starts by itself",
     }
 }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use ipnet::IpNet;
-use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPeer, NetworkPolicySpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPeer};
 use kube::core::{Selector, SelectorExt as _};
 
 use super::super::names::{self, Component};
+use super::super::policies;
 use super::super::reach::{block, closed, internet, names_rule, parse, rule};
 use super::super::settings::NetworkSettings;
 use crate::SandboxError;
@@ -45,31 +45,14 @@ pub(super) fn policy(
             (format!("list-{}", &sha256_hex(key.as_bytes())[..10]), Some(rules))
         }
     };
-    let selector = BTreeMap::from([(EGRESS.to_owned(), name.clone())]);
-    Ok(NetworkPolicy {
-        metadata: ObjectMeta {
-            name: Some(format!("codegen-sandbox-{name}")),
-            labels: Some(BTreeMap::from([
-                (names::MANAGED_BY.to_owned(), names::OPERATOR.to_owned()),
-                (
-                    names::COMPONENT.to_owned(),
-                    Component::Sandbox.as_str().to_owned(),
-                ),
-                (EGRESS.to_owned(), name),
-            ])),
-            ..ObjectMeta::default()
-        },
-        spec: Some(NetworkPolicySpec {
-            pod_selector: Some(LabelSelector {
-                match_labels: Some(selector),
-                ..LabelSelector::default()
-            }),
-            // Both, or a policy without egress rules would leave egress open.
-            policy_types: Some(vec!["Ingress".to_owned(), "Egress".to_owned()]),
-            ingress: None,
-            egress,
-        }),
-    })
+    let mut policy = policies::policy(format!("codegen-sandbox-{name}"), (EGRESS, &name), egress);
+    let labels = policy.metadata.labels.get_or_insert_default();
+    labels.insert(
+        names::COMPONENT.to_owned(),
+        Component::Sandbox.as_str().to_owned(),
+    );
+    labels.insert(EGRESS.to_owned(), name);
+    Ok(policy)
 }
 
 /// The value of [`EGRESS`] that a policy selects.

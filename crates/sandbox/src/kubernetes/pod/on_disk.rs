@@ -41,17 +41,15 @@ pub async fn run(
     repeat: u32,
 ) -> Result<Progressing<RunOnDisk>, SandboxError> {
     let check = OutputsCheck {
-        image: operator_image(sandbox.settings)?,
+        image: operator_image(sandbox.settings)?.to_owned(),
         body: request(asked),
     };
     let (name, body) = named(sandbox, image, job, repeat, Some(&check))?;
     let pods = Pods::new(sandbox, name);
     let Some(pod) = pods.get().await? else {
         let started = start_harness(&pods, image, job, &body, Some(&check), async { Ok(()) });
-        return match Box::pin(started).await? {
-            Progressing::Queued(why) => Ok(Progressing::Queued(why)),
-            Progressing::Done(_) | Progressing::Pending | Progressing::Unseen => Ok(Progressing::Pending),
-        };
+        let waits = Box::pin(started).await?.done().err();
+        return Ok(waits.unwrap_or(Progressing::Pending));
     };
     // What is compared does not follow from what the policy opens.
     let policy = network::policy(&job.network, &sandbox.settings.sandbox.network, &[])?;

@@ -7,21 +7,23 @@ use k8s_openapi::api::core::v1::Pod;
 
 use super::super::settings::Settings;
 use super::super::{KubernetesSandbox, OutputFolder, names};
-use super::execution::{ClaimMount, Execution, PodProgram};
+use super::execution::{Execution, PodProgram};
 use super::job_key::PodKeys;
 use super::{Pods, Reported};
 use crate::{Progressing, SandboxError};
 use codegen_core::digest::sha256_hex;
 use codegen_core::sandbox::{InputMount, Job, JobLimits, NetworkAccess};
 
-/// The image that reads in Pods.
-pub fn operator_image(settings: &Settings) -> Result<String, SandboxError> {
+/// The image that reads and pushes in Pods.
+pub fn operator_image(settings: &Settings) -> Result<&str, SandboxError> {
     settings
         .operator_image
-        .clone()
+        .as_deref()
         .ok_or_else(|| SandboxError::Refused {
             object: "operator".to_owned(),
-            reason: "it does not know its own image, which reads what lies on volumes".to_owned(),
+            reason:
+                "it does not know its own image, which reads what lies on volumes and pushes what is built"
+                    .to_owned(),
             remedy: "set operatorImage, or the variable OPERATOR_IMAGE of its Pod".to_owned(),
         })
 }
@@ -32,8 +34,7 @@ pub(super) struct Work<'a> {
     pub part: &'a str,
     /// Request to the Pod, as text.
     pub request: Vec<u8>,
-    /// Claims that it mounts.
-    pub claims: Vec<ClaimMount>,
+    pub program: PodProgram,
     /// The claim with outputs of a program.
     pub outputs: Option<&'a OutputFolder>,
     /// Inputs that are mounted as in a sandbox.
@@ -50,22 +51,19 @@ pub(super) struct OperatorPod<'a> {
     pods: Pods<'a>,
     image: String,
     job: Job,
-    request: Vec<u8>,
-    claims: Vec<ClaimMount>,
-    outputs: Option<&'a OutputFolder>,
-    egress: String,
+    work: Work<'a>,
 }
 
 impl<'a> OperatorPod<'a> {
     pub(super) fn new(sandbox: &'a KubernetesSandbox<'a>, work: Work<'a>) -> Result<Self, SandboxError> {
-        let image = operator_image(sandbox.settings)?;
+        let image = operator_image(sandbox.settings)?.to_owned();
         let owner = sandbox.owner;
         // Another request is another Pod, and the same one is found again after a restart.
         let request = sha256_hex(&work.request);
         let parts = [&owner.uid, &owner.run, work.part, &request, &image];
         let job = Job {
             phases: Vec::new(),
-            inputs: work.inputs,
+            inputs: work.inputs.clone(),
             env: BTreeMap::new(),
             limits: JobLimits {
                 timeout_seconds: work.seconds,
@@ -75,16 +73,13 @@ impl<'a> OperatorPod<'a> {
                 processes: 0,
                 file_bytes: 0,
             },
-            network: work.network,
+            network: work.network.clone(),
         };
         Ok(Self {
             pods: Pods::new(sandbox, names::name_of_pod(&owner.name, &parts)),
             image,
             job,
-            request: work.request,
-            claims: work.claims,
-            outputs: work.outputs,
-            egress: work.egress,
+            work,
         })
     }
 
@@ -118,10 +113,8 @@ impl<'a> OperatorPod<'a> {
     ) -> Result<Progressing<R>, SandboxError> {
         let run = self.execution();
         let started = self.pods.start(&run, PodKeys::draw()?, needs).await;
-        match started.map_err(explained)? {
-            Progressing::Queued(why) => Ok(Progressing::Queued(why)),
-            Progressing::Done(_) | Progressing::Pending | Progressing::Unseen => Ok(Progressing::Pending),
-        }
+        let waits = started.map_err(explained)?.done().err();
+        Ok(waits.unwrap_or(Progressing::Pending))
     }
 
     /// The Pod that would be made, but for its keys.
@@ -130,19 +123,19 @@ impl<'a> OperatorPod<'a> {
     }
 
     fn execution(&self) -> Execution<'_> {
-        let sandbox = self.pods.sandbox;
+        let (sandbox, work) = (self.pods.sandbox, &self.work);
         Execution {
-            program: PodProgram::Reader(&self.claims),
+            program: &work.program,
             name: &self.pods.name,
             image: &self.image,
             job: &self.job,
-            body: &self.request,
-            egress: &self.egress,
+            body: &work.request,
+            egress: &work.egress,
             settings: &sandbox.settings.sandbox,
             task: sandbox.task,
             owner: sandbox.owner,
             inputs: sandbox.inputs,
-            outputs: self.outputs,
+            outputs: work.outputs,
             check: None,
             pull_secrets: &sandbox.settings.build.image_pull_secrets,
         }
@@ -157,6 +150,17 @@ pub(super) fn explained(error: SandboxError) -> SandboxError {
             reason: "the registry does not have it".to_owned(),
             remedy: "correct the operator's setting operatorImage".to_owned(),
         },
+        other => other,
+    }
+}
+
+/// Makes of an error about volumes one about a claim with outputs: the words of the scheduler name the Pod, of which nobody who made the run
+/// has heard.
+pub(super) fn about_outputs(error: SandboxError, outputs: &OutputFolder, namespace: &str) -> SandboxError {
+    match error {
+        SandboxError::Refused { reason, .. } if is_about_volumes(&reason) => {
+            about_claim(&outputs.claim, "outputs", namespace, &reason)
+        }
         other => other,
     }
 }

@@ -7,8 +7,8 @@ use k8s_openapi::api::networking::v1::NetworkPolicy;
 use serde::{Deserialize, Serialize};
 
 use super::super::{KubernetesSandbox, OutputFolder};
-use super::execution::{ClaimMount, READER_MEMORY_BYTES, READER_SECONDS};
-use super::operator::{OperatorPod, Work, about_claim, is_about_volumes};
+use super::execution::{ClaimMount, PodProgram, READER_MEMORY_BYTES, READER_SECONDS};
+use super::operator::{OperatorPod, Work, about_claim, about_outputs, is_about_volumes};
 use super::volumes::claim_folder;
 use super::{Reported, network, ready};
 use crate::{Progressing, SandboxError};
@@ -210,7 +210,7 @@ impl<'a> SourceReader<'a> {
             part: "reader",
             // Plain data with string keys: writing it to memory cannot fail.
             request: serde_json::to_vec(request).unwrap_or_default(),
-            claims: request.mounts(),
+            program: PodProgram::Reader(request.mounts()),
             outputs: request.outputs.as_ref().map(|outputs| &outputs.written_to),
             inputs: request.mounted(),
             network: NetworkAccess::Denied,
@@ -244,13 +244,11 @@ impl<'a> SourceReader<'a> {
     fn explained(&self, error: SandboxError) -> SandboxError {
         let namespace = &self.pod.sandbox().owner.namespace;
         match (error, &self.request.outputs) {
-            (SandboxError::Refused { reason, .. }, Some(outputs)) if is_about_volumes(&reason) => {
-                about_claim(&outputs.written_to.claim, "outputs", namespace, &reason)
-            }
+            (error, Some(outputs)) => about_outputs(error, &outputs.written_to, namespace),
             (SandboxError::Refused { reason, .. }, None) if is_about_volumes(&reason) => {
                 about_claims(self.request, namespace, &reason)
             }
-            (other, _) => other,
+            (other, None) => other,
         }
     }
 }

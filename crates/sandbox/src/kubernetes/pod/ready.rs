@@ -1,20 +1,17 @@
 //! Objects that must be there before a Pod: the namespace's harness, the policy that closes its network, its job.
 
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::{ListParams, PostParams};
-use kube::{Api, Resource, ResourceExt as _};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use kube::{Api, ResourceExt as _};
 
 use super::super::reach::api_servers;
+use super::super::refusal::{Creation, create, replaced};
 use super::super::{KubernetesSandbox, names, policies};
 use super::execution::Execution;
 use super::job_key::{JobKey, KEY_NAME};
-use super::refusal::{ApiRefusal, classify};
 use super::{cluster, network, spec, volumes};
 use crate::{Progressing, SandboxError};
 use codegen_api::secret_use::SecretUse;
@@ -75,7 +72,10 @@ pub(super) async fn ensure_harness(sandbox: &KubernetesSandbox<'_>) -> Result<()
     };
     let mut found = get().await?;
     if found.is_none() {
-        if !matches!(create(&api, &object, &wanted).await?, Created::Exists) {
+        if !matches!(
+            create(&api, &PostParams::default(), &object, &wanted).await?,
+            Creation::Exists
+        ) {
             return Ok(());
         }
         found = get().await?;
@@ -84,7 +84,7 @@ pub(super) async fn ensure_harness(sandbox: &KubernetesSandbox<'_>) -> Result<()
         // Without it the Pod waits, and says for what.
         None => Ok(()),
         Some(found) if is_same_map(&wanted, &found) => Ok(()),
-        Some(_) => Err(replaced(object, "the harness")),
+        Some(_) => Err(replaced(&object, "the harness")),
     }
 }
 
@@ -97,18 +97,6 @@ fn is_same_map(wanted: &ConfigMap, found: &ConfigMap) -> bool {
         && component(found) == component(wanted)
 }
 
-/// An object that is mounted into a Pod is another than the operator writes.
-fn replaced(object: String, what: &str) -> SandboxError {
-    SandboxError::Refused {
-        object,
-        reason: format!(
-            "it stands where the operator keeps {what}, and is not what the operator writes: somebody has replaced it"
-        ),
-        remedy: "delete it, and see who may write such objects here; the operator makes it anew by itself"
-            .to_owned(),
-    }
-}
-
 /// Creates the policy, or puts right what somebody has changed; an error where another policy opens what this one closes.
 pub(super) async fn ensure_policy(
     sandbox: &KubernetesSandbox<'_>,
@@ -118,7 +106,6 @@ pub(super) async fn ensure_policy(
     let namespace = &sandbox.owner.namespace;
     let api: Api<NetworkPolicy> = Api::namespaced(sandbox.client.clone(), namespace);
     let name = policy.name_any();
-    let object = format!("NetworkPolicy {namespace}/{name}");
     let listed = api.list(&ListParams::default()).await;
     let listed =
         listed.map_err(|error| cluster(format!("list the NetworkPolicies of {namespace}"))(error))?;
@@ -136,23 +123,7 @@ pub(super) async fn ensure_policy(
         });
     }
     let found = listed.items.into_iter().find(|found| found.name_any() == name);
-    match Box::pin(policies::ensure(&api, &policy, found)).await {
-        Ok(()) => Ok(()),
-        Err(error) => Err(match classify(&object, error) {
-            ApiRefusal::Error(error) => error,
-            // Without it no Pod may start, so a person must fix what prevents it.
-            ApiRefusal::Queued(reason) => SandboxError::Refused {
-                object,
-                reason,
-                remedy: "raise the quota of the namespace".to_owned(),
-            },
-            ApiRefusal::Exists => SandboxError::Refused {
-                object,
-                reason: "somebody changes it again and again".to_owned(),
-                remedy: "leave it to the operator".to_owned(),
-            },
-        }),
-    }
+    Box::pin(policies::ensure(&api, namespace, &policy, found)).await
 }
 
 /// Creates the Secret with the job, encrypted with `key`; the key of the one that is there. `Queued` where a quota leaves no room.
@@ -166,17 +137,17 @@ pub(super) async fn create_job(
     let wanted = run.secret(key);
     let name = wanted.name_any();
     let object = format!("Secret {}/{name}", owner.namespace);
-    match create(&api, &object, &wanted).await? {
-        Created::New => Ok(Progressing::Done(key.clone())),
-        Created::Queued(why) => Ok(Progressing::Queued(why)),
-        Created::Exists => {
+    match create(&api, &PostParams::default(), &object, &wanted).await? {
+        Creation::New(_) => Ok(Progressing::Done(key.clone())),
+        Creation::Queued(why) => Ok(Progressing::Queued(why)),
+        Creation::Exists => {
             let found = api.get_opt(&name).await;
             let found = found.map_err(|error| cluster(format!("read {object}"))(error))?;
             match found.map(|found| key_of(run, &found)) {
                 // Somebody has removed it since: the next pass makes it anew.
                 None => Ok(Progressing::Pending),
                 Some(Some(key)) => Ok(Progressing::Done(key)),
-                Some(None) => Err(replaced(object, "the job of a sandbox")),
+                Some(None) => Err(replaced(&object, "the job of a sandbox")),
             }
         }
     }
@@ -193,25 +164,4 @@ pub(super) fn key_of(run: &Execution<'_>, found: &Secret) -> Option<JobKey> {
         && found.data == wanted.data
         && of(found) == of(&wanted);
     is_same.then_some(key)
-}
-
-/// Outcome of creating an object.
-enum Created {
-    New,
-    Exists,
-    Queued(String),
-}
-
-async fn create<K>(api: &Api<K>, object: &str, wanted: &K) -> Result<Created, SandboxError>
-where
-    K: Resource + Clone + DeserializeOwned + Serialize + Debug,
-{
-    match api.create(&PostParams::default(), wanted).await {
-        Ok(_) => Ok(Created::New),
-        Err(error) => match classify(object, error) {
-            ApiRefusal::Exists => Ok(Created::Exists),
-            ApiRefusal::Queued(why) => Ok(Created::Queued(why)),
-            ApiRefusal::Error(error) => Err(error),
-        },
-    }
 }

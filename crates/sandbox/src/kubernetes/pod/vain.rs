@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 
+use super::super::observe::{PodState, observe};
 use super::{Pods, Reported};
 use crate::{Progressing, SandboxError};
 
@@ -23,7 +24,7 @@ impl Pods<'_> {
             Ok(_) => false,
             Err(error) => error.needs_another_child(),
         };
-        if is_vain && !holds(pod, Timestamp::now()) {
+        if is_vain && !holds(pod, R::CONTAINER, Timestamp::now()) {
             // Its end causes the next pass.
             self.delete(pod).await?;
             return Ok(Progressing::Pending);
@@ -33,17 +34,13 @@ impl Pods<'_> {
 }
 
 /// Reports whether what a Pod said at its end is still to be believed.
-fn holds(pod: &Pod, now: Timestamp) -> bool {
-    let ended = pod
-        .status
-        .iter()
-        .flat_map(|status| status.container_statuses.iter().flatten());
-    let ended = ended.filter_map(|container| {
-        let ended = container.state.as_ref()?.terminated.as_ref()?;
-        ended.finished_at.as_ref().map(|time| time.0)
-    });
+fn holds(pod: &Pod, container: &str, now: Timestamp) -> bool {
+    let ended = match observe(pod, container) {
+        PodState::Ended(end) => end.finished_at,
+        _ => None,
+    };
     let created = pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
-    let since = ended.max().or(created);
+    let since = ended.or(created);
     since.is_some_and(|since| now.duration_since(since) < HOLDS)
 }
 
@@ -62,11 +59,11 @@ mod tests {
             let status = json!({"name": "sandbox", "image": "", "imageID": "", "ready": false, "restartCount": 0, "state": state});
             serde_json::from_value(json!({"status": {"containerStatuses": [status]}})).unwrap()
         };
-        assert!(holds(&pod("2026-01-01T00:00:55Z"), now));
-        assert!(!holds(&pod("2026-01-01T00:00:45Z"), now));
+        assert!(holds(&pod("2026-01-01T00:00:55Z"), "sandbox", now));
+        assert!(!holds(&pod("2026-01-01T00:00:45Z"), "sandbox", now));
         let mut lost = Pod::default();
-        assert!(!holds(&lost, now));
+        assert!(!holds(&lost, "sandbox", now));
         lost.metadata.creation_timestamp = Some(Time(now));
-        assert!(holds(&lost, now));
+        assert!(holds(&lost, "sandbox", now));
     }
 }

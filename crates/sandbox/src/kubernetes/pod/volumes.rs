@@ -1,134 +1,77 @@
 //! Mounts of a Pod of a run besides its inputs. Pure.
 
-use k8s_openapi::api::core::v1::{
-    ConfigMapVolumeSource, EmptyDirVolumeSource, KeyToPath, PersistentVolumeClaimVolumeSource,
-    SecretVolumeSource, Volume, VolumeMount,
-};
+use k8s_openapi::api::core::v1::{PodSpec, Volume, VolumeMount};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use super::super::manifest::{claim_volume, containers, mount, remove_volume};
 use super::execution::{ClaimMount, Execution, PodProgram};
-use super::inputs::{FOLDER, OUTPUTS};
-use super::job_key::{CHECK_NAME, JOB_NAME};
-use crate::harness;
+use super::inputs::{self, OUTPUTS};
+use crate::{SandboxError, harness};
 
 /// Folder in which the checker finds the outputs.
 pub(super) const OUTPUTS_CHECKED: &str = OUTPUTS;
-/// The volume with what it is to check.
-const CHECK_VOLUME: &str = "check";
-/// Folder of the job.
-const JOB_FOLDER: &str = "/job";
-/// Folders that a job writes to; in memory, so that what lies there counts as its memory. `/dev/shm` is the runtime's.
-const SCRATCH: [(&str, &str); 4] = [
-    ("sandbox", "/sandbox"),
-    ("tmp", "/tmp"),
-    ("outputs", OUTPUTS),
-    ("own-inputs", FOLDER),
-];
 
 impl Execution<'_> {
-    /// The job, and what its program needs.
-    pub(super) fn own_volumes(&self) -> (Vec<Volume>, Vec<VolumeMount>) {
-        let job = Volume {
-            name: "job".to_owned(),
-            secret: Some(SecretVolumeSource {
-                secret_name: Some(self.name.to_owned()),
-                // Not the key.
-                items: Some(vec![KeyToPath {
-                    key: JOB_NAME.to_owned(),
-                    path: JOB_NAME.to_owned(),
-                    mode: None,
-                }]),
-                ..SecretVolumeSource::default()
-            }),
-            ..Volume::default()
-        };
-        let (mut volumes, mut mounts) = match self.program {
-            PodProgram::Harness => self.harness_volumes(),
-            PodProgram::Reader(claims) => claim_volumes(claims),
-        };
-        volumes.push(job);
-        volumes.extend(self.check.map(|_| Volume {
-            name: CHECK_VOLUME.to_owned(),
-            secret: Some(SecretVolumeSource {
-                secret_name: Some(self.name.to_owned()),
-                items: Some(vec![KeyToPath {
-                    key: CHECK_NAME.to_owned(),
-                    path: JOB_NAME.to_owned(),
-                    mode: None,
-                }]),
-                ..SecretVolumeSource::default()
-            }),
-            ..Volume::default()
-        }));
-        mounts.push(mount("job", JOB_FOLDER, true));
-        (volumes, mounts)
-    }
-
-    /// The harness, and the folders that may be written.
-    fn harness_volumes(&self) -> (Vec<Volume>, Vec<VolumeMount>) {
-        let mut volumes = vec![Volume {
-            name: "harness".to_owned(),
-            config_map: Some(ConfigMapVolumeSource {
-                name: harness_name(),
-                ..ConfigMapVolumeSource::default()
-            }),
-            ..Volume::default()
-        }];
-        let mut mounts = vec![mount("harness", harness::FOLDER, true)];
-        for (name, path) in SCRATCH {
-            // It is the claim's folder then, and mounted beside the inputs.
-            let is_a_claims = path == OUTPUTS && self.outputs.is_some();
-            if is_a_claims || path == FOLDER && !self.job.has_own_inputs() {
-                continue;
-            }
-            let empty_dir = if path == OUTPUTS && self.check.is_some() {
-                EmptyDirVolumeSource {
-                    medium: None,
-                    size_limit: Some(bytes(self.volume_bytes())),
-                }
-            } else {
-                EmptyDirVolumeSource {
-                    medium: Some("Memory".to_owned()),
-                    // Each may fill up to the whole limit; the sum is bounded by the container's memory.
-                    size_limit: Some(bytes(self.job.limits.memory_bytes)),
-                }
-            };
-            volumes.push(Volume {
-                name: name.to_owned(),
-                empty_dir: Some(empty_dir),
-                ..Volume::default()
-            });
-            mounts.push(mount(name, path, false));
+    /// Sets the volumes and mounts of the program: claims, the job, what it writes to, inputs.
+    pub(super) fn fill_volumes(&self, spec: &mut PodSpec) -> Result<(), SandboxError> {
+        // It is the claim's folder then, and mounted beside the inputs.
+        if self.outputs.is_some() {
+            remove_volume(spec, "outputs");
         }
-        (volumes, mounts)
+        if !self.job.has_own_inputs() {
+            remove_volume(spec, "own-inputs");
+        }
+        let (claims, written) = match self.program {
+            PodProgram::Harness => (&[][..], self.outputs),
+            PodProgram::Reader(claims) => (claims.as_slice(), None),
+        };
+        let places = inputs::places(self.job, self.inputs, self.name);
+        let (inputs, input_mounts) =
+            inputs::volumes(&self.job.inputs, self.job.has_own_inputs(), &places, written)?;
+        let (claims, claim_mounts) = claim_volumes(claims);
+        let volumes = spec.volumes.get_or_insert_default();
+        for volume in volumes.iter_mut() {
+            self.fill_volume(volume);
+        }
+        volumes.splice(0..0, claims);
+        volumes.extend(inputs);
+        // The program is the first container, and the checker mounts none of these.
+        let program = containers(spec).next();
+        let mounts = program.map(|program| program.volume_mounts.get_or_insert_default());
+        if let Some(mounts) = mounts {
+            mounts.splice(0..0, claim_mounts);
+            mounts.extend(input_mounts);
+        }
+        Ok(())
     }
-}
 
-/// Returns the mounts of the checker: what it is to check, and where. Nothing of it can be written.
-pub(super) fn checker_mounts() -> Vec<VolumeMount> {
-    vec![
-        mount("outputs", OUTPUTS_CHECKED, true),
-        mount(CHECK_VOLUME, JOB_FOLDER, true),
-    ]
+    fn fill_volume(&self, volume: &mut Volume) {
+        if let Some(harness) = &mut volume.config_map {
+            harness.name = harness_name();
+        }
+        if let Some(scratch) = &mut volume.empty_dir {
+            scratch.size_limit = Some(bytes(self.job.limits.memory_bytes));
+            if self.check.is_some() && volume.name == "outputs" {
+                scratch.medium = None;
+                scratch.size_limit = Some(bytes(self.volume_bytes()));
+            }
+        }
+        if let Some(secret) = volume
+            .secret
+            .as_mut()
+            .filter(|secret| secret.secret_name.is_none())
+        {
+            secret.secret_name = Some(self.name.to_owned());
+        }
+    }
 }
 
 /// Each claim, in the order of their folders.
 fn claim_volumes(claims: &[ClaimMount]) -> (Vec<Volume>, Vec<VolumeMount>) {
     let volume = |(number, ClaimMount { claim, folder }): (usize, &ClaimMount)| {
         let name = format!("claim-{number}");
-        let mount = VolumeMount {
-            sub_path: folder.clone(),
-            ..mount(&name, &claim_folder(number), true)
-        };
-        let volume = Volume {
-            name,
-            persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
-                claim_name: claim.clone(),
-                read_only: None,
-            }),
-            ..Volume::default()
-        };
-        (volume, mount)
+        let mount = mount(&name, claim_folder(number), folder.clone(), true);
+        (claim_volume(name, claim, None), mount)
     };
     claims.iter().enumerate().map(volume).unzip()
 }
@@ -136,15 +79,6 @@ fn claim_volumes(claims: &[ClaimMount]) -> (Vec<Volume>, Vec<VolumeMount>) {
 /// Returns the folder in which a reader finds its claim of this number.
 pub(super) fn claim_folder(number: usize) -> String {
     format!("/claims/{number}")
-}
-
-fn mount(name: &str, path: &str, read_only: bool) -> VolumeMount {
-    VolumeMount {
-        name: name.to_owned(),
-        mount_path: path.to_owned(),
-        read_only: read_only.then_some(true),
-        ..VolumeMount::default()
-    }
 }
 
 /// Name of the harness of this version.

@@ -1,3 +1,6 @@
+use k8s_openapi::api::core::v1::Pod;
+
+use super::super::dockerfile::{ENVIRONMENT, TOOLS, WORK};
 use super::*;
 use crate::kubernetes::names::{Component, labels};
 
@@ -40,10 +43,34 @@ fn plan<'a>(build: &'a BuildSettings, registries: &'a Registries) -> BuildPlan<'
     }
 }
 
-#[test]
-fn the_job_of_default_settings() {
+/// The Pod of a build, as its Job makes it.
+pub(in crate::kubernetes) fn pod() -> Pod {
     let (build, registries) = (BuildSettings::default(), Registries::default());
-    insta::assert_json_snapshot!(job(&plan(&build, &registries)));
+    let template = template(&plan(&build, &registries));
+    Pod {
+        metadata: template.metadata.unwrap(),
+        spec: template.spec,
+        status: None,
+    }
+}
+
+#[test]
+fn what_no_setting_asks_for_is_left_out() {
+    let spec = pod().spec.unwrap();
+    let names = spec.volumes.unwrap().into_iter().map(|volume| volume.name);
+    assert_eq!(names.collect::<Vec<_>>(), ["files", "installer", "results"]);
+    assert_eq!(spec.init_containers.unwrap()[1].env, None);
+    assert_eq!(spec.containers[0].env, None);
+    let arguments = spec.containers[0].args.as_ref().unwrap();
+    assert_eq!(arguments[8..], ["--untagged"]);
+    assert_eq!(
+        (
+            spec.image_pull_secrets,
+            spec.tolerations,
+            spec.priority_class_name
+        ),
+        (None, None, None)
+    );
 }
 
 /// Resolves a name in a Pod of the namespace `lab`, in a cluster where somebody has a Service of that name.
@@ -155,9 +182,9 @@ fn a_registry_without_tls_needs_no_authority() {
     let mut plan = plan(&build, &registries);
     plan.files.registry_authorities = "PEM\n".to_owned();
     let has_certificate = |plan: &BuildPlan<'_>| {
-        executor_arguments(plan)
-            .iter()
-            .any(|argument| argument.starts_with("--registry-certificate="))
+        let builder = template(plan).spec.unwrap().init_containers.unwrap().remove(1);
+        let mut arguments = builder.args.unwrap().into_iter();
+        arguments.any(|argument| argument.starts_with("--registry-certificate="))
     };
     assert!(has_certificate(&plan));
     plan.base_registry = "plain.example:5000".to_owned();
@@ -176,4 +203,19 @@ fn files_are_those_that_have_content_and_belong_to_the_job() {
         (map.immutable, map.metadata.owner_references),
         (Some(true), Some(vec![owner()]))
     );
+}
+
+#[test]
+fn the_containers_mount_what_the_dockerfile_names() {
+    let (build, registries) = (BuildSettings::default(), Registries::default());
+    let spec = template(&plan(&build, &registries)).spec.unwrap();
+    let mounts = spec.init_containers.unwrap()[1].volume_mounts.clone().unwrap();
+    let paths: Vec<&str> = mounts.iter().map(|mount| mount.mount_path.as_str()).collect();
+    assert_eq!(paths, [FILES, TOOLS, "/out"]);
+    let arguments = spec.containers[0].args.as_ref().unwrap();
+    let names = [
+        format!("--installed={WORK}/{REQUIREMENTS}"),
+        format!("--environment={ENVIRONMENT}"),
+    ];
+    assert_eq!(arguments[3..5], names);
 }

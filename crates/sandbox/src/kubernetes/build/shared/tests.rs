@@ -210,3 +210,22 @@ async fn an_environment_from_a_short_index_is_its_namespaces_own() {
     assert!(matches!(built, Progressing::Pending), "{built:?}");
     assert_ne!(scene.tag_in("team", &short).await, theirs);
 }
+
+#[tokio::test]
+async fn a_build_waits_for_room_in_a_quota_and_makes_nothing() {
+    let scene = Scene::open().await;
+    let words =
+        "pods \"build\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=8, limited: pods=8";
+    let full = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403, "message": words});
+    Mock::given(method("POST"))
+        .and(path_regex("/pods$"))
+        .respond_with(ResponseTemplate::new(403).set_body_json(full))
+        .with_priority(1)
+        .mount(&scene.cluster)
+        .await;
+    let spec = scene.spec(&["six"]);
+    assert_eq!(scene.build(&spec).await, Progressing::Queued(words.to_owned()));
+    let requests = scene.cluster.received_requests().await.unwrap();
+    let made = requests.iter().filter(|request| request.method == "POST");
+    assert_eq!(made.count(), 1);
+}

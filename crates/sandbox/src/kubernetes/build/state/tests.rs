@@ -94,6 +94,7 @@ fn a_build_that_only_wrote_a_digest_is_not_done() {
     true
 )]
 #[case::pods("0/1 nodes are available: 1 Too many pods.", true)]
+#[case::cordoned("0/1 nodes are available: 1 node(s) were unschedulable.", true)]
 #[case::selector(
     "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector.",
     false
@@ -116,6 +117,7 @@ fn a_full_cluster_is_waited_for_and_a_pod_that_suits_no_node_is_reported(
 #[case::executor(build(json!({"waiting": {"reason": "ImagePullBackOff", "message": "not found"}})), "build.executorImage")]
 #[case::operator(push(json!({"waiting": {"reason": "ErrImagePull", "message": "401"}})), "operatorImage")]
 #[case::secret(push(json!({"waiting": {"reason": "CreateContainerConfigError", "message": "no key"}})), "fix what it names")]
+#[case::signature(push(json!({"waiting": {"reason": "SignatureValidationFailed"}})), "operatorImage")]
 fn what_prevents_a_container_from_starting_is_reported(#[case] status: Value, #[case] remedy: &str) {
     let BuildState::Failed(failure) = of(status) else {
         panic!("it goes on");
@@ -175,6 +177,20 @@ fn a_build_that_ended_without_a_reason_is_lost_and_not_failed(#[case] status: Va
         of(status),
         BuildState::Failed(BuildFailureCause::Lost(_))
     ));
+}
+
+#[test]
+fn a_pod_that_is_taken_away_is_made_anew_by_its_job() {
+    let mut status = build(json!({"running": {}}));
+    status["conditions"] =
+        json!([{"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}]);
+    assert_eq!(of(status.clone()), BuildState::Running { started: true });
+    // It was killed for that, and not for its memory.
+    status["initContainerStatuses"] = json!([container_in(BUILD, json!({"terminated": {"exitCode": 137}}))]);
+    let BuildState::Failed(BuildFailureCause::Lost(why)) = of(status) else {
+        panic!("lost");
+    };
+    assert_eq!(why, "EvictionByEvictionAPI");
 }
 
 #[test]

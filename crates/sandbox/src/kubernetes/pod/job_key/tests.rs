@@ -121,7 +121,7 @@ fn with_execution<T>(job: &Job, then: impl FnOnce(&Execution<'_>) -> T) -> T {
         reference: OwnerReference::default(),
     };
     let run = Execution {
-        program: PodProgram::Harness,
+        program: &PodProgram::Harness,
         check: None,
         pull_secrets: &[],
         name: "words-0123456789",

@@ -26,8 +26,8 @@ fn a_claim_is_mounted_read_only_and_by_name() {
     );
 }
 
-#[test]
-fn a_reader_is_a_sandbox_that_mounts_whole_claims_and_writes_nowhere() {
+/// The Pod that reads two claims.
+pub(super) fn reader() -> Value {
     let (settings, task, mut job) = (PodSettings::default(), task(), job());
     job.inputs.truncate(1);
     let claims = ["data", "rates"].map(|claim| ClaimMount {
@@ -35,7 +35,7 @@ fn a_reader_is_a_sandbox_that_mounts_whole_claims_and_writes_nowhere() {
         folder: None,
     });
     let run = Execution {
-        program: PodProgram::Reader(&claims),
+        program: &PodProgram::Reader(claims.to_vec()),
         check: None,
         pull_secrets: &[LocalObjectReference {
             name: "operator-registry".to_owned(),
@@ -51,7 +51,12 @@ fn a_reader_is_a_sandbox_that_mounts_whole_claims_and_writes_nowhere() {
         inputs: &inputs(),
         outputs: None,
     };
-    let reader = serde_json::to_value(run.pod(Some(&keys())).unwrap()).unwrap();
+    serde_json::to_value(run.pod(Some(&keys())).unwrap()).unwrap()
+}
+
+#[test]
+fn a_reader_is_a_sandbox_that_mounts_whole_claims_and_writes_nowhere() {
+    let reader = reader();
     let sandbox = pod(|_, _, _, _| ());
     for field in [
         "securityContext",
@@ -103,7 +108,7 @@ fn outputs_on_a_claim_are_one_folder_of_it_beside_inputs_that_lie_there() {
         fs_group: Some(2000),
     };
     let run = Execution {
-        program: PodProgram::Harness,
+        program: &PodProgram::Harness,
         check: None,
         pull_secrets: &[],
         name: "words-0123456789",
@@ -164,7 +169,7 @@ fn a_group_for_outputs_leaves_the_claims_of_inputs_as_they_are() {
             fs_group,
         };
         let run = Execution {
-            program: PodProgram::Harness,
+            program: &PodProgram::Harness,
             check: None,
             pull_secrets: &[],
             name: "words-0123456789",

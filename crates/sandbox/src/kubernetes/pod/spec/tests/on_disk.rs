@@ -14,7 +14,7 @@ fn execution<T>(disk_bytes: Option<u64>, then: impl FnOnce(&Execution<'_>) -> T)
     let (settings, mut task, job, inputs, check) = (PodSettings::default(), task(), job(), inputs(), check());
     task.sandbox.disk_bytes = disk_bytes;
     then(&Execution {
-        program: PodProgram::Harness,
+        program: &PodProgram::Harness,
         check: Some(&check),
         pull_secrets: &[],
         name: "words-0123456789",
@@ -30,7 +30,7 @@ fn execution<T>(disk_bytes: Option<u64>, then: impl FnOnce(&Execution<'_>) -> T)
     })
 }
 
-fn on_disk(disk_bytes: Option<u64>) -> Value {
+pub(super) fn on_disk(disk_bytes: Option<u64>) -> Value {
     execution(disk_bytes, |run| {
         serde_json::to_value(run.pod(Some(&keys())).unwrap()).unwrap()
     })

@@ -1,4 +1,4 @@
-//! Reading of a Pod's status: what it says about the job that the Pod runs. Pure.
+//! Reading of a Pod's status, for sandboxes, builds and canaries alike: what it says about one of its containers. Pure.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{
@@ -13,20 +13,49 @@ const PATIENCE: SignedDuration = SignedDuration::from_secs(15);
 pub(super) enum PodState {
     /// It gets under way.
     Starting,
-    /// It lies on a node for longer than a start takes, and its status does not say why.
-    Stuck,
     /// Its container runs.
     Running,
     /// It waits for room: the scheduler's words.
     Queued(String),
     /// It does not start until somebody changes something.
-    Refused { reason: String, remedy: String },
+    Refused { reason: String, obstacle: Obstacle },
     /// Its image is not in the registry.
     ImageMissing(String),
     /// Its container has ended.
     Ended(ContainerEnd),
-    /// It is gone or going, through no fault of the job.
+    /// It is being taken away, and its container has not ended yet.
+    Leaving(String),
+    /// It is over, through no fault of the job.
     Lost(String),
+}
+
+/// Obstacle to a start that stays until somebody changes something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Obstacle {
+    /// No node takes it.
+    Placement,
+    /// A node does not get its image.
+    Pull,
+    /// The name of its image is none.
+    ImageName,
+    /// A node does not run its image.
+    NodePolicy,
+    /// A node cannot make its container.
+    Container,
+}
+
+impl PodState {
+    /// Returns the cluster's words, where it says why the Pod does not get on.
+    pub(super) fn words(&self) -> Option<&str> {
+        match self {
+            Self::Queued(words)
+            | Self::Refused { reason: words, .. }
+            | Self::ImageMissing(words)
+            | Self::Leaving(words)
+            | Self::Lost(words) => Some(words),
+            Self::Starting | Self::Running | Self::Ended(_) => None,
+        }
+    }
 }
 
 /// End of a container.
@@ -46,8 +75,8 @@ pub(super) struct ContainerEnd {
     pub disrupted: Option<String>,
 }
 
-/// Returns the progress of a container of a Pod, `now`.
-pub(super) fn observe(pod: &Pod, container: &str, now: Timestamp) -> PodState {
+/// Returns the progress of a container of a Pod.
+pub(super) fn observe(pod: &Pod, container: &str) -> PodState {
     let status = pod.status.clone().unwrap_or_default();
     let disrupted = disruption(pod, &status);
     // First: a container that began anew is another program than the one that was compared.
@@ -60,12 +89,13 @@ pub(super) fn observe(pod: &Pod, container: &str, now: Timestamp) -> PodState {
     if let Some(ended) = terminated(&status, container) {
         return ended_as(ended, disrupted);
     }
-    if let Some(reason) = disrupted {
-        return PodState::Lost(reason);
-    }
     // A Pod can fail without a container that ever ran, as when its node was lost.
     if status.phase.as_deref() == Some("Failed") {
-        return PodState::Lost(words(status.reason.as_deref(), status.message.as_deref()));
+        let words = || words(status.reason.as_deref(), status.message.as_deref());
+        return PodState::Lost(disrupted.unwrap_or_else(words));
+    }
+    if let Some(reason) = disrupted {
+        return PodState::Leaving(reason);
     }
     if let Some(unscheduled) =
         condition(&status, "PodScheduled").filter(|condition| condition.status == "False")
@@ -85,13 +115,18 @@ pub(super) fn observe(pod: &Pod, container: &str, now: Timestamp) -> PodState {
     {
         return state;
     }
-    // From when it has a node: before that the scheduler speaks.
-    let since =
-        condition(&status, "PodScheduled").and_then(|condition| condition.last_transition_time.as_ref());
-    if since.is_some_and(|since| now.duration_since(since.0) > PATIENCE) {
-        return PodState::Stuck;
-    }
     PodState::Starting
+}
+
+/// Reports whether a Pod that starts lies on its node for longer than that takes, `now`, so that its status does not say why.
+pub(super) fn is_stuck(pod: &Pod, now: Timestamp) -> bool {
+    let scheduled = pod
+        .status
+        .as_ref()
+        .and_then(|status| condition(status, "PodScheduled"));
+    // From when it has a node: before that the scheduler speaks.
+    let since = scheduled.and_then(|condition| condition.last_transition_time.as_ref());
+    since.is_some_and(|since| now.duration_since(since.0) > PATIENCE)
 }
 
 /// The last word about a Pod, where it is a warning.
@@ -163,8 +198,7 @@ fn unscheduled_as(condition: &PodCondition) -> PodState {
     }
     PodState::Refused {
         reason: message,
-        remedy: "change nodeSelector, tolerations or the volumes of the sandbox, or add a node that fits"
-            .to_owned(),
+        obstacle: Obstacle::Placement,
     }
 }
 
@@ -185,29 +219,23 @@ fn comes_by_itself(message: &str) -> bool {
 
 /// A container that waits: `None` where it is on its way.
 fn waiting_as(reason: &str, message: &str) -> Option<PodState> {
-    let refused = |remedy: &str| {
-        Some(PodState::Refused {
-            reason: words(Some(reason), Some(message)),
-            remedy: remedy.to_owned(),
-        })
-    };
-    match reason {
+    let reasons = words(Some(reason), Some(message));
+    let obstacle = match reason {
         "ErrImagePull" | "ImagePullBackOff" if is_missing(message) => {
-            Some(PodState::ImageMissing(words(Some(reason), Some(message))))
+            return Some(PodState::ImageMissing(reasons));
         }
-        "ErrImagePull" | "ImagePullBackOff" | "RegistryUnavailable" => refused(
-            "look at image.pullSecretRef and image.pullRepository, of a run by programImage at pullSecretRef, and whether nodes reach \
-             the registry and trust it",
-        ),
-        "InvalidImageName" => refused("correct the name of the image"),
-        "ErrImageNeverPull" | "SignatureValidationFailed" | "ImageInspectError" => {
-            refused("have the node accept the image, or name another one")
-        }
+        "ErrImagePull" | "ImagePullBackOff" | "RegistryUnavailable" => Obstacle::Pull,
+        "InvalidImageName" => Obstacle::ImageName,
+        "ErrImageNeverPull" | "SignatureValidationFailed" | "ImageInspectError" => Obstacle::NodePolicy,
         "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" | "CrashLoopBackOff" => {
-            refused("change what the node's words name; the Pod then starts by itself")
+            Obstacle::Container
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some(PodState::Refused {
+        reason: reasons,
+        obstacle,
+    })
 }
 
 /// Reports whether a registry says that an image is not there. Some say so of images that one may not see, in other words.

@@ -12,15 +12,15 @@ fn answer(code: u16, reason: &str, message: &str) -> kube::Error {
 fn a_full_quota_is_a_queue() {
     let words =
         "pods \"p\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=8, limited: pods=8";
-    let refusal = classify("Pod a/p", answer(403, "Forbidden", words));
-    assert!(matches!(refusal, ApiRefusal::Queued(why) if why == words));
+    let refusal = classify::<()>("create", "Pod a/p", answer(403, "Forbidden", words));
+    assert!(matches!(refusal, Ok(Creation::Queued(why)) if why == words));
 }
 
 #[test]
 fn what_is_there_already_is_no_error() {
     assert!(matches!(
-        classify("Pod a/p", answer(409, "AlreadyExists", "exists")),
-        ApiRefusal::Exists
+        classify::<()>("create", "Pod a/p", answer(409, "AlreadyExists", "exists")),
+        Ok(Creation::Exists)
     ));
 }
 
@@ -50,11 +50,11 @@ fn what_is_there_already_is_no_error() {
     "change the task's sandbox"
 )]
 fn a_refusal_names_what_to_change(#[case] words: &str, #[case] wanted: &str) {
-    let ApiRefusal::Error(SandboxError::Refused {
+    let Err(SandboxError::Refused {
         object,
         reason,
         remedy,
-    }) = classify("Pod a/p", answer(403, "Forbidden", words))
+    }) = classify::<()>("create", "Pod a/p", answer(403, "Forbidden", words))
     else {
         panic!("refused");
     };
@@ -71,8 +71,8 @@ fn an_ending_namespace_and_a_broken_server_are_infrastructure() {
         answer(500, "InternalError", "etcd"),
     ] {
         assert!(matches!(
-            classify("Pod a/p", error),
-            ApiRefusal::Error(SandboxError::Cluster { .. })
+            classify::<()>("create", "Pod a/p", error),
+            Err(SandboxError::Cluster { .. })
         ));
     }
 }
