@@ -1,5 +1,7 @@
 //! Days and clocks of the civil calendar as numbers: whatever recognises a date or a time counts it here.
 
+pub(crate) mod strptime;
+
 use jiff::civil;
 
 pub(crate) const MICROS_PER_SECOND: i64 = 1_000_000;

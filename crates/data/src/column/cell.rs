@@ -1,9 +1,9 @@
 //! Content of one cell: nothing, a number, a truth value, a date, or text.
 
-use jiff::civil;
 use serde::{Deserialize, Serialize};
 
-use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, days_of, micros_of_fraction, seconds_of_day};
+use crate::calendar::strptime::{TimeReader, date};
+use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, days_of, seconds_of_day};
 use crate::scalar::truth;
 
 /// Spellings of a missing value; the ones that `pandas.read_csv` takes as missing by default.
@@ -201,95 +201,34 @@ fn is_exponent(text: &str) -> bool {
 
 /// An ISO date (`2026-01-31`), or date and time with `T` or a blank between them, with or without zone.
 fn moment(text: &str) -> Option<Cell<'static>> {
-    let bytes = text.as_bytes();
-    if bytes.len() < 10 || !bytes.is_ascii() || bytes[4] != b'-' || bytes[7] != b'-' {
-        return None;
-    }
-    let field = |from: usize, to: usize| {
-        text.get(from..to)
-            .filter(|digits| all_digits(digits))?
-            .parse::<i16>()
-            .ok()
-    };
-    let date = civil::Date::new(
-        field(0, 4)?,
-        i8::try_from(field(5, 7)?).ok()?,
-        i8::try_from(field(8, 10)?).ok()?,
-    )
-    .ok()?;
-    let days = days_of(date);
-    if bytes.len() == 10 {
+    let mut reader = TimeReader::new(text);
+    let year = reader.number(4, 4)?;
+    reader.sign(b'-')?;
+    let month = reader.number(2, 2)?;
+    reader.sign(b'-')?;
+    let day = reader.number(2, 2)?;
+    let days = days_of(date(year, month, day)?);
+    if reader.is_at_end() {
         return Some(Cell::Date(days));
     }
-    if !matches!(bytes[10], b'T' | b' ') {
-        return None;
-    }
-    let (micros, rest) = clock(&text[11..])?;
-    let offset = zone(rest)?;
-    let micros = days * MICROS_PER_DAY + micros - offset.unwrap_or(0) * MICROS_PER_SECOND;
-    Some(Cell::Datetime {
-        micros,
-        zoned: offset.is_some(),
-    })
-}
-
-/// Microseconds of `HH:MM[:SS[.fraction]]`, and what follows.
-fn clock(text: &str) -> Option<(i64, &str)> {
-    let pair = |at: usize, most: i64| {
-        let value = text
-            .get(at..at + 2)
-            .filter(|digits| all_digits(digits))?
-            .parse::<i64>()
-            .ok()?;
-        (value <= most).then_some(value)
-    };
-    let (hours, minutes) = (pair(0, 23)?, pair(3, 59)?);
-    if text.as_bytes()[2] != b':' {
-        return None;
-    }
-    let mut micros = seconds_of_day(hours, minutes, 0) * MICROS_PER_SECOND;
-    let mut rest = &text[5..];
-    if rest.starts_with(':') {
-        micros += pair(6, 59)? * MICROS_PER_SECOND;
-        rest = &text[8..];
-        if let Some(fraction) = rest.strip_prefix('.') {
-            let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
-            // Nanoseconds are the finest that pandas has.
-            if digits == 0 || digits > 9 {
-                return None;
-            }
-            micros += micros_of_fraction(&fraction.as_bytes()[..digits]);
-            rest = &fraction[digits..];
+    reader.sign(b'T').or_else(|| reader.sign(b' '))?;
+    let hours = reader.number(2, 2).filter(|hours| *hours <= 23)?;
+    reader.sign(b':')?;
+    let minutes = reader.number(2, 2).filter(|minutes| *minutes <= 59)?;
+    let (mut seconds, mut micros) = (0, 0);
+    if reader.sign(b':').is_some() {
+        seconds = reader.number(2, 2).filter(|seconds| *seconds <= 59)?;
+        if reader.sign(b'.').is_some() {
+            micros = reader.fraction()?;
         }
     }
-    Some((micros, rest))
-}
-
-/// Seconds east of UTC of `Z`, `+01:00`, `+0100`, `+01`; `Some(None)` where no zone stands.
-#[expect(clippy::option_option, reason = "no zone is a valid answer, beside a bad one")]
-fn zone(text: &str) -> Option<Option<i64>> {
-    let (sign, digits) = match text.as_bytes().first() {
-        None => return Some(None),
-        Some(b'Z' | b'z') if text.len() == 1 => return Some(Some(0)),
-        Some(b'+') => (1, &text[1..]),
-        Some(b'-') => (-1, &text[1..]),
-        Some(_) => return None,
-    };
-    let digits = digits.replacen(':', "", 1);
-    if !matches!(digits.len(), 2 | 4) || !all_digits(&digits) {
-        return None;
-    }
-    let hours: i64 = digits[..2].parse().ok()?;
-    let minutes: i64 = digits
-        .get(2..)
-        .filter(|rest| !rest.is_empty())
-        .map_or(Ok(0), str::parse)
-        .ok()?;
-    (hours <= 23 && minutes <= 59).then_some(Some(sign * seconds_of_day(hours, minutes, 0)))
-}
-
-fn all_digits(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit())
+    let zoned = !reader.is_at_end();
+    let offset = if zoned { reader.offset()? } else { 0 };
+    let seconds = seconds_of_day(hours, minutes, seconds) - offset;
+    reader.is_at_end().then_some(Cell::Datetime {
+        micros: days * MICROS_PER_DAY + seconds * MICROS_PER_SECOND + micros,
+        zoned,
+    })
 }
 
 #[cfg(test)]

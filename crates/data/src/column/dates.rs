@@ -2,9 +2,10 @@
 //! stays what a reader of the file gives it; this is a hint beside it.
 
 use jiff::civil;
-use jiff::fmt::{rfc2822, strtime};
+use jiff::fmt::rfc2822;
 
-use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, date_of, days_of, seconds_of_day};
+use crate::calendar::strptime::{self, Moment};
+use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, date_of, days_of};
 use crate::column::temporal::{RFC_2822, TimeStats, Times};
 
 const DATES: [&str; 16] = [
@@ -94,7 +95,7 @@ impl TextDates {
         self.formats
             .retain_mut(|(_, times)| match parsed.next().flatten() {
                 Some(moment) => {
-                    moment.push_to(times, text);
+                    times.push_moment(moment, text);
                     true
                 }
                 None => false,
@@ -197,23 +198,6 @@ fn is_form_of_date(form: &str) -> bool {
         })
 }
 
-/// A moment, of a time alone since midnight, of a month its first day.
-#[derive(Clone, Copy, Debug)]
-struct Moment {
-    micros: i64,
-    is_zoned: bool,
-}
-
-impl Moment {
-    fn push_to(self, times: &mut Times, text: &str) {
-        if self.is_zoned {
-            times.push_zoned(self.micros, text);
-        } else {
-            times.push(self.micros, text);
-        }
-    }
-}
-
 fn parse(format: &str, text: &str) -> Option<Moment> {
     if text.len() > LONGEST || !text.is_ascii() {
         return None;
@@ -227,68 +211,11 @@ fn parse(format: &str, text: &str) -> Option<Moment> {
             is_zoned: true,
         });
     }
-    local_micros(format, text).map(|micros| Moment {
-        micros,
-        is_zoned: false,
-    })
-}
-
-/// Microseconds since 1970 (of a time alone since midnight).
-fn local_micros(format: &str, text: &str) -> Option<i64> {
-    let longest_run = text
-        .split(|character: char| !character.is_ascii_digit())
-        .map(str::len)
-        .max()?;
-    // jiff reads years of any width, Python those of four digits; versions like 1.2.10 are no dates.
-    let has_width = if format.contains("%Y") {
-        longest_run == 4
-    } else {
-        longest_run == 2 && is_padded(text, format)
-    };
-    if !has_width {
-        return None;
-    }
-    if MONTHS.contains(&format) {
-        return first_of_month(format, text);
-    }
-    let parsed = strtime::parse(format, text).ok()?;
-    let clock = |parsed: &strtime::BrokenDownTime| {
-        let time = parsed.to_time().ok()?;
-        let seconds = seconds_of_day(time.hour().into(), time.minute().into(), time.second().into());
-        Some(seconds * MICROS_PER_SECOND)
-    };
-    if !format.contains("%d") {
-        return clock(&parsed);
-    }
-    let day = days_of(parsed.to_date().ok()?) * MICROS_PER_DAY;
-    if format.contains(':') {
-        return Some(day + clock(&parsed)?);
-    }
-    Some(day)
-}
-
-fn first_of_month(format: &str, text: &str) -> Option<i64> {
-    let parsed = strtime::parse(format!("%d {format}"), format!("01 {text}")).ok()?;
-    let date = parsed.to_date().ok()?;
     // Numbers of two parts are codes more often than months of other centuries.
-    YEARS
-        .contains(&i64::from(date.year()))
-        .then(|| days_of(date) * MICROS_PER_DAY)
-}
-
-/// Reports whether the parts have two digits each, in formats that versions like 1.2.10 would fit otherwise.
-fn is_padded(text: &str, format: &str) -> bool {
-    let first = |text: &str| text.split(' ').next().unwrap_or("").len();
-    match format {
-        "%H.%M.%S" => (7..=8).contains(&text.len()) && text.as_bytes()[text.len() - 6] == b'.',
-        // No version has slashes.
-        _ if format.contains("%y") && format.contains('/') => {
-            let date = text.split(' ').next().unwrap_or("");
-            date.len() <= 8 && date.rsplit('/').next().is_some_and(|year| year.len() == 2)
-        }
-        _ if format.contains("%y") => first(text) == if format.contains("%b") { 9 } else { 8 },
-        _ => true,
-    }
+    let is_month = MONTHS.contains(&format);
+    let is_plausible =
+        |found: &Moment| date_of(found.micros).is_some_and(|date| YEARS.contains(&date.year().into()));
+    strptime::parse(format, text).filter(|found| !is_month || is_plausible(found))
 }
 
 /// Dates that the whole numbers of a column may mean, as long as every one of them may.

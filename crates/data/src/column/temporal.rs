@@ -3,6 +3,7 @@
 use jiff::civil;
 use serde::{Deserialize, Serialize};
 
+use crate::calendar::strptime::Moment;
 use crate::calendar::{MICROS_PER_DAY, date_of};
 use crate::column::numeric::Extreme;
 use crate::column::quantiles::Reservoir;
@@ -113,10 +114,10 @@ impl Times {
         self.push(micros, text)
     }
 
-    /// Takes in a moment with a zone by its microseconds since 1970.
-    pub(crate) fn push_zoned(&mut self, micros: i64, text: &str) {
-        self.zoned += 1;
-        self.push(micros, text);
+    /// Takes in a moment.
+    pub(crate) fn push_moment(&mut self, moment: Moment, text: &str) {
+        self.zoned += u64::from(moment.is_zoned);
+        self.push(moment.micros, text);
     }
 
     /// Takes in a moment by its microseconds since 1970.

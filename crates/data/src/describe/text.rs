@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::column::distinct::cut_at;
 use crate::lines::mask::Masked;
 use crate::lines::reader::{Line, LineReader};
-use crate::lines::stamp::{Stamp, StampFormat};
+use crate::lines::stamp::Stamp;
 use crate::lines::templates::{LineTemplate, Templates};
 use crate::profile::{Content, Continuations, LinePattern, LineTimes, RecordStart, SampleRow, TextProfile};
 use crate::rows::cut_with_marker;
@@ -52,7 +52,7 @@ struct Survey {
     profile: TextProfile,
     masked: Masked,
     templates: Templates,
-    times: BTreeMap<StampFormat, Times>,
+    times: BTreeMap<String, Times>,
     levels: BTreeMap<String, u64>,
     indented: Unmarked,
     without_time: Unmarked,
@@ -105,7 +105,7 @@ impl Survey {
         }
         self.masked.mask(&text);
         match &self.masked.time {
-            Some((place, stamp)) => Times::push(&mut self.times, *stamp, &text[place.clone()]),
+            Some((place, stamp)) => Times::push(&mut self.times, stamp, &text[place.clone()]),
             None => self.without_time.push(line.number, is_indented),
         }
         match &self.masked.level {
@@ -127,8 +127,7 @@ impl Survey {
         let mut profile = self.profile;
         let filled = profile.lines - profile.empty_lines;
         let at_margin = filled - self.indented.lines;
-        let other_lines = self.templates.other_lines;
-        let templates = self.templates.finish();
+        let (templates, other_lines) = self.templates.finish();
         let listed: Vec<_> = templates.iter().take(MOST_PATTERNS).collect();
         let repeated: u64 = listed
             .iter()
@@ -171,11 +170,11 @@ impl Survey {
 }
 
 impl Times {
-    fn push(all: &mut BTreeMap<StampFormat, Self>, stamp: Stamp, text: &str) {
+    fn push(all: &mut BTreeMap<String, Self>, stamp: &Stamp, text: &str) {
         let Some(times) = all.get_mut(&stamp.format) else {
             let only = (stamp.micros, text.to_owned());
             all.insert(
-                stamp.format,
+                stamp.format.clone(),
                 Self {
                     lines: 1,
                     first: only.clone(),
@@ -201,9 +200,9 @@ impl Times {
         times.previous = stamp.micros;
     }
 
-    fn finish(self, format: StampFormat) -> LineTimes {
+    fn finish(self, format: String) -> LineTimes {
         LineTimes {
-            format: format.in_words(),
+            format,
             lines: self.lines,
             first: self.first.1,
             last: self.last.1,

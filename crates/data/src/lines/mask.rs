@@ -1,14 +1,11 @@
 //! A line as parts, its variable ones masked: `api[400] took 3ms` becomes `api[<int>] took <int>ms`.
 
-mod kind;
-
-use std::net::Ipv6Addr;
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::{Regex, RegexSet};
 
 use super::stamp::{self, Stamp};
-
-pub(crate) use kind::VariableKind;
-use kind::{is_email, is_request, number, special};
 
 /// Parts of a line that are masked one by one; what follows is one part more.
 pub(crate) const MOST_PARTS: usize = 64;
@@ -19,6 +16,70 @@ const LONGEST_FIXED_QUOTED: usize = 32;
 /// Parts among which the level of a line is searched for.
 const LEVEL_PARTS: usize = 16;
 
+/// Masks of whole numbers, of numbers with decimals, of timestamps, and of text after the last part that is masked by itself.
+pub(crate) const INT: &str = "<int>";
+pub(crate) const FLOAT: &str = "<float>";
+pub(crate) const TIME: &str = "<time>";
+pub(crate) const REST: &str = "<rest>";
+const TEXT: &str = "<text>";
+const ID: &str = "<id>";
+
+/// An address of IPv6 that holds a digit, as no path of names does.
+const IPV6: &str = r"(?-u:(?:(?:[0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}|(?:[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4})*)?::(?:[0-9A-Fa-f]{1,4}:)*[0-9A-Fa-f]{0,3}[0-9][0-9.]*|[A-Fa-f]{0,3}[0-9][0-9A-Fa-f]{0,3}(?::[0-9A-Fa-f]{1,4})*::(?:[0-9A-Fa-f]{1,4}:)*[0-9A-Fa-f]{1,4})\b)";
+/// Signs of words, and what the paths of files and requests have besides.
+const WORD: &str = r"[\w\x{80}-\x{10ffff}%+@#$&*~\\/.-]";
+const IN_PATH: &str = r"[\w\x{80}-\x{10ffff}%+@#$&*~\\/.?=-]";
+
+/// Texts that vary, by the mask that stands for them; of those that fit the first counts. What stands behind a number is its unit.
+const MASKS: [(&str, &str); 11] = [
+    ("<method> <path> <protocol>", r"[A-Z]{3,7} \S+ HTTP/\S*"),
+    ("<url>", r"[A-Za-z][A-Za-z0-9+]*://\S*"),
+    ("<path>", r"(?:/|[A-Z]:\\)\S*"),
+    ("<email>", r"[^@\s]+@[^@/\s]+\.[^@/\s]+"),
+    ("<ip>", r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}"),
+    ("<ip>", IPV6),
+    ("<uuid>", "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"),
+    (INT, r"[-+]?[0-9]+"),
+    ("<hex>", "0x[0-9A-Fa-f]+|[0-9A-Fa-f]{8,}"),
+    (FLOAT, r"[-+]?[0-9]+\.[0-9]+(?:%|\p{Alphabetic}{1,5})?"),
+    (INT, r"[-+]?[0-9]+(?:%|\p{Alphabetic}{1,5})"),
+];
+
+/// Patterns of the parts of lines.
+struct MaskPatterns {
+    /// One part of any kind but a timestamp.
+    part: Regex,
+    /// The texts that masks stand for.
+    masks: RegexSet,
+    /// What varies inside a word: letters and digits in turns, or a number.
+    inside: Regex,
+    level: Regex,
+    /// The start of a line of glog: its level is a letter that touches its date.
+    glog: Regex,
+}
+
+#[expect(clippy::expect_used, reason = "the patterns are constants; a test uses them")]
+static PATTERNS: LazyLock<MaskPatterns> = LazyLock::new(|| {
+    let regex = |pattern: &str| Regex::new(pattern).expect("a valid pattern");
+    let blanks = r"[\x00-\x20\x7f]+";
+    let quoted = r#""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"#;
+    let url = r#"[A-Za-z][A-Za-z0-9+]*://[^\s"'<>()\[\]{},;|]*"#;
+    let path = format!(r"(?:/|[A-Z]:\\){IN_PATH}*");
+    // A full stop ends a sentence, an apostrophe stands inside or after a word.
+    let word = format!(r"{WORD}*[{WORD}&&[^.]](?:'{WORD}*)?");
+    MaskPatterns {
+        part: regex(&format!(
+            r"^(?:{blanks}|{quoted}|{url}|{IPV6}|{path}|{word}|\.+|(?s:.))"
+        )),
+        masks: RegexSet::new(MASKS.map(|(_, pattern)| format!("^(?:{pattern})$"))).expect("valid patterns"),
+        inside: regex("[[:alpha:]]+[0-9]+[[:alpha:]][[:alnum:]]*|[0-9]+[[:alpha:]]+[0-9][[:alnum:]]*|[0-9]+"),
+        level: regex(
+            "^(?i:trace|debug|info|notice|warn|warning|error|err|critical|crit|fatal|severe|alert|emerg|panic|verbose)$",
+        ),
+        glog: regex("^[IWEF][0-9]{4} [0-9]{2}:[0-9]{2}:"),
+    }
+});
+
 /// One part of a masked line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MaskPart {
@@ -26,8 +87,8 @@ pub(crate) enum MaskPart {
     Mark,
     /// A word that may be fixed; numbers inside it are masked.
     Word,
-    /// A variable part.
-    Masked(VariableKind),
+    /// A variable part, by its mask.
+    Masked(&'static str),
 }
 
 /// A line as parts. One is used for all lines, so that its memory is.
@@ -50,34 +111,23 @@ impl Masked {
         self.parts.clear();
         self.time = None;
         self.level = None;
-        let bytes = line.as_bytes();
-        let mut at = self.glog(bytes);
-        while at < bytes.len() {
+        let mut at = 0;
+        if PATTERNS.glog.is_match(line) {
+            self.level = Some(0..1);
+            self.push(MaskPart::Word, &line[..1]);
+            self.masked(INT);
+            at = 5;
+        }
+        while at < line.len() {
             if self.parts.len() >= MOST_PARTS {
-                self.masked(VariableKind::Rest);
+                self.masked(REST);
                 return;
             }
-            at = self.part(line, at);
+            at = match self.time(line, at) {
+                Some(end) => end,
+                None => self.part(line, at),
+            };
         }
-    }
-
-    /// The start of a line of glog (`E0102 15:04:05.1`): its level is a letter that touches its date.
-    fn glog(&mut self, bytes: &[u8]) -> usize {
-        let [level @ (b'I' | b'W' | b'E' | b'F'), month @ .., b' '] = bytes.get(..6).unwrap_or(&[]) else {
-            return 0;
-        };
-        let Some(clock) = stamp::stamp(&bytes[6..]).filter(|_| month.iter().all(u8::is_ascii_digit)) else {
-            return 0;
-        };
-        let start = self.text.len();
-        self.push(MaskPart::Word, std::str::from_utf8(&[*level]).unwrap_or_default());
-        self.level = Some(start..self.text.len());
-        self.masked(VariableKind::Int);
-        self.push(MaskPart::Mark, " ");
-        self.masked(VariableKind::Time);
-        let end = 6 + clock.length;
-        self.time = Some((6..end, clock));
-        end
     }
 
     fn push(&mut self, part: MaskPart, text: &str) {
@@ -86,193 +136,108 @@ impl Masked {
         self.parts.push((part, start..self.text.len()));
     }
 
-    fn masked(&mut self, kind: VariableKind) {
-        self.push(MaskPart::Masked(kind), kind.as_str());
+    fn masked(&mut self, mask: &'static str) {
+        self.push(MaskPart::Masked(mask), mask);
+    }
+
+    fn time(&mut self, line: &str, at: usize) -> Option<usize> {
+        let text = &line[at..];
+        // A digit, or the first letter of a month or weekday.
+        if !text.starts_with(|first: char| first.is_ascii_digit() || "JFMASONDTW".contains(first)) {
+            return None;
+        }
+        let is_first = || self.parts.iter().all(|(part, _)| *part == MaskPart::Mark);
+        let found = stamp::stamp(text).or_else(|| is_first().then(|| stamp::epoch(text)).flatten())?;
+        let end = at + found.length;
+        self.time.get_or_insert((at..end, found));
+        self.masked(TIME);
+        Some(end)
     }
 
     /// Takes in the part that starts at `at`; returns where the next one starts.
     fn part(&mut self, line: &str, at: usize) -> usize {
-        let bytes = line.as_bytes();
-        let byte = bytes[at];
-        if byte.is_ascii_whitespace() || byte.is_ascii_control() {
-            let end = run(bytes, at, |byte| {
-                byte.is_ascii_whitespace() || byte.is_ascii_control()
-            });
-            let has_tab = bytes[at..end].contains(&b'\t');
-            self.push(MaskPart::Mark, if has_tab { "\\t" } else { " " });
-            return end;
+        // Most parts are plain words and the blanks between them: they need no pattern.
+        let rest = &line.as_bytes()[at..];
+        let letters = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        match rest.get(letters) {
+            Some(b' ') if letters == 0 && rest.get(1).is_some_and(u8::is_ascii_alphanumeric) => {
+                self.push(MaskPart::Mark, " ");
+                return at + 1;
+            }
+            after @ (None | Some(b' ' | b',' | b'=' | b']' | b')')) if (1..8).contains(&letters) => {
+                self.fixed(&line[at..at + letters], after.copied());
+                return at + letters;
+            }
+            // Behind a word it begins no address.
+            Some(b':') if letters == 0 && at > 0 && line.as_bytes()[at - 1].is_ascii_alphanumeric() => {
+                self.push(MaskPart::Mark, ":");
+                return at + 1;
+            }
+            _ => {}
         }
-        if let Some(end) = self.time(bytes, at) {
-            return end;
-        }
-        if matches!(byte, b'"' | b'\'')
-            && let Some(end) = self.quoted(line, at)
-        {
-            return end;
-        }
-        if let Some(end) = self.address(line, at) {
-            return end;
-        }
-        if is_word(byte) {
-            let end = run(bytes, at, is_word);
-            // A full stop ends a sentence, unless there is nothing else.
-            let stops = bytes[at..end]
-                .iter()
-                .rev()
-                .take_while(|byte| **byte == b'.')
-                .count();
-            let end = if at + stops < end { end - stops } else { end };
-            self.word(line, at..end);
-            return end;
-        }
-        if byte == b'.' {
-            let end = run(bytes, at, |byte| byte == b'.');
-            self.push(MaskPart::Mark, &line[at..end]);
-            return end;
-        }
-        self.push(MaskPart::Mark, &line[at..=at]);
-        at + 1
-    }
-
-    fn time(&mut self, bytes: &[u8], at: usize) -> Option<usize> {
-        let may_start = match bytes[at] {
-            b'0'..=b'9' => true,
-            // The first letters of months and weekdays.
-            byte => b"JFMASONDTW".contains(&byte),
+        let Some(found) = PATTERNS.part.find(&line[at..]) else {
+            return line.len();
         };
-        if !may_start || at.checked_sub(1).is_some_and(|before| is_word(bytes[before])) {
-            return None;
+        let (text, after) = (found.as_str(), rest.get(found.end()).copied());
+        let bytes = text.as_bytes();
+        match bytes[0] {
+            0..=0x20 | 0x7f => self.push(MaskPart::Mark, if text.contains('\t') { "\\t" } else { " " }),
+            b'"' | b'\'' if text.len() > 1 => {
+                let (mark, inner) = (&text[..1], &text[1..text.len() - 1]);
+                self.push(MaskPart::Mark, mark);
+                self.quoted(inner, after);
+                self.push(MaskPart::Mark, mark);
+            }
+            _ if bytes.iter().all(|byte| *byte == b'.') => self.push(MaskPart::Mark, text),
+            first
+                if text.len() == 1 && first.is_ascii_punctuation() && !br"%+@#$&*~\/_-".contains(&first) =>
+            {
+                self.push(MaskPart::Mark, text);
+            }
+            _ => self.word(text, after),
         }
-        let found = stamp::stamp(&bytes[at..]).or_else(|| {
-            let is_first = self.parts.iter().all(|(part, _)| *part == MaskPart::Mark);
-            is_first.then(|| stamp::epoch(&bytes[at..])).flatten()
-        })?;
-        let end = at + found.length;
-        if self.time.is_none() {
-            self.time = Some((at..end, found));
-        }
-        self.masked(VariableKind::Time);
-        Some(end)
+        at + found.end()
     }
 
-    /// A quoted text with its quotes; returns where it ends.
-    fn quoted(&mut self, line: &str, at: usize) -> Option<usize> {
-        let bytes = line.as_bytes();
-        let quote = bytes[at];
-        // An apostrophe stands inside or after a word.
-        if at.checked_sub(1).is_some_and(|before| is_word(bytes[before])) {
-            return None;
+    fn quoted(&mut self, inner: &str, after: Option<u8>) {
+        let is_key = after == Some(b':');
+        let has_digit = inner.contains(|character: char| character.is_ascii_digit());
+        match mask_of(inner) {
+            _ if inner.is_empty() => {}
+            Some(mask) if !is_key => self.masked(mask),
+            _ if inner.len() <= LONGEST_FIXED_QUOTED && (is_key || !has_digit) => self.fixed(inner, after),
+            _ => self.masked(TEXT),
         }
-        let mut end = at + 1;
-        loop {
-            match bytes.get(end)? {
-                b'\\' => end += 2,
-                byte if *byte == quote => break,
-                _ => end += 1,
-            }
-        }
-        if bytes.get(end + 1).is_some_and(|after| is_word(*after)) {
-            return None;
-        }
-        let mark = &line[at..=at];
-        let inner = line.get(at + 1..end)?;
-        self.push(MaskPart::Mark, mark);
-        let is_fixed =
-            inner.len() <= LONGEST_FIXED_QUOTED && !inner.bytes().any(|byte| byte.is_ascii_digit());
-        if is_request(inner) {
-            self.masked(VariableKind::Request);
-        } else if is_fixed || bytes.get(end + 1) == Some(&b':') && inner.len() <= LONGEST_FIXED_QUOTED {
-            if !inner.is_empty() {
-                self.fixed(inner, bytes.get(end + 1).copied());
-            }
-        } else {
-            self.masked(VariableKind::Text);
-        }
-        self.push(MaskPart::Mark, mark);
-        Some(end + 1)
     }
 
-    /// An address that holds signs which would end a word: URL, path, IPv6.
-    fn address(&mut self, line: &str, at: usize) -> Option<usize> {
-        let bytes = line.as_bytes();
-        let before = at.checked_sub(1).map(|before| bytes[before]);
-        if before.is_some_and(is_word) {
-            return None;
-        }
-        let byte = bytes[at];
-        let is_after = |at: usize, test: fn(u8) -> bool| bytes.get(at).is_some_and(|byte| test(*byte));
-        let is_drive =
-            byte.is_ascii_uppercase() && bytes.get(at + 1..at + 3) == Some(b":\\") && before != Some(b'\\');
-        if is_drive || (byte == b'/' && is_after(at + 1, |byte| is_word(byte) && byte != b'/')) {
-            let skipped = if is_drive { at + 3 } else { at };
-            let end = run(bytes, skipped, |byte| is_word(byte) || b"?=&".contains(&byte));
-            self.masked(VariableKind::Path);
-            return Some(end);
-        }
-        if byte == b'/' && !is_after(at + 1, is_word) {
-            self.masked(VariableKind::Path);
-            return Some(at + 1);
-        }
-        if byte.is_ascii_hexdigit() || byte == b':' {
-            let end = run(bytes, at, |byte| {
-                byte.is_ascii_hexdigit() || b":.".contains(&byte)
-            });
-            let text = &line[at..end];
-            let colons = text.bytes().filter(|byte| *byte == b':').count();
-            let has_digit = text.bytes().any(|byte| byte.is_ascii_digit());
-            if colons >= 2 && has_digit && !is_after(end, is_word) && text.parse::<Ipv6Addr>().is_ok() {
-                self.masked(VariableKind::Ip);
-                return Some(end);
+    fn word(&mut self, text: &str, after: Option<u8>) {
+        let has_digit = text.contains(|character: char| character.is_ascii_digit());
+        match mask_of(text) {
+            Some(mask) => {
+                self.masked(mask);
+                let unit =
+                    text.trim_start_matches(|character: char| !character.is_alphabetic() && character != '%');
+                if [INT, FLOAT].contains(&mask) && !unit.is_empty() {
+                    self.push(MaskPart::Word, unit);
+                }
             }
-        }
-        if byte.is_ascii_alphabetic() {
-            let end = run(bytes, at, |byte| byte.is_ascii_alphanumeric() || byte == b'+');
-            if bytes[end..].starts_with(b"://") {
-                let end = run(bytes, end, |byte| {
-                    !byte.is_ascii_whitespace() && !b"\"'<>()[]{},;|".contains(&byte)
-                });
-                self.masked(VariableKind::Url);
-                return Some(end);
+            None if text.len() > LONGEST_FIXED => self.masked(if has_digit { ID } else { TEXT }),
+            // `HTTP/1.1`: the version is part of the protocol's name.
+            None if has_digit && !text.starts_with("HTTP/") => {
+                let mask = |found: &regex::Captures<'_>| {
+                    let is_number = found[0].bytes().all(|byte| byte.is_ascii_digit());
+                    if is_number { INT } else { ID }
+                };
+                let masked = PATTERNS.inside.replace_all(text, mask);
+                self.push(MaskPart::Word, &masked);
             }
-        }
-        None
-    }
-
-    fn word(&mut self, line: &str, range: Range<usize>) {
-        let text = &line[range.clone()];
-        let after = line.as_bytes().get(range.end).copied();
-        if !text.bytes().any(|byte| byte.is_ascii_digit()) {
-            if is_email(text) {
-                self.masked(VariableKind::Email);
-            } else {
-                self.fixed(text, after);
-            }
-            return;
-        }
-        let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-        if let Some((kind, unit)) = number(unsigned) {
-            self.masked(kind);
-            if !unit.is_empty() {
-                self.push(MaskPart::Word, unit);
-            }
-            return;
-        }
-        if let Some(kind) = special(text) {
-            self.masked(kind);
-        } else if text.len() > LONGEST_FIXED {
-            self.masked(VariableKind::Id);
-        } else {
-            self.mixed(text);
+            None => self.fixed(text, after),
         }
     }
 
     /// A word without digits.
     fn fixed(&mut self, text: &str, after: Option<u8>) {
-        if text.len() > LONGEST_FIXED {
-            self.masked(VariableKind::Text);
-            return;
-        }
-        if self.level.is_none() && self.parts.len() < LEVEL_PARTS && is_level(text) {
+        if self.level.is_none() && self.parts.len() < LEVEL_PARTS && PATTERNS.level.is_match(text) {
             let before = self.text.bytes().last().unwrap_or(b'[');
             let is_set_off =
                 b"[=|(<\"".contains(&before) || after.is_some_and(|after| b"]:|)>".contains(&after));
@@ -283,67 +248,12 @@ impl Masked {
         }
         self.push(MaskPart::Word, text);
     }
-
-    /// A word with letters and digits: numbers inside it are masked, segments of both mixed are too.
-    fn mixed(&mut self, text: &str) {
-        let start = self.text.len();
-        for (position, segment) in text
-            .split_inclusive(['-', '_', '.', '/', '@', '#', '%', '\\', '+'])
-            .enumerate()
-        {
-            let end = segment.trim_end_matches(['-', '_', '.', '/', '@', '#', '%', '\\', '+']);
-            if is_jumbled(end) {
-                self.text.push_str(VariableKind::Id.as_str());
-            } else if position > 0 && text.starts_with("HTTP/") {
-                // `HTTP/1.1`: the version is part of the protocol's name.
-                self.text.push_str(end);
-            } else {
-                let mut in_number = false;
-                for character in end.chars() {
-                    let is_digit = character.is_ascii_digit();
-                    if !is_digit {
-                        self.text.push(character);
-                    } else if !in_number {
-                        self.text.push_str(VariableKind::Int.as_str());
-                    }
-                    in_number = is_digit;
-                }
-            }
-            self.text.push_str(&segment[end.len()..]);
-        }
-        self.parts.push((MaskPart::Word, start..self.text.len()));
-    }
 }
 
-fn run(bytes: &[u8], at: usize, is_in: impl Fn(u8) -> bool) -> usize {
-    let length = bytes[at..].iter().position(|byte| !is_in(*byte));
-    length.map_or(bytes.len(), |length| at + length)
-}
-
-const fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || !byte.is_ascii()
-        || matches!(
-            byte,
-            b'_' | b'-' | b'.' | b'/' | b'%' | b'+' | b'@' | b'#' | b'$' | b'&' | b'*' | b'~' | b'\\'
-        )
-}
-
-/// Reports whether letters and digits alternate more than once.
-fn is_jumbled(segment: &str) -> bool {
-    let bytes = segment.as_bytes();
-    let changes = bytes
-        .windows(2)
-        .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit());
-    changes.count() > 1
-}
-
-fn is_level(text: &str) -> bool {
-    const LEVELS: [&str; 16] = [
-        "trace", "debug", "info", "notice", "warn", "warning", "error", "err", "critical", "crit", "fatal",
-        "severe", "alert", "emerg", "panic", "verbose",
-    ];
-    (3..=8).contains(&text.len()) && LEVELS.iter().any(|level| text.eq_ignore_ascii_case(level))
+/// The mask of a text that varies as a whole.
+fn mask_of(text: &str) -> Option<&'static str> {
+    let first = PATTERNS.masks.matches(text).iter().next()?;
+    Some(MASKS[first].0)
 }
 
 #[cfg(test)]

@@ -1,18 +1,20 @@
-//! Masked lines grouped by pattern, in bounded memory. Lines are first counted by their masked text; once there are too
-//! many of those, and at the end, similar ones become one pattern. Until then the order of the lines plays no part.
+//! Masked lines grouped by pattern, in bounded memory. Lines are counted by their masked text; where there are too many of those,
+//! and at the end, similar ones become one pattern.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::ops::Range;
 
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-use super::mask::{MaskPart, Masked, VariableKind};
+use super::mask::{FLOAT, INT, MaskPart, Masked, REST, TIME};
 
-/// Patterns that are kept.
+/// Patterns that are held.
 pub(crate) const MOST_TEMPLATES: usize = 1_000;
 /// Patterns of one skeleton; further ones become a single one.
 const MOST_ALIKE: usize = 32;
-/// Masked texts whose pattern is remembered.
-const REMEMBERED: usize = 16 * 1024;
 /// So many patterns of one skeleton, and a place in which they differ is searched for.
 const FEW_ALIKE: usize = 12;
 /// A place is variable where patterns become this many times fewer without it.
@@ -20,78 +22,61 @@ const GAIN: usize = 4;
 const MOST_ALTERNATIVES: usize = 3;
 const LONGEST_ALTERNATIVES: usize = 40;
 
+const NUMBER: &str = "<number>";
+const ANY_WORD: &str = "<word>";
+const VALUE: &str = "<value>";
+
 /// One part of a pattern.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Token {
     Mark(Box<str>),
-    Fixed(Box<str>),
-    Masked(VariableKind),
-    OneOf(BTreeSet<Box<str>>),
-    Number,
-    Word,
-    Value,
+    /// One word, or a few alternatives.
+    Words(BTreeSet<Box<str>>),
+    Masked(&'static str),
 }
 
 impl Token {
     fn merge(&mut self, other: &Self) {
-        if self == other {
-            return;
-        }
-        let is_number = |token: &Self| {
-            matches!(
-                token,
-                Self::Number | Self::Masked(VariableKind::Int | VariableKind::Float)
-            )
-        };
-        if is_number(self) && is_number(other) {
-            *self = Self::Number;
-            return;
-        }
-        let words = |token: &Self| match token {
-            Self::Fixed(word) => Some(BTreeSet::from([word.clone()])),
-            Self::OneOf(words) => Some(words.clone()),
-            Self::Word => Some(BTreeSet::new()),
-            _ => None,
-        };
-        *self = match (words(self), words(other)) {
-            (Some(mut mine), Some(others)) => {
-                // The signs around alternatives: a reader, and what hides alternatives, must find their ends.
-                let is_open = mine.is_empty()
-                    || others.is_empty()
-                    || mine
-                        .iter()
-                        .chain(&others)
-                        .any(|word| word.contains(['<', '>', '|']));
-                mine.extend(others);
-                let length: usize = mine.iter().map(|word| word.len()).sum();
-                if is_open || mine.len() > MOST_ALTERNATIVES || length > LONGEST_ALTERNATIVES {
-                    Self::Word
-                } else {
-                    Self::OneOf(mine)
+        let is_number = |token: &Self| matches!(token, Self::Masked(INT | FLOAT | NUMBER));
+        match (&mut *self, other) {
+            (one, other) if one == other => {}
+            (Self::Words(words), Self::Words(others)) => {
+                words.extend(others.iter().cloned());
+                // A reader, and what hides alternatives, must find their ends.
+                let is_open = words.iter().any(|word| word.contains(['<', '>', '|']));
+                let length: usize = words.iter().map(|word| word.len()).sum();
+                if is_open || words.len() > MOST_ALTERNATIVES || length > LONGEST_ALTERNATIVES {
+                    *self = Self::Masked(ANY_WORD);
                 }
             }
-            _ => Self::Value,
-        };
+            (one, other) if is_number(one) && is_number(other) => *self = Self::Masked(NUMBER),
+            (Self::Words(_), Self::Masked(ANY_WORD)) | (Self::Masked(ANY_WORD), Self::Words(_)) => {
+                *self = Self::Masked(ANY_WORD);
+            }
+            _ => *self = Self::Masked(VALUE),
+        }
     }
 
-    fn print(&self, text: &mut String) {
+    /// Reports whether it stands for one value, or values of one kind.
+    fn is_one_value(&self) -> bool {
         match self {
-            Self::Mark(sign) => text.push_str(sign),
-            Self::Fixed(word) => text.push_str(word),
-            Self::Masked(kind) => text.push_str(kind.as_str()),
-            Self::OneOf(words) => {
-                text.push('<');
-                for (position, word) in words.iter().enumerate() {
-                    if position > 0 {
-                        text.push('|');
-                    }
-                    text.push_str(word);
+            Self::Mark(_) => false,
+            Self::Words(words) => words.len() == 1,
+            Self::Masked(mask) => ![NUMBER, ANY_WORD, VALUE].contains(mask),
+        }
+    }
+
+    fn print(&self) -> String {
+        match self {
+            Self::Mark(sign) => sign.to_string(),
+            Self::Masked(mask) => (*mask).to_owned(),
+            Self::Words(words) => {
+                let words: Vec<&str> = words.iter().map(|word| &**word).collect();
+                match words.as_slice() {
+                    [word] => (*word).to_owned(),
+                    several => format!("<{}>", several.join("|")),
                 }
-                text.push('>');
             }
-            Self::Number => text.push_str("<number>"),
-            Self::Word => text.push_str("<word>"),
-            Self::Value => text.push_str("<value>"),
         }
     }
 }
@@ -106,18 +91,16 @@ pub(crate) struct LineTemplate {
     pub first_line: u64,
     /// The first of them as it stands in the file, cut where it is long.
     pub example: String,
-    /// Masked texts that belong to it, by their place in the list before patterns were merged.
-    members: Vec<usize>,
 }
 
 impl LineTemplate {
     fn of(masked: &Masked, first_line: u64, example: String) -> Self {
-        let token = |(part, range): &(MaskPart, std::ops::Range<usize>)| {
+        let token = |(part, range): &(MaskPart, Range<usize>)| {
             let text = || masked.text[range.clone()].into();
             match part {
                 MaskPart::Mark => Token::Mark(text()),
-                MaskPart::Word => Token::Fixed(text()),
-                MaskPart::Masked(kind) => Token::Masked(*kind),
+                MaskPart::Word => Token::Words(BTreeSet::from([text()])),
+                MaskPart::Masked(mask) => Token::Masked(mask),
             }
         };
         Self {
@@ -125,17 +108,12 @@ impl LineTemplate {
             lines: 1,
             first_line,
             example,
-            members: Vec::new(),
         }
     }
 
     /// The pattern as it is shown (`<time> INFO api[<int>]`).
     pub(crate) fn pattern(&self) -> String {
-        let mut text = String::new();
-        for token in &self.tokens {
-            token.print(&mut text);
-        }
-        text
+        self.tokens.iter().map(Token::print).collect()
     }
 
     /// Hash of what templates must share to become one: signs, timestamps, and where values stand.
@@ -144,29 +122,23 @@ impl LineTemplate {
         for token in &self.tokens {
             match token {
                 Token::Mark(sign) => hash.update(sign.as_bytes()),
-                Token::Masked(kind @ (VariableKind::Time | VariableKind::Rest)) => {
-                    hash.update(&[0, *kind as u8]);
-                }
+                Token::Masked(mask @ (TIME | REST)) => hash.update(mask.as_bytes()),
                 _ => hash.update(&[0xff]),
             }
         }
         hash.digest()
     }
 
-    /// Reports whether at least three of five values are the same.
+    /// Reports whether at least three of five values are the same, or all that is left of them.
     fn is_like(&self, other: &Self) -> bool {
-        let (mut values, mut equal) = (0, 0);
-        for (mine, others) in self.tokens.iter().zip(&other.tokens) {
-            match mine {
-                Token::Mark(_) => {}
-                Token::Fixed(_) | Token::Masked(_) => {
-                    values += 1;
-                    equal += usize::from(mine == others);
-                }
-                Token::OneOf(_) | Token::Number | Token::Word | Token::Value => values += 1,
-            }
-        }
-        self.tokens.len() == other.tokens.len() && equal * 5 >= values * 3
+        let values = self
+            .tokens
+            .iter()
+            .filter(|token| !matches!(token, Token::Mark(_)));
+        let pairs = self.tokens.iter().zip(&other.tokens);
+        let equal = pairs.filter(|(mine, others)| mine.is_one_value() && mine == others);
+        let (values, equal) = (values.count(), equal.count());
+        self.tokens == other.tokens || (self.tokens.len() == other.tokens.len() && equal * 5 >= values * 3)
     }
 
     fn absorb(&mut self, other: Self) {
@@ -178,155 +150,107 @@ impl LineTemplate {
             self.first_line = other.first_line;
             self.example = other.example;
         }
-        self.members.extend(other.members);
     }
 }
 
 /// Lines by pattern.
 #[derive(Debug, Default)]
 pub(crate) struct Templates {
-    by_text: HashMap<u64, usize>,
-    retained: Vec<LineTemplate>,
-    /// Templates by skeleton, once similar ones were merged.
-    alike: Option<HashMap<u64, Vec<usize>>>,
-    /// Lines that no pattern was kept for.
-    pub other_lines: u64,
+    by_text: HashMap<u64, LineTemplate>,
+    /// Merged ones, by skeleton.
+    merged: BTreeMap<u64, Vec<LineTemplate>>,
+    held: usize,
+    /// Lines that no pattern is held for.
+    other_lines: u64,
 }
 
 impl Templates {
     /// Takes in a masked line; `example` gives it as it stands in the file.
     pub(crate) fn push(&mut self, masked: &Masked, line: u64, example: impl Fn() -> String) {
         let hash = xxh3_64(masked.text.as_bytes());
-        if let Some(place) = self.by_text.get(&hash) {
-            self.retained[*place].lines += 1;
+        if let Some(template) = self.by_text.get_mut(&hash) {
+            template.lines += 1;
             return;
         }
-        if self.alike.is_none() {
-            if self.retained.len() < MOST_TEMPLATES {
-                self.by_text.insert(hash, self.retained.len());
-                self.retained.push(LineTemplate::of(masked, line, example()));
-                return;
-            }
+        if self.by_text.len() >= MOST_TEMPLATES {
             self.merge();
         }
-        let place = self.place(LineTemplate::of(masked, line, example()));
-        // Remembered up to a bound: a file of different lines would fill the memory.
-        if let Some(place) = place.filter(|_| self.by_text.len() < REMEMBERED) {
-            self.by_text.insert(hash, place);
-        }
+        self.by_text
+            .insert(hash, LineTemplate::of(masked, line, example()));
     }
 
-    /// Adds a template to the ones like it, or by itself; `None` where there is no room.
-    fn place(&mut self, template: LineTemplate) -> Option<usize> {
-        let alike = self
-            .alike
-            .get_or_insert_default()
-            .entry(template.skeleton())
-            .or_default();
-        let like = alike
-            .iter()
-            .find(|place| self.retained[**place].is_like(&template));
-        let last = alike.last().filter(|_| alike.len() >= MOST_ALIKE);
-        if let Some(place) = like.or(last).copied() {
-            self.retained[place].absorb(template);
-            return Some(place);
-        }
-        if self.retained.len() >= MOST_TEMPLATES {
-            self.other_lines += 1;
-            return None;
-        }
-        alike.push(self.retained.len());
-        self.retained.push(template);
-        Some(self.retained.len() - 1)
-    }
-
-    /// Makes similar templates one.
+    /// Makes similar templates of one skeleton one, as long as there is room.
     fn merge(&mut self) {
         let mut groups: BTreeMap<u64, Vec<LineTemplate>> = BTreeMap::new();
-        for (place, mut template) in std::mem::take(&mut self.retained).into_iter().enumerate() {
-            template.members = vec![place];
+        for (_, template) in self.by_text.drain() {
             groups.entry(template.skeleton()).or_default().push(template);
         }
-        let mut alike: HashMap<u64, Vec<usize>> = HashMap::new();
-        let mut moved = HashMap::new();
         for (skeleton, group) in groups {
-            for mut template in merge_alike(group) {
-                let place = self.retained.len();
-                moved.extend(template.members.drain(..).map(|before| (before, place)));
-                alike.entry(skeleton).or_default().push(place);
-                self.retained.push(template);
+            let alike = self.merged.entry(skeleton).or_default();
+            for template in merge_at_places(group) {
+                let like = alike.iter().position(|one| one.is_like(&template));
+                match like.or((alike.len() == MOST_ALIKE).then_some(MOST_ALIKE - 1)) {
+                    Some(place) => alike[place].absorb(template),
+                    None if self.held < MOST_TEMPLATES => {
+                        self.held += 1;
+                        alike.push(template);
+                    }
+                    None => self.other_lines += template.lines,
+                }
             }
         }
-        for place in self.by_text.values_mut() {
-            *place = moved.get(place).copied().unwrap_or(*place);
-        }
-        self.alike = Some(alike);
     }
 
-    /// The patterns, the most frequent first.
-    pub(crate) fn finish(mut self) -> Vec<LineTemplate> {
+    /// The patterns, the most frequent first, and the lines that have none of them.
+    pub(crate) fn finish(mut self) -> (Vec<LineTemplate>, u64) {
         self.merge();
-        let mut templates = self.retained;
-        templates.sort_by_cached_key(|template| (std::cmp::Reverse(template.lines), template.first_line));
-        templates
+        let mut templates: Vec<LineTemplate> = self.merged.into_values().flatten().collect();
+        templates.sort_by_key(|template| (Reverse(template.lines), template.first_line));
+        (templates, self.other_lines)
     }
 }
 
-/// Makes similar templates of one skeleton one.
-fn merge_alike(mut templates: Vec<LineTemplate>) -> Vec<LineTemplate> {
-    while templates.len() > FEW_ALIKE {
-        let before = templates.len();
+/// Makes templates of one skeleton one where they differ in one place alone, place by place; the most frequent stand first.
+fn merge_at_places(mut templates: Vec<LineTemplate>) -> Vec<LineTemplate> {
+    let mut before = usize::MAX;
+    while templates.len() > FEW_ALIKE && templates.len() < before {
+        before = templates.len();
         templates = merge_at_best_place(templates);
-        if templates.len() == before {
-            break;
-        }
     }
-    templates.sort_by_cached_key(|template| (std::cmp::Reverse(template.lines), template.pattern()));
-    let mut merged: Vec<LineTemplate> = Vec::new();
-    for template in templates {
-        match merged.iter_mut().find(|one| one.is_like(&template)) {
-            Some(one) => one.absorb(template),
-            None => merged.push(template),
-        }
-    }
-    if merged.len() > MOST_ALIKE {
-        let rest = merged.split_off(MOST_ALIKE - 1);
-        merged.extend(rest.into_iter().reduce(|mut all, one| {
-            all.absorb(one);
-            all
-        }));
-    }
-    merged
+    templates.sort_by_cached_key(|template| (Reverse(template.lines), template.pattern()));
+    templates
 }
 
 /// Makes templates one that differ in one place alone, in the place where this leaves the fewest, if few enough.
 fn merge_at_best_place(templates: Vec<LineTemplate>) -> Vec<LineTemplate> {
-    let parts = templates.first().map_or(0, |template| template.tokens.len());
-    let without = |template: &LineTemplate, place: usize| {
-        let mut tokens = template.tokens.clone();
-        tokens[place] = Token::Value;
-        tokens
+    let hash = |place_and_token: (usize, &Token)| {
+        let mut hasher = DefaultHasher::new();
+        place_and_token.hash(&mut hasher);
+        hasher.finish()
+    };
+    let hashes_of = |template: &LineTemplate| template.tokens.iter().enumerate().map(hash).collect();
+    let hashes: Vec<Vec<u64>> = templates.iter().map(hashes_of).collect();
+    let without = |hashes: &Vec<u64>, place: usize| {
+        let all = hashes.iter().fold(0, |all: u64, hash| all.wrapping_add(*hash));
+        all.wrapping_sub(hashes[place])
     };
     let left = |place: usize| {
-        let kinds: BTreeSet<_> = templates
-            .iter()
-            .map(|template| without(template, place))
-            .collect();
+        let kinds: HashSet<u64> = hashes.iter().map(|hashes| without(hashes, place)).collect();
         kinds.len()
     };
-    let is_value = |place: &usize| !matches!(templates[0].tokens[*place], Token::Mark(_));
-    let best = (0..parts)
-        .filter(is_value)
-        .map(|place| (left(place), place))
+    let places = templates[0].tokens.iter().enumerate();
+    let best = places
+        .filter(|(_, token)| !matches!(token, Token::Mark(_)))
+        .map(|(place, _)| (left(place), place))
         .min();
     let Some((_, place)) = best.filter(|(left, _)| left * GAIN <= templates.len()) else {
         return templates;
     };
-    let mut merged: BTreeMap<Vec<Token>, LineTemplate> = BTreeMap::new();
-    for template in templates {
-        match merged.entry(without(&template, place)) {
-            std::collections::btree_map::Entry::Occupied(mut one) => one.get_mut().absorb(template),
-            std::collections::btree_map::Entry::Vacant(free) => {
+    let mut merged: BTreeMap<u64, LineTemplate> = BTreeMap::new();
+    for (template, hashes) in templates.into_iter().zip(&hashes) {
+        match merged.entry(without(hashes, place)) {
+            Entry::Occupied(mut one) => one.get_mut().absorb(template),
+            Entry::Vacant(free) => {
                 free.insert(template);
             }
         }

@@ -30,8 +30,8 @@ fn usual_timestamps_are_found_with_their_format(
     #[case] length: usize,
     #[case] words: &str,
 ) {
-    let found = stamp(text.as_bytes()).unwrap();
-    assert_eq!((found.length, found.format.in_words().as_str()), (length, words));
+    let found = stamp(text).unwrap();
+    assert_eq!((found.length, found.format.as_str()), (length, words));
 }
 
 #[rstest]
@@ -47,12 +47,12 @@ fn usual_timestamps_are_found_with_their_format(
 #[case("Mon")]
 #[case("17/06/09")]
 fn what_is_not_certain_is_no_timestamp(#[case] text: &str) {
-    assert_eq!(stamp(text.as_bytes()), None);
+    assert_eq!(stamp(text), None);
 }
 
 #[test]
 fn zones_count_when_moments_are_compared() {
-    let micros = |text: &str| stamp(text.as_bytes()).unwrap().micros.unwrap();
+    let micros = |text: &str| stamp(text).unwrap().micros.unwrap();
     assert_eq!(
         micros("2026-01-01T01:00:00+01:00"),
         micros("2025-12-31T23:00:00-01:00")
@@ -62,14 +62,8 @@ fn zones_count_when_moments_are_compared() {
 
 #[test]
 fn a_number_of_seconds_or_milliseconds_since_1970_is_a_timestamp() {
-    assert_eq!(
-        epoch(b"1700000000.25 x").unwrap().format.in_words(),
-        "seconds since 1970"
-    );
-    assert_eq!(
-        epoch(b"1700000000123").unwrap().format.in_words(),
-        "milliseconds since 1970"
-    );
-    assert_eq!(epoch(b"5000000000"), None);
-    assert_eq!(epoch(b"17000000001"), None);
+    assert_eq!(epoch("1700000000.25 x").unwrap().format, "seconds since 1970");
+    assert_eq!(epoch("1700000000123").unwrap().format, "milliseconds since 1970");
+    assert_eq!(epoch("5000000000"), None);
+    assert_eq!(epoch("17000000001"), None);
 }

@@ -9,9 +9,8 @@ fn templates(lines: impl IntoIterator<Item = String>) -> Vec<(String, u64)> {
         masked.mask(&line);
         templates.push(&masked, number, || line.clone());
     }
-    let other = templates.other_lines;
+    let (templates, other) = templates.finish();
     let mut found: Vec<_> = templates
-        .finish()
         .into_iter()
         .map(|template| (template.pattern(), template.lines))
         .collect();
