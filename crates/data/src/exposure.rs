@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use super::profile::{ColumnProfile, Content, Layout, LeadProfile, SampleProfile, SampleRow, TableProfile};
 use super::remark::Remark;
 
-use column::reduced_column;
+use column::reduce_column;
 pub use joins::ExposedJoins;
-use lines::reduced_text;
+use lines::reduce_text;
 use mask::{mask, mask_json};
 use names::Names;
 
@@ -67,12 +67,10 @@ pub struct Exposed {
 impl Exposed {
     /// Reduces a profile.
     #[must_use]
-    pub fn new(profile: SampleProfile, level: Exposure) -> Self {
-        let profile = if level == Exposure::Rows {
-            profile
-        } else {
-            reduced(profile, level)
-        };
+    pub fn new(mut profile: SampleProfile, level: Exposure) -> Self {
+        if level != Exposure::Rows {
+            reduce(&mut profile, level);
+        }
         Self { profile, level }
     }
 
@@ -122,179 +120,134 @@ pub fn shown_names(table: &TableProfile, level: Exposure) -> Vec<Option<String>>
         .collect()
 }
 
-fn reduced(profile: SampleProfile, level: Exposure) -> SampleProfile {
+fn reduce(profile: &mut SampleProfile, level: Exposure) {
     let SampleProfile {
-        name,
-        file_name,
-        format,
-        bytes,
-        compression,
-        encoding,
+        name: _,
+        file_name: _,
+        format: _,
+        bytes: _,
+        compression: _,
+        encoding: _,
         remarks,
         content,
     } = profile;
-    let mut remarks = remarks;
+    let tables = match content {
+        Content::Table(table) => std::slice::from_mut(table),
+        Content::Sheets(sheets) => sheets,
+        Content::Text(lines) => return reduce_text(lines, level),
+        Content::Opaque(_) => return,
+    };
     let mut added: Vec<Remark> = Vec::new();
-    let mut table = |table: TableProfile| {
-        let names = Names::of(&table);
+    for table in tables {
+        let names = Names::of(table);
         remarks.retain(|Remark { text: _, columns }| {
             columns
                 .iter()
                 .all(|column| names.may_name(&table.columns, column))
         });
         added.extend(names.remark().map(Remark::from));
-        reduced_table(table, &names, level)
-    };
-    let content = match content {
-        Content::Table(one) => Content::Table(table(one)),
-        Content::Sheets(sheets) => Content::Sheets(sheets.into_iter().map(table).collect()),
-        Content::Text(lines) => Content::Text(reduced_text(lines, level)),
-        Content::Opaque(what) => Content::Opaque(what),
-    };
-    remarks.extend(added);
-    SampleProfile {
-        name,
-        file_name,
-        format,
-        bytes,
-        compression,
-        encoding,
-        remarks,
-        content,
+        reduce_table(table, &names, level);
     }
+    remarks.extend(added);
 }
 
-fn reduced_table(table: TableProfile, names: &Names, level: Exposure) -> TableProfile {
+fn reduce_table(table: &mut TableProfile, names: &Names, level: Exposure) {
     let TableProfile {
         layout,
-        records,
-        longer_records,
+        records: _,
+        longer_records: _,
         columns,
-        // Their names are in no text of any level.
-        further: _,
-        column_count,
+        further,
+        column_count: _,
         duplicate_records,
         rows,
     } = table;
-    let has_statistics = level > Exposure::SchemaOnly;
-    let rows = if level < Exposure::RedactedRows {
-        Vec::new()
-    } else {
-        rows.into_iter()
-            .map(|row| masked_row(row, &layout, names))
-            .collect()
-    };
-    let columns = columns
-        .into_iter()
-        .enumerate()
-        .filter_map(|(position, column)| {
-            let name = names.shown(position, &column.name)?;
-            // Units stand in a row that is a record where the header is one.
-            let unit = column.unit.filter(|_| !names.are_numbered());
-            Some(reduced_column(ColumnProfile { name, unit, ..column }, level))
-        })
-        .collect();
-    TableProfile {
-        layout: reduced_layout(layout, names),
-        records,
-        longer_records,
-        columns,
-        further: Vec::new(),
-        column_count,
-        duplicate_records: duplicate_records.filter(|_| has_statistics),
-        rows,
+    // Their names are in no text of any level.
+    further.clear();
+    if level == Exposure::SchemaOnly {
+        *duplicate_records = None;
     }
+    if level < Exposure::RedactedRows {
+        rows.clear();
+    }
+    for row in rows {
+        mask_row(row, layout, names);
+    }
+    reduce_layout(layout, names);
+    let shown = |(position, mut column): (usize, ColumnProfile)| {
+        column.name = names.shown(position, &column.name)?;
+        // Units stand in a row that is a record where the header is one.
+        column.unit.take_if(|_| names.are_numbered());
+        reduce_column(&mut column, level);
+        Some(column)
+    };
+    let all = std::mem::take(columns).into_iter().enumerate();
+    *columns = all.filter_map(shown).collect();
 }
 
-fn reduced_layout(layout: Layout, names: &Names) -> Layout {
+/// Hides a header that may be a record. Of lines that are no records, counts, places and signs are shown, and nothing of what stands in them.
+fn reduce_layout(layout: &mut Layout, names: &Names) {
     match layout {
         Layout::Delimited {
-            delimiter,
-            decimal,
+            delimiter: _,
+            decimal: _,
             header,
-            lead,
-        } => Layout::Delimited {
-            delimiter,
-            decimal,
-            header: header.filter(|_| !names.are_numbered()),
-            lead: reduced_lead(lead),
-        },
+            lead:
+                LeadProfile {
+                    titles: _,
+                    has_separator_line: _,
+                    lines_above: _,
+                    header_rows: _,
+                    names_row: _,
+                    units_row: _,
+                    comment: _,
+                    comments: _,
+                    comments_above: _,
+                    has_sign_in_records: _,
+                },
+        }
+        | Layout::Sheet {
+            name: _,
+            header_row: _,
+            first_row: _,
+            first_column: _,
+            header,
+            blank_rows: _,
+            note_rows: _,
+        } => {
+            header.take_if(|_| names.are_numbered());
+        }
         Layout::Parquet {
-            row_groups,
-            compression,
-            header,
-            index,
-        } => Layout::Parquet {
-            row_groups,
-            compression,
-            header,
-            index,
-        },
-        Layout::Sheet {
-            name,
-            header_row,
-            first_row,
-            first_column,
-            header,
-            blank_rows,
-            note_rows,
-        } => Layout::Sheet {
-            name,
-            header_row,
-            first_row,
-            first_column,
-            header: header.filter(|_| !names.are_numbered()),
-            blank_rows,
-            note_rows,
-        },
-        Layout::JsonLines => Layout::JsonLines,
-        Layout::JsonArray => Layout::JsonArray,
-        Layout::JsonDocument => Layout::JsonDocument,
-        Layout::JsonValues => Layout::JsonValues,
-        Layout::Arrow {
-            batches,
-            header,
-            index,
-        } => Layout::Arrow {
-            batches,
-            header,
-            index,
-        },
+            row_groups: _,
+            compression: _,
+            header: _,
+            index: _,
+        }
+        | Layout::Arrow {
+            batches: _,
+            header: _,
+            index: _,
+        }
+        | Layout::JsonLines
+        | Layout::JsonArray
+        | Layout::JsonDocument
+        | Layout::JsonValues => {}
     }
 }
 
-/// Counts, places and signs of lines that are no records, and nothing of what stands in them: each field is named here, so that a new one does
-/// not compile until somebody decides who may see it.
-const fn reduced_lead(lead: LeadProfile) -> LeadProfile {
-    let LeadProfile {
-        titles: _,
-        has_separator_line: _,
-        lines_above: _,
-        header_rows: _,
-        names_row: _,
-        units_row: _,
-        comment: _,
-        comments: _,
-        comments_above: _,
-        has_sign_in_records: _,
-    } = lead;
-    lead
-}
-
-fn masked_row(row: SampleRow, layout: &Layout, names: &Names) -> SampleRow {
-    let SampleRow { number, text } = row;
-    let text = match layout {
+fn mask_row(row: &mut SampleRow, layout: &Layout, names: &Names) {
+    let SampleRow { number: _, text } = row;
+    *text = match layout {
         Layout::Delimited { .. }
         | Layout::Sheet { .. }
         | Layout::Arrow { .. }
-        | Layout::Parquet { header: Some(_), .. } => mask(&text),
+        | Layout::Parquet { header: Some(_), .. } => mask(text),
         Layout::Parquet { header: None, .. }
         | Layout::JsonLines
         | Layout::JsonArray
         | Layout::JsonDocument
-        | Layout::JsonValues => mask_json(&text, names),
+        | Layout::JsonValues => mask_json(text, names),
     };
-    SampleRow { number, text }
 }
 
 #[cfg(test)]

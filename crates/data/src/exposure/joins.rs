@@ -14,17 +14,15 @@ pub struct ExposedJoins(Vec<JoinProfile>);
 impl ExposedJoins {
     /// Reduces the joins of samples. Below `Rows` a join is shown when at least five values of each side are found on the other.
     #[must_use]
-    pub fn new(joins: Vec<JoinProfile>, profiles: &[SampleProfile], level: Exposure) -> Self {
+    pub fn new(mut joins: Vec<JoinProfile>, profiles: &[SampleProfile], level: Exposure) -> Self {
         match level {
-            Exposure::SchemaOnly => Self::default(),
-            Exposure::Statistics | Exposure::RedactedRows => Self(
-                joins
-                    .into_iter()
-                    .filter_map(|join| reduced(join, profiles))
-                    .collect(),
-            ),
-            Exposure::Rows => Self(joins),
+            Exposure::SchemaOnly => joins.clear(),
+            Exposure::Statistics | Exposure::RedactedRows => {
+                joins.retain_mut(|join| reduce(join, profiles).is_some());
+            }
+            Exposure::Rows => {}
         }
+        Self(joins)
     }
 
     /// Returns the joins that may be shown.
@@ -34,38 +32,27 @@ impl ExposedJoins {
     }
 }
 
-fn reduced(join: JoinProfile, profiles: &[SampleProfile]) -> Option<JoinProfile> {
+/// Reduces a join; `None` where it may not be shown.
+fn reduce(join: &mut JoinProfile, profiles: &[SampleProfile]) -> Option<()> {
     let JoinProfile {
         left,
         right,
-        is_estimated,
+        is_estimated: _,
     } = join;
-    Some(JoinProfile {
-        left: reduced_side(left, profiles)?,
-        right: reduced_side(right, profiles)?,
-        is_estimated,
-    })
-}
-
-fn reduced_side(side: JoinSide, profiles: &[SampleProfile]) -> Option<JoinSide> {
-    let JoinSide {
-        sample,
-        sheet,
-        column,
-        distinct,
-        found,
-        is_unique,
-    } = side;
-    let profile = profiles.iter().find(|profile| profile.name == sample)?;
-    let is_meant = |table: &&TableProfile| sheet.is_none() || table.sheet() == sheet.as_deref();
-    let of = profile.tables().find(is_meant)?;
-    let column = Names::of(of).shown_of(&of.columns, &column)?;
-    (found >= FEWEST_ROWS).then_some(JoinSide {
-        sample,
-        sheet,
-        column,
-        distinct,
-        found,
-        is_unique,
-    })
+    for side in [left, right] {
+        let JoinSide {
+            sample,
+            sheet,
+            column,
+            distinct: _,
+            found,
+            is_unique: _,
+        } = side;
+        let profile = profiles.iter().find(|profile| profile.name == *sample)?;
+        let is_meant = |table: &&TableProfile| sheet.is_none() || table.sheet() == sheet.as_deref();
+        let table = profile.tables().find(is_meant)?;
+        *column = Names::of(table).shown_of(&table.columns, column)?;
+        (*found >= FEWEST_ROWS).then_some(())?;
+    }
+    Some(())
 }

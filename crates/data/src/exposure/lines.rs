@@ -6,69 +6,74 @@ use crate::profile::{Continuations, LinePattern, LineTimes, SampleRow, TextProfi
 use super::FEWEST_ROWS;
 use super::mask::mask;
 
-pub(super) fn reduced_text(text: TextProfile, level: Exposure) -> TextProfile {
+/// Reduces a text to a level.
+pub(super) fn reduce_text(text: &mut TextProfile, level: Exposure) {
+    if level == Exposure::SchemaOnly {
+        *text = TextProfile {
+            lines: text.lines,
+            ..TextProfile::default()
+        };
+        return;
+    }
     let TextProfile {
-        lines,
-        empty_lines,
-        longest_line,
+        lines: _,
+        empty_lines: _,
+        longest_line: _,
         first_lines,
         patterns,
-        further_patterns: (mut further, mut further_lines),
+        further_patterns: (further, further_lines),
         times,
         levels,
         continuations,
     } = text;
-    if level == Exposure::SchemaOnly {
-        return TextProfile {
-            lines,
-            ..TextProfile::default()
+    reduce_lines(first_lines, level);
+    patterns.retain(|pattern| {
+        let is_shared = pattern.lines >= FEWEST_ROWS;
+        if !is_shared {
+            *further += 1;
+            *further_lines += pattern.lines;
+        }
+        is_shared
+    });
+    for pattern in patterns {
+        // The literal text of a pattern stands in all of its lines; alternatives may stand in one of them alone.
+        let LinePattern {
+            pattern,
+            lines: _,
+            example: SampleRow { number: _, text },
+        } = pattern;
+        *pattern = without_alternatives(pattern);
+        *text = if level < Exposure::RedactedRows {
+            String::new()
+        } else {
+            mask(text)
         };
     }
-    let mut shared = Vec::new();
-    for pattern in patterns {
-        if pattern.lines >= FEWEST_ROWS {
-            shared.push(reduced_pattern(pattern, level));
-        } else {
-            further += 1;
-            further_lines += pattern.lines;
-        }
-    }
-    TextProfile {
-        lines,
-        empty_lines,
-        longest_line,
-        first_lines: if level < Exposure::RedactedRows {
-            Vec::new()
-        } else {
-            first_lines.iter().map(|line| mask(line)).collect()
-        },
-        patterns: shared,
-        further_patterns: (further, further_lines),
-        times: times.into_iter().filter_map(reduced_times).collect(),
-        levels: levels
-            .into_iter()
-            .filter(|(_, count)| *count >= FEWEST_ROWS)
-            .collect(),
-        continuations: continuations.and_then(reduced_continuations),
-    }
+    times.retain(
+        |LineTimes {
+             format: _,
+             lines,
+             first: _,
+             last: _,
+             steps_back: _,
+         }| *lines >= FEWEST_ROWS,
+    );
+    levels.retain(|(_, count)| *count >= FEWEST_ROWS);
+    continuations.take_if(
+        |Continuations {
+             lines,
+             first: _,
+             lack: _,
+         }| *lines < FEWEST_ROWS,
+    );
 }
 
-/// The literal text of a pattern stands in all of its lines; alternatives may stand in one of them alone.
-fn reduced_pattern(pattern: LinePattern, level: Exposure) -> LinePattern {
-    let LinePattern {
-        pattern,
-        lines,
-        example: SampleRow { number, text },
-    } = pattern;
-    let text = if level < Exposure::RedactedRows {
-        String::new()
-    } else {
-        mask(&text)
-    };
-    LinePattern {
-        pattern: without_alternatives(&pattern),
-        lines,
-        example: SampleRow { number, text },
+fn reduce_lines(lines: &mut Vec<String>, level: Exposure) {
+    if level < Exposure::RedactedRows {
+        lines.clear();
+    }
+    for line in lines {
+        *line = mask(line);
     }
 }
 
@@ -96,28 +101,6 @@ fn without_alternatives(pattern: &str) -> String {
         None => reduced.push_str(rest),
     }
     reduced
-}
-
-fn reduced_times(times: LineTimes) -> Option<LineTimes> {
-    let LineTimes {
-        format,
-        lines,
-        first,
-        last,
-        steps_back,
-    } = times;
-    (lines >= FEWEST_ROWS).then_some(LineTimes {
-        format,
-        lines,
-        first,
-        last,
-        steps_back,
-    })
-}
-
-fn reduced_continuations(continuations: Continuations) -> Option<Continuations> {
-    let Continuations { lines, first, lack } = continuations;
-    (lines >= FEWEST_ROWS).then_some(Continuations { lines, first, lack })
 }
 
 #[cfg(test)]

@@ -38,13 +38,11 @@ fn mask_character(character: char) -> char {
     }
 }
 
-/// A pattern, which is a shape already unless it holds literal text.
-pub(super) fn mask_pattern(pattern: String) -> String {
+/// Masks a pattern, which is a shape already unless it holds literal text.
+pub(super) fn mask_pattern(pattern: &mut String) {
     let is_shape = |character: char| !character.is_alphanumeric() || matches!(character, 'A' | 'a' | '9');
-    if pattern.chars().all(is_shape) {
-        pattern
-    } else {
-        mask(&pattern)
+    if !pattern.chars().all(is_shape) {
+        *pattern = mask(pattern);
     }
 }
 
