@@ -1,7 +1,6 @@
 //! Dates and times in other spellings than ISO 8601, and whole numbers that look like moments. The type of such a column
 //! stays what a reader of the file gives it; this is a hint beside it.
 
-use jiff::civil;
 use jiff::fmt::rfc2822;
 
 use crate::calendar::strptime::{self, Moment};
@@ -288,11 +287,7 @@ fn push_or_end(times: &mut Option<Times>, micros: Option<i64>, text: &str) {
 /// Microseconds of `20251231`.
 fn compact_date(value: i64) -> Option<i64> {
     let year = value / 10_000;
-    if !YEARS.contains(&year) {
-        return None;
-    }
-    let part = |value: i64| i8::try_from(value % 100).ok();
-    let date = civil::Date::new(i16::try_from(year).ok()?, part(value / 100)?, part(value)?).ok()?;
+    let date = strptime::date(year, value / 100 % 100, value % 100).filter(|_| YEARS.contains(&year))?;
     Some(days_of(date) * MICROS_PER_DAY)
 }
 
