@@ -99,9 +99,8 @@ pub fn evaluate(
                 read => read?,
             }
         }
-        Table::Parquet => columnar::parquet(source, &mut runs, file_name)?,
+        Table::Columnar(format) => columnar::columns(source, format, &mut runs, file_name)?,
         Table::Excel => columnar::excel(source, &mut runs, file_name)?,
-        Table::Arrow => columnar::arrow(source, &mut runs, file_name)?,
     };
     // The checks read the file in passes; it must not have changed between them.
     source.settle().map_err(DataError::read(file_name))?;
@@ -117,9 +116,8 @@ fn started(checks: &[ColumnCheck]) -> Result<Vec<RunningCheck<'_>>, DataError> {
 enum Table {
     Delimited(Encoding, Detection),
     Json(Encoding, Detection),
-    Parquet,
+    Columnar(FileFormat),
     Excel,
-    Arrow,
 }
 
 fn open(source: &Source, file_name: &str, format: Option<FileFormat>) -> Result<Table, DataError> {
@@ -135,9 +133,8 @@ fn open(source: &Source, file_name: &str, format: Option<FileFormat>) -> Result<
     match (found.format, found.encoding) {
         (FileFormat::CSV | FileFormat::TSV, Some(encoding)) => Ok(Table::Delimited(encoding, found)),
         (FileFormat::JSON | FileFormat::JSONLines, Some(encoding)) => Ok(Table::Json(encoding, found)),
-        (FileFormat::Parquet, None) => Ok(Table::Parquet),
+        (format @ (FileFormat::Parquet | FileFormat::Arrow), None) => Ok(Table::Columnar(format)),
         (FileFormat::Excel, None) => Ok(Table::Excel),
-        (FileFormat::Arrow, None) => Ok(Table::Arrow),
         // A file without a byte is JSON Lines of no record, as long as that is what was declared.
         (FileFormat::Text, Some(encoding))
             if found.scan.bytes == 0 && format == Some(FileFormat::JSONLines) =>

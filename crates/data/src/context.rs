@@ -306,10 +306,10 @@ fn shape(format: FileFormat, table: &TableProfile) -> String {
             counted(records, "record"),
             counted(columns, "path")
         ),
-        Layout::Arrow { batches, .. } => format!(
+        Layout::Arrow { batches, header, .. } => format!(
             "Arrow, {}, {}, {}",
             counted(records, "row"),
-            counted(columns, "column"),
+            counted(columns, if header.is_some() { "column" } else { "path" }),
             counted(*batches, "record batch").replace("batchs", "batches")
         ),
         Layout::Sheet { name, header_row, .. } => {

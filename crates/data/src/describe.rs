@@ -1,13 +1,12 @@
 //! One pass over a file gives its profile.
 
-mod arrow;
+mod columnar;
 mod delimited;
 mod excel;
 mod json;
 mod lead;
 mod line;
 mod pandas_index;
-mod parquet;
 mod text;
 
 use serde::{Deserialize, Serialize};
@@ -23,12 +22,11 @@ use super::format::lead::Lead;
 use super::profile::{Content, SampleProfile};
 use super::source::Source;
 
-use arrow::arrow;
+use columnar::columnar;
 use delimited::delimited;
 use excel::excel;
 use json::json_content;
 pub(crate) use json::{Json, json_layout};
-use parquet::parquet;
 use text::text;
 
 /// Options of a description.
@@ -58,8 +56,9 @@ pub fn describe_source(
         .map(Remark::from)
         .collect();
     let content = match (found.format, found.encoding) {
-        (FileFormat::Parquet, None) => parquet(source, file_name, *options, &mut remarks)?,
-        (FileFormat::Arrow, None) => arrow(source, file_name, *options, &mut remarks)?,
+        (format @ (FileFormat::Parquet | FileFormat::Arrow), None) => {
+            columnar(source, format, file_name, *options, &mut remarks)?
+        }
         (FileFormat::Excel, None) => excel(source, file_name, *options, &mut remarks)?,
         (format, None) => Content::Opaque(found.what.unwrap_or_else(|| format_name(format).to_owned())),
         (FileFormat::CSV | FileFormat::TSV, Some(encoding)) => {

@@ -240,9 +240,10 @@ fn mask_row(row: &mut SampleRow, layout: &Layout, names: &Names) {
     *text = match layout {
         Layout::Delimited { .. }
         | Layout::Sheet { .. }
-        | Layout::Arrow { .. }
-        | Layout::Parquet { header: Some(_), .. } => mask(text),
+        | Layout::Parquet { header: Some(_), .. }
+        | Layout::Arrow { header: Some(_), .. } => mask(text),
         Layout::Parquet { header: None, .. }
+        | Layout::Arrow { header: None, .. }
         | Layout::JsonLines
         | Layout::JsonArray
         | Layout::JsonDocument

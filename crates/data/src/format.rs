@@ -1,6 +1,6 @@
 //! Readers of the formats: each streams the records of a file and knows nothing of statistics.
 
-pub(crate) mod arrow;
+pub(crate) mod columnar;
 pub(crate) mod delimited;
 pub(crate) mod dialect;
 pub(crate) mod excel;
@@ -8,7 +8,6 @@ pub(crate) mod header;
 pub(crate) mod json;
 pub(crate) mod lead;
 pub(crate) mod names;
-pub(crate) mod parquet;
 pub(crate) mod places;
 pub(crate) mod quotes;
 pub(crate) mod shape;

@@ -13,11 +13,10 @@ use super::rows::cut_with_marker;
 use super::scalar::{datetime, float, timedelta};
 use super::source::Source;
 use super::value_type::ValueType;
-use crate::format::arrow::ArrowFile;
+use crate::format::columnar::{Columnar, OPEN_BYTES};
 use crate::format::delimited::RecordReader;
 use crate::format::excel::Workbook;
 use crate::format::json;
-use crate::format::parquet::ParquetFile;
 
 const LONGEST_VALUE: usize = 80;
 
@@ -245,9 +244,8 @@ pub(crate) fn judge_format(format: FileFormat, source: &Source) -> Result<(), St
         FileFormat::TSV => delimited(source, "output.tsv"),
         FileFormat::JSON => json(source),
         FileFormat::JSONLines => json_lines(source),
-        FileFormat::Parquet => parquet(source),
+        FileFormat::Parquet | FileFormat::Arrow => columnar(source, format),
         FileFormat::Excel => excel(source),
-        FileFormat::Arrow => opened(ArrowFile::open(source))?.each_batch(&[], |_, _| ()),
         FileFormat::Text => text(source),
         FileFormat::Binary => Ok(()),
     }
@@ -321,36 +319,15 @@ fn delimited(source: &Source, judged_name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Every page of a Parquet file can be read, and each row group has the rows that the footer says.
-fn parquet(source: &Source) -> Result<(), String> {
-    let file = opened(ParquetFile::open(source))?;
-    for group in 0..file.metadata().num_row_groups() {
-        let claimed = u64::try_from(file.group(group).num_rows()).unwrap_or(0);
-        for (column, leaf) in file.leaves().iter().enumerate() {
-            // Reading is the check: a footer may promise what the pages do not hold.
-            let records = rows_of(&file, group, column)
-                .map_err(|reason| format!("row group {}: {reason}", group + 1))?;
-            if records != claimed {
-                return Err(format!(
-                    "column {} of row group {} has {records} rows, the footer says {claimed}",
-                    leaf.path,
-                    group + 1
-                ));
-            }
+/// Every page and record batch can be read, and each row group has the rows that the footer says.
+fn columnar(source: &Source, format: FileFormat) -> Result<(), String> {
+    let file = opened(Columnar::open(source, format))?;
+    for span in file.spans(file.leaves().len(), OPEN_BYTES) {
+        for part in 0..file.parts().len() {
+            file.read(part, &span.fields, None, |_| ())?;
         }
     }
     Ok(())
-}
-
-fn rows_of(file: &ParquetFile, group: usize, column: usize) -> Result<u64, String> {
-    let mut reader = file.read_group(group, &[column])?;
-    let mut records = 0;
-    loop {
-        match reader.next_batch()? {
-            0 => return Ok(records),
-            batch => records += batch as u64,
-        }
-    }
 }
 
 /// Every sheet of a workbook can be read.

@@ -1,12 +1,12 @@
 //! The schema of a sample: types and nullability, as data; `pandera` prints it.
 
+mod columnar;
 mod delimited;
 mod excel;
 pub mod expected;
 mod json;
 mod packed;
 pub mod pandera;
-mod parquet;
 
 use std::collections::{HashMap, HashSet};
 
@@ -91,8 +91,9 @@ fn infer_table(profile: &SampleProfile, table: &TableProfile, checks: &[ColumnCh
         Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument | Layout::JsonValues => {
             json::columns(table)
         }
-        Layout::Parquet { header, index, .. } => parquet::columns(table, header.as_deref(), index),
-        Layout::Arrow { header, index, .. } => parquet::columns(table, Some(header), index),
+        Layout::Parquet { header, index, .. } | Layout::Arrow { header, index, .. } => {
+            columnar::columns(table, header.as_deref(), index)
+        }
         Layout::Sheet { .. } => excel::columns(table, place.as_ref()?),
     };
     if matches!(table.layout, Layout::Delimited { .. }) {
@@ -107,8 +108,8 @@ fn infer_table(profile: &SampleProfile, table: &TableProfile, checks: &[ColumnCh
         Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument | Layout::JsonValues => {
             json::reader(profile, &table.layout)
         }
-        Layout::Parquet { .. } => parquet::READER.to_owned(),
-        Layout::Arrow { .. } => parquet::ARROW_READER.to_owned(),
+        Layout::Parquet { .. } => columnar::READER.to_owned(),
+        Layout::Arrow { .. } => columnar::ARROW_READER.to_owned(),
         Layout::Sheet { .. } => excel::reader(&columns, place.as_ref()?),
     };
     Some(Schema {

@@ -1,14 +1,13 @@
 //! Checks on Parquet, Arrow and the sheets of a workbook, streaming.
 
+use std::collections::BTreeSet;
+
 use crate::DataError;
 use crate::checks::running::{RunningCheck, ValuePlace};
-use crate::format::arrow::ArrowFile;
+use crate::format::columnar::{ColumnEntry, Columnar, Leaf};
 use crate::format::excel::{SheetHeader, SheetRow, Tabular, Visit, Workbook};
-use crate::format::format_name;
-use crate::format::parquet::{ColumnEntry, ParquetFile};
+use crate::format::{FileFormat, format_name};
 use crate::source::Source;
-
-use crate::format::FileFormat;
 
 fn malformed(file_name: &str, format: FileFormat) -> impl Fn(String) -> DataError {
     move |reason| DataError::Malformed {
@@ -19,110 +18,61 @@ fn malformed(file_name: &str, format: FileFormat) -> impl Fn(String) -> DataErro
 }
 
 /// Checks every value of the columns that checks name; only those are read.
-pub(super) fn parquet(
+pub(super) fn columns(
     source: &Source,
+    format: FileFormat,
     runs: &mut [RunningCheck<'_>],
     file_name: &str,
 ) -> Result<u64, DataError> {
-    let fault = malformed(file_name, FileFormat::Parquet);
-    let file = ParquetFile::open(source)
+    let fault = malformed(file_name, format);
+    let file = Columnar::open(source, format)
         .map_err(DataError::read(file_name))?
         .map_err(&fault)?;
-    let mut columns: Vec<usize> = Vec::new();
-    let mut bound: Vec<(usize, &mut RunningCheck<'_>)> = Vec::new();
+    let mut bound: Vec<(&Leaf, &mut RunningCheck<'_>)> = Vec::new();
     for run in runs {
-        let Some(leaf) = file
-            .leaves()
-            .iter()
-            .position(|leaf| leaf.path == run.check.column)
-        else {
-            continue;
-        };
-        run.is_bound = true;
-        let position = columns.iter().position(|column| *column == leaf);
-        let position = position.unwrap_or_else(|| {
-            columns.push(leaf);
-            columns.len() - 1
-        });
-        bound.push((position, run));
+        let mut leaves = file.leaves().iter();
+        if let Some(leaf) = leaves.find(|leaf| leaf.path == run.check.column) {
+            run.is_bound = true;
+            bound.push((leaf, run));
+        }
     }
-    // Some column has to be read to count the records.
-    if columns.is_empty() && !file.leaves().is_empty() {
-        columns.push(0);
+    let mut fields: BTreeSet<usize> = bound.iter().map(|(leaf, _)| leaf.field).collect();
+    if fields.is_empty() {
+        // Some column has to be read to count the records.
+        fields.extend(file.leaves().first().map(|leaf| leaf.field));
     }
-    let mut records = 0;
-    for group in 0..file.metadata().num_row_groups() {
-        let place = |error| fault(format!("row group {}: {error}", group + 1));
-        let mut reader = file.read_group(group, &columns).map_err(place)?;
-        loop {
-            let batch = reader.next_batch().map_err(place)?;
-            if batch == 0 {
-                break;
-            }
-            for _ in 0..batch {
-                records += 1;
-                for (position, column) in columns.iter().enumerate() {
-                    let is_list = file.leaves()[*column].path.contains("[]");
-                    let bound = bound.iter_mut().filter(|(other, _)| *other == position);
-                    let mut runs: Vec<&mut RunningCheck<'_>> = bound.map(|(_, run)| &mut **run).collect();
+    let fields: Vec<_> = fields.into_iter().collect();
+    let (mut records, mut scratch) = (0, String::new());
+    for part in 0..file.parts().len() {
+        file.read(part, &fields, None, |rows| {
+            for (leaf, run) in &mut bound {
+                let (field, is_list) = (rows.field_of(leaf), leaf.path.contains("[]"));
+                for (record, row) in (records + 1..).zip(0..rows.count()) {
                     let mut is_present = false;
-                    reader.record(position, |found| {
+                    leaf.each(field, row, &mut scratch, &mut |entry| {
                         is_present = true;
-                        check_all(&mut runs, records, &found);
+                        check(run, record, &entry);
                     });
                     // A record without the field misses its value; inside a list nothing is expected.
                     if !is_present && !is_list {
-                        check_all(&mut runs, records, &ColumnEntry::Null);
+                        check(run, record, &ColumnEntry::Null);
                     }
                 }
             }
-        }
-    }
-    Ok(records)
-}
-
-/// Checks every value of the columns that checks name.
-pub(super) fn arrow(
-    source: &Source,
-    runs: &mut [RunningCheck<'_>],
-    file_name: &str,
-) -> Result<u64, DataError> {
-    let fault = malformed(file_name, FileFormat::Arrow);
-    let file = ArrowFile::open(source)
-        .map_err(DataError::read(file_name))?
+            records += rows.count() as u64;
+        })
         .map_err(&fault)?;
-    let names: Vec<_> = file.columns().map(|(name, _)| name).collect();
-    let mut bound: Vec<(usize, &mut RunningCheck<'_>)> = Vec::new();
-    for run in runs {
-        if let Some(column) = names.iter().position(|name| *name == run.check.column) {
-            run.is_bound = true;
-            bound.push((column, run));
-        }
     }
-    let columns: Vec<_> = bound.iter().map(|(column, _)| *column).collect();
-    let (mut records, mut scratch) = (0, String::new());
-    file.each_batch(&columns, |decoded, count| {
-        for row in 0..count {
-            records += 1;
-            for (column, (_, run)) in decoded.iter().zip(&mut bound) {
-                check_all(&mut [&mut **run], records, &column.found(row, &mut scratch));
-            }
-        }
-    })
-    .map_err(fault)?;
     Ok(records)
 }
 
-fn check_all(runs: &mut [&mut RunningCheck<'_>], record: u64, found: &ColumnEntry<'_>) {
-    let value = match found {
+fn check(run: &mut RunningCheck<'_>, record: u64, entry: &ColumnEntry<'_>) {
+    let value = match entry {
         ColumnEntry::Value(cell, text) => cell.kind().map(|_| *text),
         ColumnEntry::Lossy(text) => Some(*text),
         ColumnEntry::Null => None,
     };
-    let place = ValuePlace { record, line: record };
-    for run in runs {
-        run.check_value(place, value);
-    }
+    run.check_value(ValuePlace { record, line: record }, value);
 }
 
 /// Checks every value of the columns that checks name, in each sheet that has such a column. A place is the row as its

@@ -24,8 +24,8 @@ pub(super) fn print_rows(text: &mut String, table: &TableProfile, detail: Detail
         Layout::JsonArray | Layout::JsonValues => format!("{shown} of {all} records without blanks"),
         Layout::JsonLines => format!("{shown} of {all} records as in the file"),
         Layout::Delimited { .. } => format!("{shown} of {all} rows as in the file"),
-        Layout::Sheet { .. } | Layout::Arrow { .. } => format!("{shown} of {all} rows, here as CSV"),
-        Layout::Parquet { header, .. } => {
+        Layout::Sheet { .. } => format!("{shown} of {all} rows, here as CSV"),
+        Layout::Parquet { header, .. } | Layout::Arrow { header, .. } => {
             let form = if header.is_some() { "CSV" } else { "JSON by path" };
             format!("{shown} of {all} rows, here as {form}")
         }
@@ -48,7 +48,9 @@ fn header(layout: &Layout) -> Option<String> {
         | Layout::Sheet {
             header: Some(header), ..
         }
-        | Layout::Arrow { header, .. } => Some(shorten(header, Some(','))),
+        | Layout::Arrow {
+            header: Some(header), ..
+        } => Some(shorten(header, Some(','))),
         _ => None,
     }
 }

@@ -7,15 +7,12 @@ use crate::remark::Remark;
 /// Largest entry of pandas that is read, bytes.
 const LARGEST_METADATA: usize = 4 * 1024 * 1024;
 
-/// The entry of a file's metadata that pandas writes.
-pub(super) fn parsed(metadata: Option<&str>) -> Option<Value> {
-    let text = metadata.filter(|text| text.len() <= LARGEST_METADATA)?;
-    serde_json::from_str(text).ok()
-}
-
 /// Columns that pandas stored as the index of the data frame, of those that the file has.
 pub(super) fn index_columns(metadata: Option<&str>, is_column: impl Fn(&str) -> bool) -> Vec<String> {
-    let metadata = parsed(metadata).unwrap_or_default();
+    let metadata = metadata.filter(|text| text.len() <= LARGEST_METADATA);
+    let metadata: Value = metadata
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default();
     let names = metadata["index_columns"].as_array().into_iter().flatten();
     names
         .filter_map(Value::as_str)

@@ -38,10 +38,12 @@ impl Names {
             }
             Layout::Delimited { .. }
             | Layout::Parquet { header: Some(_), .. }
-            | Layout::Arrow { .. }
+            | Layout::Arrow { header: Some(_), .. }
             | Layout::Sheet { .. } => Self::All,
             // The schema names the columns; only what is no path of it can be the key of a map.
-            Layout::Parquet { header: None, .. } => Self::of_columns(&table.columns, |_| true),
+            Layout::Parquet { header: None, .. } | Layout::Arrow { header: None, .. } => {
+                Self::of_columns(&table.columns, |_| true)
+            }
             Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument | Layout::JsonValues => {
                 Self::of_columns(&table.columns, |column| {
                     // A key of JSON may be a value itself (an address, a date), and a rare one may tell of one record.

@@ -100,8 +100,8 @@ pub enum Layout {
     Arrow {
         /// Record batches.
         batches: u64,
-        /// Names of the columns as a line of CSV.
-        header: String,
+        /// Names of the columns as a line of CSV; `None` where records nest and stand as JSON objects by path.
+        header: Option<String>,
         /// Columns that pandas reads as the index of the data frame.
         index: Vec<String>,
     },

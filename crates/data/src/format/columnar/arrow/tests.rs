@@ -6,7 +6,9 @@ use arrow_array::{ArrayRef, Int64Array, NullArray, RecordBatch, StringArray};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 
-use super::*;
+use crate::format::FileFormat;
+use crate::format::columnar::Columnar;
+use crate::source::Source;
 
 fn file(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
     let batch = RecordBatch::try_from_iter(columns).unwrap();
@@ -30,10 +32,12 @@ fn compressed_rows(count: i64) -> Vec<u8> {
 }
 
 fn records(bytes: &[u8]) -> Result<usize, String> {
-    let file = ArrowFile::open(&Source::bytes(bytes)).unwrap()?;
+    let file = Columnar::open(&Source::bytes(bytes), FileFormat::Arrow).unwrap()?;
     let mut records = 0;
-    let columns: Vec<_> = (0..file.columns().count()).collect();
-    file.each_batch(&columns, |_, rows| records += rows)?;
+    let fields: Vec<_> = file.leaves().iter().map(|leaf| leaf.field).collect();
+    for part in 0..file.parts().len() {
+        file.read(part, &fields, None, |rows| records += rows.count())?;
+    }
     Ok(records)
 }
 

@@ -1,8 +1,7 @@
-//! Record batches of Arrow files (Feather version 2), one at a time, some of its rows decoded at once.
+//! Record batches of Arrow files (Feather version 2), one at a time.
 
-mod value;
-
-use std::io::{self, Read as _};
+use std::io::Read as _;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -12,24 +11,20 @@ use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::{Block, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, SchemaRef};
 
-use crate::format::catching;
-use crate::source::{Seekable, Source};
+use crate::source::Seekable;
 
-pub(crate) use value::DecodedColumn;
+use super::guarded;
 
-/// Rows that are decoded at once.
-const ROWS: usize = 1_024;
 /// Largest record batch that is read, bytes as it stands in the file and unpacked: it is held whole.
 const LARGEST_BATCH: u64 = 128 * MIB;
 /// Rows that a batch may have beyond those that its bytes can hold: a column of missing values takes no byte.
 const ROWS_WITHOUT_BYTES: u64 = 1_000_000;
-const LONGEST_REASON: usize = 200;
 const MIB: u64 = 1024 * 1024;
 /// Bytes at the end: the length of the footer and the mark of the format.
 const TRAILER: usize = 10;
 
 /// An Arrow file whose footer was read.
-pub(crate) struct ArrowFile {
+pub(super) struct ArrowFile {
     bytes: Seekable,
     size: u64,
     decoder: FileDecoder,
@@ -38,14 +33,7 @@ pub(crate) struct ArrowFile {
 }
 
 impl ArrowFile {
-    /// Reads the footer; the error says why there is none.
-    pub(crate) fn open(source: &Source) -> io::Result<Result<Self, String>> {
-        let bytes = source.open_seekable()?;
-        let size = bytes.size()?;
-        Ok(guarded(|| Self::read_footer(bytes, size)))
-    }
-
-    fn read_footer(bytes: Seekable, size: u64) -> Result<Self, ArrowError> {
+    pub(super) fn open(bytes: Seekable, size: u64) -> Result<Self, ArrowError> {
         let end = size.saturating_sub(TRAILER as u64);
         let mut trailer = [0; TRAILER];
         bytes.at(end).read_exact(&mut trailer)?;
@@ -80,42 +68,38 @@ impl ArrowFile {
         })
     }
 
-    /// Names of its columns and their types in words.
-    pub(crate) fn columns(&self) -> impl Iterator<Item = (&str, String)> {
-        let fields = self.schema.fields().iter();
-        fields.map(|field| (field.name().as_str(), value::declared(field.data_type())))
+    /// Returns its schema.
+    pub(super) const fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
-    /// Returns the metadata that pandas wrote of the data frame.
-    pub(crate) fn pandas_metadata(&self) -> Option<&str> {
-        self.schema.metadata().get("pandas").map(String::as_str)
+    /// Returns how many record batches it has.
+    pub(super) const fn batches(&self) -> usize {
+        self.batches.len()
     }
 
-    /// Record batches.
-    pub(crate) fn batches(&self) -> u64 {
-        self.batches.len() as u64
-    }
-
-    /// Hands over the values of some columns, by their positions, for so many rows at a time.
-    pub(crate) fn each_batch(
+    /// Hands over some columns of a record batch, all rows or those of some ranges.
+    pub(super) fn read(
         &self,
-        columns: &[usize],
-        mut take: impl FnMut(&[DecodedColumn], usize),
+        number: usize,
+        fields: &[usize],
+        ranges: Option<&[Range<usize>]>,
+        take: &mut impl FnMut(&RecordBatch),
     ) -> Result<(), String> {
-        for (number, block) in (1..).zip(&self.batches) {
-            let named = |reason: String| format!("record batch {number}: {reason}");
-            let Some(batch) = guarded(|| self.read_batch(block)).map_err(named)? else {
-                continue;
-            };
-            let mut start = 0;
-            while start < batch.num_rows() {
-                let rows = ROWS.min(batch.num_rows() - start);
-                let decode = |column: &usize| value::decode(&batch.column(*column).slice(start, rows));
-                let decoded: Vec<_> =
-                    guarded(|| columns.iter().map(decode).collect::<Result<_, _>>()).map_err(named)?;
-                take(&decoded, rows);
-                start += rows;
+        let read = || {
+            let batch = self.read_batch(&self.batches[number])?;
+            batch.map(|batch| batch.project(fields)).transpose()
+        };
+        let Some(batch) = guarded(read)? else {
+            return Ok(());
+        };
+        match ranges {
+            Some(ranges) => {
+                for rows in ranges {
+                    take(&batch.slice(rows.start, rows.len()));
+                }
             }
+            None => take(&batch),
         }
         Ok(())
     }
@@ -196,16 +180,6 @@ fn unpacked_bytes(block: &[u8], metadata: usize) -> Result<Option<u64>, ArrowErr
     let filled = buffers.iter().filter(|buffer| buffer.length() > 0);
     let lengths = filled.filter_map(|buffer| claimed(buffer.offset()));
     Ok(Some(lengths.fold(0, u64::saturating_add)))
-}
-
-/// Runs a step of the Arrow reader, which panics on some malformed files.
-fn guarded<T>(step: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, String> {
-    catching(step)?.map_err(|error| {
-        let text = error.to_string();
-        let text = text.strip_prefix("Parser error: ").unwrap_or(&text);
-        let line = text.lines().next().unwrap_or_default();
-        line[..line.floor_char_boundary(LONGEST_REASON)].to_owned()
-    })
 }
 
 #[cfg(test)]

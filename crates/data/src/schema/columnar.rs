@@ -62,6 +62,9 @@ fn plain_dtype(declared: &str, nullable: bool) -> Option<String> {
         "string" | "json" => Some("string".to_owned()),
         "bool" => Some(if nullable { "boolean" } else { "bool" }.to_owned()),
         "float16" | "float32" | "float64" => Some(declared.to_owned()),
+        _ if declared.starts_with("categories of ") => {
+            plain_dtype(&declared["categories of ".len()..], nullable)
+        }
         _ if declared.starts_with("duration[") => Some(declared.replacen("duration", "timedelta64", 1)),
         _ => match (declared.strip_prefix("uint"), declared.strip_prefix("int")) {
             (Some(bits), _) if nullable => Some(format!("UInt{bits}")),
