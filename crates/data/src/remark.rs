@@ -5,6 +5,8 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
+use crate::format::shape::LISTED_PLACES;
+
 /// One sentence without full stop. It reads as its text; it holds no value of a cell.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
@@ -24,6 +26,19 @@ impl Remark {
             text: one_line(text),
             columns: columns.into_iter().map(Into::into).collect(),
         }
+    }
+
+    /// Lists the first of some columns behind a text; `None` where there is none.
+    pub(crate) fn listing<'n>(text: &str, columns: impl IntoIterator<Item = &'n str>) -> Option<Self> {
+        let columns: Vec<&str> = columns.into_iter().collect();
+        let more = if columns.len() > LISTED_PLACES {
+            ", ..."
+        } else {
+            ""
+        };
+        let listed = &columns[..columns.len().min(LISTED_PLACES)];
+        let text = format!("{text}: {}{more}", listed.join(", "));
+        (!listed.is_empty()).then(|| Self::naming(text, listed.iter().copied()))
     }
 
     /// The same columns in another sentence.

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
+use super::column::tally::Tally;
 use super::column::{Column, KeyCandidate, ObservedValue};
 use super::keys::{KeyHashes, RecordHash};
-use super::profile::{ColumnProfile, ColumnType, SampleRow};
+use super::profile::{ColumnProfile, ColumnType, Layout, PlainColumn, SampleRow, TableProfile};
 use super::remark::Remark;
 use crate::column::cell::Cell;
 use crate::column::distinct::{EXACT_LIMIT, cut_at};
@@ -29,6 +30,8 @@ const LONGEST_RETAINED: usize = 64 * 1024;
 #[derive(Default)]
 pub(crate) struct TableBuilder {
     columns: Vec<Column>,
+    /// The columns beyond those that are described.
+    further: Vec<Tally>,
     records: u64,
     traces: Vec<(usize, ObservedValue)>,
     candidates: Vec<Rc<Candidate>>,
@@ -44,12 +47,32 @@ pub(crate) struct TableBuilder {
 pub(crate) struct BuiltRows {
     /// The columns.
     pub columns: Vec<ColumnProfile>,
+    /// The columns beyond those that are described.
+    pub further: Vec<PlainColumn>,
+    /// All records.
+    pub records: u64,
     /// Representative records, the most informative first.
     pub rows: Vec<SampleRow>,
     /// Records equal to an earlier one, where that is known.
     pub duplicate_records: Option<u64>,
     /// Doubts about columns, one sentence each.
     pub remarks: Vec<Remark>,
+}
+
+impl BuiltRows {
+    /// The table of these columns and rows.
+    pub(crate) fn table(self, layout: Layout, column_count: u64) -> TableProfile {
+        TableProfile {
+            layout,
+            records: self.records,
+            longer_records: 0,
+            columns: self.columns,
+            further: self.further,
+            column_count,
+            duplicate_records: self.duplicate_records,
+            rows: self.rows,
+        }
+    }
 }
 
 /// A record that may be shown.
@@ -85,6 +108,10 @@ impl TableBuilder {
     /// Adds a column; its position counts from 0.
     pub(crate) fn add_column(&mut self, name: String) -> usize {
         let position = self.columns.len();
+        if position == DESCRIBED_COLUMNS {
+            self.further.push(Tally::new(name));
+            return position + self.further.len() - 1;
+        }
         let limit = if position < EXACT_COLUMNS {
             EXACT_LIMIT
         } else {
@@ -96,6 +123,10 @@ impl TableBuilder {
 
     /// Takes in a value of the current record.
     pub(crate) fn cell(&mut self, column: usize, cell: Cell<'_>, text: &str) {
+        if let Some(further) = column.checked_sub(DESCRIBED_COLUMNS) {
+            self.further[further].push(cell, text);
+            return;
+        }
         let seen = self.columns[column].push(self.records + 1, cell, text);
         self.keys
             .push(column, seen.hash, self.columns[column].uniqueness());
@@ -215,6 +246,8 @@ impl TableBuilder {
         remarks.extend(oddity::name_remark(names));
         BuiltRows {
             columns,
+            further: self.further.into_iter().map(Tally::finish).collect(),
+            records,
             rows,
             duplicate_records: found.duplicates,
             remarks,

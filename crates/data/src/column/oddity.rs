@@ -59,13 +59,9 @@ pub(crate) fn remarks(columns: &[(&str, &[Oddity])]) -> Vec<Remark> {
     kinds.dedup();
     let named = |kind: Oddity| {
         let has_it = columns.iter().filter(|(_, found)| found.contains(&kind));
-        let names: Vec<&str> = has_it.map(|(name, _)| *name).collect();
-        let more = if names.len() > LISTED_PLACES { ", ..." } else { "" };
-        let shown = &names[..names.len().min(LISTED_PLACES)];
-        let text = format!("{}: {}{more}", kind.in_words(), shown.join(", "));
-        Remark::naming(text, shown.iter().copied())
+        Remark::listing(&kind.in_words(), has_it.map(|(name, _)| *name))
     };
-    kinds.into_iter().map(named).collect()
+    kinds.into_iter().filter_map(named).collect()
 }
 
 /// A remark on names that do not read as they are: with blanks at an end, or characters that do not show.

@@ -288,23 +288,15 @@ impl Reading {
         }
         let path = |position: usize| leaves[position].path.as_str();
         let lossy = (0..leaves.len()).filter(|position| self.lossy[*position] > 0);
-        let lossy: Vec<_> = lossy.map(path).take(LISTED_PLACES).collect();
-        if !lossy.is_empty() {
-            let text = format!(
-                "{} values are not valid UTF-8, in: {}; read with replacement characters",
-                self.lossy.iter().sum::<u64>(),
-                lossy.join(", ")
-            );
-            remarks.push(Remark::naming(text, lossy));
-        }
-        let finer: Vec<_> = self.finer.iter().copied().map(path).take(LISTED_PLACES).collect();
-        if !finer.is_empty() {
-            let text = format!(
-                "times with nanoseconds, which the statistics cut to microseconds, in: {}",
-                finer.join(", ")
-            );
-            remarks.push(Remark::naming(text, finer));
-        }
+        let count: u64 = self.lossy.iter().sum();
+        remarks.extend(Remark::listing(
+            &format!("{count} values are not valid UTF-8 and are read with replacement characters, in"),
+            lossy.map(path),
+        ));
+        remarks.extend(Remark::listing(
+            "times with nanoseconds, which the statistics cut to microseconds, in",
+            self.finer.iter().copied().map(path),
+        ));
         remarks
     }
 }

@@ -3,10 +3,9 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::column::cell::{Cell, null_spelling};
-use crate::column::tally::Tally;
 use crate::format::delimited::{MOST_FIELDS, Record};
 use crate::format::dialect::Dialect;
-use crate::format::shape::{LISTED_PLACES, Shape};
+use crate::format::shape::Shape;
 use crate::format::table::{Columns, read_columns, record_reader};
 use crate::keys::RecordHash;
 use crate::profile::{ColumnProfile, Layout, TableProfile};
@@ -67,8 +66,6 @@ pub(super) fn delimited(
 struct DelimitedTable {
     builder: TableBuilder,
     shape: Shape,
-    /// The columns beyond those that are described.
-    further: Vec<Tally>,
     decimal: u8,
 }
 
@@ -77,33 +74,26 @@ impl DelimitedTable {
         let decimal = char::from(dialect.decimal);
         let mut builder =
             TableBuilder::new(Some(char::from(dialect.delimiter)), keeps_rows).with_decimal(decimal);
-        for name in columns.names.iter().take(DESCRIBED_COLUMNS) {
+        for name in &columns.names {
             builder.add_column(name.clone());
         }
-        let further = columns.names.iter().skip(DESCRIBED_COLUMNS);
         Self {
             builder,
             shape: Shape::new(columns.width, dialect.delimiter),
-            further: further.map(|name| Tally::new(name.clone())).collect(),
             decimal: dialect.decimal,
         }
     }
 
     fn push(&mut self, record: &Record<'_>) {
         self.shape.push(record);
-        let described = self.shape.width.min(DESCRIBED_COLUMNS);
-        for column in 0..described {
+        for column in 0..self.shape.width {
             let text = record.field(column).unwrap_or("");
             self.builder
                 .cell(column, Cell::with_decimal(text, self.decimal), text);
         }
-        for (position, tally) in self.further.iter_mut().enumerate() {
-            let text = record.field(DESCRIBED_COLUMNS + position).unwrap_or("");
-            tally.push(Cell::with_decimal(text, self.decimal), text);
-        }
         let hash = if record.is_cut {
             RecordHash::Unknown
-        } else if record.width > described {
+        } else if record.width > self.shape.width.min(DESCRIBED_COLUMNS) {
             // Fields that are in no column distinguish records too.
             RecordHash::Of(xxh3_64(record.raw.as_bytes()))
         } else {
@@ -129,16 +119,10 @@ impl DelimitedTable {
             column.unit = unit;
         }
         value_remarks(&built.columns, remarks);
-        remarks.extend(built.remarks);
+        remarks.append(&mut built.remarks);
         TableProfile {
-            layout,
-            records,
             longer_records: self.shape.longer.count,
-            columns: built.columns,
-            further: self.further.into_iter().map(Tally::finish).collect(),
-            column_count: self.shape.width as u64,
-            duplicate_records: built.duplicate_records,
-            rows: built.rows,
+            ..built.table(layout, self.shape.width as u64)
         }
     }
 }
@@ -159,11 +143,7 @@ fn header_remarks(names: &[String], remarks: &mut Vec<Remark>) {
     // Whether a name may be shown at all is decided of the columns that are described.
     let described = &names[..names.len().min(DESCRIBED_COLUMNS)];
     twice.retain(|name| described.iter().any(|other| other == name));
-    if !twice.is_empty() {
-        twice.truncate(LISTED_PLACES);
-        let text = format!("several columns share a name: {}", twice.join(", "));
-        remarks.push(Remark::naming(text, twice));
-    }
+    remarks.extend(Remark::listing("several columns share a name", twice));
     let unnamed = names
         .iter()
         .filter(|name| null_spelling(name) == Some(""))
@@ -179,14 +159,7 @@ fn header_remarks(names: &[String], remarks: &mut Vec<Remark>) {
 }
 
 fn value_remarks(columns: &[ColumnProfile], remarks: &mut Vec<Remark>) {
-    let padded: Vec<_> = columns
-        .iter()
-        .filter(|column| column.padded > 0)
-        .take(LISTED_PLACES)
-        .map(|column| column.name.as_str())
-        .collect();
-    if !padded.is_empty() {
-        let text = format!("values with blanks around them in: {}", padded.join(", "));
-        remarks.push(Remark::naming(text, padded));
-    }
+    let padded = columns.iter().filter(|column| column.padded > 0);
+    let padded = padded.map(|column| column.name.as_str());
+    remarks.extend(Remark::listing("values with blanks around them in", padded));
 }

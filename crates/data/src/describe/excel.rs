@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::DataError;
 use crate::column::cell::{Cell, has_leading_zero, parse_decimal};
-use crate::column::tally::Tally;
 use crate::format::excel::{
     Package, Sheet, SheetCell, SheetHeader, SheetNotes, SheetRow, Tabular, Visit, Workbook, WorkbookError,
 };
-use crate::format::shape::{LISTED_PLACES, LinePlaces};
+use crate::format::shape::LinePlaces;
 use crate::profile::{Content, Layout, TableProfile};
 use crate::remark::Remark;
-use crate::rows::{BuiltRows, DESCRIBED_COLUMNS, TableBuilder};
+use crate::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::source::Source;
 
 use super::DescribeOptions;
@@ -134,8 +133,6 @@ fn note_remarks(notes: SheetNotes, remarks: &mut Vec<Remark>) {
 struct SheetTable {
     builder: TableBuilder,
     header: Option<SheetHeader>,
-    described: usize,
-    further: Vec<Tally>,
     numeric_texts: Vec<u64>,
     errors: BTreeMap<&'static str, u64>,
     error_rows: LinePlaces,
@@ -218,66 +215,37 @@ impl SheetTable {
     /// The profile of the sheet; `None` where it has no value at all. Doubts read on from the name of the sheet.
     fn finish(self, name: &str, options: DescribeOptions, doubts: &mut Vec<Remark>) -> Option<TableProfile> {
         let header = self.header.clone()?;
-        let records = self.builder.records();
         self.layout_doubts(&header, doubts);
-        let built = self.builder.finish(options.max_rows, None);
-        let BuiltRows {
-            columns,
-            rows,
-            duplicate_records,
-            remarks,
-        } = built;
-        doubts.extend(
-            remarks
-                .into_iter()
-                .map(|remark| remark.reworded(|text| format!("({text})"))),
-        );
-        let numeric: Vec<_> = columns
-            .iter()
-            .zip(&self.numeric_texts)
-            .filter(|(_, count)| **count > 0)
-            .take(LISTED_PLACES)
-            .map(|(column, _)| column.name.as_str())
-            .collect();
-        if !numeric.is_empty() {
-            let text = format!(
-                "has numbers stored as text, which pandas turns into numbers where a whole column is like that, in: {}",
-                numeric.join(", ")
-            );
-            doubts.push(Remark::naming(text, numeric));
-        }
-        Some(TableProfile {
-            layout: Layout::Sheet {
-                name: name.to_owned(),
-                header_row: header.row,
-                first_row: header.first_row,
-                first_column: u64::from(header.first_column),
-                header: header
-                    .row
-                    .map(|_| line::header(header.names.iter().map(String::as_str).take(DESCRIBED_COLUMNS))),
-                blank_rows: self.blank_rows,
-                note_rows: self.notes.map_or(0, |(_, last)| last - self.last_row),
-            },
-            records,
-            longer_records: 0,
-            columns,
-            further: self.further.into_iter().map(Tally::finish).collect(),
-            column_count: header.names.len() as u64,
-            duplicate_records,
-            rows,
-        })
+        let mut built = self.builder.finish(options.max_rows, None);
+        let remarks = std::mem::take(&mut built.remarks).into_iter();
+        doubts.extend(remarks.map(|remark| remark.reworded(|text| format!("({text})"))));
+        let numeric = built.columns.iter().zip(&self.numeric_texts);
+        let numeric = numeric.filter(|(_, count)| **count > 0);
+        doubts.extend(Remark::listing(
+            "has numbers stored as text, which pandas turns into numbers where a whole column is like that, in",
+            numeric.map(|(column, _)| column.name.as_str()),
+        ));
+        let layout = Layout::Sheet {
+            name: name.to_owned(),
+            header_row: header.row,
+            first_row: header.first_row,
+            first_column: u64::from(header.first_column),
+            header: header
+                .row
+                .map(|_| line::header(header.names.iter().map(String::as_str).take(DESCRIBED_COLUMNS))),
+            blank_rows: self.blank_rows,
+            note_rows: self.notes.map_or(0, |(_, last)| last - self.last_row),
+        };
+        Some(built.table(layout, header.names.len() as u64))
     }
 }
 
 impl Visit for SheetTable {
     fn header(&mut self, header: &SheetHeader) {
-        self.described = header.names.len().min(DESCRIBED_COLUMNS);
-        for name in header.names.iter().take(self.described) {
+        for name in &header.names {
             self.builder.add_column(name.clone());
         }
-        let further = header.names.iter().skip(self.described);
-        self.further = further.map(|name| Tally::new(name.clone())).collect();
-        self.numeric_texts = vec![0; self.described];
+        self.numeric_texts = vec![0; header.names.len()];
         self.last_row = header.row.unwrap_or(header.first_row - 1);
         self.header = Some(header.clone());
     }
@@ -298,8 +266,9 @@ impl Visit for SheetTable {
         let mut cells = row.cells.iter().filter(|cell| cell.column >= first).peekable();
         let mut has_errors = false;
         self.line.clear();
-        for position in 0..self.described {
-            if position > 0 {
+        for position in 0..width {
+            let is_described = position < DESCRIBED_COLUMNS;
+            if is_described && position > 0 {
                 self.line.push(',');
             }
             let Some(cell) = cells.next_if(|cell| (cell.column - first) as usize == position) else {
@@ -314,17 +283,10 @@ impl Visit for SheetTable {
             let is_numeric =
                 cell.is_text() && (parse_decimal(&cell.text, b'.').is_some() || has_leading_zero(&cell.text));
             self.numeric_texts[position] += u64::from(is_numeric);
-            push_field(&mut self.line, &cell.text);
-            self.builder.cell(position, found, &cell.text);
-        }
-        for cell in cells {
-            let position = (cell.column - first) as usize;
-            if let Some(tally) = position
-                .checked_sub(self.described)
-                .and_then(|at| self.further.get_mut(at))
-            {
-                tally.push(cell.cell(), &cell.text);
+            if is_described {
+                push_field(&mut self.line, &cell.text);
             }
+            self.builder.cell(position, found, &cell.text);
         }
         if has_errors {
             self.error_rows.push(row.number);

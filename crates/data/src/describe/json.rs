@@ -8,8 +8,8 @@ use crate::format::FileFormat;
 use crate::format::json::keys::{Census, DataKeys, FEW_PATHS};
 use crate::format::json::nonfinite::NonFinite;
 use crate::format::json::{self, JsonRecord, JsonTable, stream};
-use crate::format::shape::{LISTED_PLACES, LinePlaces};
-use crate::profile::{ColumnProfile, Content, Layout, TableProfile};
+use crate::format::shape::LinePlaces;
+use crate::profile::{ColumnProfile, Content, Layout};
 use crate::remark::Remark;
 use crate::source::{Encoding, Source};
 
@@ -204,7 +204,7 @@ pub(super) fn json_content(
     }
     json.remarks(&read, &keys, remarks);
     let Found {
-        mut table,
+        table,
         syntax,
         faults,
         ..
@@ -212,22 +212,11 @@ pub(super) fn json_content(
     if table.records() == 0 && (faults.count > 0 || syntax.is_some()) {
         return text(source, encoding);
     }
-    let (records, column_count) = (table.records(), table.path_count());
-    let further = table.take_further();
-    let has_dotted_keys = table.dotted > 0;
-    let built = table.finish(options.max_rows);
+    let (column_count, has_dotted_keys) = (table.path_count(), table.dotted > 0);
+    let mut built = table.finish(options.max_rows);
     remarks.extend(shape_remark(&built.columns, has_dotted_keys));
-    remarks.extend(built.remarks);
-    Ok(Content::Table(TableProfile {
-        layout,
-        records,
-        longer_records: 0,
-        columns: built.columns,
-        further,
-        column_count,
-        duplicate_records: built.duplicate_records,
-        rows: built.rows,
-    }))
+    remarks.append(&mut built.remarks);
+    Ok(Content::Table(built.table(layout, column_count)))
 }
 
 /// A remark on paths that are a value in some records and an object or a list in others.
@@ -242,19 +231,9 @@ fn shape_remark(columns: &[ColumnProfile], has_dotted_keys: bool) -> Option<Rema
     let has_shapes = |column: &&ColumnProfile| {
         column.values > 0 && columns.iter().any(|other| is_inner(&other.name, &column.name))
     };
-    let mut paths: Vec<&str> = columns
-        .iter()
-        .filter(has_shapes)
-        .map(|column| column.name.as_str())
-        .collect();
-    if paths.is_empty() {
-        return None;
-    }
-    let more = if paths.len() > LISTED_PLACES { ", ..." } else { "" };
-    paths.truncate(LISTED_PLACES);
-    let text = format!(
-        "a value in some records and an object or a list in others: {}{more}",
-        paths.join(", ")
-    );
-    Some(Remark::naming(text, paths))
+    let paths = columns.iter().filter(has_shapes);
+    Remark::listing(
+        "a value in some records and an object or a list in others",
+        paths.map(|column| column.name.as_str()),
+    )
 }

@@ -6,7 +6,7 @@ mod value;
 
 use std::io::{self, BufReader};
 
-use calamine::{Data, DataRef, Ods, Reader, SheetType, SheetVisible, Sheets, Xls, Xlsb, Xlsx};
+use calamine::{Data, Ods, Reader, SheetType, SheetVisible, Sheets, Xls, Xlsb, Xlsx};
 
 use crate::format::catching;
 use crate::source::{Seekable, Source};
@@ -135,9 +135,9 @@ fn xlsx_rows(
     let merged = guarded(|| {
         let mut cells = book.worksheet_cells_reader(sheet)?;
         while let Some(record) = cells.next_cell_with_formula_metadata()? {
-            let is_empty = record.value == DataRef::Empty;
+            let is_empty = record.value == calamine::DataRef::Empty;
             notes.uncomputed += u64::from(is_empty && record.formula.is_some());
-            if let Some(cell) = SheetCell::of(record.pos.1, record.value) {
+            if let Some(cell) = SheetCell::of(record.pos.1, record.value.into()) {
                 rows.push(record.pos.0, cell);
             }
         }
@@ -160,20 +160,6 @@ fn guarded<T, E: std::fmt::Display>(step: impl FnOnce() -> Result<T, E>) -> Resu
 fn first_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     line[..line.floor_char_boundary(200)].to_owned()
-}
-
-fn borrowed(value: &Data) -> DataRef<'_> {
-    match value {
-        Data::Int(value) => DataRef::Int(*value),
-        Data::Float(value) => DataRef::Float(*value),
-        Data::String(text) => DataRef::SharedString(text),
-        Data::Bool(value) => DataRef::Bool(*value),
-        Data::DateTime(moment) => DataRef::DateTime(*moment),
-        Data::DateTimeIso(text) => DataRef::DateTimeIso(text.clone()),
-        Data::DurationIso(text) => DataRef::DurationIso(text.clone()),
-        Data::Error(error) => DataRef::Error(error.clone()),
-        Data::Empty => DataRef::Empty,
-    }
 }
 
 /// Collects cells into rows.
@@ -206,7 +192,7 @@ impl<'t, F: FnMut(&SheetRow)> Rows<'t, F> {
                 .unwrap_or(u32::MAX)
                 .saturating_add(first_column);
             let row = u32::try_from(row).unwrap_or(u32::MAX).saturating_add(first_row);
-            if let Some(cell) = SheetCell::of(column, borrowed(value)) {
+            if let Some(cell) = SheetCell::of(column, value.clone()) {
                 self.push(row, cell);
             }
         }

@@ -4,7 +4,7 @@ pub(crate) mod keys;
 pub(crate) mod nonfinite;
 pub(crate) mod stream;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
@@ -14,11 +14,8 @@ use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::column::cell::{Cell, ValueKind};
-use crate::column::tally::Tally;
 use crate::column::{hash, mix};
-use crate::format::shape::LISTED_PLACES;
 use crate::keys::RecordHash;
-use crate::profile::PlainColumn;
 use crate::remark::Remark;
 use crate::rows::{BuiltRows, DESCRIBED_COLUMNS, TableBuilder};
 
@@ -32,8 +29,9 @@ pub(crate) const LARGEST_DOCUMENT: u64 = 32 * 1024 * 1024;
 pub(crate) const DEEPEST: usize = 64;
 /// Path of values that have none: scalars at the top.
 pub(crate) const ROOT_PATH: &str = "$";
-const COUNTED_PATHS: usize = 10_000;
-/// Bytes of the names of paths that are named beyond those that are described.
+/// Paths that are counted and named.
+const COUNTED_PATHS: usize = 10_200;
+/// Bytes of the names of paths that are counted beyond those that are described.
 const NAMED_BYTES: usize = 4 * 1024 * 1024;
 
 /// One record, or why there is none.
@@ -260,35 +258,6 @@ fn value_hash(value: &Value) -> u64 {
     }
 }
 
-/// Paths beyond those that are described, as long as their names take little memory.
-#[derive(Default)]
-struct Further {
-    positions: HashMap<String, usize>,
-    tallies: Vec<Tally>,
-    bytes: usize,
-}
-
-impl Further {
-    fn push(&mut self, path: &str, cell: Cell<'_>, text: &str) {
-        if let Some(tally) = self
-            .positions
-            .get(path)
-            .and_then(|position| self.tallies.get_mut(*position))
-        {
-            tally.push(cell, text);
-            return;
-        }
-        if self.tallies.len() >= COUNTED_PATHS || self.bytes + path.len() > NAMED_BYTES {
-            return;
-        }
-        self.bytes += path.len();
-        self.positions.insert(path.to_owned(), self.tallies.len());
-        let mut tally = Tally::new(path.to_owned());
-        tally.push(cell, text);
-        self.tallies.push(tally);
-    }
-}
-
 /// Paths of JSON records as columns.
 #[derive(Default)]
 pub(crate) struct JsonTable {
@@ -296,8 +265,7 @@ pub(crate) struct JsonTable {
     paths: HashMap<String, usize>,
     present: Vec<u64>,
     last_seen: Vec<u64>,
-    further_paths: HashSet<u64>,
-    further: Further,
+    further_bytes: usize,
     numeric_texts: Vec<u64>,
     keys: DataKeys,
     /// Records that nest deeper than `DEEPEST`.
@@ -327,7 +295,6 @@ impl JsonTable {
         let walked = each_value(value, &keys, &mut |path, scalar| {
             let text = scalar_text(scalar);
             let Some(column) = self.column(path) else {
-                self.further.push(path, classify(scalar, &text), &text);
                 return;
             };
             if self.last_seen[column] != record {
@@ -349,10 +316,10 @@ impl JsonTable {
             return Some(*column);
         }
         if self.paths.len() >= DESCRIBED_COLUMNS {
-            if self.further_paths.len() < COUNTED_PATHS {
-                self.further_paths.insert(xxh3_64(path.as_bytes()));
+            self.further_bytes += path.len();
+            if self.paths.len() >= COUNTED_PATHS || self.further_bytes > NAMED_BYTES {
+                return None;
             }
-            return None;
         }
         let column = self.builder.add_column(path.to_owned());
         self.paths.insert(path.to_owned(), column);
@@ -368,36 +335,22 @@ impl JsonTable {
         self.builder.records()
     }
 
-    /// The paths beyond those that are described.
-    #[must_use]
-    pub(crate) fn take_further(&mut self) -> Vec<PlainColumn> {
-        let further = std::mem::take(&mut self.further);
-        further.tallies.into_iter().map(Tally::finish).collect()
-    }
-
     /// All paths, counted up to 10,200.
     #[must_use]
     pub(crate) fn path_count(&self) -> u64 {
-        (self.paths.len() + self.further_paths.len()) as u64
+        self.paths.len() as u64
     }
 
     /// The columns and at most `most` records; a remark names the columns whose values are all numbers in quotes.
     #[must_use]
     pub(crate) fn finish(self, most: usize) -> BuiltRows {
         let mut built = self.builder.finish(most, Some(&self.present));
-        let mut quoted = built.columns.iter().zip(self.numeric_texts);
-        let quoted: Vec<_> = quoted
-            .by_ref()
-            .filter(|(column, numeric)| *numeric > 0 && *numeric == column.values)
-            .map(|(column, _)| column.name.as_str())
-            .collect();
-        if !quoted.is_empty() {
-            let more = if quoted.len() > LISTED_PLACES { ", ..." } else { "" };
-            let shown = &quoted[..quoted.len().min(LISTED_PLACES)];
-            let text = format!("numbers written as strings in: {}{more}", shown.join(", "));
-            let remark = Remark::naming(text, shown.iter().copied());
-            built.remarks.push(remark);
-        }
+        let quoted = built.columns.iter().zip(self.numeric_texts);
+        let quoted = quoted.filter(|(column, numeric)| *numeric > 0 && *numeric == column.values);
+        let quoted = quoted.map(|(column, _)| column.name.as_str());
+        built
+            .remarks
+            .extend(Remark::listing("numbers written as strings in", quoted));
         built
     }
 }

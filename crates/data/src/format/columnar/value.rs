@@ -113,8 +113,13 @@ pub(super) fn value<'a>(
 }
 
 fn int(value: i128, scratch: &mut String) -> ColumnEntry<'_> {
-    let _ = write!(scratch, "{value}");
-    let cell = i64::try_from(value).map_or(Cell::Float(value as f64), Cell::Int);
+    let cell = if let Ok(value) = i64::try_from(value) {
+        let _ = write!(scratch, "{value}");
+        Cell::Int(value)
+    } else {
+        let _ = write!(scratch, "{value}");
+        Cell::Float(value as f64)
+    };
     ColumnEntry::Value(cell, scratch)
 }
 

@@ -1,6 +1,6 @@
 //! Cells of a sheet: what they hold, and their text.
 
-use calamine::{CellErrorType, DataRef, ExcelDateTime};
+use calamine::{CellErrorType, Data, ExcelDateTime};
 
 use crate::column::cell::{Cell, ValueKind, null_spelling};
 
@@ -32,18 +32,17 @@ enum Held {
 
 impl SheetCell {
     /// A cell; `None` where it is empty.
-    pub(super) fn of(column: u32, value: DataRef<'_>) -> Option<Self> {
+    pub(super) fn of(column: u32, value: Data) -> Option<Self> {
         let (held, text) = match value {
-            DataRef::Empty => return None,
-            DataRef::Int(value) => (Held::Int(value), value.to_string()),
-            DataRef::Float(value) => number(value),
-            DataRef::Bool(true) => (Held::Bool(true), "TRUE".to_owned()),
-            DataRef::Bool(false) => (Held::Bool(false), "FALSE".to_owned()),
-            DataRef::String(text) | DataRef::DurationIso(text) => (Held::Text, text),
-            DataRef::SharedString(text) => (Held::Text, text.to_owned()),
-            DataRef::DateTime(moment) => moment_text(moment),
-            DataRef::DateTimeIso(text) => (Held::Moment, iso(&text)),
-            DataRef::Error(error) => {
+            Data::Empty => return None,
+            Data::Int(value) => (Held::Int(value), value.to_string()),
+            Data::Float(value) => number(value),
+            Data::Bool(true) => (Held::Bool(true), "TRUE".to_owned()),
+            Data::Bool(false) => (Held::Bool(false), "FALSE".to_owned()),
+            Data::String(text) | Data::DurationIso(text) => (Held::Text, text),
+            Data::DateTime(moment) => moment_text(moment),
+            Data::DateTimeIso(text) => (Held::Moment, iso(&text)),
+            Data::Error(error) => {
                 let name = error_name(&error);
                 (Held::Error(name), name.to_owned())
             }
