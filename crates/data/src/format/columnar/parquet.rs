@@ -81,7 +81,7 @@ impl ParquetFile {
         let options = plain().with_parquet_schema(Arc::new(SchemaDescriptor::new(root)));
         let read = ArrowReaderMetadata::load(&input, options)?;
         Ok(Self {
-            read: with_wide_moments(read)?,
+            read: with_own_types(&read)?,
             declared,
             input,
         })
@@ -209,20 +209,19 @@ fn without_texts(type_: TypePtr) -> ParquetResult<TypePtr> {
     }))
 }
 
-/// Reads moments of 96 bits in microseconds: nanoseconds of 64 bits end in the year 2262.
-fn with_wide_moments(read: ArrowReaderMetadata) -> ParquetResult<ArrowReaderMetadata> {
+/// Reads moments of 96 bits in microseconds, as nanoseconds of 64 bits end in the year 2262, and bytes without a copy: a dictionary may hold
+/// a long text that stands in every row.
+fn with_own_types(read: &ArrowReaderMetadata) -> ParquetResult<ArrowReaderMetadata> {
     let columns = read.parquet_schema().root_schema().get_fields();
     let is_wide = |column: &TypePtr| column.is_primitive() && column.get_physical_type() == Physical::INT96;
-    if !columns.iter().any(is_wide) {
-        return Ok(read);
-    }
     let fields = read.schema().fields().iter().zip(columns);
     let fields = fields.map(|(field, column)| {
-        let field = Field::clone(field);
-        if is_wide(column) {
-            return field.with_data_type(DataType::Timestamp(TimeUnit::Microsecond, None));
-        }
-        field
+        let type_ = match field.data_type() {
+            DataType::Binary => DataType::BinaryView,
+            _ if is_wide(column) => DataType::Timestamp(TimeUnit::Microsecond, None),
+            other => other.clone(),
+        };
+        Field::clone(field).with_data_type(type_)
     });
     let schema = Schema::new(fields.collect::<Vec<_>>());
     let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
