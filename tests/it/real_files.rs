@@ -194,7 +194,10 @@ const BIRDSTRIKES: &[Answer] = &[
     ("where the speeds lie", "speed_knots float64 0..320 mean 154.04"),
     ("how many have no speed", "speed_knots float64 … 403 \"null\""),
     ("how many were damaged", "damage bool … False 1128, True 122"),
-    ("which sizes", "size string … Small 613, Medium 542, Large 95"),
+    (
+        "which sizes",
+        "size categories of string … Small 613, Medium 542, Large 95",
+    ),
 ];
 const DEATHS: &[Answer] = &[
     (
