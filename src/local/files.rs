@@ -53,10 +53,9 @@ pub fn load(sources: &[String]) -> Result<Vec<ManifestDocument>, FilesError> {
     let mut documents = Vec::new();
     for source in sources {
         if source == "-" {
-            documents.extend(manifest::parse(
-                "standard input",
-                &read_text("standard input", io::stdin().lock(), Path::new("-"))?,
-            )?);
+            let name = "standard input";
+            let bytes = read_all(name, io::stdin().lock(), Path::new("-"))?;
+            documents.extend(manifest::parse(name, &text(name, bytes)?)?);
             continue;
         }
         let path = Path::new(source);
@@ -80,12 +79,17 @@ pub fn load_file(path: &Path) -> Result<Vec<ManifestDocument>, FilesError> {
 /// Reads the documents of one file in the way of kubectl or of kustomize.
 pub fn load_file_as(dialect: YamlDialect, path: &Path) -> Result<Vec<ManifestDocument>, FilesError> {
     let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| io_error(path, error))?;
-    let text = read_text(&name, file, path)?;
+    let text = text(&name, read_file(path)?)?;
     Ok(manifest::parse_as(dialect, &name, &text)?)
 }
 
-fn read_text(name: &str, reader: impl Read, path: &Path) -> Result<String, FilesError> {
+/// The content of a file that is no larger than a manifest may be.
+pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, FilesError> {
+    let file = File::open(path).map_err(|error| io_error(path, error))?;
+    read_all(&path.display().to_string(), file, path)
+}
+
+fn read_all(name: &str, reader: impl Read, path: &Path) -> Result<Vec<u8>, FilesError> {
     let mut bytes = Vec::new();
     reader
         // One byte more than is allowed shows that the file is too large.
@@ -97,6 +101,10 @@ fn read_text(name: &str, reader: impl Read, path: &Path) -> Result<String, Files
             file: name.to_owned(),
         });
     }
+    Ok(bytes)
+}
+
+fn text(name: &str, bytes: Vec<u8>) -> Result<String, FilesError> {
     decode(bytes).ok_or_else(|| FilesError::NotText {
         file: name.to_owned(),
     })

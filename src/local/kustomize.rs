@@ -1,14 +1,10 @@
-//! `-k FOLDER`: renders a kustomization as `kubectl apply -k` does. What people ship tasks with is done here (resources, generators,
-//! prefixes, namespace, labels, references that a configuration names); a folder that uses more is passed to `kubectl kustomize` or
-//! `kustomize`.
+//! `-k FOLDER`: reads the resources of a kustomization and what its generators make under plain names; a folder that uses more is rendered
+//! by `kustomize` or `kubectl kustomize`. In either case what a kustomization names is read here first: a folder of somebody else has a
+//! tool fetch nothing and read nothing of the user's.
 
 mod file;
 mod generate;
-mod hash;
-mod references;
-mod resource;
 mod tool;
-mod transform;
 
 use std::fs;
 use std::io;
@@ -16,9 +12,6 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use self::file::Kustomization;
-use self::references::{NameReference, Unclear};
-use self::resource::Resource;
 use super::files::{FilesError, load_file_as};
 use super::manifest::{ManifestDocument, ParseError, YamlDialect};
 
@@ -76,14 +69,6 @@ pub enum KustomizeError {
         /// The path that it names.
         path: String,
     },
-    /// A reference that may mean several objects.
-    #[error("{folder}: {unclear}", folder = folder.display())]
-    Unclear {
-        /// The folder.
-        folder: PathBuf,
-        /// Reference that is unclear.
-        unclear: Unclear,
-    },
     /// The operating system refuses.
     #[error("cannot read {path}: {source}", path = path.display())]
     Io {
@@ -109,92 +94,61 @@ pub fn render(folder: &Path) -> Result<Vec<ManifestDocument>, KustomizeError> {
             folder: parent.unwrap_or(Path::new(".")).to_owned(),
         });
     }
-    match accumulate(folder, 0)? {
-        Rendered::Here(accumulated) => {
-            let documents = references::finish(accumulated.resources, &accumulated.references);
-            documents.map_err(|unclear| KustomizeError::Unclear {
-                folder: folder.to_owned(),
-                unclear,
-            })
-        }
-        Rendered::Beyond { file, field } => tool::render(folder, file, field),
+    let mut all = Accumulated::default();
+    accumulate(folder, 0, &mut all)?;
+    match all.beyond {
+        None => Ok(all.documents),
+        Some((file, field)) => tool::render(folder, file, field),
     }
 }
 
 /// Content of a kustomization and of those below it.
 #[derive(Default)]
 struct Accumulated {
-    resources: Vec<Resource>,
-    /// Fields that hold names. As in kustomize those of every folder hold for all.
-    references: Vec<NameReference>,
+    documents: Vec<ManifestDocument>,
+    /// The first field that takes the tool, and the file that it stands in.
+    beyond: Option<(PathBuf, String)>,
 }
 
-enum Rendered {
-    Here(Accumulated),
-    Beyond { file: PathBuf, field: String },
-}
-
-fn accumulate(folder: &Path, depth: usize) -> Result<Rendered, KustomizeError> {
+fn accumulate(folder: &Path, depth: usize, all: &mut Accumulated) -> Result<(), KustomizeError> {
     let file = file::find(folder)?;
     if depth > MAX_DEPTH {
         let message = format!("is more than {MAX_DEPTH} kustomizations deep: does one name itself?");
         return Err(KustomizeError::Invalid { file, message });
     }
     let kustomization = file::read(&file)?;
-    // Only decides, before any resource is read.
-    if let Some(field) = kustomization.beyond() {
-        return Ok(Rendered::Beyond { file, field });
+    if all.beyond.is_none() {
+        all.beyond = kustomization.beyond().map(|field| (file.clone(), field));
     }
-    let mut all = Accumulated::default();
-    for resource in &kustomization.resources {
+    for resource in kustomization.paths() {
         let path = folder.join(resource);
         if path.is_dir() {
-            match accumulate(&path, depth + 1)? {
-                Rendered::Here(found) => {
-                    all.resources.extend(found.resources);
-                    all.references.extend(found.references);
-                }
-                beyond @ Rendered::Beyond { .. } => return Ok(beyond),
-            }
+            accumulate(&path, depth + 1, all)?;
         } else {
-            let found = load_file_as(YamlDialect::Kustomize, &inside(&file, folder, resource)?)?;
-            all.resources.extend(found.into_iter().map(Resource::new));
+            let path = inside(&file, folder, resource)?;
+            all.documents.extend(load_file_as(YamlDialect::Kustomize, &path)?);
         }
     }
-    for path in &kustomization.configurations {
-        let Some(found) = references::read(&file, &inside(&file, folder, path)?)? else {
-            let field = format!("the configuration {path}");
-            return Ok(Rendered::Beyond { file, field });
-        };
-        all.references.extend(found);
-    }
-    all.resources.extend(generated(&kustomization, &file, folder)?);
-    // After the folders below, whose names get this prefix beside their own.
-    transform::apply(&kustomization, &mut all.resources);
-    Ok(Rendered::Here(all))
-}
-
-fn generated(
-    kustomization: &Kustomization,
-    file: &Path,
-    folder: &Path,
-) -> Result<Vec<Resource>, KustomizeError> {
-    let mut resources = Vec::new();
-    for (kind, generators) in [
-        ("ConfigMap", &kustomization.config_map_generator),
-        ("Secret", &kustomization.secret_generator),
-    ] {
+    for (kind, generators) in kustomization.generators() {
         for (index, generator) in generators.iter().enumerate() {
             let options = &kustomization.generator_options;
-            resources.push(generate::resource(kind, generator, options, index, file, folder)?);
+            all.documents
+                .push(generate::object(kind, generator, options, index, &file, folder)?);
         }
     }
-    Ok(resources)
+    Ok(())
 }
 
 /// The path of a file that must lie in the kustomization's folder: a manifest of somebody else could otherwise send any
 /// file of the user to a model.
 fn inside(file: &Path, folder: &Path, path: &str) -> Result<PathBuf, KustomizeError> {
+    let outside = || KustomizeError::Outside {
+        file: file.to_owned(),
+        path: path.to_owned(),
+    };
+    if path.contains("://") {
+        return Err(outside());
+    }
     let canonical = |path: &Path| {
         fs::canonicalize(path).map_err(|source| KustomizeError::Io {
             path: path.to_owned(),
@@ -205,10 +159,7 @@ fn inside(file: &Path, folder: &Path, path: &str) -> Result<PathBuf, KustomizeEr
     if canonical(&joined)?.starts_with(canonical(folder)?) {
         return Ok(joined);
     }
-    Err(KustomizeError::Outside {
-        file: file.to_owned(),
-        path: path.to_owned(),
-    })
+    Err(outside())
 }
 
 #[cfg(test)]

@@ -277,90 +277,44 @@ fn kustomizations_come_out_as_kubectl_renders_them() {
     }
 }
 
-fn write_all(files: &[(&str, &str)]) -> tempfile::TempDir {
+fn write_all(files: Files) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let references = root().join("deploy/kustomize/name-references.yaml");
-    for (path, text) in files.iter().chain(SHARED) {
+    for (path, text) in files {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    fs::copy(references, folder.path().join("names/name-references.yaml")).unwrap();
     folder
 }
 
 type Files = &'static [(&'static str, &'static str)];
 
-/// Files that every one of [`KUSTOMIZATIONS`] finds beside its folder `top`.
-const SHARED: Files = &[
-    (
-        "names/kustomization.yaml",
-        "configurations: [name-references.yaml]\n",
-    ),
-    (
-        "base/kustomization.yaml",
-        "resources: [task.yaml]\nconfigMapGenerator: [{name: penguins, files: [penguins.csv]}]\n",
-    ),
-    (
-        "base/task.yaml",
-        "apiVersion: codegen-operator.dev/v1alpha1\nkind: CodeGenTask\nmetadata: {name: sum}\nspec:\n  prompt: p\n  agentRef: {name: \
-         shared}\n  model: {name: m, apiKeySecretRef: {name: openai, key: k}}\n  samples:\n  - {name: a, configMapKeyRef: {name: \
-         penguins, key: penguins.csv}}\n---\napiVersion: codegen-operator.dev/v1alpha1\nkind: CodeGenAgent\nmetadata: {name: shared, \
-         namespace: default}\nspec: {}\n",
-    ),
-    ("base/penguins.csv", "species,mass\nAdelie,<&>\u{e9}\n"),
-];
-
 const KUSTOMIZATIONS: &[Files] = &[
-    &[("top/kustomization.yaml", "resources: [../base]\n")],
-    &[(
-        "top/kustomization.yaml",
-        "resources: [../base, ../names]\nnamePrefix: a-\nnameSuffix: -z\nnamespace: lab\n",
-    )],
-    &[(
-        "top/kustomization.yaml",
-        "resources: [../base]\nnamePrefix: a-\ncommonAnnotations: {note: t}\nlabels: [{pairs: {team: a}}]\n",
-    )],
     &[
+        ("top/kustomization.yaml", "resources: [../base]\n"),
         (
-            "one/kustomization.yaml",
-            "resources: [../base]\nnamePrefix: one-\n",
+            "base/kustomization.yaml",
+            "resources: [task.yaml]\ngeneratorOptions: {disableNameSuffixHash: true}\nconfigMapGenerator: [{name: penguins, files: \
+             [penguins.csv]}]\n",
         ),
         (
-            "two/kustomization.yaml",
-            "resources: [../base]\nnamePrefix: two-\n",
+            "base/task.yaml",
+            "apiVersion: codegen-operator.dev/v1alpha1\nkind: CodeGenTask\nmetadata: {name: sum}\nspec:\n  prompt: on\n  suspend: true\n  \
+             maxSampleRows: 010\n  model: {name: m, parameters: {a: 1.0, b: yes, c: 2026-01-01, d: ~}}\n  samples:\n  - {name: a, \
+             configMapKeyRef: {name: penguins, key: penguins.csv}}\n---\napiVersion: codegen-operator.dev/v1alpha1\nkind: \
+             CodeGenAgent\nmetadata: {name: shared, namespace: default}\nspec: {}\n",
         ),
-        (
-            "top/kustomization.yaml",
-            "resources: [../one, ../two, ../names]\n",
-        ),
+        ("base/penguins.csv", "species,mass\nAdelie,<&>\u{e9}\n"),
     ],
     &[
         (
             "top/kustomization.yaml",
-            "generatorOptions: {labels: {a: all, b: all}}\nconfigMapGenerator:\n- name: texts\n  files: [x=data.txt, data.txt]\n  \
-             literals: ['q=\"a b\"', \"r='c'\", s=a=b, 't= x ', u=]\n  envs: [keys.env]\n- name: still\n  literals: [a=b]\n  options: \
-             {disableNameSuffixHash: true, immutable: true, labels: {b: own}}\n- name: nothing\nsecretGenerator:\n- name: keys\n  \
+            "generatorOptions: {labels: {a: all, b: all}, disableNameSuffixHash: true}\nconfigMapGenerator:\n- name: texts\n  files: \
+             [x=data.txt, data.txt]\n  literals: ['q=\"a b\"', \"r='c'\", s=a=b, 't= x ', u=]\n  envs: [keys.env]\n- name: still\n  \
+             literals: [a=b]\n  options: {immutable: true, labels: {b: own}}\n- name: nothing\nsecretGenerator:\n- name: keys\n  \
              literals: [k=v]\n  type: example.com/key\n- {name: other, namespace: lab, literals: [k=v]}\n",
         ),
         ("top/data.txt", "line one\r\n\tline <two> & \u{2028} more\n"),
         ("top/keys.env", "# comment\n\nA=b=c\n  B=d\nC= e \n"),
-    ],
-    &[
-        (
-            "top/kustomization.yaml",
-            "resources: [a.yaml]\nconfigurations: [names.yaml]\nsecretGenerator: [{name: openai, literals: [k=v]}]\n",
-        ),
-        (
-            "top/a.yaml",
-            "apiVersion: codegen-operator.dev/v1alpha1\nkind: CodeGenTask\nmetadata: {name: a}\nspec:\n  prompt: on\n  suspend: true\n  \
-             maxSampleRows: 010\n  model: {name: m, apiKeySecretRef: {name: openai, key: k}, parameters: {a: 1.0, b: yes, c: 2026-01-01, \
-             d: ~}}\n  sandbox: {secrets: [{name: A, secretKeyRef: {name: openai, key: k}}, {name: B, secretKeyRef: {name: else, key: k}}]}\n",
-        ),
-        (
-            "top/names.yaml",
-            "nameReference:\n- kind: Secret\n  fieldSpecs:\n  - {path: spec/model/apiKeySecretRef/name, kind: CodeGenTask}\n  - {path: \
-             'spec/sandbox/secrets[]/secretKeyRef/name'}\n",
-        ),
     ],
 ];

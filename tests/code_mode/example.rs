@@ -8,7 +8,6 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::stderr;
 use crate::support::{examples, expect_code};
 
 /// Where the page has the tools; a test takes any free port.
@@ -160,20 +159,6 @@ fn the_example_answers_as_the_page_shows_and_prints_its_answer_again_without_a_c
     assert_eq!(count("'tools/list'"), 1, "{had:#?}");
     assert_eq!(count("'tools/call' 'stock'"), 5, "{had:#?}");
     assert_eq!(count("'tools/call' 'delivery'"), 2, "{had:#?}");
-}
-
-#[test]
-fn the_references_of_the_example_follow_names_that_kustomize_changes() {
-    let checkout = Checkout::open(&blocks("sh")[0]);
-    let overlay = checkout.path("overlay");
-    fs::create_dir(&overlay).unwrap();
-    let kustomization = "namePrefix: dev-\nresources: [../examples/code-mode/laptop]\n";
-    fs::write(overlay.join("kustomization.yaml"), kustomization).unwrap();
-    let done = checkout.sh("kubectl-codegen ask -k overlay");
-    expect_code(&done, 2);
-    // Question, agent, its model and its task were found.
-    let expected = "CodeGenTask dev-order-cleaning is not finished, there is no program in codegen-out/dev-order-cleaning";
-    assert!(stderr(&done).contains(expected), "{}", stderr(&done));
 }
 
 #[test]

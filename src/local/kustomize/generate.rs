@@ -1,15 +1,14 @@
 //! `ConfigMap`s and `Secret`s out of files, literals and environment files.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::super::files::read_file;
 use super::super::manifest::{DocumentOrigin, ManifestDocument};
-use super::resource::Resource;
 use super::{KustomizeError, inside};
 
 /// One entry of `configMapGenerator` or `secretGenerator`.
@@ -39,44 +38,41 @@ pub(super) struct GeneratorOptions {
 }
 
 impl Generator {
-    /// The first field that needs the real tool.
-    pub(super) fn beyond(&self) -> Option<String> {
-        let creates = |value: &Value| value == "create";
-        self.other
-            .iter()
-            .find(|(field, value)| match field.as_str() {
-                "behavior" => !creates(value),
-                _ => true,
-            })
-            .map(|(field, _)| field.clone())
+    /// The first field that takes the tool. `shared` are the options of all generators beside it.
+    pub(super) fn beyond(&self, shared: &GeneratorOptions) -> Option<String> {
+        let is_plain = |field: &str, value: &Value| field == "behavior" && value == "create";
+        let mut other = self.other.iter();
+        if let Some((field, _)) = other.find(|(field, value)| !is_plain(field, value)) {
+            return Some(field.clone());
+        }
+        let is_hashed = !self.options.disable_name_suffix_hash && !shared.disable_name_suffix_hash;
+        is_hashed.then(|| "name without generatorOptions.disableNameSuffixHash".to_owned())
     }
 }
 
-/// The object that a generator makes, under its plain name. `shared` are the options of all generators beside it.
-pub(super) fn resource(
+/// The object that a generator makes. `shared` are the options of all generators beside it.
+pub(super) fn object(
     kind: &str,
     generator: &Generator,
     shared: &GeneratorOptions,
     index: usize,
     file: &Path,
     folder: &Path,
-) -> Result<Resource, KustomizeError> {
+) -> Result<ManifestDocument, KustomizeError> {
     let data = data(kind, generator, index, file, folder)?;
     let origin = DocumentOrigin {
         file: file.display().to_string(),
         place: format!("{}[{index}]", field_of(kind)),
     };
-    let own = &generator.options;
-    let mut resource = Resource::new(ManifestDocument {
+    Ok(ManifestDocument {
         origin,
         value: render(kind, generator, shared, data),
         notices: Vec::new(),
-    });
-    resource.is_hashed = !(own.disable_name_suffix_hash || shared.disable_name_suffix_hash);
-    Ok(resource)
+    })
 }
 
-fn field_of(kind: &str) -> &'static str {
+/// The field of a kustomization that holds the generators of a kind.
+pub(super) fn field_of(kind: &str) -> &'static str {
     if kind == "Secret" {
         "secretGenerator"
     } else {
@@ -166,8 +162,7 @@ fn render(
 }
 
 fn read(file: &Path, folder: &Path, path: &str) -> Result<Vec<u8>, KustomizeError> {
-    let path = inside(file, folder, path)?;
-    fs::read(&path).map_err(|source| KustomizeError::Io { path, source })
+    Ok(read_file(&inside(file, folder, path)?)?)
 }
 
 fn base_name(path: &str) -> &str {

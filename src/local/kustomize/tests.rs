@@ -4,6 +4,7 @@ use std::fs;
 
 use super::super::manifest;
 use super::super::objects::Objects;
+use super::file::Kustomization;
 use super::*;
 use codegen_sources::find;
 
@@ -41,75 +42,6 @@ fn generators_read_files_literals_and_environment_files() {
     let openai = find(&objects.secrets, "default", "openai").unwrap();
     assert_eq!(openai.0["k"], b"quoted");
     assert_eq!(openai.0["OTHER"], b"a=b");
-}
-
-const REFERENCES: &str = include_str!("../../../deploy/kustomize/name-references.yaml");
-
-const OVERLAY: [(&str, &str); 4] = [
-    (
-        "kustomization.yaml",
-        "namePrefix: dev-\nnameSuffix: -x\nnamespace: lab\nresources: [base]\ncommonLabels: {team: a}\n",
-    ),
-    (
-        "base/kustomization.yaml",
-        "resources: [task.yaml]\nconfigMapGenerator: [{name: penguins, files: [penguins.csv]}]\n",
-    ),
-    ("base/task.yaml", TASK),
-    ("base/penguins.csv", "species\n"),
-];
-
-#[test]
-fn names_change_and_references_of_ours_change_with_a_configuration_alone() {
-    let mut files = OVERLAY.to_vec();
-    let plain = objects(&folder(&files));
-    let task = &plain.tasks[0];
-    assert_eq!(task.metadata.name.as_deref(), Some("dev-sum-x"));
-    assert_eq!(task.metadata.namespace.as_deref(), Some("lab"));
-    assert_eq!(task.metadata.labels.as_ref().unwrap()["team"], "a");
-    let reference = task.spec.samples[0].config_map_key_ref.as_ref().unwrap();
-    assert_eq!(reference.name, "penguins", "kustomize does not know this field");
-
-    // In a folder of its own it holds for what names that folder among its resources, as in kustomize.
-    files.push(("names/kustomization.yaml", "configurations: [names.yaml]\n"));
-    files.push(("names/names.yaml", REFERENCES));
-    files[0].1 = "namePrefix: dev-\nnameSuffix: -x\nnamespace: lab\nresources: [base, names]\n";
-    let configured = objects(&folder(&files));
-    let task = &configured.tasks[0];
-    let reference = task.spec.samples[0].config_map_key_ref.as_ref().unwrap();
-    assert!(
-        reference.name.starts_with("dev-penguins-x-") && reference.name.len() == "dev-penguins-x-".len() + 10,
-        "{}",
-        reference.name
-    );
-    assert!(find(&configured.config_maps, "lab", &reference.name).is_some());
-    // The Secret is none of the kustomization's objects: its name stays.
-    let model = task.spec.model.as_ref().unwrap();
-    assert_eq!(model.api_key_secret_ref.as_ref().unwrap().name, "openai");
-}
-
-#[test]
-fn of_two_variants_of_one_base_each_task_means_its_own_data() {
-    let variant = |prefix: &str| format!("namePrefix: {prefix}-\nresources: [../base]\n");
-    let (first, second) = (variant("one"), variant("two"));
-    let mut files = OVERLAY[1..].to_vec();
-    files.extend([
-        (
-            "kustomization.yaml",
-            "resources: [one, two]\nconfigurations: [names.yaml]\n",
-        ),
-        ("names.yaml", REFERENCES),
-        ("one/kustomization.yaml", first.as_str()),
-        ("two/kustomization.yaml", second.as_str()),
-    ]);
-    for task in objects(&folder(&files)).tasks {
-        let reference = task.spec.samples[0].config_map_key_ref.as_ref().unwrap();
-        let (variant, _) = task.metadata.name.as_deref().unwrap().split_once('-').unwrap();
-        assert!(
-            reference.name.starts_with(&format!("{variant}-penguins-")),
-            "{variant}: {}",
-            reference.name
-        );
-    }
 }
 
 #[test]
@@ -153,35 +85,66 @@ fn a_kustomization_that_names_itself_is_stopped() {
 }
 
 #[test]
-fn a_field_beyond_this_is_named() {
-    let beyond = |text: &str| {
-        let value = manifest::parse("k", text).unwrap()[0].value.clone();
-        serde_json::from_value::<Kustomization>(value).unwrap().beyond()
-    };
-    assert_eq!(beyond("patches: []"), Some("patches".to_owned()));
-    assert_eq!(
-        beyond("configMapGenerator: [{name: a, behavior: merge}]"),
-        Some("configMapGenerator.behavior".to_owned())
-    );
-    assert_eq!(
-        beyond("resources: ['https://example.com/a']"),
-        Some("the remote resource https://example.com/a".to_owned())
-    );
-    assert_eq!(beyond("generatorOptions: {disableNameSuffixHash: yes}"), None);
+fn a_field_that_takes_the_tool_is_named() {
+    for (text, field) in [
+        ("patches: []", "patches"),
+        ("namePrefix: dev-", "namePrefix"),
+        ("components: [a]", "components"),
+        ("resource: [a.yaml]", "resource"),
+        (
+            "configMapGenerator: [{name: a, behavior: merge}]",
+            "configMapGenerator.behavior",
+        ),
+        (
+            "secretGenerator: [{name: a}]",
+            "secretGenerator.name without generatorOptions.disableNameSuffixHash",
+        ),
+    ] {
+        assert_eq!(kustomization(text).beyond().as_deref(), Some(field));
+    }
+    for text in [
+        "generatorOptions: {disableNameSuffixHash: yes}\nconfigMapGenerator: [{name: a, behavior: create}]",
+        "configMapGenerator: [{name: a, options: {disableNameSuffixHash: true}}]",
+        "configurations: [names.yaml]\ncommonLabels: ~",
+    ] {
+        assert_eq!(kustomization(text).beyond(), None, "{text}");
+    }
+}
+
+fn kustomization(text: &str) -> Kustomization {
+    let value = manifest::parse("k", text).unwrap()[0].value.clone();
+    serde_json::from_value(value).unwrap()
 }
 
 #[test]
-fn what_kustomize_would_not_take_is_refused() {
-    for (text, words) in [
-        ("resource: [a.yaml]\n", "kustomize has no field resource"),
-        ("resources: []\nresources: []\n", "stands twice"),
-        ("commonLabels: {a: yes}\n", "expected a string"),
+fn nothing_outside_is_read_or_fetched_where_the_tool_renders_the_rest() {
+    for (resource, words) in [
+        ("https://example.com/a", "https://example.com/a lies outside"),
+        ("github.com/a/b", "github.com/a/b"),
+        ("../task.yaml", "../task.yaml lies outside"),
+        ("linked", "linked lies outside"),
     ] {
-        let error = render(folder(&[("kustomization.yaml", text)]).path())
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains(words), "{error}");
+        for field in ["resources", "components"] {
+            let text = format!("namePrefix: a-\n{field}: ['{resource}']\n");
+            let folder = folder(&[
+                ("top/kustomization.yaml", "resources: [../inner]\n"),
+                ("inner/kustomization.yaml", &text),
+                ("task.yaml", TASK),
+            ]);
+            let link = folder.path().join("inner/linked");
+            std::os::unix::fs::symlink(folder.path().join("task.yaml"), link).unwrap();
+            let error = render(&folder.path().join("top")).unwrap_err();
+            assert!(!matches!(error, KustomizeError::Tool { .. }), "{error}");
+            assert!(error.to_string().contains(words), "{error}");
+        }
     }
+}
+
+#[test]
+fn a_key_that_stands_twice_is_refused() {
+    let folder = folder(&[("kustomization.yaml", "resources: []\nresources: []\n")]);
+    let error = render(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("stands twice"), "{error}");
 }
 
 #[test]
