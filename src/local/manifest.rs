@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(documents[0].kind(), "B");
         assert_eq!(
             documents[0].notices,
-            ["the key \"kind\" stands twice, and the last one counts (line 2, column 7)"]
+            ["the key \"kind\" stands twice, and the last one counts (line 2, column 1)"]
         );
         let error = parse_as(YamlDialect::Kustomize, "task.yaml", "kind: A\nkind: B\n").unwrap_err();
         assert!(error.to_string().contains("stands twice: keep one"), "{error}");

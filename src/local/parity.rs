@@ -101,11 +101,11 @@ fn an_odd_file_is_taken_and_refused_as_by_kubectl_and_an_api_server() {
             ("-f", difference(&row.kubectl, load_file(&path))),
             ("-k", difference(&row.kustomize, kustomize::render(folder.path()))),
         ] {
-            // What is stricter here says why in the table.
-            let is_stricter = row.note.starts_with(option);
+            // What differs says why in the table.
+            let is_noted = row.note.starts_with(option);
             match found {
-                Some(found) if !is_stricter => differences.push(format!("{} {option}: {found}", row.file)),
-                None if is_stricter => differences.push(format!("{} {option}: no longer stricter", row.file)),
+                Some(found) if !is_noted => differences.push(format!("{} {option}: {found}", row.file)),
+                None if is_noted => differences.push(format!("{} {option}: no longer different", row.file)),
                 _ => {}
             }
         }

@@ -1,11 +1,15 @@
-//! YAML as kubectl and kustomize read it: rules of YAML 1.1 that no library of YAML 1.2 has, and a bound on what aliases unfold to.
+//! YAML as kubectl and kustomize read it, by options of the library, with the place of what is wrong.
 //!
 //! kubectl takes a file apart at lines that begin with `---` and turns each part into JSON on its own; so does this.
 
-mod compose;
-mod scalar;
+use std::fmt;
 
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
+use serde_saphyr::{DuplicateKeyPolicy, Error, Location, Options, UserMessageFormatter};
+
+/// Bytes that aliases of a document may unfold to: far above a manifest, far below memory.
+const MOST_UNFOLDED: usize = 16 * 1024 * 1024;
 
 /// Dialect whose reading counts where the two differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,22 +106,142 @@ fn parts(text: &str) -> Result<Vec<Part<'_>>, YamlError> {
 type Failure = (&'static str, String);
 
 fn yaml(part: &Part<'_>, dialect: YamlDialect) -> Result<YamlDocument, Failure> {
-    compose::compose(part.text, part.lines_before, dialect).map_err(|message| ("YAML", message))
+    let read =
+        |policy| serde_saphyr::from_str_with_options::<YamlValue>(part.text, options(part, dialect, policy));
+    match read(DuplicateKeyPolicy::Error) {
+        Ok(node) => Ok(document(node, Vec::new())),
+        Err(Error::DuplicateMappingKey { key, location }) if dialect == YamlDialect::Kubectl => {
+            let node = read(DuplicateKeyPolicy::LastWins).map_err(|error| ("YAML", message(&error, part)))?;
+            let key = key.unwrap_or_default();
+            let place = place(&location, part);
+            let notice = format!("the key {key:?} stands twice, and the last one counts ({place})");
+            Ok(document(node, vec![notice]))
+        }
+        Err(error) => Err(("YAML", message(&error, part))),
+    }
+}
+
+fn document(YamlValue(value): YamlValue, notices: Vec<String>) -> YamlDocument {
+    YamlDocument { value, notices }
+}
+
+fn options(part: &Part<'_>, dialect: YamlDialect, duplicate_keys: DuplicateKeyPolicy) -> Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_total_scalar_bytes: part.text.len() + MOST_UNFOLDED,
+        },
+        duplicate_keys: duplicate_keys,
+        legacy_octal_numbers: true,
+        strict_booleans: dialect == YamlDialect::Kustomize,
+        with_snippet: false,
+    }
+}
+
+/// Description of a fault with its place in the file; nothing of the text, which may be a Secret, but a key.
+fn message(error: &Error, part: &Part<'_>) -> String {
+    let place = error.location().map(|location| place(&location, part));
+    let place = place.unwrap_or_default();
+    match error {
+        Error::AliasError { error, .. } => message(error, part),
+        Error::DuplicateMappingKey { key, .. } => {
+            let key = key.as_deref().unwrap_or_default();
+            format!("the key {key:?} stands twice: keep one ({place})")
+        }
+        Error::MultipleDocuments { .. } => {
+            format!("kubectl drops what follows here: begin it with a line --- ({place})")
+        }
+        Error::NonFiniteFloat { .. } => {
+            format!("a number is infinite or none, which JSON cannot say: put it in quotes ({place})")
+        }
+        error => error.render_with_options(serde_saphyr::render_options! {
+            formatter: &UserMessageFormatter,
+            line_offset: part.lines_before as u64,
+        }),
+    }
+}
+
+fn place(location: &Location, part: &Part<'_>) -> String {
+    let line = part.lines_before as u64 + location.line();
+    format!("line {line}, column {}", location.column())
+}
+
+/// A value of YAML as kubectl has it in JSON.
+struct YamlValue(Value);
+
+impl<'de> Deserialize<'de> for YamlValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(YamlVisitor)
+    }
+}
+
+struct YamlVisitor;
+
+impl<'de> Visitor<'de> for YamlVisitor {
+    type Value = YamlValue;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value of YAML")
+    }
+
+    fn visit_unit<E>(self) -> Result<YamlValue, E> {
+        Ok(YamlValue(Value::Null))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<YamlValue, E> {
+        Ok(YamlValue(value.into()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<YamlValue, E> {
+        Ok(YamlValue(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<YamlValue, E> {
+        Ok(YamlValue(
+            i64::try_from(value).map_or_else(|_| number(value as f64), Value::from),
+        ))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<YamlValue, E> {
+        Ok(YamlValue(number(value)))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<YamlValue, E> {
+        Ok(YamlValue(value.into()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<YamlValue, A::Error> {
+        let mut list = Vec::new();
+        while let Some(YamlValue(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(YamlValue(list.into()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<YamlValue, A::Error> {
+        let mut fields = Map::new();
+        while let Some((YamlValue(key), YamlValue(value))) = entries.next_entry()? {
+            let key = match key {
+                Value::String(text) => text,
+                Value::Bool(_) | Value::Number(_) => key.to_string(),
+                _ => return Err(A::Error::custom("a key is not a text: put it in quotes")),
+            };
+            fields.insert(key, value);
+        }
+        Ok(YamlValue(fields.into()))
+    }
 }
 
 /// Reads what begins with a brace as JSON, of any number of documents, or else YAML that begins with one. When it is neither, the error is
 /// that of the format of the whole text.
 fn json_first(part: &Part<'_>, is_only: bool) -> Result<Vec<YamlDocument>, Failure> {
-    let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(part.text)
-        .into_iter()
-        .collect();
+    let values = serde_json::Deserializer::from_str(part.text);
+    let values: Result<Vec<YamlValue>, _> = values.into_iter().collect();
     let error = match values {
         Ok(values) => {
-            let plain = |value| YamlDocument {
-                value: as_in_json(value),
-                notices: Vec::new(),
-            };
-            return Ok(values.into_iter().map(plain).collect());
+            return Ok(values
+                .into_iter()
+                .map(|value| document(value, Vec::new()))
+                .collect());
         }
         Err(error) => error,
     };
@@ -128,26 +252,7 @@ fn json_first(part: &Part<'_>, is_only: bool) -> Result<Vec<YamlDocument>, Failu
     }
 }
 
-/// Numbers as Go writes them into JSON: whole ones without a point, and those beyond 64 bits as what is nearest.
-fn as_in_json(value: Value) -> Value {
-    match value {
-        Value::Number(found) => found.as_i64().map_or_else(
-            || found.as_f64().map_or(Value::Null, number),
-            |whole| Value::Number(whole.into()),
-        ),
-        Value::Array(items) => items.into_iter().map(as_in_json).collect(),
-        Value::Object(fields) => {
-            let fields: Map<String, Value> = fields
-                .into_iter()
-                .map(|(name, field)| (name, as_in_json(field)))
-                .collect();
-            Value::Object(fields)
-        }
-        value => value,
-    }
-}
-
-/// A finite number as JSON has it.
+/// A finite number as Go writes it into JSON: a whole one within 64 bits without a point.
 fn number(value: f64) -> Value {
     const BEYOND: f64 = 9_223_372_036_854_775_808.0;
     if value.fract() == 0.0 && value.abs() < BEYOND {
