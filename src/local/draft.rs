@@ -5,7 +5,6 @@ mod names;
 mod read;
 mod render;
 mod write;
-mod yaml;
 
 use std::path::PathBuf;
 

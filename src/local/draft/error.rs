@@ -48,14 +48,6 @@ pub enum DraftError {
         /// The remedy.
         remedy: &'static str,
     },
-    /// A folder as default, which no flag gives.
-    #[error(
-        "--input {name}: a Dir has no default here: leave it out, or write spec.inputs[].source in task.yaml (docs/sources.md)"
-    )]
-    Dir {
-        /// The input.
-        name: String,
-    },
     /// The acceptance tests are not text.
     #[error("--accept {path}: is not UTF-8 text: give a pytest file", path = path.display())]
     NotText {

@@ -104,10 +104,6 @@ impl<'a> Reader<'a> {
                 }
                 input.source = Some(source);
             }
-            (ValueType::Dir, Some(_)) => {
-                let name = given.name.clone();
-                self.errors.push(DraftError::Dir { name });
-            }
             (_, Some(value)) => input.default = Some(value.clone()),
         }
         input

@@ -1,13 +1,10 @@
 //! A task and its data as the files of a folder: `task.yaml` and `kustomization.yaml`, with comments for whoever goes on with them.
 
-use std::fmt::Write as _;
+use serde_json::{Value, json};
 
-use super::yaml::{block, quoted, scalar};
-use super::{DataFile, FilePlace};
+use super::{DataFile, FilePlace, TASK};
 use codegen_api::CodeGenTask;
-use codegen_api::common::ClaimPath;
 use codegen_api::model::Model;
-use codegen_api::values::{Input, Output, Sample};
 use codegen_api::{GROUP, VERSION};
 
 /// The comment before a task, whose large files lie on `claim`.
@@ -27,213 +24,121 @@ fn head(claim: Option<&str>) -> String {
     )
 }
 
-const KUSTOMIZATION: &str = "\
-# What `kubectl apply -k .` applies to a cluster, and `kubectl-codegen local -k .` runs without one.
-apiVersion: kustomize.config.k8s.io/v1beta1
-kind: Kustomization
-resources:
-  - task.yaml
-";
-
 /// The lines of `task.yaml`.
 pub(super) fn task(task: &CodeGenTask, claim: Option<&str>) -> String {
-    let spec = &task.spec;
-    let name = scalar(task.metadata.name.as_deref().unwrap_or_default());
-    let mut text = format!(
-        "{}apiVersion: {GROUP}/{VERSION}\nkind: CodeGenTask\nmetadata:\n  name: {name}\nspec:\n  prompt: {}\n",
-        head(claim),
-        block(&spec.prompt, 4)
-    );
-    if let Some(own) = &spec.model {
-        text.push_str(&model(own));
-    }
-    if let Some(exposure) = spec.exposure {
-        line(&mut text, "  # What of the samples the model may see.");
-        line(&mut text, &format!("  exposure: {}", exposure.as_str()));
-    }
-    if !spec.samples.is_empty() {
-        line(
-            &mut text,
-            "  # The model sees statistics and some rows of each (exposure: SchemaOnly shows names and types alone).",
-        );
-        line(
-            &mut text,
-            "  # Each is an option of the program, too, and its default.",
-        );
-        line(&mut text, "  samples:");
-        for each in &spec.samples {
-            sample(&mut text, each);
+    let mut text = head(claim);
+    text.push_str(&yaml(&json!({
+        "apiVersion": format!("{GROUP}/{VERSION}"),
+        "kind": "CodeGenTask",
+        "metadata": {"name": task.metadata.name},
+    })));
+    text.push_str("spec:\n");
+    // Values of a manifest are JSON, so that this cannot fail.
+    let spec = serde_json::to_value(&task.spec).unwrap_or_default();
+    for (field, value) in spec.as_object().into_iter().flatten() {
+        let comments = match (field.as_str(), &task.spec.model) {
+            ("model", Some(model)) => of_the_model(model),
+            _ => of_a_field(field).iter().map(|line| (*line).to_owned()).collect(),
+        };
+        for comment in comments {
+            text.extend(["  # ", &comment, "\n"]);
         }
-    }
-    if !spec.constraints.is_empty() {
-        line(&mut text, "  # Rules that the data must keep, one sentence each.");
-        line(&mut text, "  constraints:");
-        for constraint in &spec.constraints {
-            line(&mut text, &format!("    - {}", scalar(constraint)));
-        }
-    }
-    if !spec.inputs.is_empty() {
-        line(&mut text, "  # Further options of the program.");
-        line(&mut text, "  inputs:");
-        for each in &spec.inputs {
-            input(&mut text, each);
-        }
-    }
-    if !spec.outputs.is_empty() {
-        line(
-            &mut text,
-            "  # What the program writes: each must be there and have its type before the task succeeds.",
-        );
-        line(&mut text, "  outputs:");
-        for each in &spec.outputs {
-            output(&mut text, each);
-        }
-    }
-    let acceptance = spec.acceptance_tests.as_ref();
-    if let Some(key) = acceptance.and_then(|tests| tests.config_map_key_ref.as_ref()) {
-        line(
-            &mut text,
-            "  # Tests of yours, which no model sees and the program must pass.",
-        );
-        line(&mut text, "  acceptanceTests:");
-        line(&mut text, &format!("    {}", reference(&key.name, &key.key)));
+        text.push_str(&indented(&yaml(&json!({field: value}))));
     }
     text
 }
 
-fn model(model: &Model) -> String {
-    let provider = model.provider.unwrap_or_default();
-    let mut text = String::new();
-    line(&mut text, "  model:");
-    line(&mut text, &format!("    provider: {}", provider.as_str()));
-    let name = model.name.as_deref().unwrap_or_default();
-    line(&mut text, &format!("    name: {}", scalar(name)));
-    if let Some(address) = &model.base_url {
-        line(
-            &mut text,
-            "    # In a cluster, one at a private address must be allowed by whoever runs the operator.",
+/// The comment before a field of `spec`.
+fn of_a_field(field: &str) -> &'static [&'static str] {
+    match field {
+        "exposure" => &["What of the samples the model may see."],
+        "samples" => &[
+            "The model sees statistics and some rows of each (exposure: SchemaOnly shows names and types alone).",
+            "Each is an option of the program, too, and its default.",
+        ],
+        "constraints" => &["Rules that the data must keep, one sentence each."],
+        "inputs" => &["Further options of the program."],
+        "outputs" => {
+            &["What the program writes: each must be there and have its type before the task succeeds."]
+        }
+        "acceptanceTests" => &["Tests of yours, which no model sees and the program must pass."],
+        _ => &[],
+    }
+}
+
+/// The comment before the model: about its address and its key.
+fn of_the_model(model: &Model) -> Vec<String> {
+    let mut lines = Vec::new();
+    if model.base_url.is_some() {
+        lines.push(
+            "In a cluster, an address that is private must be allowed by whoever runs the operator."
+                .to_owned(),
         );
-        line(&mut text, &format!("    baseURL: {}", quoted(address)));
     }
     if let Some(secret) = &model.api_key_secret_ref {
-        let variable = provider.key_variable();
-        line(
-            &mut text,
-            &format!(
-                "    # The key stays out of this folder: locally it is {variable}, in a cluster this Secret,"
-            ),
-        );
-        line(
-            &mut text,
-            &format!(
-                "    #   kubectl create secret generic {} --type {GROUP}/model --from-literal {}=\"${variable}\"",
-                secret.name, secret.key
-            ),
-        );
-        let reference = format!("{{name: {}, key: {}}}", scalar(&secret.name), scalar(&secret.key));
-        line(&mut text, &format!("    apiKeySecretRef: {reference}"));
+        let variable = model.provider.unwrap_or_default().key_variable();
+        lines.push(format!(
+            "The key stays out of this folder: locally it is {variable}, in a cluster this Secret,"
+        ));
+        lines.push(format!(
+            "  kubectl create secret generic {} --type {GROUP}/model --from-literal {}=\"${variable}\"",
+            secret.name, secret.key
+        ));
     }
-    text
-}
-
-fn sample(text: &mut String, sample: &Sample) {
-    line(text, &format!("    - name: {}", scalar(&sample.name)));
-    if let Some(key) = &sample.config_map_key_ref {
-        line(text, &format!("      {}", reference(&key.name, &key.key)));
-    }
-    if let Some(place) = &sample.persistent_volume_claim {
-        line(text, &format!("      {}", on_claim(place)));
-    }
-}
-
-fn input(text: &mut String, input: &Input) {
-    line(text, &format!("    - name: {}", scalar(&input.name)));
-    line(text, &format!("      type: {}", input.type_));
-    if let Some(default) = &input.default {
-        line(text, &format!("      default: {}", quoted(default)));
-    }
-    let source = input.source.as_ref();
-    let key = source.and_then(|source| source.config_map_key_ref.as_ref());
-    let place = source.and_then(|source| source.persistent_volume_claim.as_ref());
-    let key = key.map(|key| reference(&key.name, &key.key));
-    if let Some(place) = key.or_else(|| place.map(on_claim)) {
-        line(text, "      source:");
-        line(text, &format!("        {place}"));
-    }
-}
-
-fn output(text: &mut String, output: &Output) {
-    line(text, &format!("    - name: {}", scalar(&output.name)));
-    line(text, &format!("      type: {}", output.type_));
-    if let Some(format) = output.format {
-        line(text, &format!("      format: {format:?}"));
-    }
-    if let Some(description) = &output.description {
-        line(text, &format!("      description: {}", block(description, 8)));
-    }
-}
-
-fn reference(config_map: &str, key: &str) -> String {
-    format!(
-        "configMapKeyRef: {{name: {}, key: {}}}",
-        scalar(config_map),
-        scalar(key)
-    )
-}
-
-fn on_claim(place: &ClaimPath) -> String {
-    format!(
-        "persistentVolumeClaim: {{claimName: {}, path: {}}}",
-        scalar(&place.claim_name),
-        scalar(&place.path)
-    )
+    lines
 }
 
 /// The lines of `kustomization.yaml`.
 pub(super) fn kustomization(files: &[DataFile]) -> String {
-    let mut text = KUSTOMIZATION.to_owned();
+    let mut text =
+        "# What `kubectl apply -k .` applies to a cluster, and `kubectl-codegen local -k .` runs without one.\n".to_owned();
+    text.push_str(&yaml(&json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": [TASK],
+    })));
     let config_maps = files.iter().filter_map(|file| match &file.place {
-        FilePlace::ConfigMap { name, .. } => Some((name, &file.file_name)),
+        FilePlace::ConfigMap { name, .. } => Some(json!({"name": name, "files": [file.file_name]})),
         FilePlace::Claim { .. } => None,
     });
-    let mut config_maps = config_maps.peekable();
-    if config_maps.peek().is_none() {
+    let config_maps: Vec<Value> = config_maps.collect();
+    if config_maps.is_empty() {
         return text;
     }
-    line(
-        &mut text,
-        "# A ConfigMap holds at most 1 MiB. What is larger lies on a claim, which task.yaml names in the place of",
+    text.push_str(
+        "# A ConfigMap holds at most 1 MiB. What is larger lies on a claim, which task.yaml names in the place of\n\
+         # configMapKeyRef: persistentVolumeClaim: {claimName: NAME, path: FILE}\n",
     );
-    line(
-        &mut text,
-        "# configMapKeyRef: persistentVolumeClaim: {claimName: NAME, path: FILE}",
+    text.push_str(&yaml(&json!({"configMapGenerator": config_maps})));
+    text.push_str(
+        "# kustomize knows no references of custom resources, so the names must stay as task.yaml has them.\n",
     );
-    line(&mut text, "configMapGenerator:");
-    for (name, file) in config_maps {
-        line(&mut text, &format!("  - name: {}", scalar(name)));
-        line(&mut text, &format!("    files: [{}]", scalar(file)));
-    }
-    line(&mut text, "generatorOptions:");
-    line(
-        &mut text,
-        "  # kustomize knows no references of custom resources, so the names must stay as task.yaml has them.",
-    );
-    line(&mut text, "  disableNameSuffixHash: true");
+    text.push_str(&yaml(
+        &json!({"generatorOptions": {"disableNameSuffixHash": true}}),
+    ));
     text
 }
 
-fn line(text: &mut String, line: &str) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(text, "{line}");
+/// A value in lines that every parser reads as the same, whether it speaks YAML 1.1 or 1.2.
+fn yaml(value: &Value) -> String {
+    // A mapping of JSON with texts for keys: writing it cannot fail.
+    serde_saphyr::to_string(value).unwrap_or_default()
+}
+
+fn indented(text: &str) -> String {
+    let lines = text.split_inclusive('\n');
+    let lines = lines.map(|line| match line {
+        "\n" => line.to_owned(),
+        line => format!("  {line}"),
+    });
+    lines.collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-    use serde_json::{Value, json};
-
     use super::*;
     use codegen_api::validate::{self, Manifest};
+    use proptest::prelude::*;
 
     fn typed(value: &Value) -> CodeGenTask {
         match validate::manifest(value) {
@@ -269,6 +174,20 @@ mod tests {
                 "acceptanceTests": {"configMapKeyRef": {"name": "t", "key": "test_x.py"}},
             },
         })
+    }
+
+    #[test]
+    fn a_text_stands_in_lines_and_a_word_of_yaml_in_quotes() {
+        let prompt = "word ".repeat(40);
+        let text = task(&typed(&value(prompt.trim_end(), "a\n\n- {{ c }}")), None);
+        for expected in [
+            "  prompt: >-\n    word word",
+            "  - name: \"yes\"\n    configMapKeyRef:\n      name: 1-2\n      key: \"1e3\"\n",
+            "    description: |-\n      a\n",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+        assert!(text.lines().all(|line| line.len() <= 130), "{text}");
     }
 
     proptest! {

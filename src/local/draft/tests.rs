@@ -255,10 +255,10 @@ fn inputs_tests_and_models_are_as_the_command_line_says() {
     assert!(rendered(&draft).is_empty());
     let text = draft.task_yaml();
     for expected in [
-        "name: \"qwen2.5-coder:32b\"",
-        "baseURL: \"http://127.0.0.1:11434/v1\"",
-        "configMapKeyRef: {name: count-the-rows-rates, key: rates.csv}",
-        "configMapKeyRef: {name: count-the-rows-acceptance, key: test_x.py}",
+        "name: qwen2.5-coder:32b",
+        "baseURL: http://127.0.0.1:11434/v1",
+        "configMapKeyRef:\n        name: count-the-rows-rates\n        key: rates.csv",
+        "configMapKeyRef:\n      name: count-the-rows-acceptance\n      key: test_x.py",
         "format: CSV",
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
