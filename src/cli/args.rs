@@ -20,10 +20,7 @@ pub(crate) use network::NetworkArgs;
 pub(crate) use new::NewArgs;
 pub(crate) use run::{LocalCommand, LocalRunArgs, ProgramArgs, RunArgs, RunFormat};
 pub(crate) use values::{Color, question_name};
-pub(crate) use verbs::{
-    CostArgs, CostBy, DiffArgs, EventsArgs, ListArgs, ListFormat, ListKind, LogsArgs, PENDING, RecordArgs,
-    ReplayArgs, TestsArgs,
-};
+pub(crate) use verbs::{CostArgs, CostBy, DiffArgs, ListFormat, LogsArgs, RecordArgs, TestsArgs};
 
 /// Turns a prompt, sample data and typed outputs into a tested Python program.
 #[derive(Parser, Debug)]
@@ -52,12 +49,9 @@ pub enum Command {
     /// Run the program of a task that has succeeded in a cluster, on values and files of your own.
     #[command(after_help = run::EXAMPLES, after_long_help = with_exit_codes(run::EXAMPLES, run::EXIT_CODES))]
     Run(Box<RunArgs>),
-    /// Show what a task in a cluster does, until it has ended.
+    /// Show what a task or a question does until it has ended, or what a result on this machine came from; without a name, list the results.
     #[command(after_help = cluster::WATCH_EXAMPLES, after_long_help = with_exit_codes(cluster::WATCH_EXAMPLES, cluster::WATCH_EXIT_CODES))]
     Watch(Box<WatchArgs>),
-    /// List tasks, runs and questions of a cluster, or the results on this machine.
-    #[command(after_help = verbs::LIST_EXAMPLES, after_long_help = with_exit_codes(verbs::LIST_EXAMPLES, verbs::SHOW_EXIT_CODES))]
-    List(Box<ListArgs>),
     /// Print the program of a task or a question, under way or ended.
     #[command(after_help = cluster::CODE_EXAMPLES, after_long_help = with_exit_codes(cluster::CODE_EXAMPLES, cluster::CODE_EXIT_CODES))]
     Code(Box<RecordArgs>),
@@ -70,15 +64,9 @@ pub enum Command {
     /// Show what changed of program and suite between two attempts.
     #[command(after_help = verbs::DIFF_EXAMPLES, after_long_help = with_exit_codes(verbs::DIFF_EXAMPLES, verbs::DIFF_EXIT_CODES))]
     Diff(Box<DiffArgs>),
-    /// Show what happened to a task or a question, its Pods and its Jobs, in order of time.
-    #[command(after_help = verbs::EVENTS_EXAMPLES, after_long_help = with_exit_codes(verbs::EVENTS_EXAMPLES, verbs::SHOW_EXIT_CODES))]
-    Events(Box<EventsArgs>),
     /// Add up calls and tokens, and what they cost by a table of prices.
     #[command(after_help = verbs::COST_EXAMPLES, after_long_help = with_exit_codes(verbs::COST_EXAMPLES, verbs::SHOW_EXIT_CODES))]
     Cost(Box<CostArgs>),
-    /// Run a task that has ended once more on this machine, on its recorded replies, and compare the ends.
-    #[command(after_help = verbs::REPLAY_EXAMPLES, after_long_help = with_exit_codes(verbs::REPLAY_EXAMPLES, verbs::REPLAY_EXIT_CODES))]
-    Replay(Box<ReplayArgs>),
     /// Write everything that a task or a question in a cluster left to a folder: program, tests, attempts, conversation, Dockerfile.
     #[command(after_help = cluster::EXPORT_EXAMPLES, after_long_help = with_exit_codes(cluster::EXPORT_EXAMPLES, cluster::EXPORT_EXIT_CODES))]
     Export(Box<ExportArgs>),

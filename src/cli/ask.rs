@@ -7,7 +7,7 @@ mod render;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) use self::cluster::until_its_end;
+pub(super) use self::cluster::{until_its_end, watch};
 use self::render::{EventLines, end, happened};
 use super::approve::trust;
 use super::args::{AskArgs, ManifestArgs, OutputFormat};

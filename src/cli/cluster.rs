@@ -8,14 +8,13 @@ use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Config, Resource};
 use serde::de::DeserializeOwned;
 
-use super::answers::{Bounds, bounded};
 use super::args::{ClusterArgs, question_name};
 use codegen_api::{CodeGenRun, CodeGenTask};
 use codegen_core::causes::with_causes;
 use codegen_ledger::StoreError;
 
 /// Objects of one page of a list.
-// A task may have some 100 KiB, and no answer more than 8 MiB.
+// A task may have some 100 KiB.
 const PAGE: u32 = 50;
 
 /// The tasks of one namespace of a cluster.
@@ -34,11 +33,7 @@ impl Cluster {
             .unwrap_or_else(|| config.default_namespace.clone());
         let client =
             Client::try_from(config).map_err(|error| format!("cannot speak to the cluster: {error}"))?;
-        Ok(Self {
-            // An answer without an end must neither fill the memory nor hold the command up.
-            client: bounded(client, Bounds::default()),
-            namespace,
-        })
+        Ok(Self { client, namespace })
     }
 
     /// Its tasks.
@@ -79,7 +74,7 @@ impl Cluster {
     pub async fn task(&self, name: &str) -> Result<CodeGenTask, String> {
         if let Some(question) = question_name(name) {
             return Err(format!(
-                "{question} is a question, and this is about tasks: list, code, logs, events, cost and export take questions"
+                "{question} is a question, and this is about tasks: watch, code, logs, cost and export take questions"
             ));
         }
         self.tasks()

@@ -14,6 +14,7 @@ use super::command::{
 use super::paint::{Mark, PaintedLine};
 use super::progress::ProgressPrinter;
 use super::replace::replace;
+use super::replay;
 use super::summary::summary;
 use crate::local::approval::Approvals;
 use crate::local::commands::Commands;
@@ -27,7 +28,10 @@ use codegen_core::retry::Retry;
 
 /// Runs the command; the exit code is the worst of its tasks.
 pub(super) fn run(args: &LocalArgs) -> i32 {
-    run_after(args, "")
+    match &args.again {
+        Some(folder) => replay::run(args, folder),
+        None => run_after(args, ""),
+    }
 }
 
 /// Runs the command after calls of another one, whose replies, as `--replay` reads them, are the first of `--record`.

@@ -1,6 +1,5 @@
 //! The command line: `kubectl-codegen`, also reached as `kubectl codegen`.
 
-mod answers;
 mod approve;
 pub mod args;
 mod ask;
@@ -12,10 +11,8 @@ mod context;
 mod cost;
 mod diff;
 mod ended;
-mod events;
 mod export;
 mod follow;
-mod list;
 mod local;
 mod logs;
 mod new;
@@ -42,12 +39,38 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use self::args::{Cli, Command, LocalCommand, Page};
+use self::command::USAGE;
 use codegen_api::approval::ApprovalDecision;
 use codegen_data::worker;
 
+/// Verbs that are gone, and what does their work.
+const GONE: [(&str, &str); 3] = [
+    (
+        "events",
+        "kubectl-codegen watch NAME shows what a task or a question did, kubectl events the Events of its Pods and Jobs",
+    ),
+    (
+        "list",
+        "kubectl get codegentasks,codegenruns,codemoderuns lists what a cluster has, kubectl-codegen watch the results in codegen-out",
+    ),
+    (
+        "replay",
+        "kubectl-codegen local --again FOLDER runs a result once more, kubectl-codegen export NAME makes one of a task in a cluster",
+    ),
+];
+
 /// Runs a command line, its first word the program's name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
+    let words: Vec<OsString> = args.into_iter().collect();
+    let verb = words.get(1).and_then(|verb| verb.to_str());
+    if let Some((gone, successor)) = GONE.iter().find(|(gone, _)| verb == Some(*gone)) {
+        let _ = writeln!(
+            io::stderr().lock(),
+            "error: there is no {gone} any more: {successor}"
+        );
+        return exit_code(USAGE);
+    }
+    let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => {
             // clap decides between stdout (help) and stderr (errors); a closed one ends nothing.
@@ -65,14 +88,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Context(args) => exit_code(context::run(&args)),
         Command::Run(args) => exit_code(run::cluster::run(&args)),
         Command::Watch(args) => exit_code(watch::run(&args)),
-        Command::List(args) => exit_code(list::run(&args)),
         Command::Code(args) => exit_code(code::run(&args)),
         Command::Tests(args) => exit_code(test_list::run(&args)),
         Command::Logs(args) => exit_code(logs::run(&args)),
         Command::Diff(args) => exit_code(diff::run(&args)),
-        Command::Events(args) => exit_code(events::run(&args)),
         Command::Cost(args) => exit_code(cost::run(&args)),
-        Command::Replay(args) => exit_code(replay::run(&args)),
         Command::Export(args) => exit_code(export::run(&args)),
         Command::Retry(args) => exit_code(retry::run(&args)),
         Command::Approve(args) => exit_code(approve::run(&args, ApprovalDecision::Approve)),

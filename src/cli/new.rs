@@ -336,6 +336,8 @@ fn local_args(args: &NewArgs, created: &Created) -> LocalArgs {
     let folder = &created.folder;
     let claim = created.draft.claim();
     LocalArgs {
+        again: None,
+        index_url: None,
         command: None,
         manifests: ManifestArgs {
             kustomize: vec![folder.clone()],

@@ -115,7 +115,7 @@ pub fn render(event: &Event) -> Rendered {
 }
 
 /// One line for each call of an agent.
-fn agent_moved(turn: u32, step: &AgentStep) -> Rendered {
+pub(super) fn agent_moved(turn: u32, step: &AgentStep) -> Rendered {
     let name = format!("turn {turn}");
     let line = |result: &CallResult| {
         let mark = if result.is_error {
@@ -149,7 +149,7 @@ fn call_finished(kind: CallKind, usage: Usage, took: Option<f64>) -> Rendered {
 }
 
 /// Another try begins.
-fn retried(retry: &RetryStatus) -> Rendered {
+pub(super) fn retried(retry: &RetryStatus) -> Rendered {
     let hint = retry.hint.as_ref();
     let hint = hint.map_or_else(String::new, |hint| format!("; the hint: {hint}"));
     let text = format!("after {}{}{hint}", retry.after, retry.with_a_plan());
@@ -302,7 +302,8 @@ pub const fn suite_text(strength: SuiteStrength) -> Option<&'static str> {
     }
 }
 
-fn diagnosed(failures: &[FailureDiagnosis]) -> Rendered {
+/// Shows what is wrong by a diagnosis.
+pub(super) fn diagnosed(failures: &[FailureDiagnosis]) -> Rendered {
     let mut lines = Vec::new();
     for failure in failures {
         let test = failure.test.rsplit("::").next().unwrap_or(&failure.test);

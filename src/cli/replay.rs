@@ -1,4 +1,4 @@
-//! `kubectl-codegen replay`: a task that has ended, once more on this machine and on its recorded replies.
+//! `kubectl-codegen local --again`: a result that has ended, once more on this machine and on its recorded replies.
 
 mod compare;
 mod inputs;
@@ -12,12 +12,12 @@ use jiff::Timestamp;
 use self::compare::{ReplayEnd, first_difference, is_same_end};
 use self::inputs::freeze_inputs;
 use super::approve::trust;
-use super::args::ReplayArgs;
+use super::args::LocalArgs;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::Absent;
 use super::paint::{Mark, PaintedLine};
 use super::progress::ProgressPrinter;
-use super::recorded::{Place, RecordedTask, find};
+use super::recorded::{RecordedTask, from_folder};
 use crate::local::credentials::{ModelCredentials, sandbox_variables};
 use crate::local::error::TaskError;
 use crate::local::execute::{ExecutedTask, execute};
@@ -39,8 +39,8 @@ use codegen_engine::results;
 use codegen_ledger::{Entry, export_replies};
 use codegen_sandbox::SandboxError;
 
-/// Runs the command.
-pub(super) fn run(args: &ReplayArgs) -> i32 {
+/// Runs the result in `folder` once more.
+pub(super) fn run(args: &LocalArgs, folder: &Path) -> i32 {
     let progress = Arc::new(ProgressPrinter::new(args.color));
     let runtime = match runtime() {
         Ok(runtime) => runtime,
@@ -51,7 +51,7 @@ pub(super) fn run(args: &ReplayArgs) -> i32 {
         let stop = interrupt::listen(move || shown.lines(&warning("stopping")));
         let stop =
             stop.map_err(|error| Absent::new(format!("cannot listen for Ctrl-C: {error}"), TASK_FAILED))?;
-        Box::pin(replay(args, &progress, &stop)).await
+        Box::pin(replay(args, folder, &progress, &stop)).await
     });
     progress.stop();
     match replayed {
@@ -80,12 +80,13 @@ struct Replayed {
 }
 
 async fn replay(
-    args: &ReplayArgs,
+    args: &LocalArgs,
+    folder: &Path,
     progress: &ProgressPrinter,
     stop: &StopSignal,
 ) -> Result<Replayed, Absent> {
-    let recorded = find(&args.record.task, &args.record.cluster).await?;
-    check_origin(&recorded, args.trust).await?;
+    let recorded = from_folder(folder).await?;
+    check_origin(&recorded, folder, args.trust).await?;
     let (mut task, entries) = replayable(&recorded)?;
     let retries = recorded.retries()?;
     match args.index_url.as_deref() {
@@ -100,7 +101,7 @@ async fn replay(
         .map_err(|error| Absent::new(format!("cannot write {}: {error}", replies.display()), USAGE))?;
     let place = temporary.path().join("replay");
     let output = args.output.as_deref().unwrap_or(&place);
-    let prepared = Box::pin(prepare(&recorded, task, args, output)).await?;
+    let prepared = Box::pin(prepare(folder, task, args, output)).await?;
     let again = |retry: &RetryStatus| Retry {
         replan: retry.replan,
         hint: retry.hint.clone(),
@@ -131,8 +132,8 @@ async fn replay(
 }
 
 /// Refuses records that were made elsewhere, unless somebody says that they are gone by.
-async fn check_origin(recorded: &RecordedTask, is_trusted: bool) -> Result<(), Absent> {
-    let (Some(elsewhere), Place::Folder(folder)) = (&recorded.foreign, &recorded.place) else {
+async fn check_origin(recorded: &RecordedTask, folder: &Path, is_trusted: bool) -> Result<(), Absent> {
+    let Some(elsewhere) = &recorded.foreign else {
         return Ok(());
     };
     if trust(is_trusted).allows(folder).await {
@@ -148,7 +149,6 @@ async fn check_origin(recorded: &RecordedTask, is_trusted: bool) -> Result<(), A
 fn replayable(recorded: &RecordedTask) -> Result<(Task, Vec<Entry>), Absent> {
     let name = &recorded.name;
     let wrong = |why: String| Err(Absent::new(format!("{name} cannot be replayed: {why}"), USAGE));
-    recorded.readable()?;
     if !recorded.has_ended() {
         return wrong(format!("{}, and a replay compares ends", recorded.standing()));
     }
@@ -174,21 +174,16 @@ fn replayable(recorded: &RecordedTask) -> Result<(Task, Vec<Entry>), Absent> {
 }
 
 /// The task with its inputs in a folder, ready for the engine.
-async fn prepare(
-    recorded: &RecordedTask,
-    task: Task,
-    args: &ReplayArgs,
-    output: &Path,
-) -> Result<Prepared, Absent> {
+async fn prepare(again: &Path, task: Task, args: &LocalArgs, output: &Path) -> Result<Prepared, Absent> {
     let wrong = |error: &dyn std::fmt::Display| Absent::new(error.to_string(), USAGE);
-    let documents = files::load(&args.files).map_err(|error| wrong(&error))?;
+    let documents = files::load(&args.manifests.files).map_err(|error| wrong(&error))?;
     let objects = Objects::collect(documents).map_err(|error| wrong(&error))?;
     let secret_variables = sandbox_variables(&task.sandbox.secrets, &task.namespace, &objects);
     let secret_variables = secret_variables.map_err(|error| wrong(&error))?;
-    let command = format!("kubectl-codegen replay {},", recorded.argument());
+    let command = format!("kubectl-codegen local --again {},", again.display());
     let folder = TaskFolder::open(output, &command).map_err(|error| wrong(&error))?;
     let staging = folder.staging().map_err(|error| wrong(&error))?;
-    freeze_inputs(recorded, &task, &objects, args, &staging).await?;
+    freeze_inputs(again, &task, args, &staging).await?;
     let hash = task.decisive_hash();
     // A replay begins anew, also where an earlier one of it lies.
     let set_aside = folder.set_aside(&hash).map_err(|error| wrong(&error))?;

@@ -79,21 +79,6 @@ pub(super) fn cell(text: &str, columns: usize, format: ListFormat) -> String {
     }
 }
 
-/// Writes an age as kubectl does: `45s`, `12m`, `3h`, `2d`.
-#[must_use]
-pub(super) fn age(seconds: i64) -> String {
-    const MINUTE: i64 = 60;
-    const HOUR: i64 = 60 * MINUTE;
-    const DAY: i64 = 24 * HOUR;
-    // As kubectl: the smaller unit for as long as it has not more than two or three digits.
-    match seconds.max(0) {
-        seconds if seconds < 2 * MINUTE => format!("{seconds}s"),
-        seconds if seconds < 3 * HOUR => format!("{}m", seconds / MINUTE),
-        seconds if seconds < 2 * DAY => format!("{}h", seconds / HOUR),
-        seconds => format!("{}d", seconds / DAY),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,11 +115,5 @@ mod tests {
         );
         let yaml: Value = serde_saphyr::from_str(&listing().print(ListFormat::Yaml, &about)).unwrap();
         assert_eq!(yaml, json);
-    }
-
-    #[test]
-    fn an_age_has_the_unit_that_kubectl_gives_it() {
-        let ages = [-5, 119, 120, 10_799, 10_800, 172_799, 172_800].map(age);
-        assert_eq!(ages, ["0s", "119s", "2m", "179m", "3h", "47h", "2d"]);
     }
 }

@@ -1,20 +1,29 @@
-//! `kubectl-codegen watch`: what a task in a cluster does, from a watch on its status, until it has ended.
+//! `kubectl-codegen watch`: what a task or a question does until it has ended, from a watch on its status; of a task that has ended, what
+//! it did, from its record.
 
 mod news;
+mod results;
 
+use std::path::Path;
 use std::pin::pin;
 
 use futures::StreamExt as _;
 
-use self::news::{TaskEnd, end, label, news, summary};
-use super::args::WatchArgs;
+use self::news::{TaskEnd, end, label, news, story, summary};
+use super::args::{WatchArgs, question_name};
+use super::ask;
 use super::cluster::Cluster;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
+use super::ended::Absent;
 use super::follow::{Change, changes};
 use super::progress::ProgressPrinter;
+use super::recorded::{Place, RecordedTask, from_cluster, is_folder, read};
 use crate::local::interrupt::INTERRUPTED;
-use codegen_api::CodeGenTask;
 use codegen_api::status::CodeGenTaskStatus;
+use codegen_api::{CodeGenTask, CodeGenTaskSpec};
+
+/// Folder in which `local` leaves its results.
+const RESULTS: &str = "codegen-out";
 
 /// Runs the command.
 pub(super) fn run(args: &WatchArgs) -> i32 {
@@ -24,21 +33,23 @@ pub(super) fn run(args: &WatchArgs) -> i32 {
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
     };
     runtime.block_on(async {
+        let watched = Box::pin(watch(args, &progress));
         let watching = async {
-            match args.timeout {
-                None => follow(args, &progress).await,
-                Some(limit) => tokio::time::timeout(limit, follow(args, &progress))
-                    .await
-                    .unwrap_or_else(|_| {
-                        progress.stop();
-                        let message =
-                            format!("{} has not ended within the time of --timeout", args.task.name);
-                        fail(&progress, &message, TASK_FAILED)
-                    }),
+            match (args.timeout, &args.name) {
+                (Some(limit), Some(name)) => {
+                    tokio::time::timeout(limit, watched).await.unwrap_or_else(|_| {
+                        let message = format!("{name} has not ended within the time of --timeout");
+                        Err(Absent::new(message, TASK_FAILED))
+                    })
+                }
+                _ => watched.await,
             }
         };
         tokio::select! {
-            code = watching => code,
+            watched = watching => watched.unwrap_or_else(|Absent { message, code }| {
+                progress.stop();
+                fail(&progress, &message, code)
+            }),
             _ = tokio::signal::ctrl_c() => {
                 progress.stop();
                 INTERRUPTED
@@ -47,20 +58,46 @@ pub(super) fn run(args: &WatchArgs) -> i32 {
     })
 }
 
-async fn follow(args: &WatchArgs, progress: &ProgressPrinter) -> i32 {
-    let cluster = match Cluster::connect(&args.task.cluster).await {
-        Ok(cluster) => cluster,
-        Err(message) => return fail(progress, &message, USAGE),
+async fn watch(args: &WatchArgs, progress: &ProgressPrinter) -> Result<i32, Absent> {
+    let Some(name) = args.name.as_deref() else {
+        return list(progress).await;
     };
+    let question = question_name(name);
+    if is_folder(name) && question.is_none() {
+        return print_story(&read(name, &args.cluster).await?, progress);
+    }
+    let wrong = |message| Absent::new(message, USAGE);
+    let cluster = Cluster::connect(&args.cluster).await.map_err(wrong)?;
+    if let Some(question) = question {
+        return ask::watch(&cluster, question, progress).await;
+    }
     // A watch of something that is not there would wait for it.
-    if let Err(message) = cluster.task(&args.task.name).await {
-        return fail(progress, &message, USAGE);
+    let task = cluster.task(name).await.map_err(wrong)?;
+    if end(&task).is_some() {
+        return print_story(&from_cluster(&cluster, name).await?, progress);
     }
-    if let Some(ended) = shown(&cluster, &args.task.name, progress).await {
-        return print_end(&ended, progress);
+    match shown(&cluster, name, progress).await {
+        Some(ended) => print_end(&ended, progress),
+        None => Err(Absent::new(
+            format!("{name} was deleted before it had ended"),
+            TASK_FAILED,
+        )),
     }
-    let message = format!("{} was deleted before it had ended", args.task.name);
-    fail(progress, &message, TASK_FAILED)
+}
+
+async fn list(progress: &ProgressPrinter) -> Result<i32, Absent> {
+    match results::listed(Path::new(RESULTS), progress).await? {
+        Some(table) => print(&table)?,
+        None => progress.lines(&warning(&format!(
+            "there are no results in {RESULTS}; kubectl get codegentasks lists the tasks of a cluster"
+        ))),
+    }
+    Ok(0)
+}
+
+fn print(text: &str) -> Result<(), Absent> {
+    super::print(text.as_bytes())
+        .map_err(|error| Absent::new(format!("cannot write to stdout: {error}"), TASK_FAILED))
 }
 
 /// Shows what is new until the task has ended, and gives it as it is then; `None` when it is deleted before.
@@ -87,16 +124,25 @@ async fn shown(cluster: &Cluster, name: &str, progress: &ProgressPrinter) -> Opt
     None
 }
 
-fn print_end(task: &CodeGenTask, progress: &ProgressPrinter) -> i32 {
+/// Shows what a task did by its record.
+fn print_story(task: &RecordedTask, progress: &ProgressPrinter) -> Result<i32, Absent> {
+    progress.lines(&story(task)?);
+    if let Place::Cluster { object, .. } = &task.place {
+        return print_end(object, progress);
+    }
+    let mut object = CodeGenTask::new(&task.argument(), CodeGenTaskSpec::default());
+    object.status = Some(task.status.clone());
+    print_end(&object, progress)
+}
+
+fn print_end(task: &CodeGenTask, progress: &ProgressPrinter) -> Result<i32, Absent> {
     let text: String = summary(task)
         .iter()
         .map(|line| super::paint::paint(line, progress.colours_stdout()) + "\n")
         .collect();
-    if let Err(error) = super::print(text.as_bytes()) {
-        return fail(progress, &format!("cannot write to stdout: {error}"), TASK_FAILED);
-    }
-    match end(task) {
+    print(&text)?;
+    Ok(match end(task) {
         Some(TaskEnd::Succeeded) => 0,
         Some(TaskEnd::Failed) | None => TASK_FAILED,
-    }
+    })
 }

@@ -365,7 +365,7 @@ fn a_kustomization_is_read_with_k() {
 #[test]
 fn a_folder_that_holds_no_result_says_what_to_name() {
     let folder = folder(&[]);
-    for verb in ["tests", "logs", "diff", "events", "cost", "code", "replay"] {
+    for verb in ["tests", "logs", "diff", "watch", "cost", "code"] {
         refused(
             folder.path(),
             &[verb, "./nothing"],
@@ -374,14 +374,9 @@ fn a_folder_that_holds_no_result_says_what_to_name() {
     }
     refused(
         folder.path(),
-        &["list", "nothing"],
-        contains("cannot read nothing"),
+        &["local", "--again", "./nothing"],
+        contains("./nothing holds no result of kubectl-codegen local"),
     );
-    codegen(folder.path())
-        .args(["list", "."])
-        .assert()
-        .success()
-        .stdout("");
 }
 
 #[test]
@@ -410,11 +405,13 @@ fn a_local_result_is_not_followed_and_prices_are_read_before_anything_is_asked()
 }
 
 #[test]
-fn a_stage_that_is_none_is_refused_with_those_that_there_are() {
+fn a_verb_that_is_gone_names_what_does_its_work() {
     let folder = folder(&[]);
-    refused(
-        folder.path(),
-        &["list", ".", "--stage", "Runing"],
-        contains("RunningTests"),
-    );
+    for (line, successor) in [
+        (&["events", "./sum"][..], "kubectl-codegen watch NAME"),
+        (&["list", "-A"], "kubectl get codegentasks"),
+        (&["replay", "sum"], "kubectl-codegen local --again FOLDER"),
+    ] {
+        refused(folder.path(), line, contains(successor));
+    }
 }

@@ -85,7 +85,7 @@ async fn everything_that_a_task_left_can_be_taken_out_and_replayed_without_a_clu
 
         // The folder is a local result: it has all that a replay needs.
         let replayed = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
-            .arg("replay")
+            .args(["local", "--again"])
             .arg(folder.path())
             .args(["--index-url", "-"])
             .output()

@@ -71,6 +71,6 @@ fn the_earlier_replies_are_recorded(space: &Space) {
             .iter()
             .all(|reply| conversation.contains(reply))
     );
-    let (story, _) = codegen(space, &["events", TASK, "-o", "wide"]);
-    assert!(story.contains("Retried") && story.contains(HINT), "{story}");
+    let (_, story) = codegen(space, &["watch", TASK]);
+    assert!(story.contains("retry") && story.contains(HINT), "{story}");
 }

@@ -1,4 +1,4 @@
-//! What is recorded of tasks in a cluster: lists, tests, logs, differences, events, costs, replays.
+//! What is recorded of tasks in a cluster: tests, logs, differences, stories, costs, replays.
 
 use std::process::{Command, Output};
 use std::{fs, path::Path};
@@ -40,11 +40,6 @@ async fn a_finished_task_is_shown_by_every_command_and_replayed_to_the_same_end(
         space.copy_secret("openai").await;
         space.apply("examples/penguins", "penguins");
         space.succeeded(TASK).await;
-        let (names, _) = said(
-            &codegen(space, &["list", "--stage", "succeeded", "-o", "name"]),
-            0,
-        );
-        assert_eq!(names, format!("codegentask.codegen-operator.dev/{TASK}\n"));
         let (tests, _) = said(&codegen(space, &["tests", TASK]), 0);
         assert!(tests.starts_with("attempt 2 passed"), "{tests}");
         said(&codegen(space, &["tests", TASK, "--attempt", "1", "--failed"]), 1);
@@ -55,18 +50,11 @@ async fn a_finished_task_is_shown_by_every_command_and_replayed_to_the_same_end(
         );
         let (diff, _) = said(&codegen(space, &["diff", TASK]), 1);
         assert!(diff.starts_with("--- 1/"), "{diff}");
-        let (events, _) = said(&codegen(space, &["events", TASK, "-o", "wide"]), 0);
-        for happened in [
-            "Started",
-            "Call",
-            "ImageBuilt",
-            "AttemptFailed",
-            "AttemptPassed",
-            "Succeeded",
-            "pod/penguin-masses-cg",
-        ] {
-            assert!(events.contains(happened), "no {happened} in {events}");
+        let (end, story) = said(&codegen(space, &["watch", TASK]), 0);
+        for happened in ["✓ image", "✗ attempt 1", "✓ attempt 2"] {
+            assert!(story.contains(happened), "no {happened} in {story}");
         }
+        assert!(end.contains("succeeded: TestsPassed"), "{end}");
         let (cost, note) = said(&codegen(space, &["cost", TASK]), 0);
         assert!(
             cost.contains("plan") && cost.contains("unknown") && note.contains("--price"),
@@ -74,8 +62,6 @@ async fn a_finished_task_is_shown_by_every_command_and_replayed_to_the_same_end(
         );
         let (all, _) = said(&codegen(space, &["cost", "--by", "namespace"]), 0);
         assert!(all.contains(&space.name), "{all}");
-        let (replayed, _) = said(&codegen(space, &["replay", TASK, "--index-url", "-"]), 0);
-        assert!(replayed.contains("came to the same end"), "{replayed}");
         space.apply_objects(&[json!({
             "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenRun", "metadata": {"name": "other"},
             "spec": {"taskRef": {"name": TASK}, "inputs": [{"name": "measurements", "source": {"inline": "a,b\n1,2\n"}}]},
@@ -87,8 +73,15 @@ async fn a_finished_task_is_shown_by_every_command_and_replayed_to_the_same_end(
         );
         // What the task ran with is kept with it.
         space.kubectl(&["delete", "configmap", "penguins", "penguin-acceptance"]);
-        let (replayed, _) = said(&codegen(space, &["replay", TASK, "--index-url", "-"]), 0);
-        assert!(replayed.contains("came to the same end"), "{replayed}");
+        let folder = tempfile::tempdir().unwrap();
+        let exported = folder.path().to_str().unwrap();
+        said(&codegen(space, &["export", TASK, "--output", exported]), 0);
+        let again = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
+            .args(["local", "--again", exported, "--index-url", "-"])
+            .output()
+            .unwrap();
+        let (again, _) = said(&again, 0);
+        assert!(again.contains("came to the same end"), "{again}");
     })
     .await;
 }
@@ -134,7 +127,7 @@ async fn a_task_under_way_shows_its_program_and_is_exported() {
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
-async fn who_may_view_sees_counts_events_and_program_and_learns_what_the_rest_takes() {
+async fn who_may_view_sees_counts_story_and_program_and_learns_what_the_rest_takes() {
     in_space("verbs-view", async |space| {
         space.copy_secret("openai").await;
         space.apply("examples/penguins", "penguins");
@@ -150,11 +143,8 @@ async fn who_may_view_sees_counts_events_and_program_and_learns_what_the_rest_ta
             tests.starts_with("ATTEMPT") && note.contains("right to get Secrets"),
             "{tests}{note}"
         );
-        let (events, _) = shown(&["events", TASK], 0);
-        assert!(
-            events.contains("AttemptPassed") && !events.contains(" Call "),
-            "{events}"
-        );
+        let (_, story) = shown(&["watch", TASK], 0);
+        assert!(story.contains("✓ attempt 2"), "{story}");
         let (logs, _) = shown(&["logs", TASK], 0);
         assert!(logs.contains("==> pod/build-cg"), "{logs}");
         let (program, _) = shown(&["code", TASK], 0);

@@ -69,21 +69,21 @@ fn a_task_that_has_succeeded_is_tried_again_with_a_hint() {
     assert!(left("conversation.jsonl").contains(HINT));
     assert!(folder.path().join("out/attempts/1/solution.py").exists());
 
-    let mut events = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"));
-    let story = events
-        .arg("events")
+    let mut watch = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"));
+    let story = watch
+        .arg("watch")
         .arg(folder.path().join("out"))
         .output()
         .unwrap();
     expect_code(&story, 0);
-    let story = String::from_utf8_lossy(&story.stdout).into_owned();
-    let sentence = format!("Tried again after Succeeded and 1 attempt; the hint: {HINT}");
+    let story = said(&story);
+    let sentence = format!("after Succeeded; the hint: {HINT}");
     assert!(story.contains(&sentence), "{story}");
 
     // A replay makes the same tries, and needs nothing but the folder.
     let mut replay = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"));
     let replayed = replay
-        .arg("replay")
+        .args(["local", "--again"])
         .arg(folder.path().join("out"))
         .output()
         .unwrap();
@@ -106,17 +106,17 @@ fn more_tries_than_a_status_lists_are_shown_and_replayed_to_the_same_end() {
         expect_code(&again, 0);
     }
     let out = folder.path().join("out");
-    let shown = |verb: &str| {
+    let shown = |verb: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"));
-        let done = command.arg(verb).arg(&out).output().unwrap();
+        let done = command.args(verb).arg(&out).output().unwrap();
         expect_code(&done, 0);
-        String::from_utf8_lossy(&done.stdout).into_owned()
+        done
     };
-    let events = shown("events");
+    let story = said(&shown(&["watch"]));
     for number in 1..=7 {
-        assert!(events.contains(&format!("the hint: hint {number}")), "{events}");
+        assert!(story.contains(&format!("the hint: hint {number}")), "{story}");
     }
-    let replayed = shown("replay");
+    let replayed = String::from_utf8_lossy(&shown(&["local", "--again"]).stdout).into_owned();
     assert!(
         replayed.contains("came to the same end") && !replayed.contains("on the way there"),
         "{replayed}"

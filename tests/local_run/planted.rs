@@ -459,10 +459,10 @@ const VERBS: [&[&str]; 9] = [
     &["local", "-f", "task.json", "--replay", "replies.jsonl", "--fresh"],
     &["local", "run", RESULTS, "--output-dir", "out"],
     &["local", "run", "-f", "task.json", "-o", "value", "--trust"],
-    &["replay", RESULTS, "--output", "again"],
-    &["replay", RESULTS, "--trust", "--output", "again"],
+    &["local", "--again", RESULTS, "--output", "again"],
+    &["local", "--again", RESULTS, "--trust", "--output", "again"],
     &["code", RESULTS],
-    &["list", "codegen-out"],
+    &["watch"],
 ];
 
 #[test]
@@ -480,9 +480,7 @@ fn nothing_that_is_planted_in_a_repository_starts_a_program_or_reaches_outside()
             );
             let said = String::from_utf8_lossy(&done.stderr).into_owned();
             // Nobody has looked, and nothing is gone by.
-            let is_unseen = matches!(line[0], "local" | "replay")
-                && !line.contains(&"--trust")
-                && !line.contains(&"--fresh");
+            let is_unseen = line[0] == "local" && !line.contains(&"--trust") && !line.contains(&"--fresh");
             if is_unseen && done.status.code() != Some(2) {
                 through.push(format!("{planted}, {line:?}: {:?} {said}", done.status.code()));
             }
@@ -584,7 +582,7 @@ fn said(output: &Output) -> String {
 #[case::tried_again(&["local", "-f", "task.json", "--replay", "replies.jsonl", "--retry"])]
 #[case::run(&["local", "run", RESULTS])]
 #[case::found_by_a_bare_name(&["local", "run", "-f", "task.json"])]
-#[case::replayed(&["replay", RESULTS])]
+#[case::replayed(&["local", "--again", RESULTS])]
 fn foreign_records_are_gone_by_only_with_a_word_and_for_that_command(#[case] line: &[&str]) {
     let clone = Checkout::new();
     for _ in 0..2 {
@@ -838,7 +836,7 @@ fn whoever_sits_at_a_terminal_is_asked_each_time_about_records_of_somebody_else(
     for line in [
         &["local", "run", RESULTS][..],
         &["local", "-f", "task.json", "--replay", "replies.jsonl"],
-        &["replay", RESULTS],
+        &["local", "--again", RESULTS],
     ] {
         let (seen, ended) = terminal.run(&clone.path(""), line);
         assert!(

@@ -91,33 +91,41 @@ fn calls_are_counted_and_cost_what_a_price_says() {
 }
 
 #[test]
-fn the_story_of_a_local_task_is_in_order_of_time_and_the_task_is_listed() {
-    let story: Value = serde_json::from_str(&shown("events", &["-o", "json"], 0)).unwrap();
-    let items = story["items"].as_array().unwrap();
-    let times = items
-        .iter()
-        .map(|item| item["at"].as_str().unwrap().parse().unwrap());
-    let times: Vec<jiff::Timestamp> = times.collect();
-    assert!(times.is_sorted(), "{times:?}");
-    let reasons: Vec<&str> = items
-        .iter()
-        .map(|item| item["reason"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        (reasons.first(), reasons.last()),
-        (Some(&"Started"), Some(&"Succeeded"))
-    );
-    assert!(
-        reasons.contains(&"Call") && reasons.contains(&"AttemptFailed"),
-        "{reasons:?}"
-    );
+fn the_story_of_a_local_task_has_its_attempts_and_its_end_and_the_task_is_listed() {
     let folder = penguins().display().to_string();
-    assert_eq!(shown("list", &["-o", "name"], 0), format!("{folder}\n"));
-    assert_eq!(shown("list", &["-o", "name", "--stage", "Failed"], 0), "");
+    let done = codegen(&["watch", &folder]);
+    expect_code(&done, 0);
+    let story = stderr(&done);
+    let attempts = (story.find("✗ attempt 1"), story.find("✓ attempt 2"));
+    assert!(attempts.0.is_some() && attempts.0 < attempts.1, "{story}");
+    assert!(
+        stdout(&done).contains(" succeeded: TestsPassed"),
+        "{}",
+        stdout(&done)
+    );
+
+    let home = tempfile::tempdir().unwrap();
+    let results = home.path().join("codegen-out");
+    let listed = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"));
+        let done = command.arg("watch").current_dir(home.path()).output().unwrap();
+        expect_code(&done, 0);
+        done
+    };
+    assert!(stderr(&listed()).contains("there are no results in codegen-out"));
+    fs::create_dir_all(results.join("penguins")).unwrap();
+    copy_folder(&penguins(), &results.join("penguins"));
+    fs::create_dir(results.join("another")).unwrap();
+    let table = stdout(&listed());
+    let rows: Vec<&str> = table.lines().collect();
+    assert!(
+        rows.len() == 2 && rows[1].starts_with("codegen-out/penguins   Succeeded   TestsPassed"),
+        "{table}"
+    );
 }
 
 #[test]
-fn the_calls_of_an_agent_are_listed_as_its_trace_has_them() {
+fn the_calls_of_an_agent_are_shown_as_its_trace_has_them() {
     let folder = tempfile::tempdir().unwrap();
     expect_code(&replayed(&examples().join("penguins-agent"), folder.path()), 0);
     let trace = fs::read_to_string(folder.path().join("agent-trace.jsonl")).unwrap();
@@ -125,33 +133,21 @@ fn the_calls_of_an_agent_are_listed_as_its_trace_has_them() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let events = |args: &[&str]| {
-        let done = codegen(&[&["events", folder.path().to_str().unwrap()], args].concat());
-        expect_code(&done, 0);
-        stdout(&done)
-    };
-    let story: Value = serde_json::from_str(&events(&["-o", "json"])).unwrap();
-    let calls = story["items"].as_array().unwrap().iter();
-    let calls: Vec<&Value> = calls
-        .map(|item| &item["toolCall"])
-        .filter(|call| call.is_object())
-        .collect();
-    assert!(calls.len() > 5, "{story:#}");
-    for field in ["turn", "tool", "class", "exit", "startedAt"] {
-        let of = |calls: &[&Value]| calls.iter().map(|call| call[field].clone()).collect::<Vec<_>>();
-        assert_eq!(of(&calls), of(&traced.iter().collect::<Vec<_>>()), "{field}");
+    let done = codegen(&["watch", folder.path().to_str().unwrap()]);
+    expect_code(&done, 0);
+    let story = stderr(&done);
+    let calls: Vec<&str> = story.lines().filter(|line| line.contains(" turn ")).collect();
+    assert!(calls.len() == traced.len() && calls.len() > 5, "{story}");
+    for (line, call) in calls.iter().zip(&traced) {
+        let turn = format!("turn {} ", call["turn"]);
+        let tool = call["tool"].as_str().unwrap();
+        assert!(line.contains(&turn) && line.contains(tool), "{line}: {call}");
     }
-    let table = events(&[]);
-    assert_eq!(
-        table.lines().filter(|line| line.contains(" Turn ")).count(),
-        calls.len(),
-        "{table}"
-    );
 }
 
 #[test]
 fn a_local_result_is_replayed_to_the_same_end() {
-    let done = codegen(&["replay", &penguins().display().to_string()]);
+    let done = codegen(&["local", "--again", &penguins().display().to_string()]);
     expect_code(&done, 0);
     assert!(
         stdout(&done).contains("came to the same end on"),

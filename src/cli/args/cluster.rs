@@ -11,16 +11,23 @@ use codegen_api::approval::Gate;
 /// Exit codes of `watch`.
 pub(super) const WATCH_EXIT_CODES: &str = "\
 Exit codes:
-  0    the task succeeded
+  0    the task succeeded, or the results were listed
   1    it failed, was deleted, or has not ended within --timeout
-  2    there is no such task, the cluster cannot be reached, or the command line is wrong
+  2    there is no such task or folder, the cluster cannot be reached, or the command line is wrong
   130  interrupted; the task goes on";
 
 /// Examples of `watch`.
 pub(super) const WATCH_EXAMPLES: &str = "\
 Examples:
-  # What the task does, until it has ended
+  # What the task does, until it has ended; of one that has ended, what it did
   kubectl-codegen watch penguin-masses
+
+  # A question, and a local result
+  kubectl-codegen watch codemoderun/shop-kvmcw
+  kubectl-codegen watch codegen-out/penguin-masses
+
+  # The results in codegen-out
+  kubectl-codegen watch
 
   # In a script: wait for at most ten minutes
   kubectl-codegen watch penguin-masses --namespace data --timeout 10m";
@@ -127,9 +134,13 @@ pub struct TaskArgs {
 /// Options of `watch`.
 #[derive(Args, Debug)]
 pub struct WatchArgs {
-    /// The task.
+    /// A task in a cluster by its name, a question (codemoderun/NAME or cmr/NAME), or the folder of a local result (codegen-out/NAME).
+    /// Default: the results in codegen-out are listed.
+    #[arg(value_name = "TASK|codemoderun/NAME|FOLDER/", value_hint = ValueHint::DirPath)]
+    pub name: Option<String>,
+    /// Where it is.
     #[command(flatten)]
-    pub task: TaskArgs,
+    pub cluster: ClusterArgs,
     /// Stop watching after this time (30s, 5m). Default: when the task has ended.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub timeout: Option<Duration>,

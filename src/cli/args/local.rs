@@ -13,7 +13,7 @@ use codegen_api::model::Provider;
 pub(super) const EXIT_CODES: &str = "\
 Exit codes:
   0    every task succeeded
-  1    a task failed, or waits until something is fixed: the same command goes on then
+  1    a task failed, or waits until something is fixed: the same command goes on then; --again came to another end
   2    a manifest, a file or the command line is wrong
   3    this machine cannot isolate programs
   130  interrupted; the same command goes on from there";
@@ -38,6 +38,9 @@ Examples:
 
   # Recorded replies: no key, no model
   kubectl-codegen local -k examples/penguins --replay examples/penguins/replies.jsonl
+
+  # A result once more on its recorded replies; the ends are compared
+  kubectl-codegen local --again codegen-out/penguin-masses
 
   # For a script: one JSON document on stdout, everything else on stderr
   kubectl-codegen local -f task.yaml -o json | jq .status.stage";
@@ -77,7 +80,7 @@ pub struct DataArgs {
 /// Options of `local`.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-#[group(id = "manifests", required = true, multiple = true, args = ["files", "kustomize"])]
+#[group(id = "manifests", required = true, multiple = true, args = ["files", "kustomize", "again"])]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub struct LocalArgs {
     /// What else to do.
@@ -95,6 +98,22 @@ pub struct LocalArgs {
     /// Folder of the results; with several tasks, one folder each in it. Default: codegen-out/<task name>.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, help_heading = "Results")]
     pub output: Option<PathBuf>,
+    /// Run a result that has ended once more, on its recorded replies, and compare the ends; nothing of it is changed. -f has the Secrets of
+    /// its sandbox then, --sample and --input what the result does not hold, --output where this run leaves its own.
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        value_hint = ValueHint::DirPath,
+        help_heading = "Results",
+        conflicts_with_all = [
+            "kustomize", "task", "claims", "model_url", "model", "provider", "model_key_env", "model_timeout", "replay", "record",
+            "fresh", "retry", "approve", "format"
+        ]
+    )]
+    pub again: Option<PathBuf>,
+    /// With --again: package index in the place of the task's, which may be one that a cluster alone reaches; - for that of this machine.
+    #[arg(long, value_name = "URL|-", requires = "again", help_heading = "Results")]
+    pub index_url: Option<String>,
     /// Start over: what an earlier run left is moved aside, and its recorded replies are not used.
     #[arg(long, help_heading = "Results")]
     pub fresh: bool,

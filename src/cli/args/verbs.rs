@@ -1,18 +1,11 @@
-//! The command lines of what is recorded of tasks: list, tests, logs, diff, events, cost and replay.
+//! The command lines of what is recorded of tasks: tests, logs, diff and cost.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::cluster::ClusterArgs;
-use super::local::DataArgs;
-use super::network::NetworkArgs;
-use super::values::Color;
 use crate::cli::prices::{NamedPrice, named_price};
-use codegen_core::stage::Stage;
-
-/// Stage of a task that has not begun.
-pub const PENDING: &str = "Pending";
 
 /// Exit codes of the commands that show what is recorded.
 pub(super) const SHOW_EXIT_CODES: &str = "\
@@ -34,30 +27,6 @@ Exit codes:
   0    the two attempts ran the same program and the same suite
   1    they differ, as it was shown
   2    there is no such task, folder or attempt, its record may not be read, or the command line is wrong";
-
-/// Exit codes of `replay`.
-pub(super) const REPLAY_EXIT_CODES: &str = "\
-Exit codes:
-  0    the replay came to the same end
-  1    it came to another one; the first difference is said
-  2    there is nothing to replay, a source is not what it was, or the command line is wrong
-  3    this machine cannot isolate programs
-  130  interrupted";
-
-/// Examples of `list`.
-pub(super) const LIST_EXAMPLES: &str = "\
-Examples:
-  # The tasks of all namespaces that have failed
-  kubectl-codegen list -A --stage Failed
-
-  # Those of a team that wait for something, with the reason and the agent
-  kubectl-codegen list -l team=data --reason Configuration,Infrastructure -o wide
-
-  # The questions to an agent of code mode that have failed
-  kubectl-codegen list --kind question --agent shop --stage Failed
-
-  # Results on this machine
-  kubectl-codegen list codegen-out/";
 
 /// Examples of `tests`.
 pub(super) const TESTS_EXAMPLES: &str = "\
@@ -98,15 +67,6 @@ Examples:
   # Between the first and the third one
   kubectl-codegen diff codegen-out/penguin-masses 1 3";
 
-/// Examples of `events`.
-pub(super) const EVENTS_EXAMPLES: &str = "\
-Examples:
-  # What happened to the task, its Pods and its Jobs, in order
-  kubectl-codegen events penguin-masses
-
-  # For a script
-  kubectl-codegen events penguin-masses -o json | jq -r '.items[] | select(.warning) | .message'";
-
 /// Examples of `cost`.
 pub(super) const COST_EXAMPLES: &str = "\
 Examples:
@@ -127,18 +87,6 @@ Examples:
   models:
     some-model: {input: 2.50, output: 10}";
 
-/// Examples of `replay`.
-pub(super) const REPLAY_EXAMPLES: &str = "\
-Examples:
-  # A task of a cluster again on this machine, on its recorded replies
-  kubectl-codegen replay penguin-masses
-
-  # Its sample lay on a claim, and was changed since
-  kubectl-codegen replay penguin-masses --sample measurements=penguins.csv
-
-  # A local result, whose replay stays in a folder
-  kubectl-codegen replay codegen-out/penguin-masses --output again";
-
 /// A task or a question in a cluster, or the folder of a local result.
 #[derive(Args, Debug)]
 pub struct RecordArgs {
@@ -149,17 +97,6 @@ pub struct RecordArgs {
     /// Where it is.
     #[command(flatten)]
     pub cluster: ClusterArgs,
-}
-
-/// A stage as it is spelt, whichever case it is given in.
-fn stage(text: &str) -> Result<String, String> {
-    let all = Stage::ALL.iter().map(|stage| stage.as_str());
-    // Runs and questions have these besides.
-    let stages: Vec<&str> = all.chain([PENDING, "Running", "Writing"]).collect();
-    let found = stages.iter().find(|stage| stage.eq_ignore_ascii_case(text));
-    found
-        .map(|stage| (*stage).to_owned())
-        .ok_or_else(|| format!("the stages are {}", stages.join(", ")))
 }
 
 /// How a list is printed.
@@ -175,66 +112,6 @@ pub enum ListFormat {
     Json,
     /// One YAML document.
     Yaml,
-}
-
-/// What a list shows.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ListKind {
-    /// `CodeGenTask`s.
-    Task,
-    /// `CodeGenRun`s.
-    Run,
-    /// `CodeModeRun`s.
-    Question,
-}
-
-impl ListKind {
-    /// In words.
-    pub const fn plural(self) -> &'static str {
-        match self {
-            Self::Task => "tasks",
-            Self::Run => "runs",
-            Self::Question => "questions",
-        }
-    }
-}
-
-/// Options of `list`.
-#[derive(Args, Debug)]
-pub struct ListArgs {
-    /// The folder of local results (codegen-out/). Default: the tasks of a cluster.
-    #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    pub folder: Option<PathBuf>,
-    /// What is listed (task,run,question). Runs and questions have their kind before their name.
-    #[arg(
-        long,
-        value_name = "KINDS",
-        value_delimiter = ',',
-        default_value = "task",
-        conflicts_with = "folder"
-    )]
-    pub kind: Vec<ListKind>,
-    /// Those of all namespaces.
-    #[arg(short = 'A', long, conflicts_with_all = ["folder", "namespace"])]
-    pub all_namespaces: bool,
-    /// Those with such labels, as kubectl selects them (team=data,tier!=test).
-    #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "folder")]
-    pub selector: Option<String>,
-    /// Those in one of these stages (Failed,RunningTests). What has not begun is Pending.
-    #[arg(long, value_name = "STAGES", value_delimiter = ',', value_parser = stage)]
-    pub stage: Vec<String>,
-    /// Those for which one of these is the reason (Queued,AwaitingApproval).
-    #[arg(long, value_name = "REASONS", value_delimiter = ',')]
-    pub reason: Vec<String>,
-    /// Those that name this agent.
-    #[arg(long, value_name = "NAME", conflicts_with = "folder")]
-    pub agent: Option<String>,
-    /// How the list is printed.
-    #[arg(short = 'o', long = "format", value_name = "FORMAT", default_value = "table")]
-    pub format: ListFormat,
-    /// Where they are.
-    #[command(flatten)]
-    pub cluster: ClusterArgs,
 }
 
 /// Options of `tests`.
@@ -294,17 +171,6 @@ pub struct DiffArgs {
     pub attempts: Vec<u32>,
 }
 
-/// Options of `events`.
-#[derive(Args, Debug)]
-pub struct EventsArgs {
-    /// The task.
-    #[command(flatten)]
-    pub record: RecordArgs,
-    /// How the list is printed.
-    #[arg(short = 'o', long = "format", value_name = "FORMAT", default_value = "table")]
-    pub format: ListFormat,
-}
-
 /// By what costs are added up.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CostBy {
@@ -346,34 +212,4 @@ pub struct CostArgs {
     /// Where they are.
     #[command(flatten)]
     pub cluster: ClusterArgs,
-}
-
-/// Options of `replay`.
-#[derive(Args, Debug)]
-pub struct ReplayArgs {
-    /// The task, which has ended.
-    #[command(flatten)]
-    pub record: RecordArgs,
-    /// Where the replay leaves its results. Default: nowhere.
-    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    pub output: Option<PathBuf>,
-    /// Package index in the place of the task's, which may be one that the cluster alone reaches; - for that of this machine.
-    #[arg(long, value_name = "URL|-")]
-    pub index_url: Option<String>,
-    /// Go by records that were made elsewhere (another user, another machine), for this command alone. Look at them first: they decide what
-    /// runs, and what counts as tested. They do not become yours.
-    #[arg(long)]
-    pub trust: bool,
-    /// Manifests with the Secrets of the sandbox, and with each ConfigMap that the cluster does not give (any more).
-    #[arg(short = 'f', long = "filename", value_name = "FILE|FOLDER|-", value_hint = ValueHint::AnyPath)]
-    pub files: Vec<String>,
-    /// What stands in the place of its data.
-    #[command(flatten)]
-    pub data: DataArgs,
-    /// What is reached besides the public internet.
-    #[command(flatten)]
-    pub network: NetworkArgs,
-    /// Colours on stderr. `auto`: on a terminal, unless `NO_COLOR` is set.
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: Color,
 }

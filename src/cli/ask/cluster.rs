@@ -17,6 +17,7 @@ use crate::cli::ended::Absent;
 use crate::cli::follow::{Change, changes};
 use crate::cli::paint::{Mark, PaintedLine};
 use crate::cli::progress::ProgressPrinter;
+use crate::cli::recorded::question_object;
 use crate::cli::render::{approval_awaited, named_paragraph, step};
 use crate::cli::summary::calls_by_tool;
 use crate::cli::text::{count, thousands};
@@ -80,21 +81,48 @@ async fn ask(args: &AskArgs, progress: &ProgressPrinter, made: &OnceLock<String>
     let name = run.name_any();
     // An interrupt names the run from here on, for it goes on without this command.
     let _ = made.set(name.clone());
-    let run = follow(&runs, &name, progress).await?;
+    let run = answered(&cluster, &name, args.format.into(), progress).await?;
+    match &args.save_history {
+        Some(path) => save_history(&cluster, &run, path).await.map(|()| 0),
+        None => Ok(0),
+    }
+}
+
+/// Shows what comes of the question `name`, under way or ended.
+pub(in crate::cli) async fn watch(
+    cluster: &Cluster,
+    name: &str,
+    progress: &ProgressPrinter,
+) -> Result<i32, Absent> {
+    // One that is not there would be waited for.
+    question_object(cluster, name).await?;
+    let answered = answered(cluster, name, OutputFormat::Text, progress).await;
+    progress.stop();
+    answered
+        .map(|_| 0)
+        .map_err(|Stopped(message, code)| Absent::new(message, code))
+}
+
+/// Follows a question to its end and prints its answer; an error where it has none.
+async fn answered(
+    cluster: &Cluster,
+    name: &str,
+    format: OutputFormat,
+    progress: &ProgressPrinter,
+) -> Result<CodeModeRun, Stopped> {
+    let runs: Api<CodeModeRun> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+    let run = follow(&runs, name, progress).await?;
     progress.stop();
     let status = run.status.clone().unwrap_or_default();
-    progress.lines(&spent(&name, &status));
-    let answer = whole(&cluster, &run, &status).await;
+    progress.lines(&spent(name, &status));
+    let answer = whole(cluster, &run, &status).await;
     if let Some(cut) = answer.as_ref().and_then(|answer| answer.cut.as_ref()) {
         progress.lines(&warning(cut));
     }
-    let printed = show(args.format.into(), &name, &status, answer.as_ref());
+    let printed = show(format, name, &status, answer.as_ref());
     printed.map_err(|error| Stopped(format!("cannot write to stdout: {error}"), TASK_FAILED))?;
     if answer.is_some() {
-        return match &args.save_history {
-            Some(path) => save_history(&cluster, &run, path).await.map(|()| 0),
-            None => Ok(0),
-        };
+        return Ok(run);
     }
     let (reason, message) = (
         status.reason.unwrap_or_default(),

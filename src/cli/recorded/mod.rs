@@ -35,7 +35,7 @@ pub(super) async fn read(task: &str, cluster: &ClusterArgs) -> Result<RecordedTa
 pub(super) async fn find(task: &str, cluster: &ClusterArgs) -> Result<RecordedTask, Absent> {
     if let Some(name) = question_name(task) {
         let message = format!(
-            "{name} is a question, and this is about tasks: list, code, logs, events, cost and export take questions"
+            "{name} is a question, and this is about tasks: watch, code, logs, cost and export take questions"
         );
         return Err(Absent::new(message, USAGE));
     }

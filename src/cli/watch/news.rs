@@ -2,9 +2,12 @@
 
 use std::fmt::Write as _;
 
+use crate::cli::ended::Absent;
 use crate::cli::paint::{Mark, PaintedLine};
+use crate::cli::recorded::RecordedTask;
 use crate::cli::render::{
-    cases_text, counts_text, detail, doing, name, named_paragraph, render, step, suite_text,
+    agent_moved, cases_text, counts_text, decided, detail, diagnosed, doing, name, named_paragraph, render,
+    retried, step, suite_text,
 };
 use crate::cli::summary::{WITH_A_HINT, agent_work, calls_by_tool, field, has_other_try, spent, tests};
 use crate::cli::text::{count, thousands};
@@ -117,9 +120,15 @@ pub(super) fn news(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<P
         lines.push(step(Mark::Done, "image", &format!("{packages}   {image}")));
     }
     lines.extend(turns(before, now));
-    lines.extend(attempts(before, now));
     lines.extend(finished_call(before, now));
-    lines.extend(diagnosis(before, now));
+    lines.extend(attempts(before, now));
+    let retries = now.retries.iter().filter(|retry| !before.retries.contains(retry));
+    lines.extend(retries.flat_map(|retry| retried(retry).lines));
+    let decisions = now
+        .approvals
+        .iter()
+        .filter(|made| !before.approvals.contains(made));
+    lines.extend(decisions.flat_map(|made| decided(made).lines));
     if let Some(reason) = held(now)
         && (before.reason.as_deref(), &before.message) != (Some(reason), &now.message)
     {
@@ -178,17 +187,22 @@ fn finished_call(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Option<
     Some(step(Mark::Done, name(kind), &text))
 }
 
-/// Attempts whose verdict stands now and did not before.
+/// Attempts with the verdict and the diagnosis that they have now and had not before.
 fn attempts(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<PaintedLine> {
-    let known = |number: i32| {
+    let nothing = AttemptStatus::default();
+    let mut lines = Vec::new();
+    for attempt in &now.attempts {
         let mut earlier = before.attempts.iter();
-        earlier.any(|attempt| attempt.number == number && has_verdict(attempt))
-    };
-    let fresh = now
-        .attempts
-        .iter()
-        .filter(|attempt| has_verdict(attempt) && !known(attempt.number));
-    fresh.flat_map(|attempt| attempt_lines(attempt, now)).collect()
+        let earlier = earlier.find(|earlier| earlier.number == attempt.number);
+        let earlier = earlier.unwrap_or(&nothing);
+        if has_verdict(attempt) && !has_verdict(earlier) {
+            lines.extend(attempt_lines(attempt, now));
+        }
+        if attempt.diagnosis != earlier.diagnosis {
+            lines.extend(diagnosed(&attempt.diagnosis).lines);
+        }
+    }
+    lines
 }
 
 const fn has_verdict(attempt: &AttemptStatus) -> bool {
@@ -235,20 +249,21 @@ fn attempt_lines(attempt: &AttemptStatus, now: &CodeGenTaskStatus) -> Vec<Painte
     lines
 }
 
-/// The diagnosis of the last attempt, when it is new.
-fn diagnosis(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<PaintedLine> {
-    let Some(last) = now.attempts.last().filter(|last| !last.diagnosis.is_empty()) else {
-        return Vec::new();
+/// The story of a task by its record: what its status left, and each call of its agent.
+pub(super) fn story(task: &RecordedTask) -> Result<Vec<PaintedLine>, Absent> {
+    let steps = task.steps()?;
+    let status = CodeGenTaskStatus {
+        retries: task.retries()?,
+        // Its turns are counted where its calls cannot be read.
+        agent: task.status.agent.clone().filter(|_| steps.is_empty()),
+        ..task.status.clone()
     };
-    let mut earlier = before.attempts.iter();
-    if earlier.any(|attempt| attempt.number == last.number && attempt.diagnosis == last.diagnosis) {
-        return Vec::new();
-    }
-    render(&Event::Diagnosed {
-        attempt: u32::try_from(last.number).unwrap_or_default(),
-        failures: last.diagnosis.clone(),
-    })
-    .lines
+    let mut lines: Vec<PaintedLine> = steps
+        .iter()
+        .flat_map(|step| agent_moved(step.turn, step).lines)
+        .collect();
+    lines.extend(news(&CodeGenTaskStatus::default(), &status));
+    Ok(lines)
 }
 
 /// The end of a task: what came of it, what it cost, what to do next.
@@ -256,13 +271,15 @@ pub(super) fn summary(task: &CodeGenTask) -> Vec<PaintedLine> {
     let none = CodeGenTaskStatus::default();
     let status = task.status.as_ref().unwrap_or(&none);
     let task_name = task.metadata.name.as_deref().unwrap_or_default();
-    let namespace = task.metadata.namespace.as_deref().unwrap_or_default();
     let reason = status.reason.as_deref().unwrap_or_default();
     let passed = end(task) == Some(TaskEnd::Succeeded);
-    let (mark, verb) = if passed {
-        (Mark::Done, "succeeded")
-    } else {
-        (Mark::Failed, "failed")
+    let (mark, verb) = match end(task) {
+        Some(TaskEnd::Succeeded) => (Mark::Done, "succeeded".to_owned()),
+        Some(TaskEnd::Failed) => (Mark::Failed, "failed".to_owned()),
+        None => {
+            let stage = status.stage.as_deref().unwrap_or_default();
+            (Mark::Warning, format!("is in stage {stage}"))
+        }
     };
     let mut lines = vec![PaintedLine::new(mark, format!("{task_name} {verb}: {reason}"))];
     if !passed {
@@ -278,6 +295,10 @@ pub(super) fn summary(task: &CodeGenTask) -> Vec<PaintedLine> {
         "published",
         status.program_image.as_deref().unwrap_or_default(),
     );
+    // A result on this machine has none.
+    let Some(namespace) = &task.metadata.namespace else {
+        return lines;
+    };
     if status.result.is_some() {
         let command = format!("kubectl-codegen code {task_name} --namespace {namespace}");
         field(&mut lines, "program", &command);

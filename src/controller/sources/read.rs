@@ -74,7 +74,7 @@ pub fn check_total(sources: &ReadSources) -> Result<(), Blocked> {
 }
 
 /// Each ConfigMap that the task refers to, with the first field that does.
-pub fn config_maps(task: &CodeGenTask) -> Vec<(String, String)> {
+fn config_maps(task: &CodeGenTask) -> Vec<(String, String)> {
     let spec = &task.spec;
     let samples = spec.samples.iter().enumerate().map(|(index, sample)| {
         let field = format!("spec.samples[{index}].configMapKeyRef");
@@ -116,8 +116,7 @@ pub async fn config_map(
 }
 
 /// The data of a ConfigMap by key.
-#[must_use]
-pub fn keys(map: ConfigMap) -> ObjectData {
+fn keys(map: ConfigMap) -> ObjectData {
     let text = map.data.unwrap_or_default().into_iter();
     let binary = map.binary_data.unwrap_or_default().into_iter();
     ObjectData(

@@ -84,14 +84,6 @@ pub fn name_of_pod(prefix: &str, parts: &[&str]) -> String {
     format!("{}-cg{hash}", cut(prefix, LONGEST_NAME - HASH - 3))
 }
 
-/// Reports whether [`name_of_pod`] gives such a name for `prefix`.
-#[must_use]
-pub fn is_name_of_pod(name: &str, prefix: &str) -> bool {
-    let rest = name.strip_prefix(cut(prefix, LONGEST_NAME - HASH - 3));
-    let hash = rest.and_then(|rest| rest.strip_prefix("-cg"));
-    hash.is_some_and(|hash| hash.len() == HASH && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
-}
-
 /// Labels of an object that belongs to a task.
 #[must_use]
 pub fn labels(task: &str, uid: &str, component: Component) -> BTreeMap<String, String> {
@@ -143,15 +135,6 @@ mod tests {
         assert_eq!(name("penguins", &["x"]), name("penguins", &["x"]));
         assert_eq!(name_of_pod(&long, &["x"]).len(), 63);
         assert!(name_of_pod("penguins", &["x"]).starts_with("penguins-cg"));
-        assert!(is_name_of_pod(&name_of_pod(&long, &["x"]), &long));
-        for other in [
-            "penguins-cg",
-            "penguins-cg012345678",
-            "penguins-cg0123456789-x",
-            "penguins-2-cg0123456789",
-        ] {
-            assert!(!is_name_of_pod(other, "penguins"), "{other}");
-        }
     }
 
     #[test]

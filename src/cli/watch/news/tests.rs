@@ -1,5 +1,6 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use rstest::rstest;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::cli::paint::paint;
@@ -248,4 +249,44 @@ fn the_turns_of_an_agent_are_lines_and_its_calls_are_counted_at_the_end() {
         shown.contains("agent      2 turns: 3 Bash, 2 Write; 1 denied, 0 failed"),
         "{shown}"
     );
+}
+
+#[test]
+fn the_story_of_a_record_has_attempts_further_tries_decisions_and_the_calls_of_an_agent() {
+    let at = "2026-01-02T03:04:05Z";
+    let call = |tool: &str, what: &str, class: &str, exit: Value, is_error: bool| {
+        json!({"tool": tool, "what": what, "class": class, "text": "t", "isError": is_error, "exit": exit,
+            "startedAt": at, "finishedAt": at})
+    };
+    let step = json!({"turn": 2, "sequence": 3, "results": [
+        call("Write", "solution.py", "", Value::Null, false),
+        call("Bash", "cat \u{1b}[2Ja", "Safe", json!(1), true),
+        call("Bash", "curl https://example.org", "Denied", json!(126), true),
+    ]});
+    let mut task = crate::cli::recorded::fixture::recorded();
+    let name = codegen_engine::agent::step_name(0);
+    task.documents.insert(name, serde_json::to_vec(&step).unwrap());
+    task.status.retries = serde_json::from_value(json!([
+        {"hint": "dates are day first", "after": "IterationsExhausted", "attempts": 1, "at": at},
+    ]))
+    .unwrap();
+    task.status.approvals = serde_json::from_value(json!([
+        {"gate": "Plan", "hash": "0c1", "decision": "Approve", "decidedBy": "ana", "decidedAt": at},
+    ]))
+    .unwrap();
+    let told = text(&super::story(&task).unwrap());
+    let mut rest = told.as_str();
+    for part in [
+        "turn 2        Write solution.py",
+        "turn 2        Bash (exit code 1) cat ",
+        "turn 2        Bash (denied) curl https://example.org",
+        "✗ attempt 1",
+        "✓ attempt 2",
+        "the hint: dates are day first",
+        "gate Plan     approved by ana",
+    ] {
+        let found = rest.find(part).unwrap_or_else(|| panic!("no {part} in {told}"));
+        rest = &rest[found..];
+    }
+    assert!(!told.contains('\u{1b}'), "{told}");
 }
