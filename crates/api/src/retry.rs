@@ -41,7 +41,7 @@ impl RetryStatus {
 }
 
 impl fmt::Display for RetryStatus {
-    /// As Events and `kubectl-codegen events` have it.
+    /// As Events and `kubectl-codegen watch` have it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = if self.attempts == 1 { "" } else { "s" };
         write!(

@@ -131,7 +131,7 @@ pub struct CodeGenTaskStatus {
     /// Work of the agent, where one writes the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentStatus>,
-    /// Further tries after an end, the last six: whether with a new plan, with which hint, after which end. `kubectl-codegen events` has all.
+    /// Further tries after an end, the last six: whether with a new plan, with which hint, after which end. `kubectl-codegen watch` has all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retries: Vec<RetryStatus>,
     /// Reason for which the try that was asked for last was not made.

@@ -15,6 +15,8 @@ const LONGEST_FIXED: usize = 48;
 const LONGEST_FIXED_QUOTED: usize = 32;
 /// Parts among which the level of a line is searched for.
 const LEVEL_PARTS: usize = 16;
+/// Bytes of the longest name of a level.
+const LONGEST_LEVEL: usize = 8;
 
 /// Masks of whole numbers, of numbers with decimals, of timestamps, and of text after the last part that is masked by itself.
 pub(crate) const INT: &str = "<int>";
@@ -237,7 +239,9 @@ impl Masked {
 
     /// A word without digits.
     fn fixed(&mut self, text: &str, after: Option<u8>) {
-        if self.level.is_none() && self.parts.len() < LEVEL_PARTS && PATTERNS.level.is_match(text) {
+        let may_be_level =
+            self.level.is_none() && self.parts.len() < LEVEL_PARTS && text.len() <= LONGEST_LEVEL;
+        if may_be_level && PATTERNS.level.is_match(text) {
             let before = self.text.bytes().last().unwrap_or(b'[');
             let is_set_off =
                 b"[=|(<\"".contains(&before) || after.is_some_and(|after| b"]:|)>".contains(&after));
@@ -252,6 +256,15 @@ impl Masked {
 
 /// The mask of a text that varies as a whole.
 fn mask_of(text: &str) -> Option<&'static str> {
+    // Most texts are numbers or words, which need no pattern; eight letters or more may be hexadecimal.
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(INT);
+    }
+    if text.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && !text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    {
+        return None;
+    }
     let first = PATTERNS.masks.matches(text).iter().next()?;
     Some(MASKS[first].0)
 }

@@ -301,18 +301,6 @@ const RULES_OF_ORIGINS: &[(&str, &str, &str)] = &[
 /// The same of the inputs of a run.
 const RULES_OF_RUNS: &[(&str, &str, &str)] = &[
     (
-        "outputs: {artifact: {repository: 'registry.example.com:5000/team/outputs'}}",
-        "outputs: {artifact: {repository: 'https://registry.example.com/team/outputs'}}",
-        "spec.outputs.artifact.repository: write the repository without a scheme, a digest and a / at its end, like \
-         registry.example.com/team/outputs",
-    ),
-    (
-        "outputs: {artifact: {repository: registry.example.com/outputs}, persistentVolumeClaim: {claimName: results}}",
-        "outputs: {artifact: {repository: registry.example.com/outputs/}, persistentVolumeClaim: {claimName: results}}",
-        "spec.outputs.artifact.repository: write the repository without a scheme, a digest and a / at its end, like \
-         registry.example.com/team/outputs",
-    ),
-    (
         "outputs: {persistentVolumeClaim: {claimName: results, path: results/2027..28}}",
         "outputs: {persistentVolumeClaim: {claimName: results, path: results/../2027}}",
         "spec.outputs.persistentVolumeClaim.path: write the folder from the volume's root, without a leading / and without .., \
