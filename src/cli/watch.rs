@@ -16,8 +16,9 @@ use super::cluster::Cluster;
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::Absent;
 use super::follow::{Change, changes};
+use super::paint::PaintedLine;
 use super::progress::ProgressPrinter;
-use super::recorded::{Place, RecordedTask, from_cluster, is_folder, read};
+use super::recorded::{RecordedTask, from_cluster, is_folder, read};
 use crate::local::interrupt::INTERRUPTED;
 use codegen_api::status::CodeGenTaskStatus;
 use codegen_api::{CodeGenTask, CodeGenTaskSpec};
@@ -74,7 +75,8 @@ async fn watch(args: &WatchArgs, progress: &ProgressPrinter) -> Result<i32, Abse
     // A watch of something that is not there would wait for it.
     let task = cluster.task(name).await.map_err(wrong)?;
     if end(&task).is_some() {
-        return print_story(&from_cluster(&cluster, name).await?, progress);
+        progress.lines(&record_lines(&cluster, name, &task).await);
+        return print_end(&task, progress);
     }
     match shown(&cluster, name, progress).await {
         Some(ended) => print_end(&ended, progress),
@@ -124,12 +126,25 @@ async fn shown(cluster: &Cluster, name: &str, progress: &ProgressPrinter) -> Opt
     None
 }
 
-/// Shows what a task did by its record.
+/// Lines about what a task that has ended did: by its record, or by its status alone where the record cannot be read.
+async fn record_lines(cluster: &Cluster, name: &str, task: &CodeGenTask) -> Vec<PaintedLine> {
+    let recorded = from_cluster(cluster, name).await;
+    recorded
+        .and_then(|record| story(&record))
+        .unwrap_or_else(|absent| {
+            let mut lines = warning(&format!(
+                "{}; what follows is what its status says",
+                absent.message
+            ));
+            let status = task.status.clone().unwrap_or_default();
+            lines.extend(news(&CodeGenTaskStatus::default(), &status));
+            lines
+        })
+}
+
+/// Shows what a task did by its record in a folder.
 fn print_story(task: &RecordedTask, progress: &ProgressPrinter) -> Result<i32, Absent> {
     progress.lines(&story(task)?);
-    if let Place::Cluster { object, .. } = &task.place {
-        return print_end(object, progress);
-    }
     let mut object = CodeGenTask::new(&task.argument(), CodeGenTaskSpec::default());
     object.status = Some(task.status.clone());
     print_end(&object, progress)

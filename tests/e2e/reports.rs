@@ -118,6 +118,16 @@ async fn watch_ends_with_the_task_and_code_prints_its_program() {
         assert_eq!(watched.status.code(), Some(0), "{stdout}{stderr}");
         assert!(stdout.contains("✓ told succeeded: TestsPassed"), "{stdout}");
         assert!(stderr.contains("✓ image"), "{stderr}");
+        // It has ended, and its record cannot be read.
+        let watched = ended(plugin(space, &["watch", "told"]).spawn().unwrap()).await;
+        let (stdout, stderr) = (text(&watched.stdout), text(&watched.stderr));
+        assert_eq!(watched.status.code(), Some(0), "{stdout}{stderr}");
+        assert!(stdout.contains("✓ told succeeded: TestsPassed"), "{stdout}");
+        assert!(
+            stderr.contains("what follows is what its status says"),
+            "{stderr}"
+        );
+        assert!(stderr.contains("✓ image"), "{stderr}");
 
         let printed = ended(plugin(space, &["code", "told"]).spawn().unwrap()).await;
         assert_eq!(printed.status.code(), Some(0));

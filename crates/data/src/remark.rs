@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
-use crate::format::shape::LISTED_PLACES;
+use crate::format::places::LISTED_PLACES;
 
 /// One sentence without full stop. It reads as its text; it holds no value of a cell.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::remark::Remark;
 use crate::column::cell::Cell;
 use crate::column::distinct::{EXACT_LIMIT, cut_at};
 use crate::column::oddity;
-use crate::format::shape::LISTED_PLACES;
+use crate::format::places::LISTED_PLACES;
 
 /// Columns that are described; further ones are counted.
 pub(crate) const DESCRIBED_COLUMNS: usize = 200;

@@ -9,7 +9,7 @@ use crate::DataError;
 use crate::column::cell::Cell;
 use crate::column::distinct::{DistinctCount, ValueHashes};
 use crate::format::columnar::{ColumnEntry, Columnar, Leaf, OPEN_BYTES, Rows, Span};
-use crate::format::shape::LISTED_PLACES;
+use crate::format::places::LISTED_PLACES;
 use crate::format::{FileFormat, format_name};
 use crate::profile::{ColumnProfile, Content, Layout, PlainColumn, TableProfile};
 use crate::remark::Remark;

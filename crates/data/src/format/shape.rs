@@ -4,7 +4,7 @@ use crate::format::delimited::{LONGEST_RECORD, Record};
 use crate::format::quotes::swallowed;
 use crate::remark::Remark;
 
-pub(crate) use crate::format::places::{LISTED_PLACES, LinePlaces};
+pub(crate) use crate::format::places::LinePlaces;
 
 /// Differences of records from the width of the first.
 #[derive(Default)]
