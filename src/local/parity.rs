@@ -300,7 +300,7 @@ const KUSTOMIZATIONS: &[Files] = &[
         (
             "base/task.yaml",
             "apiVersion: codegen-operator.dev/v1alpha1\nkind: CodeGenTask\nmetadata: {name: sum}\nspec:\n  prompt: on\n  suspend: true\n  \
-             maxSampleRows: 010\n  model: {name: m, parameters: {a: 1.0, b: yes, c: 2026-01-01, d: ~}}\n  samples:\n  - {name: a, \
+             maxSampleRows: 010\n  model: {name: m, parameters: {a: 1.0, b: yes, c: '2026-01-01', d: ~}}\n  samples:\n  - {name: a, \
              configMapKeyRef: {name: penguins, key: penguins.csv}}\n---\napiVersion: codegen-operator.dev/v1alpha1\nkind: \
              CodeGenAgent\nmetadata: {name: shared, namespace: default}\nspec: {}\n",
         ),
