@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use codegen_core::agent::{AgentCommand, CommandResult, Workspace};
 use codegen_core::digest::sha256_hex;
@@ -105,11 +106,23 @@ async fn run_all(commands: Vec<String>, time: f64) -> Vec<(String, CommandResult
         };
         let namespace = first.output.trim();
         assert!(first.exit == 0 && namespace.starts_with("pid:["), "{report:?}");
-        assert_eq!(processes_of(namespace), Vec::<PathBuf>::new());
+        assert_eq!(left_in(namespace).await, Vec::<PathBuf>::new());
         assert!(!ran.is_empty(), "{report:?}");
         done.extend(rest.iter().cloned().zip(ran.iter().cloned()));
     }
     done
+}
+
+/// Processes that stay in the namespace of a sandbox that has ended; the kernel takes a moment to end the last ones.
+async fn left_in(namespace: &str) -> Vec<PathBuf> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let left = processes_of(namespace);
+        if left.is_empty() || Instant::now() > deadline {
+            return left;
+        }
+        tokio::task::yield_now().await;
+    }
 }
 
 /// Processes of this machine that are in a namespace.
