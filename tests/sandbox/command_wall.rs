@@ -89,15 +89,26 @@ fn phase(workspace: &Workspace, commands: &[String], time: f64) -> Phase {
     Phase::Commands(CommandsPhase::new(workspace, &asked, &[]))
 }
 
-/// Runs commands in as many sandboxes as that takes; what each came to.
-async fn run_all(commands: Vec<String>, time: f64) -> Vec<(String, CommandResult)> {
+/// Runs commands in as many sandboxes as that takes; what each came to, nothing of one that fills the memory of its sandbox.
+async fn run_all(commands: Vec<String>, time: f64) -> Vec<(String, Option<CommandResult>)> {
     let workspace = workspace();
     let mut done = Vec::new();
+    let mut at_once = AT_ONCE;
     while done.len() < commands.len() {
         let rest = &commands[done.len()..];
-        let mut job = job(vec![phase(&workspace, &rest[..rest.len().min(AT_ONCE)], time)]);
+        let some = &rest[..rest.len().min(at_once)];
+        let mut job = job(vec![phase(&workspace, some, time)]);
         job.limits.timeout_seconds = 300.0;
         let report = run(&job).await;
+        if report.phases.is_empty() {
+            // The kernel ended the sandbox with all that it had to tell: fewer of them show which one it was.
+            if let [full] = some {
+                done.push((full.clone(), None));
+            }
+            at_once = some.len().div_ceil(2);
+            continue;
+        }
+        at_once = AT_ONCE;
         let phase = report.phases.first();
         let commands = phase.and_then(|phase| phase.commands.as_ref());
         let results = commands.unwrap_or_else(|| panic!("{report:?}")).results.clone();
@@ -108,7 +119,7 @@ async fn run_all(commands: Vec<String>, time: f64) -> Vec<(String, CommandResult
         assert!(first.exit == 0 && namespace.starts_with("pid:["), "{report:?}");
         assert_eq!(left_in(namespace).await, Vec::<PathBuf>::new());
         assert!(!ran.is_empty(), "{report:?}");
-        done.extend(rest.iter().cloned().zip(ran.iter().cloned()));
+        done.extend(rest.iter().cloned().zip(ran.iter().cloned().map(Some)));
     }
     done
 }
@@ -241,8 +252,11 @@ async fn every_attack_is_run_and_changes_nothing_outside_of_its_sandbox() {
 #[tokio::test]
 async fn no_usual_command_is_refused_and_of_the_unusual_ones_those_that_install_or_ask_for_a_repository() {
     let machine = Machine::new().await;
-    let denied = |ran: Vec<(String, CommandResult)>| -> Vec<String> {
-        let denied = ran.into_iter().filter(|(_, result)| !result.denied.is_empty());
+    let denied = |ran: Vec<(String, Option<CommandResult>)>| -> Vec<String> {
+        let is_denied = |result: CommandResult| !result.denied.is_empty();
+        let denied = ran
+            .into_iter()
+            .filter(|(_, result)| result.clone().is_none_or(is_denied));
         denied.map(|(command, _)| command).collect()
     };
     let usual = run_all(commands(USUAL), TIME).await;
@@ -259,9 +273,10 @@ async fn no_usual_command_is_refused_and_of_the_unusual_ones_those_that_install_
 async fn pytest_is_noticed_in_every_spelling_that_starts_it() {
     let ran = run_all(commands(TESTS), TIME_OF_PYTEST).await;
     assert!(ran.len() >= 50, "{}", ran.len());
-    let unnoticed = ran.iter().filter(|(_, result)| !result.asks_for_tests);
-    let unnoticed: Vec<(&String, &String)> = unnoticed
-        .map(|(command, result)| (command, &result.output))
+    let is_noticed = |result: &CommandResult| result.asks_for_tests;
+    let unnoticed: Vec<&(String, Option<CommandResult>)> = ran
+        .iter()
+        .filter(|(_, result)| !result.as_ref().is_some_and(is_noticed))
         .collect();
-    assert_eq!(unnoticed, Vec::new());
+    assert!(unnoticed.is_empty(), "{unnoticed:?}");
 }
