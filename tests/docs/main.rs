@@ -8,6 +8,7 @@
 
 mod readme;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -229,24 +230,49 @@ fn the_page_on_new_tasks_shows_what_is_printed() {
 }
 
 #[test]
-fn every_test_that_the_page_on_security_names_exists() {
+fn every_wall_of_the_page_on_security_has_tests_that_exist() {
     let mut code = String::new();
     for folder in ["crates", "src", "tests"] {
         rust(&root().join(folder), &mut code);
     }
+    let exists = |name: &str| {
+        if name.contains('/') {
+            root().join(name).is_file()
+        } else {
+            code.contains(&format!("fn {name}("))
+        }
+    };
+    let text = fs::read_to_string(root().join("tests/docs/defences.yaml")).unwrap();
+    let mut entries: BTreeMap<String, BTreeMap<String, Vec<String>>> = serde_saphyr::from_str(&text).unwrap();
     let page = fs::read_to_string(root().join("docs/security.md")).unwrap();
-    let named: Vec<&str> = page
-        .split('`')
-        .skip(1)
-        .step_by(2)
-        .filter(|name| name.matches('_').count() > 3 && !name.contains(['.', ':', ' ']))
-        .collect();
-    assert!(named.len() > 30, "{named:?}");
-    let missing: Vec<&&str> = named
-        .iter()
-        .filter(|name| !code.contains(&format!("fn {name}(")))
-        .collect();
-    assert!(missing.is_empty(), "{missing:#?}");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    assert!(rows.len() > 130, "{rows:#?}");
+    let mut faults = Vec::new();
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [name, _, _, condition] = cells[..] else {
+            panic!("{row}");
+        };
+        // A second row of the same name finds no entry.
+        let mut entry = entries.remove(name.trim_matches('`')).unwrap_or_default();
+        let shown = entry.remove("shown").unwrap_or_default();
+        let without = entry.remove("without").unwrap_or_default();
+        let beside = entry.remove("beside").unwrap_or_default();
+        if shown.is_empty() {
+            faults.push(format!("{name}: no test shows it"));
+        }
+        if condition.is_empty() || condition.ends_with('*') != without.is_empty() {
+            faults.push(format!("{name}: {condition:?}, without the wall: {without:?}"));
+        }
+        faults.extend(entry.into_keys().map(|key| format!("{name}: {key}")));
+        for test in [shown, without, beside].concat() {
+            if !exists(&test) {
+                faults.push(format!("{name}: there is no {test}"));
+            }
+        }
+    }
+    faults.extend(entries.into_keys().map(|name| format!("{name}: no row")));
+    assert!(faults.is_empty(), "{faults:#?}");
 }
 
 fn rust(folder: &Path, code: &mut String) {
