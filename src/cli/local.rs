@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::approve::trust;
-use super::args::{LocalArgs, OutputFormat};
+use super::args::{LocalArgs, ManifestArgs, OutputFormat};
 use super::command::{
     TASK_FAILED, USAGE, document, fail, fail_each, given, is_interactive, model_options, read, runtime,
     warning,
@@ -19,6 +19,7 @@ use super::summary::summary;
 use crate::local::approval::Approvals;
 use crate::local::commands::Commands;
 use crate::local::interrupt::{self, INTERRUPTED, StopSignal};
+use crate::local::kustomize::is_kustomization;
 use crate::local::objects::Objects;
 use crate::local::opens::{not_shown_before, of_task};
 use crate::local::options::{EarlierResult, TaskOptions};
@@ -38,7 +39,7 @@ pub(super) fn run(args: &LocalArgs) -> i32 {
 pub(super) fn run_after(args: &LocalArgs, replies: &str) -> i32 {
     let progress = Arc::new(ProgressPrinter::new(args.color));
     log(args.verbose, &progress);
-    let objects = match read(&args.manifests, &progress) {
+    let objects = match manifests(args).and_then(|manifests| read(&manifests, &progress)) {
         Ok(objects) => objects,
         Err(messages) => return fail_each(&progress, &messages, USAGE),
     };
@@ -66,6 +67,28 @@ pub(super) fn run_after(args: &LocalArgs, replies: &str) -> i32 {
             Err(error) => fail(&progress, &format!("cannot listen for Ctrl-C: {error}"), TASK_FAILED),
         }
     })
+}
+
+/// The manifests that are named, else those of the folder that is meant, as kustomization or one by one.
+fn manifests(args: &LocalArgs) -> Result<ManifestArgs, Vec<String>> {
+    let mut manifests = args.manifests.clone();
+    if !manifests.files.is_empty() || !manifests.kustomize.is_empty() {
+        return Ok(manifests);
+    }
+    let place = args.place.clone().unwrap_or_else(|| PathBuf::from("."));
+    if !place.exists() {
+        let message = format!(
+            "{} is not there: name a folder with manifests, or a manifest",
+            place.display()
+        );
+        return Err(vec![message]);
+    }
+    if is_kustomization(&place) {
+        manifests.kustomize.push(place);
+    } else {
+        manifests.files.push(place.display().to_string());
+    }
+    Ok(manifests)
 }
 
 /// Log records go to stderr, and only when asked for.

@@ -11,6 +11,7 @@ mod context;
 mod cost;
 mod diff;
 mod ended;
+mod explain;
 mod export;
 mod follow;
 mod local;
@@ -101,6 +102,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             page: Page::ModelProtocol,
         } => printed(codegen_core::protocol::page().as_bytes()),
         Command::Completion { completion } => printed(&completion::script(completion)),
+        Command::Explain { asked } => match explain::text(&asked, text::columns()) {
+            Ok(text) => printed(text.as_bytes()),
+            Err(message) => {
+                let _ = writeln!(io::stderr().lock(), "error: {message}");
+                exit_code(USAGE)
+            }
+        },
         Command::Worker => match worker::serve(io::stdin().lock(), io::stdout().lock()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complaint(&error),

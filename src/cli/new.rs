@@ -18,7 +18,7 @@ use crate::local::error::TaskError;
 use crate::local::interrupt::{self, INTERRUPTED};
 use crate::local::objects::Objects;
 use crate::local::prepare::downloads;
-use crate::local::propose::{Proposal, propose};
+use crate::local::propose::{Proposal, check_key, propose};
 use codegen_api::values::Output;
 
 /// Refusal to write anything: everything that is wrong, and the exit code.
@@ -81,9 +81,12 @@ fn create(args: &NewArgs, progress: &ProgressPrinter) -> Result<Created, Refused
         messages,
         code: USAGE,
     };
-    let objects = draft.objects().map_err(invalid)?;
     let name = draft.task.metadata.name.clone().unwrap_or_default();
     let folder = args.folder.clone().unwrap_or_else(|| PathBuf::from(name));
+    if args.outputs.is_empty() && !args.force {
+        draft.take_outputs(&folder);
+    }
+    let objects = draft.objects().map_err(invalid)?;
     if !args.force {
         // Before a call is paid for.
         draft.check_folder(&folder).map_err(|error| unwritable(&error))?;
@@ -139,10 +142,17 @@ fn complete(
         let completing = Box::pin(async {
             let context = described(draft, objects, progress).await?;
             if draft.task.spec.outputs.is_empty() {
-                proposed(args, &context, objects, progress).await.map(Some)
-            } else {
-                Ok(None)
+                return proposed(args, &context, objects, progress).await.map(Some);
             }
+            if args.run {
+                // Before anything is written.
+                let found = check_key(&context, objects, &model_options(&args.model)).await;
+                found.map_err(|error| Refused {
+                    messages: error.messages(),
+                    code: error.exit_code(),
+                })?;
+            }
+            Ok(None)
         });
         let completed = tokio::select! {
             completed = completing => completed,
@@ -339,6 +349,7 @@ fn local_args(args: &NewArgs, created: &Created) -> LocalArgs {
         again: None,
         index_url: None,
         command: None,
+        place: None,
         manifests: ManifestArgs {
             kustomize: vec![folder.clone()],
             data: DataArgs {

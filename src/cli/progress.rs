@@ -170,6 +170,7 @@ impl Running {
                 };
             }
             Event::Resumed { .. }
+            | Event::DataShown { .. }
             | Event::RequestChanged { .. }
             | Event::ReplyRejected { .. }
             | Event::PackageDoubtful { .. }

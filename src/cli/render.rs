@@ -76,7 +76,13 @@ pub fn render(event: &Event) -> Rendered {
                 "the request of call {sequence} has changed since its reply was recorded; the reply is used"
             ),
         ),
-        Event::ReplyRejected { kind, reason } => warned(name(*kind), &format!("cannot be used: {reason}")),
+        Event::ReplyRejected { kind, reason, said } => {
+            let said = said
+                .as_ref()
+                .map_or_else(String::new, |said| format!(" It said: {said}"));
+            warned(name(*kind), &format!("cannot be used: {reason}{said}"))
+        }
+        Event::DataShown { text } => Rendered::line(Mark::Detail, "sends", text),
         Event::BuildStarted { packages } => Rendered::running(cut(
             &format!("packages: {}", packages.join(", ")),
             columns() - MARGIN - 10,

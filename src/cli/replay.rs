@@ -199,6 +199,8 @@ async fn prepare(again: &Path, task: Task, args: &LocalArgs, output: &Path) -> R
         secret_variables,
         set_aside,
         replaced: None,
+        former: None,
+        changed: Vec::new(),
         is_suspended: false,
     })
 }

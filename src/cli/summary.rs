@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::paint::{Mark, PaintedLine};
 use super::render::{cases_text, counts_text, suite_text};
-use super::text::{columns, count, cut, thousands, wrap};
+use super::text::{columns, count, cut, shell_word, thousands, wrap};
 use crate::local::runner::TaskOutcome;
 use codegen_api::status::{AttemptStatus, CodeGenTaskStatus, EvidenceStrength};
+use codegen_api::values::{Input, ValueType};
 use codegen_core::stage::StopReason;
 
 /// Columns of a line beside what stands behind the name.
@@ -53,10 +54,12 @@ pub fn summary(ended: &TaskOutcome) -> Vec<PaintedLine> {
     }
     let folder = ended.folder.display();
     field(&mut lines, "details", &format!("{folder}/status.yaml"));
-    if ended.failed() && has_other_try(status) {
+    if ended.succeeded() {
+        field(&mut lines, "next", &another_run(ended));
+    } else if ended.failed() && has_other_try(status) {
         let again = format!("the same command with --retry and {WITH_A_HINT}");
         field(&mut lines, "next", &again);
-    } else if !ended.succeeded() && !ended.failed() {
+    } else if !ended.failed() {
         let first = if ended.stopped.is_none() {
             "fix it and "
         } else {
@@ -123,7 +126,25 @@ fn places(lines: &mut Vec<PaintedLine>, ended: &TaskOutcome, status: &CodeGenTas
         let value = cut(value, (columns() - MARGIN).saturating_sub(width + 2));
         let text = format!("{name:<width$}  {value}");
         lines.push(PaintedLine::new(Mark::Detail, format!("{:<10} {text}", "")));
+        for row in ended.first_rows.get(name).into_iter().flatten() {
+            let row = cut(row, columns() - MARGIN - 2);
+            lines.push(PaintedLine::new(Mark::Detail, format!("{:<12} {row}", "")));
+        }
     }
+}
+
+/// The command that runs the program on something else.
+fn another_run(ended: &TaskOutcome) -> String {
+    let spec = &ended.task.spec;
+    let is_file = |input: &&Input| matches!(input.type_, ValueType::File | ValueType::Dir);
+    let files = spec.samples.iter().map(|sample| &sample.name);
+    let mut files = files.chain(spec.inputs.iter().filter(is_file).map(|input| &input.name));
+    let input = match (files.next(), spec.inputs.first()) {
+        (Some(file), _) => format!(" --input {file}=@FILE"),
+        (None, Some(value)) => format!(" --input {}=VALUE", value.name),
+        (None, None) => String::new(),
+    };
+    format!("kubectl-codegen local run {}{input}", shell_word(&ended.folder))
 }
 
 /// Adds a named text, wrapped; nothing where there is none.
@@ -193,7 +214,7 @@ pub(super) fn spent(status: &CodeGenTaskStatus) -> String {
         // A status of an earlier version does not say.
         0 => format!("{text}; {calls} lost, which may be billed"),
         tokens => format!(
-            "{text}; {calls} lost, which may be billed: {} of the tokens are an estimate of that",
+            "{text}; {calls} lost, which may be billed: up to {} of the tokens are an estimate of that",
             thousands(tokens)
         ),
     }

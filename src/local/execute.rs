@@ -16,6 +16,7 @@ use super::interrupt::StopSignal;
 use super::on_disk::StoredFiles;
 use super::options::TaskOptions;
 use super::prepare::Prepared;
+use super::shown::shown;
 use codegen_api::approval::AwaitedApproval;
 use codegen_api::common::CacheMode;
 use codegen_api::retry::RetryStatus;
@@ -28,8 +29,9 @@ use codegen_core::python::{Module, suite};
 use codegen_core::redact::Redactor;
 use codegen_core::retry::Retry;
 use codegen_core::sandbox::{Job, Packages, Phase, Report};
-use codegen_core::stage::Category;
+use codegen_core::stage::{Category, Stage};
 use codegen_core::stored_outputs::{OutputsAsked, RunOnDisk};
+use codegen_data::profile::SampleProfile;
 use codegen_data::worker::WorkerClient;
 use codegen_egress::AllowedHost;
 use codegen_engine::event::{Event, Observer};
@@ -120,11 +122,6 @@ pub async fn execute(
     })
 }
 
-/// Reports whether the result of another task may be taken over: of one that begins, and is not to begin anew.
-fn may_adopt(prepared: &Prepared, options: &TaskOptions) -> bool {
-    options.has_neighbours && !options.starts_over() && options.replay.is_none() && !prepared.is_suspended
-}
-
 type LocalEngine<'a> = Engine<'a, AnyModel, FolderStore, Isolated<'a>, WorkerReader>;
 
 /// Begins the task where it stood, in another try, or with what it takes over; returns also whose that is.
@@ -134,10 +131,12 @@ async fn begin(
     options: &TaskOptions,
     recorded: usize,
 ) -> Result<(Progress, Option<String>), TaskError> {
-    let adopted = if may_adopt(prepared, options) {
-        adopt(prepared, engine.store).await.map_err(stopped)?
-    } else {
+    let adopted = if options.starts_over() || prepared.is_suspended {
         None
+    } else {
+        let has_neighbours = options.has_neighbours && options.replay.is_none();
+        let adopted = adopt(prepared, engine.store, has_neighbours).await;
+        adopted.map_err(stopped)?
     };
     let asked = options.retry.as_ref().filter(|_| !prepared.is_suspended);
     let progress = Box::pin(resume(engine, asked, recorded)).await.map_err(stopped)?;
@@ -219,6 +218,7 @@ impl Drive<'_> {
         }
         let mut is_told = false;
         loop {
+            self.announce_data(progress).await;
             let (next, came_to) = tokio::select! {
                 // A step that has ended counts, also where a stop was asked for at the same moment: it is recorded.
                 biased;
@@ -263,6 +263,27 @@ impl Drive<'_> {
                     }
                 }
             }
+        }
+    }
+
+    /// Tells what of the data the next call shows to a model, where it is the first.
+    async fn announce_data(&self, progress: &Progress) {
+        let asks = matches!(progress.stage, Stage::ReadingConstraints | Stage::Planning);
+        let Some(document) = progress
+            .documents
+            .profiles
+            .as_ref()
+            .filter(|_| asks && progress.sequence == 1)
+        else {
+            return;
+        };
+        // A recorded reply answers on this machine. What cannot be read is the engine's to report.
+        if self.options.replay.is_none()
+            && let Ok(Some(bytes)) = self.store.read(&document.name).await
+            && let Ok(profiles) = serde_json::from_slice::<Vec<SampleProfile>>(&bytes)
+            && let Some(text) = shown(self.engine.task, &profiles)
+        {
+            self.engine.observer.event(&Event::DataShown { text });
         }
     }
 

@@ -27,6 +27,12 @@ pub enum KustomizeError {
         /// The folder.
         folder: PathBuf,
     },
+    /// There is no such folder.
+    #[error("{folder} is not there: correct the path", folder = folder.display())]
+    NoFolder {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// A file where a folder is wanted.
     #[error("{path} is a file, and -k takes the folder of a kustomization: write -k {folder}", path = path.display(), folder = folder.display())]
     NotAFolder {
@@ -85,6 +91,12 @@ pub enum KustomizeError {
     Parse(#[from] ParseError),
 }
 
+/// Reports whether a folder is one of a kustomization.
+#[must_use]
+pub fn is_kustomization(folder: &Path) -> bool {
+    file::find(folder).is_some()
+}
+
 /// Renders the kustomization of `folder`.
 pub fn render(folder: &Path) -> Result<Vec<ManifestDocument>, KustomizeError> {
     if folder.is_file() {
@@ -111,7 +123,14 @@ struct Accumulated {
 }
 
 fn accumulate(folder: &Path, depth: usize, all: &mut Accumulated) -> Result<(), KustomizeError> {
-    let file = file::find(folder)?;
+    let file = file::find(folder).ok_or_else(|| {
+        let folder = folder.to_owned();
+        if folder.exists() {
+            KustomizeError::NoKustomization { folder }
+        } else {
+            KustomizeError::NoFolder { folder }
+        }
+    })?;
     if depth > MAX_DEPTH {
         let message = format!("is more than {MAX_DEPTH} kustomizations deep: does one name itself?");
         return Err(KustomizeError::Invalid { file, message });
@@ -119,6 +138,12 @@ fn accumulate(folder: &Path, depth: usize, all: &mut Accumulated) -> Result<(), 
     let kustomization = file::read(&file)?;
     if all.beyond.is_none() {
         all.beyond = kustomization.beyond().map(|field| (file.clone(), field));
+    }
+    if let Some(address) = kustomization.address() {
+        return Err(KustomizeError::Outside {
+            file,
+            path: address.to_owned(),
+        });
     }
     for resource in kustomization.paths() {
         let path = folder.join(resource);
@@ -129,7 +154,7 @@ fn accumulate(folder: &Path, depth: usize, all: &mut Accumulated) -> Result<(), 
             all.documents.extend(load_file_as(YamlDialect::Kustomize, &path)?);
         }
     }
-    for (kind, generators) in kustomization.generators() {
+    for (kind, generators) in kustomization.object_generators() {
         for (index, generator) in generators.iter().enumerate() {
             let options = &kustomization.generator_options;
             all.documents

@@ -28,6 +28,7 @@ pub(crate) mod propose;
 pub(crate) mod results;
 pub mod run;
 pub(crate) mod runner;
+mod shown;
 mod terminal;
 pub(crate) mod trust;
 mod yaml;

@@ -40,6 +40,10 @@ pub struct Prepared {
     pub set_aside: Option<PathBuf>,
     /// Another task whose results lie in the folder until these replace them.
     pub replaced: Option<String>,
+    /// The revision of the task that ran before this one, where it is this user's and another.
+    pub former: Option<RevisionFolder>,
+    /// Names of the fields that were changed since that one.
+    pub changed: Vec<String>,
     /// True where somebody paused the task.
     pub is_suspended: bool,
 }
@@ -95,11 +99,20 @@ pub async fn prepare(
     } else {
         None
     };
-    let replaced = other_task(&folder, &task)?;
+    let former = former(&folder)?;
     let run = folder.revision(&hash, &staging)?;
     // Plain data with string keys: writing it to memory cannot fail.
     run.write(TASK, &serde_json::to_vec(&task).unwrap_or_default())?;
+    let (other, former): (Vec<_>, Vec<_>) =
+        former.into_iter().partition(|(other, _)| other.name != task.name);
+    let replaced = other.into_iter().next().map(|(other, _)| other.name);
+    let former = former
+        .into_iter()
+        .find(|(former, _)| former.decisive_hash() != hash);
+    let changed = former.as_ref().map(|(former, _)| task.changes_since(former));
     Ok(Prepared {
+        former: former.map(|(_, revision)| revision),
+        changed: changed.unwrap_or_default(),
         task,
         folder,
         run,
@@ -111,8 +124,8 @@ pub async fn prepare(
     })
 }
 
-/// The name of another task that the folder was last used for.
-fn other_task(folder: &TaskFolder, task: &Task) -> Result<Option<String>, TaskError> {
+/// The revision that the folder was last used for, with its task.
+fn former(folder: &TaskFolder) -> Result<Option<(Task, RevisionFolder)>, TaskError> {
     let Some(latest) = RevisionFolder::latest(folder.root())? else {
         return Ok(None);
     };
@@ -122,7 +135,7 @@ fn other_task(folder: &TaskFolder, task: &Task) -> Result<Option<String>, TaskEr
     } else {
         latest.task().ok().flatten()
     };
-    Ok(recorded.map(|other| other.name).filter(|name| *name != task.name))
+    Ok(recorded.map(|task| (task, latest)))
 }
 
 /// Reports whether an earlier command brought the revision to its end, so that no call is left. A record that cannot be read is the

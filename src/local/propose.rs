@@ -15,6 +15,7 @@ use codegen_core::causes::with_causes;
 use codegen_core::machine::MAX_REJECTIONS;
 use codegen_core::progress::Progress;
 use codegen_core::prompts::{Material, request};
+use codegen_core::reply::not_json;
 use codegen_core::stage::Category;
 use codegen_engine::ask::{AskResult, Asker};
 use codegen_engine::event::{Event, Observer};
@@ -30,6 +31,18 @@ pub struct Proposal {
     pub recording: String,
     /// Warning about recorded replies; `None` where nothing is.
     pub caution: Option<String>,
+}
+
+/// Looks for the key of the model, as a run of the task does.
+pub async fn check_key(
+    context: &TaskContext,
+    objects: &Objects,
+    options: &TaskOptions,
+) -> Result<(), TaskError> {
+    let task = &context.task;
+    credentials(&task.model, &task.namespace, objects, options)
+        .await
+        .map(drop)
 }
 
 /// Asks for outputs. A reply that cannot be used is asked for again with the reason, as in a task. Calls are reported to `observer`.
@@ -89,7 +102,12 @@ pub async fn propose(
             }
             Err(fault) => {
                 let reason = fault.reason.clone();
-                observer.event(&Event::ReplyRejected { kind: KIND, reason });
+                let said = not_json(&reply);
+                observer.event(&Event::ReplyRejected {
+                    kind: KIND,
+                    reason,
+                    said,
+                });
                 material.rejections.push(fault);
             }
         }

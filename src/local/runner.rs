@@ -1,5 +1,8 @@
 //! One task on this machine, start to end: prepare, execute, publish.
 
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::error::TaskError;
@@ -11,8 +14,15 @@ use super::options::TaskOptions;
 use super::prepare::prepare;
 use super::results::collect;
 use codegen_api::CodeGenTask;
+use codegen_api::values::{FileFormat, Output};
 use codegen_engine::event::Observer;
 use codegen_ledger::export_replies;
+
+/// Folder of the outputs in that of the results.
+const OUTPUTS: &str = "outputs";
+/// Rows of a table that are shown behind its header, and bytes in which they are looked for.
+const MOST_ROWS: usize = 5;
+const MOST_SHOWN_BYTES: u64 = 8 * 1024;
 
 /// Outcome of one task.
 #[derive(Debug)]
@@ -23,6 +33,8 @@ pub struct TaskOutcome {
     pub folder: PathBuf,
     /// Outputs on the samples in the order of the spec: name and value, or what is in it.
     pub outputs: Vec<(String, String)>,
+    /// The first lines of outputs that are tables, by name.
+    pub first_rows: BTreeMap<String, Vec<String>>,
     /// Examples that the last attempt failed: name, and what was expected and came.
     pub failed_examples: Vec<(String, String)>,
     /// Further notices for a person: where an earlier run or an edited file lies now.
@@ -109,6 +121,13 @@ pub async fn run_task(
             output.display()
         )
     });
+    let changed = prepared.former.iter().map(|former| {
+        format!(
+            "changed since the run before: {}; what that came to is in {}",
+            prepared.changed.join(", "),
+            former.root().display()
+        )
+    });
     let edited = moved
         .iter()
         .map(|path| format!("your edited file is now {}", path.display()));
@@ -117,6 +136,7 @@ pub async fn run_task(
     });
     let notices = earlier
         .chain(predecessor)
+        .chain(changed)
         .chain(edited)
         .chain(had_ended)
         .chain(executed.notices)
@@ -125,11 +145,27 @@ pub async fn run_task(
         task: results.task,
         folder: output.to_owned(),
         outputs: results.outputs,
+        first_rows: first_rows(object, &output.join(OUTPUTS)),
         failed_examples: results.failed_examples,
         notices,
         recording: export_replies(&executed.entries),
         stopped,
     })
+}
+
+/// The header and the first rows of outputs that are tables of text; nothing of what cannot be read.
+fn first_rows(task: &CodeGenTask, folder: &Path) -> BTreeMap<String, Vec<String>> {
+    let is_table = |output: &&Output| matches!(output.format, Some(FileFormat::CSV | FileFormat::TSV));
+    let tables = task.spec.outputs.iter().filter(is_table);
+    let read = |output: &Output| {
+        let file = File::open(folder.join(&output.name)).ok()?;
+        let mut start = Vec::new();
+        file.take(MOST_SHOWN_BYTES).read_to_end(&mut start).ok()?;
+        let text = String::from_utf8_lossy(&start);
+        let lines: Vec<String> = text.lines().take(1 + MOST_ROWS).map(str::to_owned).collect();
+        (!lines.is_empty()).then(|| (output.name.clone(), lines))
+    };
+    tables.filter_map(read).collect()
 }
 
 #[cfg(test)]

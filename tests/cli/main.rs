@@ -67,7 +67,17 @@ fn the_short_help_has_examples_and_the_long_one_exit_codes() {
 #[test]
 fn a_command_line_without_a_manifest_is_wrong_usage() {
     let folder = folder(&[]);
-    refused(folder.path(), &["local"], contains("--filename"));
+    refused(folder.path(), &["local"], contains(". holds no manifest"));
+    refused(
+        folder.path(),
+        &["local", "gone"],
+        contains("gone is not there: name a folder"),
+    );
+    refused(
+        folder.path(),
+        &["local", "-k", "gone"],
+        contains("gone is not there: correct the path"),
+    );
     refused(
         folder.path(),
         &["local", "-f", "a", "--sample", "x"],

@@ -437,3 +437,34 @@ fn a_pipe_is_a_sample_as_a_file_is() {
         "a,b\n1,2\n"
     );
 }
+
+#[test]
+fn the_key_is_there_before_anything_is_written_and_the_same_command_goes_on() {
+    let folder = folder(&[("a.csv", "a\n1\n")]);
+    let arguments = [
+        "new",
+        "count the rows",
+        "--sample",
+        "a.csv",
+        "--output",
+        "rows:Int",
+        "-o",
+        "rows",
+    ];
+    codegen(folder.path())
+        .args(arguments)
+        .arg("--run")
+        .env_remove("OPENAI_API_KEY")
+        .assert()
+        .code(2)
+        .stderr(contains("OPENAI_API_KEY"));
+    assert_eq!(names(folder.path()), ["a.csv"]);
+    for _ in 0..2 {
+        codegen(folder.path()).args(arguments).assert().success();
+    }
+    fs::write(folder.path().join("rows/a.csv"), "a\n2\n").unwrap();
+    let changed = codegen(folder.path()).args(arguments).assert().code(2);
+    changed.stderr(contains(
+        "rows/a.csv, rows/task.yaml, rows/kustomization.yaml are there already",
+    ));
+}

@@ -125,3 +125,47 @@ async fn a_task_that_is_paused_makes_no_step_and_goes_on_when_it_is_not() {
     let again = run(folder.path(), "words", &server).await;
     expect_code(&again, 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_corrected_example_costs_no_call() {
+    let (folder, server) = (tempfile::tempdir().unwrap(), server().await);
+    let with_example = |text: &str| {
+        let expect = json!([{"output": "stdout", "check": "Contains", "value": text}]);
+        json!({"examples": [{"about": "the last product", "expect": expect}], "limits": {"maxIterations": 1}})
+    };
+    task(folder.path(), "table", &with_example("101"));
+    let failed = run(folder.path(), "table", &server).await;
+    expect_code(&failed, 1);
+    let asked = calls(&server).await;
+    assert!(asked > 0);
+    task(folder.path(), "table", &with_example("100"));
+    let corrected = run(folder.path(), "table", &server).await;
+    expect_code(&corrected, 0);
+    let told = String::from_utf8_lossy(&corrected.stderr).into_owned();
+    for words in [
+        "changed since the run before: examples; what that came to is in codegen-out/table/.runs/",
+        "the program of the run before is held against them first, without a call",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
+    let shown = status(&corrected);
+    assert_eq!(
+        (&shown["modelCalls"], &shown["stage"]),
+        (&json!(0), &json!("Succeeded"))
+    );
+    assert_eq!(calls(&server).await, asked, "no model is asked");
+    // Another prompt is another program.
+    task(
+        folder.path(),
+        "table",
+        &json!({"prompt": "Print the table of 1 to 10."}),
+    );
+    let asked_anew = run(folder.path(), "table", &server).await;
+    expect_code(&asked_anew, 0);
+    assert!(calls(&server).await > asked);
+    let told = String::from_utf8_lossy(&asked_anew.stderr).into_owned();
+    assert!(
+        told.contains("changed since the run before: examples, prompt; "),
+        "{told}"
+    );
+}

@@ -263,6 +263,16 @@ pub fn words_of_refusal(text: &str) -> Option<String> {
     (!line.is_empty()).then(|| format!("\"{}\".", cut(line.trim_end_matches('.'), REFUSAL_BYTES)))
 }
 
+/// The words of a whole reply that is no JSON, as a quotation of one line.
+#[must_use]
+pub fn not_json(reply: &Reply) -> Option<String> {
+    let is_json = serde_json::from_str::<Value>(reply.text.trim()).is_ok();
+    if is_json || reply.finish != FinishReason::Complete {
+        return None;
+    }
+    words_of_refusal(&reply.text)
+}
+
 /// Reads a reply as its kind's shape.
 pub fn parse<T: DeserializeOwned>(reply: &Reply) -> Result<T, ReplyFault> {
     match &reply.finish {

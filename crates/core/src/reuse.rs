@@ -31,6 +31,36 @@ pub fn key_of(task: &Task, progress: &Progress) -> Option<String> {
     ))
 }
 
+/// Reports whether the program that a former revision of the task ended with is first held against its present proofs: nothing else has
+/// changed, and the image has what that program needs.
+#[must_use]
+pub fn may_hold(task: &Task, former: &Task, origin: &Progress) -> bool {
+    let ended_in = match origin.stage {
+        Stage::Failed => origin.ended_in,
+        stage => Some(stage),
+    };
+    let was_tested = matches!(
+        ended_in,
+        Some(
+            Stage::RunningTests
+                | Stage::Diagnosing
+                | Stage::RecheckingCases
+                | Stage::RecheckingConstraints
+                | Stage::ExtendingCases
+                | Stage::FixingCode
+                | Stage::FixingTests
+                | Stage::Succeeded
+        )
+    );
+    let has_ended = origin.stage.is_terminal() && was_tested && origin.build.built.is_some();
+    has_ended
+        && may_adopt(task)
+        && task
+            .program_key()
+            .is_some_and(|key| former.program_key() == Some(key))
+        && is_allowed(task, origin)
+}
+
 /// Reports whether the rules of packages allow what is installed for `origin`: they may be others than when it was made.
 #[must_use]
 pub fn is_allowed(task: &Task, origin: &Progress) -> bool {
@@ -243,6 +273,29 @@ mod tests {
         assert!(!is_allowed(&task, &origin));
         task.image.reference = Some("registry.example/own:v1".to_owned());
         assert!(is_allowed(&task, &origin), "an image that the task brings");
+    }
+
+    #[test]
+    fn a_program_is_held_against_other_proofs_where_nothing_else_has_changed() {
+        let former = task();
+        let mut failed = Progress {
+            stage: Stage::Failed,
+            ended_in: Some(Stage::Diagnosing),
+            ..origin()
+        };
+        let mut corrected = task();
+        corrected.examples.push(codegen_api::case::Case::default());
+        assert!(may_hold(&corrected, &former, &origin()));
+        assert!(may_hold(&corrected, &former, &failed));
+        let other = Task {
+            prompt: "another".to_owned(),
+            ..corrected.clone()
+        };
+        assert!(!may_hold(&other, &former, &origin()));
+        failed.ended_in = Some(Stage::AwaitingImage);
+        assert!(!may_hold(&corrected, &former, &failed));
+        failed.stage = Stage::Diagnosing;
+        assert!(!may_hold(&corrected, &former, &failed), "it is under way");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The stages of a task, why one ends, and the categories of failure.
 
 use serde::{Deserialize, Serialize};
-use strum::{Display, EnumString, IntoStaticStr, VariantArray};
+use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 /// Stage of a task. Each variant says what is true while the task is in it.
 #[derive(
@@ -16,6 +16,7 @@ use strum::{Display, EnumString, IntoStaticStr, VariantArray};
     PartialOrd,
     Ord,
     Display,
+    EnumMessage,
     EnumString,
     IntoStaticStr,
     VariantArray,
@@ -125,7 +126,9 @@ pub enum Category {
 }
 
 /// Cause for which a task was stopped without success.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
+#[derive(
+    Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, EnumMessage, VariantArray,
+)]
 pub enum StopReason {
     /// `limits.maxIterations` test runs, none passed; of an agent, `limits.agentMaxTurns` turns.
     IterationsExhausted,

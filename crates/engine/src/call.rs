@@ -9,6 +9,7 @@ use codegen_core::diagnosis::{Diagnosis, of_acceptance};
 use codegen_core::machine::{Diagnosed, NewSource, Outcome};
 use codegen_core::progress::{Document, Progress, asked_moment};
 use codegen_core::prompts::{self, Material};
+use codegen_core::reply::not_json;
 use codegen_core::stage::Category;
 use codegen_ledger::Store;
 use codegen_model::{Model, ModelError};
@@ -80,7 +81,8 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
                     Refusal::Reply(fault) => (fault.reason.clone(), Outcome::ReplyRejected(fault)),
                     Refusal::NotApplied(fault) => (fault.reason.clone(), Outcome::FixNotApplied(fault)),
                 };
-                self.emit(&Event::ReplyRejected { kind, reason });
+                let said = not_json(reply);
+                self.emit(&Event::ReplyRejected { kind, reason, said });
                 Ok(outcome)
             }
         }

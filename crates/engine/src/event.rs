@@ -26,6 +26,11 @@ pub enum Event {
         /// Number of the present or last attempt; 0 before the first.
         attempt: u32,
     },
+    /// Data is about to be shown to a model.
+    DataShown {
+        /// Samples with what of them, and the address.
+        text: String,
+    },
     /// A model call starts.
     CallStarted {
         /// Kind of reply that is asked for.
@@ -59,6 +64,8 @@ pub enum Event {
         kind: CallKind,
         /// Reason of the rejection.
         reason: String,
+        /// Beginning of a reply that is no JSON, as a quotation: for whoever may read replies.
+        said: Option<String>,
     },
     /// The image builds.
     BuildStarted {

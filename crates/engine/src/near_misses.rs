@@ -21,6 +21,10 @@ use super::{Engine, EngineError};
 const LEAST_SECONDS: f64 = 5.0;
 const TIMES: f64 = 10.0;
 
+/// Seconds that the runs of all near misses take, about; so many of them are run however long that is, else nothing is shown.
+const SECONDS_OF_ALL: f64 = 10.0;
+const LEAST: u32 = 3;
+
 /// Properties that cases which share a sandbox have in common: hidden from models or not, and the frozen inputs.
 type Key = (bool, BTreeSet<String>);
 
@@ -64,6 +68,15 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
         if groups.is_empty() || misses.is_empty() {
             return Ok(None);
         }
+        let cases: usize = groups.values().map(Vec::len).sum();
+        let seconds = slowest.planned.max(slowest.example) * u32::try_from(cases).map_or(0.0, f64::from);
+        // The first one is none.
+        let affordable = |number: u32| number <= LEAST || f64::from(number + 1) * seconds <= SECONDS_OF_ALL;
+        let misses: Vec<NearMiss> = (0..)
+            .zip(misses)
+            .take_while(|(number, _)| affordable(*number))
+            .map(|(_, miss)| miss)
+            .collect();
         let forms = self.forms(progress).await?;
         let job = |((is_hidden, frozen), cases): (Key, Vec<CaseExecution>)| {
             let phases = misses.iter().flat_map(|miss| {

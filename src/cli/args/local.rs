@@ -21,11 +21,8 @@ Exit codes:
 /// Examples of `local`.
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  # A task with its ConfigMaps and Secrets in one file; the key from OPENAI_API_KEY
-  kubectl-codegen local -f task.yaml
-
-  # A folder with a kustomization, as it is applied to a cluster
-  kubectl-codegen local -k examples/penguins
+  # A folder as it is applied to a cluster, with a kustomization or manifests; the key from OPENAI_API_KEY
+  kubectl-codegen local examples/penguins
 
   # Another file in the place of a sample
   kubectl-codegen local -f task.yaml --sample measurements=./today.csv
@@ -79,13 +76,15 @@ pub struct DataArgs {
 
 /// Options of `local`.
 #[derive(Args, Debug)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-#[group(id = "manifests", required = true, multiple = true, args = ["files", "kustomize", "again"])]
+#[command(args_conflicts_with_subcommands = true)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub struct LocalArgs {
     /// What else to do.
     #[command(subcommand)]
     pub command: Option<LocalCommand>,
+    /// A folder with a kustomization.yaml or with manifests, or a manifest. Default: this folder.
+    #[arg(value_name = "FOLDER|FILE", value_hint = ValueHint::AnyPath, conflicts_with_all = ["files", "kustomize", "again"])]
+    pub place: Option<PathBuf>,
     /// The tasks.
     #[command(flatten)]
     pub manifests: ManifestArgs,

@@ -143,6 +143,7 @@ fn everything_that_goes_wrong_reads_like_this() {
         kind: CallKind::Code,
         reason: "the program has no option --decimals: ".to_owned()
             + &"every declared input must be one, ".repeat(12),
+        said: None,
     }];
     events.push(Event::Resumed {
         stage: Stage::GeneratingCode,

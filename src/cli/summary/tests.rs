@@ -52,6 +52,7 @@ fn ended(stage: &str, reason: &str) -> TaskOutcome {
         task,
         folder: PathBuf::from("codegen-out/penguin-masses"),
         outputs: Vec::new(),
+        first_rows: BTreeMap::new(),
         failed_examples: Vec::new(),
         notices: Vec::new(),
         recording: String::new(),
@@ -87,13 +88,14 @@ fn a_success_whose_cases_are_weak_ends_with_what_they_lack() {
 fn success_names_program_tests_and_values() {
     let mut ended = ended("Succeeded", "TestsPassed");
     ended.outputs = vec![
-        (
-            "summary".to_owned(),
-            "species,count,mean\nAdelie,151,3700.7\n".to_owned(),
-        ),
+        ("summary".to_owned(), "52 bytes".to_owned()),
         ("species".to_owned(), "3".to_owned()),
         ("report".to_owned(), "word ".repeat(40)),
     ];
+    let rows = ["species,count,mean", "Adelie,151,3700.7"]
+        .map(str::to_owned)
+        .to_vec();
+    ended.first_rows = BTreeMap::from([("summary".to_owned(), rows)]);
     ended.notices =
         vec!["your own solution.py is now codegen-out/penguin-masses/solution.py.yours-1".to_owned()];
     insta::assert_snapshot!(text(&ended));

@@ -319,6 +319,7 @@ impl Metrics {
                 count(&self.tasks_ended, [("stage", stage.as_str())], 1);
             }
             Event::StageEntered { .. }
+            | Event::DataShown { .. }
             | Event::Resumed { .. }
             | Event::CallStarted { .. }
             | Event::RequestChanged { .. }

@@ -11,12 +11,8 @@ const NO_NAME: &str = "task";
 pub(super) fn task_name(prompt: &str) -> String {
     let mut name = String::new();
     for word in prompt.split(|character: char| !character.is_alphanumeric()) {
-        let word: String = word
-            .chars()
-            .filter(char::is_ascii_alphanumeric)
-            .map(|character| character.to_ascii_lowercase())
-            .take(LONGEST_NAME)
-            .collect();
+        let letters = word.chars().flat_map(char::to_lowercase).flat_map(plain);
+        let word: String = letters.take(LONGEST_NAME).collect();
         if word.is_empty() {
             continue;
         }
@@ -30,6 +26,36 @@ pub(super) fn task_name(prompt: &str) -> String {
         }
     }
     if name.is_empty() { NO_NAME.to_owned() } else { name }
+}
+
+/// A letter or digit as names have it: of the accented ones the plain letter, of others nothing.
+fn plain(character: char) -> std::str::Chars<'static> {
+    const PLAIN: [(&str, &str); 18] = [
+        ("äæ", "ae"),
+        ("öøœ", "oe"),
+        ("ü", "ue"),
+        ("ß", "ss"),
+        ("áàâãåą", "a"),
+        ("çćč", "c"),
+        ("ď", "d"),
+        ("éèêëęě", "e"),
+        ("íìîï", "i"),
+        ("ł", "l"),
+        ("ñńň", "n"),
+        ("ř", "r"),
+        ("śš", "s"),
+        ("ť", "t"),
+        ("óòôõ", "o"),
+        ("úùûů", "u"),
+        ("ýÿ", "y"),
+        ("źżž", "z"),
+    ];
+    const OWN: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
+    if let Some(place) = OWN.find(character) {
+        return OWN[place..=place].chars();
+    }
+    let found = PLAIN.iter().find(|(accented, _)| accented.contains(character));
+    found.map_or("", |(_, plain)| *plain).chars()
 }
 
 /// The name of the ConfigMap that holds what is called `part` of the task.
@@ -58,7 +84,8 @@ mod tests {
     #[rstest]
     #[case("per species write count", "per-species-write-count")]
     #[case("  Total: $5 & \"more\"\n{{ x }}", "total-5-more-x")]
-    #[case("Zähle Wörter", "zhle-wrter")]
+    #[case("Zähle Wörter", "zaehle-woerter")]
+    #[case("Été à Łódź", "ete-a-lodz")]
     #[case("数を数える", "task")]
     #[case("", "task")]
     #[case(

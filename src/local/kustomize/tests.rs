@@ -140,6 +140,49 @@ fn nothing_outside_is_read_or_fetched_where_the_tool_renders_the_rest() {
     }
 }
 
+#[rstest::rstest]
+#[case("patches: [{path: 'ADDRESS'}]")]
+#[case("patchesStrategicMerge: ['ADDRESS']")]
+#[case("patchesJson6902: [{target: {kind: CodeGenTask, name: a}, path: 'ADDRESS'}]")]
+#[case("configurations: ['ADDRESS']")]
+#[case("crds: ['ADDRESS']")]
+#[case("openapi: {path: 'ADDRESS'}")]
+#[case("replacements: [{path: 'ADDRESS'}]")]
+#[case("generators: ['ADDRESS']")]
+#[case("transformers: ['ADDRESS']")]
+#[case("validators: ['ADDRESS']")]
+#[case("transformers: [inner]")]
+fn an_address_anywhere_in_a_kustomization_is_fetched_by_no_tool(#[case] text: &str) {
+    for address in ["https://example.com/a.yaml", "HTTP://127.0.0.1:1/a.yaml"] {
+        let inner = "namePrefix: a-\nresources: [task.yaml]\npatches: [{path: 'ADDRESS'}]\n";
+        let folder = folder(&[
+            (
+                "kustomization.yaml",
+                &format!("namePrefix: a-\n{text}\n").replace("ADDRESS", address),
+            ),
+            ("inner/kustomization.yaml", &inner.replace("ADDRESS", address)),
+            ("inner/task.yaml", TASK),
+        ]);
+        let error = render(folder.path()).unwrap_err();
+        assert!(!matches!(error, KustomizeError::Tool { .. }), "{error}");
+        assert!(
+            error.to_string().contains(&format!("{address} lies outside")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn an_address_in_an_annotation_or_within_a_patch_is_none_to_fetch() {
+    let folder = folder(&[(
+        "kustomization.yaml",
+        "commonAnnotations: {a: 'https://example.com'}\npatches: [{patch: \"- {op: add, path: /spec/a, value: https://example.com}\"}]\n",
+    )]);
+    let mut all = Accumulated::default();
+    accumulate(folder.path(), 0, &mut all).unwrap();
+    assert!(all.beyond.is_some());
+}
+
 #[test]
 fn a_key_that_stands_twice_is_refused() {
     let folder = folder(&[("kustomization.yaml", "resources: []\nresources: []\n")]);

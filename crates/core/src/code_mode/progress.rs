@@ -40,7 +40,18 @@ impl QuestionStage {
 }
 
 /// Reason for which no answer will come, as one word.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[derive(
+    Serialize,
+    Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    strum::IntoStaticStr,
+    strum::EnumMessage,
+    strum::VariantArray,
+)]
 pub enum QuestionStopReason {
     /// The last program that was allowed failed.
     RetriesExhausted,

@@ -15,7 +15,7 @@ use super::{FrozenFile, Task};
 use crate::digest::sha256_hex_of_parts;
 
 /// Raised when fields are added or read otherwise, so that older hashes no longer match.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// The fields that decide the result.
 ///
@@ -27,6 +27,7 @@ const VERSION: u32 = 3;
 /// address, key, headers, query), where images and packages come from (repository, index), limits and resources,
 /// timeouts, retries, network, variables from Secrets (they rotate), what is cached, what is published.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Decisive<'a> {
     version: u32,
     prompt: &'a str,
@@ -86,6 +87,24 @@ impl Task {
     /// resources, credentials and addresses do not count, so that a run goes on after one of them was changed.
     #[must_use]
     pub fn decisive_hash(&self) -> String {
+        let mut value = self.decisive();
+        // One order of keys, whichever the map of a manifest had.
+        value.sort_all_objects();
+        Sha256::digest(value.to_string())
+            .iter()
+            .fold(String::with_capacity(64), |hex, byte| format!("{hex}{byte:02x}"))
+    }
+
+    /// Names of the fields that decide the result and are others than those of `former`.
+    #[must_use]
+    pub fn changes_since(&self, former: &Self) -> Vec<String> {
+        let (now, before) = (self.decisive(), former.decisive());
+        let fields = now.as_object().into_iter().flatten();
+        let changed = fields.filter(|(name, value)| before.get(name.as_str()) != Some(value));
+        changed.map(|(name, _)| name.clone()).collect()
+    }
+
+    fn decisive(&self) -> Value {
         let decisive = Decisive {
             version: VERSION,
             prompt: &self.prompt,
@@ -113,12 +132,7 @@ impl Task {
             python_version: &self.image.python_version,
             env: &self.sandbox.env,
         };
-        let mut value = serde_json::json!(decisive);
-        // One order of keys, whichever the map of a manifest had.
-        value.sort_all_objects();
-        Sha256::digest(value.to_string())
-            .iter()
-            .fold(String::with_capacity(64), |hex, byte| format!("{hex}{byte:02x}"))
+        serde_json::json!(decisive)
     }
 }
 
@@ -152,6 +166,17 @@ impl Task {
             &self.decisive_hash(),
             &reach.to_string(),
         ]))
+    }
+
+    /// [`Self::reuse_key`] of what the program is written for, without what proves it: examples, and the text of acceptance tests.
+    #[must_use]
+    pub fn program_key(&self) -> Option<String> {
+        let mut unproved = self.clone();
+        unproved.examples.clear();
+        if let Some(tests) = &mut unproved.acceptance_tests {
+            tests.sha256.clear();
+        }
+        unproved.reuse_key()
     }
 }
 

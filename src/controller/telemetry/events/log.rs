@@ -25,6 +25,7 @@ fn what(event: &Event) -> &'static str {
     match event {
         Event::Resumed { .. } => "the task goes on",
         Event::StageEntered { .. } => "a stage was entered",
+        Event::DataShown { .. } => "data is shown to a model",
         Event::CallStarted { .. } => "a model call starts",
         Event::CallFinished {
             from_ledger: true, ..
@@ -66,6 +67,7 @@ fn detail(event: &Event) -> String {
     match event {
         Event::Resumed { replies, .. } => format!("{replies} recorded replies"),
         Event::StageEntered { .. } => String::new(),
+        Event::DataShown { text } => text.clone(),
         Event::CallStarted { kind, sequence } | Event::RequestChanged { kind, sequence } => {
             format!("call {sequence}: {kind}")
         }

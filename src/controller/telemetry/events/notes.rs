@@ -76,6 +76,7 @@ pub(super) fn note(event: &Event) -> Option<Note> {
         Event::AgentMoved { turn, step } => Note::normal("AgentTurn", "Work", turn_line(*turn, step)),
         Event::Resumed { .. }
         | Event::StageEntered { .. }
+        | Event::DataShown { .. }
         | Event::CallStarted { .. }
         | Event::CallFinished { .. }
         | Event::RequestChanged { .. }

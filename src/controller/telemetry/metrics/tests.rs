@@ -54,6 +54,7 @@ fn happened() -> Vec<Event> {
         Event::ReplyRejected {
             kind: CallKind::Code,
             reason: "no JSON".to_owned(),
+            said: None,
         },
         Event::BuildFinished {
             python: "3.12.4".to_owned(),
