@@ -4,6 +4,7 @@ mod ask;
 mod question;
 mod task;
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal as _};
 
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
@@ -14,14 +15,16 @@ use kube::api::PostParams;
 pub(super) use self::ask::{answer, ask, is_allowed, is_yes};
 use self::ask::{caution, may_trust};
 use super::args::{Color, DecideArgs, WaitingArg};
-use super::cluster::{Cluster, refusal};
-use super::command::{TASK_FAILED, USAGE, fail, is_interactive, runtime, warning};
-use super::ended::Absent;
+use super::cluster::Cluster;
+use super::command::{self, CommandError, is_interactive, warning};
 use super::paint::{Mark, PaintedLine};
 use super::progress::ProgressPrinter;
+use super::render::approval_awaited;
 use crate::local::trust::Trust;
 use codegen_api::CodeGenApproval;
-use codegen_api::approval::{AnyGate, ApprovalDecision, CodeGenApprovalSpec, CodeModeRunRef, TaskRef};
+use codegen_api::approval::{
+    AnyGate, ApprovalDecision, AwaitedApproval, CodeGenApprovalSpec, CodeModeRunRef, TaskRef,
+};
 use codegen_sandbox::kubernetes::names;
 
 /// Object that waits for a decision.
@@ -55,27 +58,19 @@ pub(super) fn trust(is_given: bool) -> Trust {
 
 /// Runs the command.
 pub(super) fn run(args: &DecideArgs, decision: ApprovalDecision) -> i32 {
-    let progress = ProgressPrinter::new(Color::Auto);
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
-    };
-    match runtime.block_on(decide(args, decision, &progress)) {
-        Ok(said) => {
-            progress.lines(&[PaintedLine::new(Mark::Done, said)]);
-            0
-        }
-        Err(Absent { message, code }) => fail(&progress, &message, code),
-    }
+    command::run(Color::Auto, async |progress| {
+        let said = Box::pin(decide(args, decision, progress)).await?;
+        progress.lines(&[PaintedLine::new(Mark::Done, said)]);
+        Ok(0)
+    })
 }
 
 async fn decide(
     args: &DecideArgs,
     decision: ApprovalDecision,
     progress: &ProgressPrinter,
-) -> Result<String, Absent> {
-    let wrong = |message| Absent::new(message, USAGE);
-    let cluster = Cluster::connect(&args.cluster).await.map_err(wrong)?;
+) -> Result<String, CommandError> {
+    let cluster = Cluster::connect(&args.cluster).await?;
     let gate = args.gate.map(Into::into);
     let awaiting = match &args.waiting {
         WaitingArg::Task(name) => task::awaiting(&cluster, name, gate).await?,
@@ -90,20 +85,20 @@ async fn decide(
         if !io::stdin().is_terminal() {
             let message =
                 format!("there is no terminal to ask at: --yes says that you want to {verb} what is shown");
-            return Err(wrong(message.to_lowercase()));
+            return Err(CommandError::usage(message.to_lowercase()));
         }
         if !is_yes(&answer(&format!("{verb} this? [y/N] "))) {
-            return Err(Absent::new("nothing was decided".to_owned(), TASK_FAILED));
+            return Err(CommandError::failed("nothing was decided"));
         }
     }
-    let refused = |error: kube::Error| wrong(refusal::<CodeGenApproval>(&error, "", &cluster.namespace));
+    let refused = |error: kube::Error| cluster.refused::<CodeGenApproval>(&error, "");
     // An admission policy may hold the name in a decision to that of the request: another one would be refused.
     let who = who(&cluster)
         .await
-        .map_err(|error| wrong(refusal::<SelfSubjectReview>(&error, "", &cluster.namespace)))?;
+        .map_err(|error| cluster.refused::<SelfSubjectReview>(&error, ""))?;
     let record = awaiting.record(decision, &who, args.reason.clone());
     let name = record.metadata.name.clone().unwrap_or_default();
-    let records: Api<CodeGenApproval> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+    let records = cluster.api::<CodeGenApproval>();
     match records.create(&PostParams::default(), &record).await {
         Ok(_) => Ok(format!(
             "gate {}: {} as {who} ({name})",
@@ -113,10 +108,11 @@ async fn decide(
         // The name follows from what was shown: somebody has decided about it before.
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
             let before = records.get(&name).await.map_err(refused)?.spec;
-            Err(Absent::new(
-                format!("{} has {} this already", before.decided_by, said(before.decision)),
-                TASK_FAILED,
-            ))
+            Err(CommandError::failed(format!(
+                "{} has {} this already",
+                before.decided_by,
+                said(before.decision)
+            )))
         }
         Err(error) => Err(refused(error)),
     }
@@ -152,7 +148,34 @@ async fn who(cluster: &Cluster) -> Result<String, kube::Error> {
     Ok(user.and_then(|user| user.username).unwrap_or_default())
 }
 
+/// Returns the approval that an object waits for; an error where it waits for none.
+fn awaited<'a, G>(
+    name: &str,
+    stage: Option<&str>,
+    approval: Option<&'a AwaitedApproval<G>>,
+) -> Result<&'a AwaitedApproval<G>, CommandError> {
+    let stage = stage.unwrap_or("Pending");
+    approval
+        .ok_or_else(|| CommandError::failed(format!("{name} waits for no approval; it is in stage {stage}")))
+}
+
 impl Awaiting {
+    fn of<G: Display + Copy + Into<AnyGate>>(
+        asked: &AwaitedApproval<G>,
+        reference: Reference,
+        owner: Option<OwnerReference>,
+    ) -> Self {
+        Self {
+            reference,
+            gate: asked.gate.into(),
+            hash: asked.hash.clone(),
+            lines: approval_awaited(asked).lines,
+            whole: String::new(),
+            not_shown: None,
+            owner,
+        }
+    }
+
     /// One record for what was shown: a second decision about it is refused by its name.
     fn record(&self, decision: ApprovalDecision, who: &str, reason: Option<String>) -> CodeGenApproval {
         let gate = self.gate.as_str();

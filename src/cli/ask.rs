@@ -7,12 +7,15 @@ mod render;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) use self::cluster::{until_its_end, watch};
+use serde_json::json;
+
+pub(super) use self::cluster::{follow as follow_question, watch};
 use self::render::{EventLines, end, happened};
 use super::approve::trust;
 use super::args::{AskArgs, ManifestArgs, OutputFormat};
 use super::command::{
-    TASK_FAILED, USAGE, document, fail, fail_each, is_interactive, model_options, read, runtime, warning,
+    self, CommandError, TASK_FAILED, document, exit_code, fail, is_interactive, listen, model_options, print,
+    print_as_it_is, read, warning,
 };
 use super::local::{Recording, log};
 use super::progress::ProgressPrinter;
@@ -24,12 +27,13 @@ use crate::local::code_mode::pick::{CommandQuestion, Picked, pick, read_history}
 use crate::local::code_mode::runner::QuestionOutcome;
 use crate::local::code_mode::runner::{ask, output_folder};
 use crate::local::commands::{Commands, OnStart};
-use crate::local::interrupt::{self, StopSignal};
+use crate::local::interrupt::StopSignal;
 use crate::local::objects::Objects;
 use crate::local::opens::{not_shown_before, of_agent};
 use crate::local::options::{EarlierResult, TaskOptions};
 use codegen_api::approval::ApprovalDecision;
-use codegen_core::code_mode::QuestionStage;
+use codegen_api::code_mode::CodeModeRunStatus;
+use codegen_core::code_mode::{Answer, QuestionStage};
 use codegen_engine::code_mode::Happened;
 
 /// Runs the command.
@@ -37,36 +41,23 @@ pub(super) fn run(args: &AskArgs) -> i32 {
     if args.files.is_empty() && args.kustomize.is_empty() {
         return cluster::run(args);
     }
-    let progress = Arc::new(ProgressPrinter::new(args.color));
-    log(args.verbose, &progress);
-    let manifests = ManifestArgs {
-        files: args.files.clone(),
-        kustomize: args.kustomize.clone(),
-        ..ManifestArgs::default()
-    };
-    let objects = match read(&manifests, &progress) {
-        Ok(objects) => objects,
-        Err(messages) => return fail_each(&progress, &messages, USAGE),
-    };
-    let picked = match asked(args).and_then(|asked| pick(&objects, &asked)) {
-        Ok(picked) => picked,
-        Err(error) => return fail(&progress, &error, error.exit_code()),
-    };
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
-    };
-    runtime.block_on(async {
-        let listener = Arc::clone(&progress);
-        let listening = interrupt::listen(move || {
-            listener.lines(&warning(
+    command::run(args.color, async |progress| {
+        log(args.verbose, progress);
+        let manifests = ManifestArgs {
+            files: args.files.clone(),
+            kustomize: args.kustomize.clone(),
+            ..ManifestArgs::default()
+        };
+        let objects = read(&manifests, progress)?;
+        let asked = asked(args)?;
+        let picked = pick(&objects, &asked)?;
+        let said = Arc::clone(progress);
+        let stop = listen(move || {
+            said.lines(&warning(
                 "stopping; what is in flight is waited for, so that its result is not lost; Ctrl-C again leaves at once",
             ));
-        });
-        match listening {
-            Ok(stop) => Box::pin(follow(args, &picked, &objects, &progress, &stop)).await,
-            Err(error) => fail(&progress, &format!("cannot listen for Ctrl-C: {error}"), TASK_FAILED),
-        }
+        })?;
+        Box::pin(follow(args, &picked, &objects, progress, &stop)).await
     })
 }
 
@@ -126,12 +117,10 @@ async fn follow(
     objects: &Objects,
     progress: &Arc<ProgressPrinter>,
     stop: &StopSignal,
-) -> i32 {
+) -> Result<i32, CommandError> {
     let recording = args.model.record.as_deref();
-    let mut recording = match recording.map(|path| Recording::open(path, "")).transpose() {
-        Ok(recording) => recording,
-        Err(message) => return fail(progress, &message, USAGE),
-    };
+    let recording = recording.map(|path| Recording::open(path, "")).transpose();
+    let mut recording = recording.map_err(CommandError::usage)?;
     let options = TaskOptions {
         earlier: if args.cached {
             EarlierResult::Printed
@@ -159,13 +148,7 @@ async fn follow(
     };
     let ended = Box::pin(ask(&request, &observe, stop)).await;
     progress.stop();
-    let ended = match ended {
-        Ok(ended) => ended,
-        Err(error) => {
-            let messages: Vec<String> = error.to_string().lines().map(str::to_owned).collect();
-            return fail_each(progress, &messages, error.exit_code());
-        }
-    };
+    let ended = ended?;
     for notice in &ended.notices {
         progress.lines(&warning(notice));
     }
@@ -179,14 +162,16 @@ async fn follow(
         code = code.max(fail(progress, &message, TASK_FAILED));
     }
     progress.lines(&end(&ended));
-    match print(args.format.into(), &ended) {
-        Ok(()) => code,
-        Err(error) => fail(
-            progress,
-            &format!("cannot write to stdout: {error}"),
-            code.max(TASK_FAILED),
-        ),
-    }
+    let place = ("folder", ended.folder.display().to_string());
+    let answer = ended.answer.as_ref();
+    let shown = print_answer(
+        args.format.into(),
+        answer,
+        ended.code.as_deref(),
+        &ended.status,
+        (place.0, &place.1),
+    );
+    Ok(code.max(exit_code(progress, shown.map(|()| 0))))
 }
 
 /// Says why there is no answer, and gives the exit code.
@@ -202,18 +187,29 @@ fn code_of(ended: &QuestionOutcome, progress: &ProgressPrinter) -> i32 {
     fail(progress, &format!("{reason}: {message}"), TASK_FAILED)
 }
 
-/// The answer's text alone, or the document.
-fn print(format: OutputFormat, ended: &QuestionOutcome) -> std::io::Result<()> {
-    match format {
-        OutputFormat::Text => match ended.text() {
-            Some(text) => super::print_as_it_is(format!("{}\n", text.trim_end()).as_bytes()),
-            None => Ok(()),
-        },
-        OutputFormat::Json | OutputFormat::Yaml => match document(format, vec![ended.document()], 1) {
-            Some(text) => super::print(text.as_bytes()),
-            None => Ok(()),
-        },
+/// Prints the text of an answer alone, or the document about it; `place` is where more of it is.
+fn print_answer(
+    format: OutputFormat,
+    answer: Option<&Answer>,
+    code: Option<&str>,
+    status: &CodeModeRunStatus,
+    (place, name): (&str, &str),
+) -> Result<(), CommandError> {
+    if format == OutputFormat::Text {
+        let text = answer.map(|answer| format!("{}\n", answer.text().trim_end()));
+        return print_as_it_is(text.unwrap_or_default().as_bytes());
     }
+    let about = json!({
+        "answer": answer.map(Answer::text),
+        "value": answer.and_then(|answer| answer.value.clone()),
+        "code": code,
+        "attempts": status.attempt,
+        "toolCalls": status.tool_calls,
+        "tokens": status.tokens,
+        place: name,
+        "status": status,
+    });
+    print(document(format, vec![about], 1).unwrap_or_default().as_bytes())
 }
 
 fn show(progress: &ProgressPrinter, shown: EventLines) {

@@ -1,15 +1,12 @@
 //! Parts that the commands which ask a cluster share: the connection, and the meaning of its refusals.
 
-use std::fmt::Debug;
-
 use kube::api::ListParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Config, Resource};
-use serde::de::DeserializeOwned;
 
 use super::args::{ClusterArgs, question_name};
-use codegen_api::{CodeGenRun, CodeGenTask};
+use super::command::CommandError;
+use codegen_api::{CodeGenTask, Namespaced};
 use codegen_core::causes::with_causes;
 use codegen_ledger::StoreError;
 
@@ -17,7 +14,7 @@ use codegen_ledger::StoreError;
 // A task may have some 100 KiB.
 const PAGE: u32 = 50;
 
-/// The tasks of one namespace of a cluster.
+/// One namespace of a cluster.
 pub(super) struct Cluster {
     pub client: Client,
     pub namespace: String,
@@ -25,43 +22,39 @@ pub(super) struct Cluster {
 
 impl Cluster {
     /// Connects as kubectl would.
-    pub async fn connect(args: &ClusterArgs) -> Result<Self, String> {
+    pub async fn connect(args: &ClusterArgs) -> Result<Self, CommandError> {
         let config = config(args).await?;
         let namespace = args
             .namespace
             .clone()
             .unwrap_or_else(|| config.default_namespace.clone());
-        let client =
-            Client::try_from(config).map_err(|error| format!("cannot speak to the cluster: {error}"))?;
+        let client = Client::try_from(config)
+            .map_err(|error| CommandError::usage(format!("cannot speak to the cluster: {error}")))?;
         Ok(Self { client, namespace })
     }
 
-    /// Its tasks.
-    pub fn tasks(&self) -> Api<CodeGenTask> {
-        Api::namespaced(self.client.clone(), &self.namespace)
-    }
-
-    /// Its runs.
-    pub fn runs(&self) -> Api<CodeGenRun> {
+    /// The objects of a kind in its namespace.
+    pub fn api<K: Namespaced>(&self) -> Api<K> {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
     /// The objects of a kind in its namespace or in all, those with such labels.
-    pub async fn list<K>(&self, all_namespaces: bool, selector: Option<&str>) -> Result<Vec<K>, String>
-    where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned + Debug,
-    {
+    pub async fn list<K: Namespaced>(
+        &self,
+        all_namespaces: bool,
+        selector: Option<&str>,
+    ) -> Result<Vec<K>, CommandError> {
         let api: Api<K> = if all_namespaces {
             Api::all(self.client.clone())
         } else {
-            Api::namespaced(self.client.clone(), &self.namespace)
+            self.api()
         };
         let mut which = ListParams::default().limit(PAGE);
         which.label_selector = selector.map(str::to_owned);
         let mut all = Vec::new();
         loop {
             let page = api.list(&which).await;
-            let page = page.map_err(|error| refusal::<K>(&error, "", &self.namespace))?;
+            let page = page.map_err(|error| self.refused::<K>(&error, ""))?;
             all.extend(page.items);
             match page.metadata.continue_.filter(|next| !next.is_empty()) {
                 Some(next) => which.continue_token = Some(next),
@@ -70,48 +63,52 @@ impl Cluster {
         }
     }
 
+    /// The object `name` of a kind.
+    pub async fn get<K: Namespaced>(&self, name: &str) -> Result<K, CommandError> {
+        let found = self.api().get(name).await;
+        found.map_err(|error| self.refused::<K>(&error, name))
+    }
+
     /// The task `name`.
-    pub async fn task(&self, name: &str) -> Result<CodeGenTask, String> {
-        if let Some(question) = question_name(name) {
-            return Err(format!(
+    pub async fn task(&self, name: &str) -> Result<CodeGenTask, CommandError> {
+        match question_name(name) {
+            Some(question) => Err(CommandError::usage(format!(
                 "{question} is a question, and this is about tasks: watch, code, logs, cost and export take questions"
-            ));
+            ))),
+            None => self.get(name).await,
         }
-        self.tasks()
-            .get(name)
-            .await
-            .map_err(|error| refusal::<CodeGenTask>(&error, name, &self.namespace))
+    }
+
+    /// Says what an answer other than the object `name` of a kind means; the name is empty where many were asked for.
+    pub fn refused<K: Resource<DynamicType = ()>>(&self, error: &kube::Error, name: &str) -> CommandError {
+        CommandError::usage(refusal::<K>(error, name, &self.namespace))
     }
 }
 
-async fn config(args: &ClusterArgs) -> Result<Config, String> {
+async fn config(args: &ClusterArgs) -> Result<Config, CommandError> {
     let options = KubeConfigOptions {
         context: args.context.clone(),
         ..KubeConfigOptions::default()
     };
-    let unusable = |error: &dyn std::fmt::Display| format!("cannot use the kubeconfig: {error}");
+    let unusable = |error| CommandError::usage(format!("cannot use the kubeconfig: {error}"));
     if let Some(file) = &args.kubeconfig {
-        let file = Kubeconfig::read_from(file).map_err(|error| unusable(&error))?;
-        return Config::from_custom_kubeconfig(file, &options)
-            .await
-            .map_err(|error| unusable(&error));
+        let file = Kubeconfig::read_from(file).map_err(unusable)?;
+        let config = Config::from_custom_kubeconfig(file, &options).await;
+        return config.map_err(unusable);
     }
     // `infer` would fall back to the service account of a Pod, which has no contexts.
     if args.context.is_some() {
-        return Config::from_kubeconfig(&options)
-            .await
-            .map_err(|error| unusable(&error));
+        return Config::from_kubeconfig(&options).await.map_err(unusable);
     }
     Config::infer().await.map_err(|error| {
-        format!("there is no cluster to ask: {error}; name a kubeconfig with --kubeconfig or KUBECONFIG")
+        CommandError::usage(format!(
+            "there is no cluster to ask: {error}; name a kubeconfig with --kubeconfig or KUBECONFIG"
+        ))
     })
 }
 
 /// Says what an answer other than the object `name` of a kind means, and what to do; the name is empty where many were asked for.
-pub(super) fn refusal<K>(error: &kube::Error, name: &str, namespace: &str) -> String
-where
-    K: Resource<DynamicType = ()>,
-{
+fn refusal<K: Resource<DynamicType = ()>>(error: &kube::Error, name: &str, namespace: &str) -> String {
     let kind = K::kind(&());
     let names = |what: &str| matches!(error, kube::Error::Api(status) if status.message.contains(what));
     match error {
@@ -146,6 +143,12 @@ pub(super) fn unreadable(error: &StoreError) -> String {
     message
 }
 
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        Self::usage(unreadable(&error))
+    }
+}
+
 /// Reports whether the cluster has refused a request for want of a right.
 pub(super) fn is_forbidden(error: &StoreError) -> bool {
     let StoreError::Remote { source, .. } = error else {
@@ -160,6 +163,7 @@ mod tests {
     use kube::core::Status;
 
     use super::*;
+    use codegen_api::CodeGenRun;
 
     fn answer(code: u16, message: &str) -> kube::Error {
         kube::Error::Api(Box::new(Status {

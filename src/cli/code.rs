@@ -1,13 +1,9 @@
 //! `kubectl-codegen code`: the program of a task, under way or ended.
 
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::Api;
-
 use super::args::{Color, RecordArgs, question_name};
-use super::cluster::{Cluster, refusal};
-use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
-use super::ended::{Absent, ended, has_ended};
-use super::progress::ProgressPrinter;
+use super::cluster::Cluster;
+use super::command::{self, CommandError, Printout, TASK_FAILED};
+use super::ended::{archived_program, ended, has_ended};
 use super::recorded::{RecordedQuestion, RecordedTask, from_cluster, is_folder, question_from_cluster, read};
 use codegen_api::CodeGenTask;
 use codegen_core::stage::Stage;
@@ -15,46 +11,30 @@ use codegen_engine::results::SOLUTION;
 
 /// Runs the command.
 pub(super) fn run(args: &RecordArgs) -> i32 {
-    let progress = ProgressPrinter::new(Color::Auto);
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
-    };
-    match runtime.block_on(program(args)) {
-        Ok(Program { text, caution }) => {
-            if let Err(error) = super::print_as_it_is(text.as_bytes()) {
-                return fail(
-                    &progress,
-                    &format!("cannot write to stdout: {error}"),
-                    TASK_FAILED,
-                );
-            }
-            let Some(caution) = caution else { return 0 };
-            progress.lines(&warning(&caution));
-            TASK_FAILED
-        }
-        Err(Absent { message, code }) => fail(&progress, &message, code),
+    command::run(Color::Auto, async |progress| {
+        Box::pin(program(args)).await?.print(progress)
+    })
+}
+
+/// A program, and the caution for whoever uses it.
+fn with_caution(text: String, caution: Option<String>) -> Printout {
+    Printout {
+        code: if caution.is_some() { TASK_FAILED } else { 0 },
+        text,
+        notes: caution.into_iter().collect(),
     }
 }
 
-struct Program {
-    text: String,
-    /// Caution for whoever uses it.
-    caution: Option<String>,
-}
-
-async fn program(args: &RecordArgs) -> Result<Program, Absent> {
+async fn program(args: &RecordArgs) -> Result<Printout, CommandError> {
     if let Some(name) = question_name(&args.task) {
-        let connected = Cluster::connect(&args.cluster).await;
-        let cluster = connected.map_err(|message| Absent::new(message, USAGE))?;
+        let cluster = Cluster::connect(&args.cluster).await?;
         return of_question(&question_from_cluster(&cluster, name).await?).await;
     }
     if is_folder(&args.task) {
         return recorded(&read(&args.task, &args.cluster).await?);
     }
-    let unreachable = |message| Absent::new(message, USAGE);
-    let cluster = Cluster::connect(&args.cluster).await.map_err(unreachable)?;
-    let task = cluster.task(&args.task).await.map_err(unreachable)?;
+    let cluster = Cluster::connect(&args.cluster).await?;
+    let task = cluster.task(&args.task).await?;
     match proposed(&task) {
         Some(caution) => archived(&cluster, &task, Some(caution)).await,
         None if has_ended(&task) => {
@@ -78,39 +58,26 @@ fn proposed(task: &CodeGenTask) -> Option<String> {
 }
 
 /// The program in the `ConfigMap` of the result, which more people may read than the record.
-async fn archived(cluster: &Cluster, task: &CodeGenTask, caution: Option<String>) -> Result<Program, Absent> {
-    let name = task.metadata.name.as_deref().unwrap_or_default();
+async fn archived(
+    cluster: &Cluster,
+    task: &CodeGenTask,
+    caution: Option<String>,
+) -> Result<Printout, CommandError> {
     let status = task.status.as_ref();
     let result = status
         .and_then(|status| status.result.as_deref())
         .unwrap_or_default();
-    let maps: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
-    let found = match maps.get_opt(result).await {
-        Ok(found) => found,
-        Err(error) => {
-            return Err(Absent::new(
-                refusal::<ConfigMap>(&error, name, &cluster.namespace),
-                USAGE,
-            ));
-        }
-    };
-    let text = found
-        .and_then(|map| map.data)
-        .and_then(|mut data| data.remove(SOLUTION))
-        .ok_or_else(|| {
-            Absent::new(
-                format!(
-                    "the ConfigMap {}/{result} has no {SOLUTION}: the task ended before there was a program, or its result was deleted",
-                    cluster.namespace
-                ),
-                TASK_FAILED,
-            )
-        })?;
-    Ok(Program { text, caution })
+    let text = archived_program(cluster, result).await?.ok_or_else(|| {
+        CommandError::failed(format!(
+            "the ConfigMap {}/{result} has no {SOLUTION}: the task ended before there was a program, or its result was deleted",
+            cluster.namespace
+        ))
+    })?;
+    Ok(with_caution(text, caution))
 }
 
 /// The last program of a question; where its record may not be read, as far as the status has it.
-async fn of_question(question: &RecordedQuestion) -> Result<Program, Absent> {
+async fn of_question(question: &RecordedQuestion) -> Result<Printout, CommandError> {
     let name = question.name();
     if question.withheld.is_some()
         && let Some(code) = question.status().code
@@ -125,7 +92,7 @@ async fn of_question(question: &RecordedQuestion) -> Result<Program, Absent> {
             (false, true) => None,
             (false, false) => Some(unanswered(&name, &question.standing())),
         };
-        return Ok(Program { text: code, caution });
+        return Ok(with_caution(code, caution));
     }
     let program = question.readable()?.program(None).await?;
     let caution = match &program.error {
@@ -133,8 +100,7 @@ async fn of_question(question: &RecordedQuestion) -> Result<Program, Absent> {
         Some(error) => Some(format!("this program of {name} failed: {error}")),
         None => Some(unanswered(&name, &question.standing())),
     };
-    let text = format!("{}\n", program.code.trim_end());
-    Ok(Program { text, caution })
+    Ok(with_caution(format!("{}\n", program.code.trim_end()), caution))
 }
 
 fn unanswered(name: &str, standing: &str) -> String {
@@ -142,14 +108,12 @@ fn unanswered(name: &str, standing: &str) -> String {
 }
 
 /// The program that a record has now, of a task under way or of a local result.
-fn recorded(task: &RecordedTask) -> Result<Program, Absent> {
+fn recorded(task: &RecordedTask) -> Result<Printout, CommandError> {
     let name = &task.name;
-    let text = task.readable()?.program().ok_or_else(|| {
-        Absent::new(
-            format!("{name} has no program yet; {}", task.standing()),
-            TASK_FAILED,
-        )
-    })?;
+    let text = task
+        .readable()?
+        .program()
+        .ok_or_else(|| CommandError::failed(format!("{name} has no program yet; {}", task.standing())))?;
     let stage = task.status.stage.as_deref().unwrap_or_default();
     let message = task.status.message.as_deref().unwrap_or_default();
     let caution = match stage {
@@ -162,7 +126,7 @@ fn recorded(task: &RecordedTask) -> Result<Program, Absent> {
             task.argument()
         )),
     };
-    Ok(Program { text, caution })
+    Ok(with_caution(text, caution))
 }
 
 #[cfg(test)]

@@ -1,21 +1,22 @@
 //! `kubectl-codegen context`: what the model would see of sample data, before anything is paid for.
 
 use std::io::IsTerminal as _;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::args::{ContextArgs, ContextFormat, OutputFormat};
-use super::command::{TASK_FAILED, USAGE, document, fail, fail_each, given, read, runtime};
+use super::command::{
+    self, CommandError, USAGE, document, exit_code, fail, fail_each, given, listen, print, read,
+};
 use super::paint::{Mark, PaintedLine};
 use super::plot::{self, Screen};
 use super::progress::ProgressPrinter;
 use super::text::{columns, count, spelled_out, thousands, wrap};
 use crate::local::context::{ContextOverrides, TaskContext, context_of, task_of_files};
 use crate::local::data_files::DataFiles;
-use crate::local::interrupt::{self, INTERRUPTED, StopSignal};
+use crate::local::interrupt::{INTERRUPTED, StopSignal};
 use crate::local::objects::Objects;
 use crate::local::prepare::downloads;
 use codegen_api::CodeGenTask;
@@ -33,63 +34,45 @@ const MARGIN: usize = 4;
 
 /// Runs the command; the exit code is the worst of its samples.
 pub(super) fn run(args: &ContextArgs) -> i32 {
-    let progress = Arc::new(ProgressPrinter::new(args.color));
+    command::run(args.color, async |progress| {
+        Box::pin(print_all(args, progress)).await
+    })
+}
+
+async fn print_all(args: &ContextArgs, progress: &ProgressPrinter) -> Result<i32, CommandError> {
     if args.plot && args.format != ContextFormat::Text {
-        return fail(&progress, &"--plot draws into the text: leave out -o", USAGE);
+        return Err(CommandError::usage("--plot draws into the text: leave out -o"));
     }
-    let objects = match read(&args.manifests, &progress) {
-        Ok(objects) => objects,
-        Err(messages) => return fail_each(&progress, &messages, USAGE),
-    };
+    let objects = read(&args.manifests, progress)?;
     // Before signals are listened to: whoever waits for a pipe that nobody writes to leaves at once.
     let data = DataFiles::find(&args.data);
     let messages: Vec<String> = data.errors.iter().map(ToString::to_string).collect();
     let code = if messages.is_empty() {
         0
     } else {
-        fail_each(&progress, &messages, USAGE)
+        fail_each(progress, &messages, USAGE)
     };
     if data.paths.is_empty() && code != 0 {
-        return code;
+        return Ok(code);
     }
     let of_files = (!data.paths.is_empty()).then(|| task_of_files(&data.paths));
-    let picked = match &of_files {
-        Some((task, _)) => Ok(vec![task]),
-        None => objects.pick(args.manifests.task.as_deref()),
+    let (tasks, given) = if let Some((task, files)) = &of_files {
+        (vec![task], files.clone())
+    } else {
+        let picked = objects.pick(args.manifests.task.as_deref());
+        let tasks = picked.map_err(CommandError::usage)?;
+        let given = given(&args.manifests.data, &tasks)?;
+        (tasks, given)
     };
-    let tasks = match picked {
-        Ok(tasks) => tasks,
-        Err(error) => return fail(&progress, &error, USAGE),
-    };
-    let given = match &of_files {
-        Some((_, files)) => Ok(files.clone()),
-        None => given(&args.manifests.data, &tasks),
-    };
-    let given = match given {
-        Ok(given) => given,
-        Err(messages) => return fail_each(&progress, &messages, USAGE),
-    };
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
-    };
-    let looker = ContextPrinter {
+    let printer = ContextPrinter {
         args,
         objects: &objects,
         given: &given,
-        progress: &progress,
+        progress,
     };
-    runtime.block_on(async {
-        // A file is read by a child that Ctrl-C does not reach.
-        match interrupt::listen(|| {}) {
-            Ok(stop) => code.max(Box::pin(looker.print_all(&tasks, stop)).await),
-            Err(error) => fail(
-                &progress,
-                &format!("cannot listen for Ctrl-C: {error}"),
-                TASK_FAILED,
-            ),
-        }
-    })
+    // A file is read by a child that Ctrl-C does not reach.
+    let stop = listen(|| {})?;
+    Ok(code.max(printer.print_all(&tasks, stop).await))
 }
 
 struct ContextPrinter<'a> {
@@ -126,14 +109,7 @@ impl ContextPrinter<'_> {
         for context in &found {
             self.summary(context, tasks.len());
         }
-        match super::print(text.as_bytes()) {
-            Ok(()) => code,
-            Err(error) => fail(
-                self.progress,
-                &format!("cannot write to stdout: {error}"),
-                code.max(TASK_FAILED),
-            ),
-        }
+        code.max(exit_code(self.progress, print(text.as_bytes()).map(|()| 0)))
     }
 
     async fn describe(&self, task: &CodeGenTask) -> Result<TaskContext, crate::local::error::TaskError> {

@@ -9,56 +9,25 @@ use self::count::{Group, KindCost, Spender, all_of, all_of_question, by_kind, gr
 use self::models::Models;
 use super::args::{Color, CostArgs, CostBy, question_name};
 use super::cluster::Cluster;
-use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
-use super::ended::Absent;
+use super::command::{self, CommandError, Printout};
 use super::prices::{Prices, Sum};
-use super::progress::ProgressPrinter;
 use super::recorded::{RecordedQuestion, RecordedTask, question_from_cluster, read};
 use super::table::Listing;
 use super::text::thousands;
 
 /// Runs the command.
 pub(super) fn run(args: &CostArgs) -> i32 {
-    let progress = ProgressPrinter::new(Color::Auto);
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
-    };
-    let shown = prices(args).map_err(|message| Absent::new(message, USAGE));
-    let shown = shown.and_then(|prices| {
-        runtime.block_on(async {
-            match &args.task {
-                Some(text) if question_name(text).is_some() => {
-                    of_question(question_name(text).unwrap_or_default(), args, &prices).await
-                }
-                Some(task) => of_task(&read(task, &args.cluster).await?, args, &prices),
-                None => of_tasks(args, &prices).await,
-            }
-        })
-    });
-    match shown {
-        Ok(Shown { text, notes }) => {
-            if let Err(error) = super::print_as_it_is(text.as_bytes()) {
-                return fail(
-                    &progress,
-                    &format!("cannot write to stdout: {error}"),
-                    TASK_FAILED,
-                );
-            }
-            for note in &notes {
-                progress.lines(&warning(note));
-            }
-            0
-        }
-        Err(Absent { message, code }) => fail(&progress, &message, code),
-    }
-}
-
-#[derive(Debug)]
-struct Shown {
-    text: String,
-    /// Notes for whoever reads it.
-    notes: Vec<String>,
+    command::run(Color::Auto, async |progress| {
+        let prices = prices(args).map_err(CommandError::usage)?;
+        let shown = match &args.task {
+            None => of_tasks(args, &prices).await?,
+            Some(text) => match question_name(text) {
+                Some(name) => of_question(name, args, &prices).await?,
+                None => of_task(&Box::pin(read(text, &args.cluster)).await?, args, &prices)?,
+            },
+        };
+        shown.print(progress)
+    })
 }
 
 fn prices(args: &CostArgs) -> Result<Prices, String> {
@@ -75,7 +44,7 @@ fn prices(args: &CostArgs) -> Result<Prices, String> {
 }
 
 /// One task by the kinds of its calls.
-fn of_task(task: &RecordedTask, args: &CostArgs, prices: &Prices) -> Result<Shown, Absent> {
+fn of_task(task: &RecordedTask, args: &CostArgs, prices: &Prices) -> Result<Printout, CommandError> {
     only_by_kind(args)?;
     // The replies of an adopted program are those of the task that paid for them.
     let entries = match &task.status.adopted_from {
@@ -92,10 +61,9 @@ fn of_task(task: &RecordedTask, args: &CostArgs, prices: &Prices) -> Result<Show
 }
 
 /// One question.
-async fn of_question(name: &str, args: &CostArgs, prices: &Prices) -> Result<Shown, Absent> {
+async fn of_question(name: &str, args: &CostArgs, prices: &Prices) -> Result<Printout, CommandError> {
     only_by_kind(args)?;
-    let connected = Cluster::connect(&args.cluster).await;
-    let cluster = connected.map_err(|message| Absent::new(message, USAGE))?;
+    let cluster = Cluster::connect(&args.cluster).await?;
     question_cost(
         &cluster,
         &question_from_cluster(&cluster, name).await?,
@@ -110,7 +78,7 @@ async fn question_cost(
     question: &RecordedQuestion,
     args: &CostArgs,
     prices: &Prices,
-) -> Result<Shown, Absent> {
+) -> Result<Printout, CommandError> {
     let entries = match question.withheld {
         Some(_) => Vec::new(),
         None => question.entries().await?,
@@ -132,12 +100,10 @@ async fn question_cost(
     Ok(one.shown(args, prices))
 }
 
-fn only_by_kind(args: &CostArgs) -> Result<(), Absent> {
+fn only_by_kind(args: &CostArgs) -> Result<(), CommandError> {
     if args.by.is_some_and(|by| by != CostBy::Kind) {
-        return Err(Absent::new(
-            "one task or question is added up by kind of call: leave --by out, or leave out its name"
-                .to_owned(),
-            USAGE,
+        return Err(CommandError::usage(
+            "one task or question is added up by kind of call: leave --by out, or leave out its name",
         ));
     }
     Ok(())
@@ -154,7 +120,7 @@ struct One<'a> {
 }
 
 impl One<'_> {
-    fn shown(&self, args: &CostArgs, prices: &Prices) -> Shown {
+    fn shown(&self, args: &CostArgs, prices: &Prices) -> Printout {
         let price = self.model.and_then(|model| prices.models.get(model)).copied();
         let cost = |kind: &KindCost| price.map(|price| price.of(kind.input, kind.output));
         let mut total = KindCost::named("total");
@@ -184,26 +150,25 @@ impl One<'_> {
                 .collect(),
         };
         let about = json!({self.about.0: self.about.1, "model": self.model, "currency": prices.currency});
-        Shown {
+        Printout {
             text: listing.print(args.format, &about),
             notes,
+            code: 0,
         }
     }
 }
 
 /// Many tasks and questions by task, agent or namespace. The last row is their total.
-async fn of_tasks(args: &CostArgs, prices: &Prices) -> Result<Shown, Absent> {
+async fn of_tasks(args: &CostArgs, prices: &Prices) -> Result<Printout, CommandError> {
     let by = args.by.unwrap_or(CostBy::Task);
     if by == CostBy::Kind {
-        return Err(Absent::new(
-            "kinds of call are those of one task: name it".to_owned(),
-            USAGE,
+        return Err(CommandError::usage(
+            "kinds of call are those of one task: name it",
         ));
     }
-    let wrong = |message| Absent::new(message, USAGE);
-    let cluster = Cluster::connect(&args.cluster).await.map_err(wrong)?;
+    let cluster = Cluster::connect(&args.cluster).await?;
     let (all, labels) = (args.all_namespaces, args.selector.as_deref());
-    let tasks = cluster.list(all, labels).await.map_err(wrong)?;
+    let tasks = cluster.list(all, labels).await?;
     let mut notes = Vec::new();
     // An older cluster has none, and somebody may list tasks alone.
     let questions = cluster.list(all, labels).await.unwrap_or_else(|message| {
@@ -222,10 +187,11 @@ async fn of_tasks(args: &CostArgs, prices: &Prices) -> Result<Shown, Absent> {
     if !groups.unpriced.is_empty() {
         notes.push(unpriced(&groups.unpriced));
     }
-    Ok(Shown {
+    Ok(Printout {
         text: groups_listing(&groups.all, by, args, prices)
             .print(args.format, &json!({"currency": prices.currency})),
         notes,
+        code: 0,
     })
 }
 

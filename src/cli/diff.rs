@@ -1,41 +1,28 @@
 //! `kubectl-codegen diff`: what changed of program and suite between two attempts.
 
 use super::args::{Color, DiffArgs};
-use super::command::{TASK_FAILED, USAGE, fail, runtime};
-use super::ended::Absent;
+use super::command::{self, CommandError, TASK_FAILED, print_as_it_is};
 use super::paint::{Mark, PaintedLine};
-use super::progress::ProgressPrinter;
 use super::recorded::{RecordedTask, Sources, read};
 use codegen_engine::results::{SOLUTION, TESTS, difference};
 
 /// Runs the command.
 pub(super) fn run(args: &DiffArgs) -> i32 {
-    let progress = ProgressPrinter::new(Color::Auto);
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
-    };
-    let compared = runtime.block_on(async {
-        let task = read(&args.record.task, &args.record.cluster).await?;
-        compare(&task, &args.attempts).await
-    });
-    match compared {
-        Ok(Compared {
+    command::run(Color::Auto, async |progress| {
+        let task = Box::pin(read(&args.record.task, &args.record.cluster)).await?;
+        let Compared {
             text,
             numbers: [a, b],
-        }) => {
-            if text.is_empty() {
-                let same = format!("attempts {a} and {b} ran the same program and the same suite");
-                progress.lines(&[PaintedLine::new(Mark::Done, same)]);
-                return 0;
-            }
-            match super::print_as_it_is(text.as_bytes()) {
-                Ok(()) => TASK_FAILED,
-                Err(error) => fail(&progress, &format!("cannot write to stdout: {error}"), USAGE),
-            }
+        } = compare(&task, &args.attempts).await?;
+        if text.is_empty() {
+            let same = format!("attempts {a} and {b} ran the same program and the same suite");
+            progress.lines(&[PaintedLine::new(Mark::Done, same)]);
+            return Ok(0);
         }
-        Err(Absent { message, code }) => fail(&progress, &message, code),
-    }
+        // 1 says that they differ.
+        print_as_it_is(text.as_bytes()).map_err(CommandError::usage)?;
+        Ok(TASK_FAILED)
+    })
 }
 
 #[derive(Debug)]
@@ -45,7 +32,7 @@ struct Compared {
     numbers: [u32; 2],
 }
 
-async fn compare(task: &RecordedTask, wanted: &[u32]) -> Result<Compared, Absent> {
+async fn compare(task: &RecordedTask, wanted: &[u32]) -> Result<Compared, CommandError> {
     task.readable()?;
     let numbers = chosen(task, wanted)?;
     let mut sources = Vec::new();
@@ -61,7 +48,7 @@ async fn compare(task: &RecordedTask, wanted: &[u32]) -> Result<Compared, Absent
 }
 
 /// The two attempts that are meant.
-fn chosen(task: &RecordedTask, wanted: &[u32]) -> Result<[u32; 2], Absent> {
+fn chosen(task: &RecordedTask, wanted: &[u32]) -> Result<[u32; 2], CommandError> {
     if let [before, after] = wanted {
         return Ok([*before, *after]);
     }
@@ -72,15 +59,12 @@ fn chosen(task: &RecordedTask, wanted: &[u32]) -> Result<[u32; 2], Absent> {
     };
     let pair = after.and_then(|after| Some([*recorded.get(after.checked_sub(1)?)?, *recorded.get(after)?]));
     pair.ok_or_else(|| {
-        Absent::new(
-            format!(
-                "{} has {} recorded, so there are no two to compare; {}",
-                task.name,
-                super::text::count(recorded.len() as u64, "attempt"),
-                task.standing()
-            ),
-            USAGE,
-        )
+        CommandError::usage(format!(
+            "{} has {} recorded, so there are no two to compare; {}",
+            task.name,
+            super::text::count(recorded.len() as u64, "attempt"),
+            task.standing()
+        ))
     })
 }
 
@@ -150,15 +134,11 @@ mod tests {
         task.documents.remove("documents/run-0002.json");
         for wanted in [&[][..], &[1], &[2]] {
             let absent = compare(&task, wanted).await.unwrap_err();
-            assert!(
-                absent.message.contains("1 attempt recorded"),
-                "{}",
-                absent.message
-            );
+            assert!(absent.to_string().contains("1 attempt recorded"), "{absent}");
         }
         let absent = compare(&recorded(), &[1, 7]).await.unwrap_err();
-        assert!(absent.message.contains("no attempt 7"), "{}", absent.message);
+        assert!(absent.to_string().contains("no attempt 7"), "{absent}");
         let absent = compare(&withheld(), &[]).await.unwrap_err();
-        assert!(absent.message.contains("Secrets"), "{}", absent.message);
+        assert!(absent.to_string().contains("Secrets"), "{absent}");
     }
 }

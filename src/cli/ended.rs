@@ -1,20 +1,21 @@
 //! Parts that the commands which show a task's results share: its end, and the place of its results.
 
-use super::command::TASK_FAILED;
-use codegen_api::CodeGenTask;
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use super::cluster::Cluster;
+use super::command::CommandError;
+use codegen_api::{CodeGenTask, CodeGenTaskStatus};
 use codegen_core::stage::Stage;
+use codegen_engine::results::SOLUTION;
 
-/// Reason that there is nothing to show, and the exit code that says so.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Absent {
-    pub message: String,
-    pub code: i32,
-}
-
-impl Absent {
-    pub const fn new(message: String, code: i32) -> Self {
-        Self { message, code }
-    }
+/// The program in the `ConfigMap` of a result; `None` where there is none.
+pub(super) async fn archived_program(
+    cluster: &Cluster,
+    result: &str,
+) -> Result<Option<String>, CommandError> {
+    let found = cluster.api::<ConfigMap>().get_opt(result).await;
+    let found = found.map_err(|error| cluster.refused::<ConfigMap>(&error, result))?;
+    Ok(found.and_then(|map| map.data?.remove(SOLUTION)))
 }
 
 /// A task that has ended, and left something.
@@ -26,28 +27,35 @@ pub(super) struct EndedTask {
     pub caution: Option<String>,
 }
 
+/// The stage that a task has reached.
+pub(super) fn stage(status: &CodeGenTaskStatus) -> Option<Stage> {
+    status.stage.as_deref()?.parse().ok()
+}
+
 /// Reports whether a task has ended, in whichever version of its spec.
 pub(super) fn has_ended(task: &CodeGenTask) -> bool {
-    let status = task.status.as_ref();
-    let stage = status.and_then(|status| status.stage.as_deref());
-    stage
-        .and_then(|stage| stage.parse::<Stage>().ok())
-        .is_some_and(Stage::is_terminal)
+    let stage = task.status.as_ref().and_then(stage);
+    stage.is_some_and(Stage::is_terminal)
+}
+
+/// Returns how the task ended, if it has, for the spec that it has now: succeeded or failed.
+pub(super) fn end(task: &CodeGenTask) -> Option<Stage> {
+    let status = task.status.as_ref()?;
+    // The end is that of an earlier spec: the operator has not seen this one.
+    let is_seen = status.observed_generation >= task.metadata.generation;
+    stage(status).filter(|stage| is_seen && stage.is_terminal())
 }
 
 /// Returns what a task left, if it has ended.
-pub(super) fn ended(task: &CodeGenTask) -> Result<EndedTask, Absent> {
+pub(super) fn ended(task: &CodeGenTask) -> Result<EndedTask, CommandError> {
     let name = task.metadata.name.as_deref().unwrap_or_default();
     let status = task.status.clone().unwrap_or_default();
     let stage = status.stage.as_deref().unwrap_or("Pending");
     let has_failed = stage == Stage::Failed.as_str();
     if !has_failed && stage != Stage::Succeeded.as_str() {
-        return Err(Absent::new(
-            format!(
-                "{name} is in stage {stage} and has not ended: kubectl-codegen watch {name} shows how far it is"
-            ),
-            TASK_FAILED,
-        ));
+        return Err(CommandError::failed(format!(
+            "{name} is in stage {stage} and has not ended: kubectl-codegen watch {name} shows how far it is"
+        )));
     }
     let message = status.message.unwrap_or_default();
     match status.result {
@@ -56,10 +64,9 @@ pub(super) fn ended(task: &CodeGenTask) -> Result<EndedTask, Absent> {
             caution: has_failed
                 .then(|| format!("{name} failed, so this program did not pass its tests: {message}")),
         }),
-        None => Err(Absent::new(
-            format!("{name} ended in stage {stage} without a program: {message}"),
-            TASK_FAILED,
-        )),
+        None => Err(CommandError::failed(format!(
+            "{name} ended in stage {stage} without a program: {message}"
+        ))),
     }
 }
 
@@ -67,7 +74,6 @@ pub(super) fn ended(task: &CodeGenTask) -> Result<EndedTask, Absent> {
 mod tests {
     use super::*;
     use codegen_api::CodeGenTaskSpec;
-    use codegen_api::status::CodeGenTaskStatus;
 
     fn task(stage: Option<&str>, result: Option<&str>) -> CodeGenTask {
         let mut task = CodeGenTask::new("penguins", CodeGenTaskSpec::default());
@@ -85,9 +91,8 @@ mod tests {
         for stage in [None, Some("RunningTests")] {
             let absent = ended(&task(stage, None)).unwrap_err();
             assert!(
-                absent.message.contains("kubectl-codegen watch penguins"),
-                "{}",
-                absent.message
+                absent.to_string().contains("kubectl-codegen watch penguins"),
+                "{absent}"
             );
             assert_eq!(absent.code, 1);
         }
@@ -105,9 +110,8 @@ mod tests {
     fn a_task_that_failed_before_there_was_a_program_says_why() {
         let absent = ended(&task(Some("Failed"), None)).unwrap_err();
         assert!(
-            absent.message.contains("without a program: 5 of 6"),
-            "{}",
-            absent.message
+            absent.to_string().contains("without a program: 5 of 6"),
+            "{absent}"
         );
     }
 }

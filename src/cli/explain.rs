@@ -8,10 +8,21 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use strum::{EnumMessage as _, VariantArray as _};
 
-use super::text::wrap;
+use super::args::Color;
+use super::command::{self, CommandError, print};
+use super::text::{columns, wrap};
 
 /// Columns of names of fields with their types.
 const FIELD_COLUMNS: usize = 34;
+
+/// Prints what is explained.
+pub(super) fn run(asked: &str) -> i32 {
+    command::run(Color::Auto, async |_| {
+        let text = text(asked, columns()).map_err(CommandError::usage)?;
+        print(text.as_bytes())?;
+        Ok(0)
+    })
+}
 
 /// The meaning of a field, by its path behind a kind (`CodeGenTask` where none is named), or of a word that statuses have.
 pub(super) fn text(asked: &str, columns: usize) -> Result<String, String> {

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 
 use self::record::TaskRecord;
 use super::args::{Color, ExportArgs, question_name};
-use super::cluster::{Cluster, unreadable};
-use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
-use super::ended::{Absent, ended};
+use super::cluster::Cluster;
+use super::command::{self, CommandError, TASK_FAILED, warning};
+use super::ended::ended;
 use super::paint::{Mark, PaintedLine};
-use super::progress::ProgressPrinter;
 use super::recorded::{Place, RecordedTask, from_cluster};
 use crate::controller::record::parts::{Contents, SourceFile};
 use crate::controller::record::snapshot;
@@ -25,28 +24,19 @@ use codegen_ledger::MemoryStore;
 
 /// Runs the command.
 pub(super) fn run(args: &ExportArgs) -> i32 {
-    let progress = ProgressPrinter::new(Color::Auto);
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
-    };
-    let folder = args
-        .output
-        .clone()
-        .unwrap_or_else(|| PathBuf::from(question_name(&args.task.name).unwrap_or(&args.task.name)));
-    let written = runtime.block_on(async { everything(args).await?.write(&folder).await });
-    match written {
-        Ok((count, cautions)) => {
-            let done = format!("{count} files in {}", folder.display());
-            progress.lines(&[PaintedLine::new(Mark::Done, done)]);
-            for caution in &cautions {
-                progress.lines(&warning(&caution.text));
-            }
-            let is_passed = !cautions.iter().any(|caution| caution.is_failure);
-            if is_passed { 0 } else { TASK_FAILED }
+    let name = question_name(&args.task.name).unwrap_or(&args.task.name);
+    let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(name));
+    command::run(Color::Auto, async |progress| {
+        let exported = Box::pin(everything(args)).await?;
+        let (count, cautions) = exported.write(&folder).await?;
+        let done = format!("{count} files in {}", folder.display());
+        progress.lines(&[PaintedLine::new(Mark::Done, done)]);
+        for caution in &cautions {
+            progress.lines(&warning(&caution.text));
         }
-        Err(Absent { message, code }) => fail(&progress, &message, code),
-    }
+        let is_passed = !cautions.iter().any(|caution| caution.is_failure);
+        Ok(if is_passed { 0 } else { TASK_FAILED })
+    })
 }
 
 /// Something that whoever uses the folder must know.
@@ -73,16 +63,15 @@ struct Exported {
     command: String,
 }
 
-async fn everything(args: &ExportArgs) -> Result<Exported, Absent> {
-    let unreachable = |message| Absent::new(message, USAGE);
-    let cluster = Cluster::connect(&args.task.cluster).await.map_err(unreachable)?;
+async fn everything(args: &ExportArgs) -> Result<Exported, CommandError> {
+    let cluster = Cluster::connect(&args.task.cluster).await?;
     if let Some(name) = question_name(&args.task.name) {
         return question::from_question(&cluster, name).await;
     }
     Box::pin(from_task(&cluster, &args.task.name)).await
 }
 
-async fn from_task(cluster: &Cluster, name: &str) -> Result<Exported, Absent> {
+async fn from_task(cluster: &Cluster, name: &str) -> Result<Exported, CommandError> {
     let recorded = from_cluster(cluster, name).await?;
     let inputs = inputs(cluster, &recorded).await?;
     let (object, left_out, mut files) = files(&recorded, inputs.files).await?;
@@ -98,7 +87,7 @@ async fn from_task(cluster: &Cluster, name: &str) -> Result<Exported, Absent> {
         text,
         is_failure: true,
     }));
-    files.extend(documents(object.clone()).map_err(|message| Absent::new(message, USAGE))?);
+    files.extend(documents(object.clone()).map_err(CommandError::usage)?);
     Ok(Exported {
         files,
         cautions,
@@ -118,20 +107,18 @@ struct Inputs {
 }
 
 /// The samples and inputs that the task ran with, as its snapshot has them.
-async fn inputs(cluster: &Cluster, recorded: &RecordedTask) -> Result<Inputs, Absent> {
+async fn inputs(cluster: &Cluster, recorded: &RecordedTask) -> Result<Inputs, CommandError> {
     let Some(task) = recorded.task.as_ref().filter(|_| recorded.withheld.is_none()) else {
         return Ok(Inputs::default());
     };
     let (client, namespace) = (&cluster.client, &cluster.namespace);
-    let unread = |error| Absent::new(unreadable(&error), USAGE);
     let mut inputs = Inputs::default();
     let mut found = Vec::new();
     if let Some(snapshot) = &recorded.status.snapshot {
         let (contents, tests) = tokio::try_join!(
             snapshot::contents(client, namespace, &snapshot.name, |_| true),
             snapshot::acceptance_tests(client, namespace, &snapshot.name),
-        )
-        .map_err(unread)?;
+        )?;
         found = contents;
         inputs.acceptance_tests = tests;
     }
@@ -165,14 +152,17 @@ impl Inputs {
 }
 
 /// The object of a task, the files that hold its data and are left out, and the others, with what it ran with.
-async fn files(recorded: &RecordedTask, inputs: Files) -> Result<(&CodeGenTask, Vec<String>, Files), Absent> {
+async fn files(
+    recorded: &RecordedTask,
+    inputs: Files,
+) -> Result<(&CodeGenTask, Vec<String>, Files), CommandError> {
     let nothing = || {
         let message = format!(
             "nothing is recorded of {} yet; {}",
             recorded.name,
             recorded.standing()
         );
-        Absent::new(message, TASK_FAILED)
+        CommandError::failed(message)
     };
     recorded.readable()?;
     let Place::Cluster { object, .. } = &recorded.place else {
@@ -187,7 +177,7 @@ async fn files(recorded: &RecordedTask, inputs: Files) -> Result<(&CodeGenTask, 
     };
     let store = <MemoryStore>::holding(recorded.documents.clone());
     let collected = collect(task, progress, &store, &recorded.entries()?).await;
-    let collected = collected.map_err(|error| Absent::new(with_causes(&error), USAGE))?;
+    let collected = collected.map_err(|error| CommandError::usage(with_causes(&error)))?;
     let mut files = collected.files;
     files.extend(inputs);
     let left_out = without_data(task, &mut files);
@@ -208,10 +198,9 @@ fn doubt(recorded: &RecordedTask, object: &CodeGenTask) -> Option<String> {
 }
 
 impl Exported {
-    async fn write(self, folder: &Path) -> Result<(usize, Vec<Caution>), Absent> {
-        let refused = |error: &dyn std::fmt::Display| Absent::new(error.to_string(), USAGE);
-        let target = TaskFolder::open(folder, &self.command).map_err(|error| refused(&error))?;
-        let moved = target.publish(&self.files).map_err(|error| refused(&error))?;
+    async fn write(self, folder: &Path) -> Result<(usize, Vec<Caution>), CommandError> {
+        let target = TaskFolder::open(folder, &self.command).map_err(CommandError::usage)?;
+        let moved = target.publish(&self.files).map_err(CommandError::usage)?;
         if let Some(record) = &self.record {
             record.write(&target, &self.files).await?;
         }

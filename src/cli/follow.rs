@@ -1,12 +1,16 @@
 //! Watches one object until whoever asks has seen enough of it.
 
-use std::fmt::Debug;
 use std::future::ready;
+use std::pin::pin;
 
 use futures::{Stream, StreamExt as _};
+use kube::Resource;
 use kube::runtime::{WatchStreamExt as _, watcher};
-use kube::{Api, Resource};
-use serde::de::DeserializeOwned;
+
+use super::cluster::Cluster;
+use super::command::{CommandError, warning};
+use super::progress::ProgressPrinter;
+use codegen_api::Namespaced;
 
 /// Change that a watch brings.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,11 +24,37 @@ pub(super) enum Change<K> {
 }
 
 /// Follows what becomes of the object `name`, which was there a moment ago.
-pub(super) fn changes<K>(api: Api<K>, name: &str) -> impl Stream<Item = Change<K>>
-where
-    K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
-{
-    read(watcher(api, only(name)).default_backoff())
+pub(super) fn changes<K: Namespaced>(cluster: &Cluster, name: &str) -> impl Stream<Item = Change<K>> {
+    read(watcher(cluster.api(), only(name)).default_backoff())
+}
+
+/// Follows the object `name` until `seen` makes something of it.
+pub(super) async fn until<K: Namespaced, T>(
+    cluster: &Cluster,
+    name: &str,
+    progress: &ProgressPrinter,
+    mut seen: impl FnMut(K) -> Option<T>,
+) -> Result<T, CommandError> {
+    let mut changes = pin!(changes(cluster, name));
+    while let Some(change) = changes.next().await {
+        match change {
+            Change::Seen(object) => {
+                if let Some(found) = seen(object) {
+                    progress.stop();
+                    return Ok(found);
+                }
+            }
+            Change::Deleted => break,
+            Change::CutOff(message) => progress.lines(&warning(&message)),
+        }
+    }
+    progress.stop();
+    Err(deleted(name))
+}
+
+/// Returns the error about an object that is gone.
+pub(super) fn deleted(name: &str) -> CommandError {
+    CommandError::failed(format!("{name} was deleted before it had ended"))
 }
 
 fn only(name: &str) -> watcher::Config {
@@ -93,8 +123,8 @@ mod tests {
 
     use http::{Request, Response};
     use k8s_openapi::api::core::v1::ConfigMap;
-    use kube::Client;
     use kube::client::Body;
+    use kube::{Api, Client};
     use serde_json::{Value, json};
 
     use super::*;

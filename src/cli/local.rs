@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::approve::trust;
 use super::args::{LocalArgs, ManifestArgs, OutputFormat};
 use super::command::{
-    TASK_FAILED, USAGE, document, fail, fail_each, given, is_interactive, model_options, read, runtime,
-    warning,
+    self, CommandError, TASK_FAILED, document, exit_code, fail, given, is_interactive, listen, model_options,
+    print, print_lines, read, warning,
 };
 use super::paint::{Mark, PaintedLine};
 use super::progress::ProgressPrinter;
@@ -18,7 +18,7 @@ use super::replay;
 use super::summary::summary;
 use crate::local::approval::Approvals;
 use crate::local::commands::Commands;
-use crate::local::interrupt::{self, INTERRUPTED, StopSignal};
+use crate::local::interrupt::{INTERRUPTED, StopSignal};
 use crate::local::kustomize::is_kustomization;
 use crate::local::objects::Objects;
 use crate::local::opens::{not_shown_before, of_task};
@@ -37,51 +37,37 @@ pub(super) fn run(args: &LocalArgs) -> i32 {
 
 /// Runs the command after calls of another one, whose replies, as `--replay` reads them, are the first of `--record`.
 pub(super) fn run_after(args: &LocalArgs, replies: &str) -> i32 {
-    let progress = Arc::new(ProgressPrinter::new(args.color));
-    log(args.verbose, &progress);
-    let objects = match manifests(args).and_then(|manifests| read(&manifests, &progress)) {
-        Ok(objects) => objects,
-        Err(messages) => return fail_each(&progress, &messages, USAGE),
-    };
-    let tasks = match objects.pick(args.manifests.task.as_deref()) {
-        Ok(tasks) => tasks,
-        Err(error) => return fail(&progress, &error, USAGE),
-    };
-    let options = match options(args, &tasks) {
-        Ok(options) => options,
-        Err(messages) => return fail_each(&progress, &messages, USAGE),
-    };
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
-    };
-    runtime.block_on(async {
-        let told = Arc::clone(&progress);
-        let listening = interrupt::listen(move || {
-            told.lines(&warning(
+    command::run(args.color, async |progress| {
+        log(args.verbose, progress);
+        let objects = read(&manifests(args)?, progress)?;
+        let picked = objects.pick(args.manifests.task.as_deref());
+        let tasks = picked.map_err(CommandError::usage)?;
+        let options = options(args, &tasks)?;
+        let said = Arc::clone(progress);
+        let stop = listen(move || {
+            said.lines(&warning(
                 "stopping; a model call in flight is waited for, so that its reply is not lost; Ctrl-C again leaves at once",
             ));
-        });
-        match listening {
-            Ok(stop) => Box::pin(run_all(args, &options, &objects, &tasks, replies, &progress, &stop)).await,
-            Err(error) => fail(&progress, &format!("cannot listen for Ctrl-C: {error}"), TASK_FAILED),
-        }
+        })?;
+        Box::pin(run_all(
+            args, &options, &objects, &tasks, replies, progress, &stop,
+        ))
+        .await
     })
 }
 
 /// The manifests that are named, else those of the folder that is meant, as kustomization or one by one.
-fn manifests(args: &LocalArgs) -> Result<ManifestArgs, Vec<String>> {
+fn manifests(args: &LocalArgs) -> Result<ManifestArgs, CommandError> {
     let mut manifests = args.manifests.clone();
     if !manifests.files.is_empty() || !manifests.kustomize.is_empty() {
         return Ok(manifests);
     }
     let place = args.place.clone().unwrap_or_else(|| PathBuf::from("."));
     if !place.exists() {
-        let message = format!(
+        return Err(CommandError::usage(format!(
             "{} is not there: name a folder with manifests, or a manifest",
             place.display()
-        );
-        return Err(vec![message]);
+        )));
     }
     if is_kustomization(&place) {
         manifests.kustomize.push(place);
@@ -114,15 +100,13 @@ async fn run_all(
     replies: &str,
     progress: &ProgressPrinter,
     stop: &StopSignal,
-) -> i32 {
+) -> Result<i32, CommandError> {
     let mut code = 0;
     let mut printed = Vec::new();
     let mut replayed = 0;
     let recording = args.model.record.as_deref();
-    let mut recording = match recording.map(|path| Recording::open(path, replies)).transpose() {
-        Ok(recording) => recording,
-        Err(message) => return fail(progress, &message, USAGE),
-    };
+    let recording = recording.map(|path| Recording::open(path, replies)).transpose();
+    let mut recording = recording.map_err(CommandError::usage)?;
     for (number, task) in (1..).zip(tasks) {
         let name = task.metadata.name.as_deref().unwrap_or_default();
         if tasks.len() > 1 {
@@ -160,25 +144,19 @@ async fn run_all(
                 report(args.format, &ended, progress);
                 printed.push(serde_json::to_value(&ended.task).unwrap_or_default());
             }
-            Err(error) => code = code.max(fail_each(progress, &error.messages(), error.exit_code())),
+            Err(error) => code = code.max(exit_code(progress, Err(error.into()))),
         }
         if stop.is_requested() && number < tasks.len() {
             code = INTERRUPTED;
             break;
         }
     }
-    match document(args.format, printed, tasks.len()).map(|text| super::print(text.as_bytes())) {
-        Some(Err(error)) => fail(
-            progress,
-            &format!("cannot write to stdout: {error}"),
-            code.max(TASK_FAILED),
-        ),
-        Some(Ok(())) | None => code,
-    }
+    let text = document(args.format, printed, tasks.len()).unwrap_or_default();
+    Ok(code.max(exit_code(progress, print(text.as_bytes()).map(|()| 0))))
 }
 
 /// Reads what the command line says about each of its `tasks`.
-fn options(args: &LocalArgs, tasks: &[&CodeGenTask]) -> Result<TaskOptions, Vec<String>> {
+fn options(args: &LocalArgs, tasks: &[&CodeGenTask]) -> Result<TaskOptions, CommandError> {
     Ok(TaskOptions {
         given: given(&args.manifests.data, tasks)?,
         earlier: EarlierResult::of(args.fresh),
@@ -243,9 +221,6 @@ fn report(format: OutputFormat, ended: &TaskOutcome, progress: &ProgressPrinter)
         progress.lines(&lines);
         return;
     }
-    let text: String = lines
-        .iter()
-        .map(|line| super::paint::paint(line, progress.colours_stdout()) + "\n")
-        .collect();
-    let _ = super::print(text.as_bytes());
+    // A closed stdout ends no task.
+    let _ = print_lines(progress, lines);
 }

@@ -8,63 +8,53 @@ mod run;
 
 use self::follow::follow;
 use self::pods::{Containers, forbidden, whole_log};
-use self::print::{heading, output, print, with_line_end};
-use self::run::{of_run, of_run_at_its_end};
+use self::print::{heading, output};
+use self::run::of_run;
 use super::args::{Color, LogsArgs, question_name};
 use super::cluster::Cluster;
-use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
-use super::ended::Absent;
+use super::command::{self, CommandError, interruptible, print_as_it_is, warning};
 use super::progress::ProgressPrinter;
 use super::recorded::{Place, RecordedTask, from_cluster, is_folder, read};
-use crate::local::interrupt::INTERRUPTED;
+use super::text::with_line_end;
 
 /// Runs the command.
 pub(super) fn run(args: &LogsArgs) -> i32 {
-    let progress = ProgressPrinter::new(Color::Auto);
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
-    };
-    let done = runtime.block_on(async {
-        tokio::select! {
-            done = show(args, &progress) => done,
-            // Whoever follows ends it so.
-            _ = tokio::signal::ctrl_c() => Err(Absent::new("interrupted; the task goes on".to_owned(), INTERRUPTED)),
-        }
-    });
-    match done {
-        Ok(()) => 0,
-        Err(Absent { message, code }) => fail(&progress, &message, code),
-    }
+    command::run(Color::Auto, async |progress| {
+        // Whoever follows ends it so.
+        interruptible(Box::pin(show(args, progress)), || {
+            "interrupted; the task goes on".to_owned()
+        })
+        .await?;
+        Ok(0)
+    })
 }
 
-async fn show(args: &LogsArgs, progress: &ProgressPrinter) -> Result<(), Absent> {
-    let wrong = |message: String| Absent::new(message, USAGE);
+async fn show(args: &LogsArgs, progress: &ProgressPrinter) -> Result<(), CommandError> {
     let record = &args.record;
     if let Some(name) = question_name(&record.task) {
-        return print(&question::logs(name, args, progress).await?);
+        return print_as_it_is(question::logs(name, args, progress).await?.as_bytes());
     }
     if is_folder(&record.task) {
         if args.run.is_some() {
-            return Err(wrong(
-                "--run names a CodeGenRun, which are in clusters".to_owned(),
+            return Err(CommandError::usage(
+                "--run names a CodeGenRun, which are in clusters",
             ));
         }
         if args.follow {
-            return Err(wrong(
-                "-f follows a task in a cluster; a local run shows what it does itself".to_owned(),
+            return Err(CommandError::usage(
+                "-f follows a task in a cluster; a local run shows what it does itself",
             ));
         }
         let task = read(&record.task, &record.cluster).await?;
-        return print(&attempts(&task, args)?);
+        return print_as_it_is(attempts(&task, args)?.as_bytes());
     }
-    let cluster = Cluster::connect(&record.cluster).await.map_err(wrong)?;
+    let cluster = Cluster::connect(&record.cluster).await?;
     if let Some(run) = &args.run {
-        return print(&if args.follow {
-            of_run_at_its_end(&cluster, &record.task, run, progress).await?
-        } else {
-            of_run(&cluster, &record.task, run).await?
-        });
+        return print_as_it_is(
+            of_run(&cluster, &record.task, run, args.follow, progress)
+                .await?
+                .as_bytes(),
+        );
     }
     let task = from_cluster(&cluster, &record.task).await?;
     let is_followed = args.follow && !task.has_ended();
@@ -74,9 +64,9 @@ async fn show(args: &LogsArgs, progress: &ProgressPrinter) -> Result<(), Absent>
         is_something = build_logs(&cluster, &task, progress).await?;
     }
     match attempts(&task, args) {
-        Ok(text) => print(&text)?,
+        Ok(text) => print_as_it_is(text.as_bytes())?,
         // Whoever may read Pods sees what there is, and learns what else there would be.
-        Err(absent) if is_something || is_followed => progress.lines(&warning(&absent.message)),
+        Err(absent) if is_something || is_followed => progress.lines(&warning(&absent.to_string())),
         Err(absent) => return Err(absent),
     }
     if is_followed {
@@ -90,7 +80,7 @@ async fn build_logs(
     cluster: &Cluster,
     task: &RecordedTask,
     progress: &ProgressPrinter,
-) -> Result<bool, Absent> {
+) -> Result<bool, CommandError> {
     let Place::Cluster { object, .. } = &task.place else {
         return Ok(false);
     };
@@ -108,7 +98,7 @@ async fn build_logs(
         match whole_log(cluster, pod, container).await {
             Ok(log) => {
                 is_something = true;
-                print(&format!("{}{}", heading(pod, container), with_line_end(&log)))?;
+                print_as_it_is(format!("{}{}", heading(pod, container), with_line_end(&log)).as_bytes())?;
             }
             Err(error) => {
                 progress.lines(&warning(&forbidden(&error, cluster)));
@@ -120,7 +110,7 @@ async fn build_logs(
 }
 
 /// Returns what the attempts printed that are meant.
-fn attempts(task: &RecordedTask, args: &LogsArgs) -> Result<String, Absent> {
+fn attempts(task: &RecordedTask, args: &LogsArgs) -> Result<String, CommandError> {
     let numbers: Vec<Option<u32>> = if args.all {
         task.readable()?.attempts().into_iter().map(Some).collect()
     } else {
@@ -141,7 +131,7 @@ mod tests {
     use crate::cli::args::{Cli, Command};
     use crate::cli::recorded::fixture::{recorded, withheld};
 
-    fn printed(task: &RecordedTask, line: &str) -> Result<String, Absent> {
+    fn printed(task: &RecordedTask, line: &str) -> Result<String, CommandError> {
         let words = ["kubectl-codegen", "logs", "words"];
         let words = words.into_iter().chain(line.split_whitespace());
         match Cli::try_parse_from(words).unwrap().command {
@@ -183,14 +173,11 @@ mod tests {
             is_private: true,
             ..recorded()
         };
-        assert!(printed(&private, "").unwrap_err().message.contains("SchemaOnly"));
+        let absent = printed(&private, "").unwrap_err();
+        assert!(absent.to_string().contains("SchemaOnly"), "{absent}");
         for line in ["", "--all"] {
             let absent = printed(&withheld(), line).unwrap_err();
-            assert!(
-                absent.message.contains("right to get Secrets"),
-                "{}",
-                absent.message
-            );
+            assert!(absent.to_string().contains("right to get Secrets"), "{absent}");
         }
     }
 
@@ -198,11 +185,7 @@ mod tests {
     fn all_attempts_of_a_task_without_one_are_none_recorded_yet() {
         let mut task = recorded();
         task.documents.clear();
-        assert!(
-            printed(&task, "--all")
-                .unwrap_err()
-                .message
-                .contains("recorded yet")
-        );
+        let absent = printed(&task, "--all").unwrap_err();
+        assert!(absent.to_string().contains("recorded yet"), "{absent}");
     }
 }

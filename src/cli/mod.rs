@@ -34,13 +34,14 @@ mod text;
 mod watch;
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal as _, Write};
+use std::fmt::Display;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
 use self::args::{Cli, Command, LocalCommand, Page};
-use self::command::USAGE;
+use self::command::{TASK_FAILED, USAGE, print, unprinted};
 use codegen_api::approval::ApprovalDecision;
 use codegen_data::worker;
 
@@ -69,89 +70,57 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             io::stderr().lock(),
             "error: there is no {gone} any more: {successor}"
         );
-        return exit_code(USAGE);
+        return exit(USAGE);
     }
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => {
             // clap decides between stdout (help) and stderr (errors); a closed one ends nothing.
             let _ = error.print();
-            return exit_code(error.exit_code());
+            return exit(error.exit_code());
         }
     };
-    match cli.command {
+    exit(match cli.command {
         Command::Local(args) => match &args.command {
-            Some(LocalCommand::Run(args)) => exit_code(run::local::run(args)),
-            None => exit_code(local::run(&args)),
+            Some(LocalCommand::Run(args)) => run::local::run(args),
+            None => local::run(&args),
         },
-        Command::Ask(args) => exit_code(ask::run(&args)),
-        Command::New(args) => exit_code(new::run(&args)),
-        Command::Context(args) => exit_code(context::run(&args)),
-        Command::Run(args) => exit_code(run::cluster::run(&args)),
-        Command::Watch(args) => exit_code(watch::run(&args)),
-        Command::Code(args) => exit_code(code::run(&args)),
-        Command::Tests(args) => exit_code(test_list::run(&args)),
-        Command::Logs(args) => exit_code(logs::run(&args)),
-        Command::Diff(args) => exit_code(diff::run(&args)),
-        Command::Cost(args) => exit_code(cost::run(&args)),
-        Command::Export(args) => exit_code(export::run(&args)),
-        Command::Retry(args) => exit_code(retry::run(&args)),
-        Command::Approve(args) => exit_code(approve::run(&args, ApprovalDecision::Approve)),
-        Command::Reject(args) => exit_code(approve::run(&args, ApprovalDecision::Reject)),
+        Command::Ask(args) => ask::run(&args),
+        Command::New(args) => new::run(&args),
+        Command::Context(args) => context::run(&args),
+        Command::Run(args) => run::cluster::run(&args),
+        Command::Watch(args) => watch::run(&args),
+        Command::Code(args) => code::run(&args),
+        Command::Tests(args) => test_list::run(&args),
+        Command::Logs(args) => logs::run(&args),
+        Command::Diff(args) => diff::run(&args),
+        Command::Cost(args) => cost::run(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Retry(args) => retry::run(&args),
+        Command::Approve(args) => approve::run(&args, ApprovalDecision::Approve),
+        Command::Reject(args) => approve::run(&args, ApprovalDecision::Reject),
         Command::Docs {
             page: Page::ModelProtocol,
-        } => printed(codegen_core::protocol::page().as_bytes()),
-        Command::Completion { completion } => printed(&completion::script(completion)),
-        Command::Explain { asked } => match explain::text(&asked, text::columns()) {
-            Ok(text) => printed(text.as_bytes()),
-            Err(message) => {
-                let _ = writeln!(io::stderr().lock(), "error: {message}");
-                exit_code(USAGE)
-            }
-        },
-        Command::Worker => match worker::serve(io::stdin().lock(), io::stdout().lock()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => complaint(&error),
-        },
+        } => ended(print(codegen_core::protocol::page().as_bytes())),
+        Command::Completion { completion } => ended(print(&completion::script(completion))),
+        Command::Explain { asked } => explain::run(&asked),
+        Command::Worker => ended(worker::serve(io::stdin().lock(), io::stdout().lock())),
         Command::Man => {
             let mut page = Vec::new();
-            match clap_mangen::Man::new(Cli::command()).render(&mut page) {
-                Ok(()) => printed(&page),
-                Err(error) => complaint(&error),
-            }
+            let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
+            let rendered = rendered.map_err(|error| unprinted(&error));
+            ended(rendered.and_then(|()| print(&page)))
         }
-    }
+    })
 }
 
-/// Writes to stdout. A reader that has had enough is no error.
-pub(crate) fn print(bytes: &[u8]) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result,
-    }
-}
-
-/// Writes what a program or a model wrote: to a file or a pipe as it is, to a terminal with nothing that it would obey.
-pub(crate) fn print_as_it_is(bytes: &[u8]) -> io::Result<()> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) if io::stdout().is_terminal() => print(text::spelled_out(text).as_bytes()),
-        _ => print(bytes),
-    }
-}
-
-fn printed(bytes: &[u8]) -> ExitCode {
-    match print(bytes) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => complaint(&error),
-    }
-}
-
-fn complaint(error: &io::Error) -> ExitCode {
+/// Returns the exit code of a command for programs, after what went wrong.
+fn ended(ended: Result<(), impl Display>) -> i32 {
+    let Err(error) = ended else { return 0 };
     let _ = writeln!(io::stderr().lock(), "error: {error}");
-    exit_code(1)
+    TASK_FAILED
 }
 
-fn exit_code(code: i32) -> ExitCode {
+fn exit(code: i32) -> ExitCode {
     ExitCode::from(u8::try_from(code).unwrap_or(1))
 }

@@ -6,35 +6,22 @@ use tokio::sync::oneshot;
 
 use super::approve::{answer, is_yes};
 use super::args::{DataArgs, LocalArgs, ManifestArgs, NetworkArgs, NewArgs};
-use super::command::{TASK_FAILED, USAGE, fail_each, is_interactive, model_options, runtime, warning};
+use super::command::{
+    self, CommandError, TASK_FAILED, USAGE, is_interactive, listen, model_options, print_lines, warning,
+};
 use super::local::{Recording, log, run_after};
-use super::paint::{Mark, PaintedLine, paint};
+use super::paint::{Mark, PaintedLine};
 use super::progress::ProgressPrinter;
 use super::render::named_paragraph;
 use super::text::{count, shell_word};
 use crate::local::context::{ContextOverrides, TaskContext, context_of};
-use crate::local::draft::{Draft, DraftOptions, FilePlace, KUSTOMIZATION, TASK, WriteError};
+use crate::local::draft::{Draft, DraftOptions, FilePlace, KUSTOMIZATION, TASK};
 use crate::local::error::TaskError;
-use crate::local::interrupt::{self, INTERRUPTED};
+use crate::local::interrupt::INTERRUPTED;
 use crate::local::objects::Objects;
 use crate::local::prepare::downloads;
 use crate::local::propose::{Proposal, check_key, propose};
 use codegen_api::values::Output;
-
-/// Refusal to write anything: everything that is wrong, and the exit code.
-struct Refused {
-    messages: Vec<String>,
-    code: i32,
-}
-
-impl Refused {
-    fn new(message: &impl ToString, code: i32) -> Self {
-        Self {
-            messages: vec![message.to_string()],
-            code,
-        }
-    }
-}
 
 /// A folder that is there.
 struct Created {
@@ -46,41 +33,38 @@ struct Created {
 
 /// Runs the command.
 pub(super) fn run(args: &NewArgs) -> i32 {
-    let progress = ProgressPrinter::new(args.color);
-    log(args.verbose, &progress);
-    match create(args, &progress) {
-        Ok(created) if args.run => {
+    let mut to_run = None;
+    let code = command::run(args.color, async |progress| {
+        log(args.verbose, progress);
+        let created = Box::pin(create(args, progress)).await?;
+        if args.run {
             progress.lines(&summary(&created));
-            run_after(&local_args(args, &created), &created.recording)
-        }
-        Ok(created) => {
-            let lines = summary(&created).into_iter().chain(next(&created));
-            let text: String = lines
-                .map(|line| paint(&line, progress.colours_stdout()) + "\n")
-                .collect();
+            to_run = Some(created);
+        } else {
             // A closed stdout does not take the folder away.
-            let _ = super::print(text.as_bytes());
-            0
+            let _ = print_lines(progress, summary(&created).into_iter().chain(next(&created)));
         }
-        Err(refused) => fail_each(&progress, &refused.messages, refused.code),
+        Ok(0)
+    });
+    match to_run {
+        Some(created) => run_after(&local_args(args, &created), &created.recording),
+        None => code,
     }
 }
 
 /// Reads, checks and completes the task before anything of it is written.
-fn create(args: &NewArgs, progress: &ProgressPrinter) -> Result<Created, Refused> {
+async fn create(args: &NewArgs, progress: &ProgressPrinter) -> Result<Created, CommandError> {
     if args.outputs.is_empty() && !args.yes && !is_interactive() {
         let message = "no outputs are given, and there is no terminal to ask at about those that a model proposes: \
             name them with --output, for example --output summary:CSV, or take what is proposed with --yes";
-        return Err(Refused::new(&message, USAGE));
+        return Err(CommandError::usage(message));
     }
-    let mut draft = Draft::read(&options(args)).map_err(|errors| Refused {
-        messages: errors.iter().map(ToString::to_string).collect(),
-        code: USAGE,
-    })?;
-    let invalid = |messages| Refused {
+    let invalid = |messages| CommandError {
         messages,
         code: USAGE,
     };
+    let draft = Draft::read(&options(args));
+    let mut draft = draft.map_err(|errors| invalid(errors.iter().map(ToString::to_string).collect()))?;
     let name = draft.task.metadata.name.clone().unwrap_or_default();
     let folder = args.folder.clone().unwrap_or_else(|| PathBuf::from(name));
     if args.outputs.is_empty() && !args.force {
@@ -89,9 +73,9 @@ fn create(args: &NewArgs, progress: &ProgressPrinter) -> Result<Created, Refused
     let objects = draft.objects().map_err(invalid)?;
     if !args.force {
         // Before a call is paid for.
-        draft.check_folder(&folder).map_err(|error| unwritable(&error))?;
+        draft.check_folder(&folder).map_err(CommandError::usage)?;
     }
-    let recording = match complete(args, &draft, &objects, progress)? {
+    let recording = match complete(args, &draft, &objects, progress).await? {
         Some(Proposal {
             outputs, recording, ..
         }) => {
@@ -101,16 +85,12 @@ fn create(args: &NewArgs, progress: &ProgressPrinter) -> Result<Created, Refused
         }
         None => String::new(),
     };
-    draft.write(&folder).map_err(|error| unwritable(&error))?;
+    draft.write(&folder).map_err(CommandError::usage)?;
     Ok(Created {
         draft,
         folder,
         recording,
     })
-}
-
-fn unwritable(error: &WriteError) -> Refused {
-    Refused::new(error, USAGE)
 }
 
 fn options(args: &NewArgs) -> DraftOptions {
@@ -128,46 +108,36 @@ fn options(args: &NewArgs) -> DraftOptions {
 }
 
 /// Describes the samples as a run would, and has outputs proposed where none are given.
-fn complete(
+async fn complete(
     args: &NewArgs,
     draft: &Draft,
     objects: &Objects,
     progress: &ProgressPrinter,
-) -> Result<Option<Proposal>, Refused> {
-    let failed = |error: &dyn std::fmt::Display| Refused::new(&format!("cannot start: {error}"), TASK_FAILED);
-    let runtime = runtime().map_err(|error| failed(&error))?;
-    runtime.block_on(async {
-        // A file is read by a child that Ctrl-C does not reach.
-        let mut stop = interrupt::listen(|| {}).map_err(|error| failed(&error))?;
-        let completing = Box::pin(async {
-            let context = described(draft, objects, progress).await?;
-            if draft.task.spec.outputs.is_empty() {
-                return proposed(args, &context, objects, progress).await.map(Some);
-            }
-            if args.run {
-                // Before anything is written.
-                let found = check_key(&context, objects, &model_options(&args.model)).await;
-                found.map_err(|error| Refused {
-                    messages: error.messages(),
-                    code: error.exit_code(),
-                })?;
-            }
-            Ok(None)
-        });
-        let completed = tokio::select! {
-            completed = completing => completed,
-            () = stop.requested() => Err(Refused::new(&"interrupted; nothing was written", INTERRUPTED)),
-        };
-        progress.stop();
-        completed
-    })
+) -> Result<Option<Proposal>, CommandError> {
+    // A file is read by a child that Ctrl-C does not reach.
+    let mut stop = listen(|| {})?;
+    let completing = Box::pin(async {
+        let context = described(draft, objects, progress).await?;
+        if draft.task.spec.outputs.is_empty() {
+            return proposed(args, &context, objects, progress).await.map(Some);
+        }
+        if args.run {
+            // Before anything is written.
+            check_key(&context, objects, &model_options(&args.model)).await?;
+        }
+        Ok(None)
+    });
+    tokio::select! {
+        completed = completing => completed,
+        () = stop.requested() => Err(CommandError::new("interrupted; nothing was written", INTERRUPTED)),
+    }
 }
 
 async fn described(
     draft: &Draft,
     objects: &Objects,
     progress: &ProgressPrinter,
-) -> Result<TaskContext, Refused> {
+) -> Result<TaskContext, CommandError> {
     progress.run("reading the samples");
     // Not the draft's own task: that of the manifest has its namespace.
     let task = objects.tasks.first().unwrap_or(&draft.task);
@@ -185,7 +155,7 @@ async fn described(
         return Ok(context);
     }
     let codes = context.failed.iter().map(|(_, error)| error.exit_code());
-    Err(Refused {
+    Err(CommandError {
         messages: context
             .failed
             .iter()
@@ -196,7 +166,7 @@ async fn described(
 }
 
 /// An error in the words of the command line.
-fn refused(draft: &Draft, error: &TaskError) -> Refused {
+fn refused(draft: &Draft, error: &TaskError) -> CommandError {
     let messages = match error {
         TaskError::Unresolved(faults) => faults
             .iter()
@@ -204,7 +174,7 @@ fn refused(draft: &Draft, error: &TaskError) -> Refused {
             .collect(),
         error => error.messages(),
     };
-    Refused {
+    CommandError {
         messages,
         code: error.exit_code(),
     }
@@ -215,20 +185,16 @@ async fn proposed(
     context: &TaskContext,
     objects: &Objects,
     progress: &ProgressPrinter,
-) -> Result<Proposal, Refused> {
-    let unrecorded = |message: String| Refused::new(&message, USAGE);
+) -> Result<Proposal, CommandError> {
     let record = args.model.record.as_deref();
     let recording = record.map(|path| Recording::open(path, ""));
-    let recording = recording.transpose().map_err(unrecorded)?;
+    let recording = recording.transpose().map_err(CommandError::usage)?;
     let options = model_options(&args.model);
     let proposal = propose(context, objects, &options, progress).await;
     progress.stop();
-    let proposal = proposal.map_err(|error| Refused {
-        messages: error.messages(),
-        code: error.exit_code(),
-    })?;
+    let proposal = proposal?;
     if let Some(mut recording) = recording {
-        recording.add(&proposal.recording).map_err(unrecorded)?;
+        recording.add(&proposal.recording).map_err(CommandError::usage)?;
     }
     if let Some(caution) = &proposal.caution {
         progress.lines(&warning(caution));
@@ -246,7 +212,7 @@ async fn proposed(
         "nothing was written; name the outputs that you want, for example {}",
         flags.join(" ")
     );
-    Err(Refused::new(&message, TASK_FAILED))
+    Err(CommandError::failed(message))
 }
 
 fn shown(outputs: &[Output]) -> Vec<PaintedLine> {

@@ -13,18 +13,15 @@ use self::compare::{ReplayEnd, first_difference, is_same_end};
 use self::inputs::freeze_inputs;
 use super::approve::trust;
 use super::args::LocalArgs;
-use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
-use super::ended::Absent;
+use super::command::{self, CommandError, TASK_FAILED, listen, print_lines, read, warning};
 use super::paint::{Mark, PaintedLine};
 use super::progress::ProgressPrinter;
 use super::recorded::{RecordedTask, from_folder};
 use crate::local::credentials::{ModelCredentials, sandbox_variables};
 use crate::local::error::TaskError;
 use crate::local::execute::{ExecutedTask, execute};
-use crate::local::files;
 use crate::local::folder::{TASK, TaskFolder};
-use crate::local::interrupt::{self, StopSignal};
-use crate::local::objects::Objects;
+use crate::local::interrupt::StopSignal;
 use crate::local::options::TaskOptions;
 use crate::local::prepare::Prepared;
 use crate::local::results::in_files;
@@ -41,36 +38,14 @@ use codegen_sandbox::SandboxError;
 
 /// Runs the result in `folder` once more.
 pub(super) fn run(args: &LocalArgs, folder: &Path) -> i32 {
-    let progress = Arc::new(ProgressPrinter::new(args.color));
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
-    };
-    let replayed = runtime.block_on(async {
-        let shown = Arc::clone(&progress);
-        let stop = interrupt::listen(move || shown.lines(&warning("stopping")));
-        let stop =
-            stop.map_err(|error| Absent::new(format!("cannot listen for Ctrl-C: {error}"), TASK_FAILED))?;
-        Box::pin(replay(args, folder, &progress, &stop)).await
-    });
-    progress.stop();
-    match replayed {
-        Ok(Replayed { lines, is_same }) => {
-            let lines: String = lines
-                .iter()
-                .map(|line| super::paint::paint(line, progress.colours_stdout()) + "\n")
-                .collect();
-            if let Err(error) = super::print(lines.as_bytes()) {
-                return fail(
-                    &progress,
-                    &format!("cannot write to stdout: {error}"),
-                    TASK_FAILED,
-                );
-            }
-            if is_same { 0 } else { TASK_FAILED }
-        }
-        Err(Absent { message, code }) => fail(&progress, &message, code),
-    }
+    command::run(args.color, async |progress| {
+        let shown = Arc::clone(progress);
+        let stop = listen(move || shown.lines(&warning("stopping")))?;
+        let Replayed { lines, is_same } = Box::pin(replay(args, folder, progress, &stop)).await?;
+        progress.stop();
+        print_lines(progress, lines)?;
+        Ok(if is_same { 0 } else { TASK_FAILED })
+    })
 }
 
 /// Result of a replay.
@@ -84,7 +59,7 @@ async fn replay(
     folder: &Path,
     progress: &ProgressPrinter,
     stop: &StopSignal,
-) -> Result<Replayed, Absent> {
+) -> Result<Replayed, CommandError> {
     let recorded = from_folder(folder).await?;
     check_origin(&recorded, folder, args.trust).await?;
     let (mut task, entries) = replayable(&recorded)?;
@@ -95,13 +70,13 @@ async fn replay(
         Some(url) => task.image.index_url = Some(url.to_owned()),
     }
     let temporary = tempfile::tempdir();
-    let temporary = temporary.map_err(|error| refused(&TaskError::NoTemporaryFolder(error)))?;
+    let temporary = temporary.map_err(TaskError::NoTemporaryFolder)?;
     let replies = temporary.path().join("replies.jsonl");
     fs::write(&replies, export_replies(&entries))
-        .map_err(|error| Absent::new(format!("cannot write {}: {error}", replies.display()), USAGE))?;
+        .map_err(|error| CommandError::usage(format!("cannot write {}: {error}", replies.display())))?;
     let place = temporary.path().join("replay");
     let output = args.output.as_deref().unwrap_or(&place);
-    let prepared = Box::pin(prepare(folder, task, args, output)).await?;
+    let prepared = Box::pin(prepare(folder, task, args, output, progress)).await?;
     let again = |retry: &RetryStatus| Retry {
         replan: retry.replan,
         hint: retry.hint.clone(),
@@ -112,13 +87,12 @@ async fn replay(
         allowed_hosts: args.network.allow_host.clone(),
         ..TaskOptions::default()
     };
-    let executed = Box::pin(execute(&prepared, &options, &mut 0, progress, stop)).await;
-    let executed = executed.map_err(|error| refused(&error))?;
+    let executed = Box::pin(execute(&prepared, &options, &mut 0, progress, stop)).await?;
     if args.output.is_some() {
         publish(&prepared, &executed).await?;
     }
     if let Some(stopped) = executed.stopped {
-        return Err(refused(&stopped));
+        return Err(stopped.into());
     }
     let shown = status(
         &prepared.task,
@@ -132,23 +106,22 @@ async fn replay(
 }
 
 /// Refuses records that were made elsewhere, unless somebody says that they are gone by.
-async fn check_origin(recorded: &RecordedTask, folder: &Path, is_trusted: bool) -> Result<(), Absent> {
+async fn check_origin(recorded: &RecordedTask, folder: &Path, is_trusted: bool) -> Result<(), CommandError> {
     let Some(elsewhere) = &recorded.foreign else {
         return Ok(());
     };
     if trust(is_trusted).allows(folder).await {
         return Ok(());
     }
-    Err(Absent::new(
-        format!("{elsewhere}; look at them, then repeat with --trust"),
-        USAGE,
-    ))
+    Err(CommandError::usage(format!(
+        "{elsewhere}; look at them, then repeat with --trust"
+    )))
 }
 
 /// The task and its calls, where there is something to replay.
-fn replayable(recorded: &RecordedTask) -> Result<(Task, Vec<Entry>), Absent> {
+fn replayable(recorded: &RecordedTask) -> Result<(Task, Vec<Entry>), CommandError> {
     let name = &recorded.name;
-    let wrong = |why: String| Err(Absent::new(format!("{name} cannot be replayed: {why}"), USAGE));
+    let wrong = |why: String| Err(CommandError::usage(format!("{name} cannot be replayed: {why}")));
     if !recorded.has_ended() {
         return wrong(format!("{}, and a replay compares ends", recorded.standing()));
     }
@@ -174,23 +147,27 @@ fn replayable(recorded: &RecordedTask) -> Result<(Task, Vec<Entry>), Absent> {
 }
 
 /// The task with its inputs in a folder, ready for the engine.
-async fn prepare(again: &Path, task: Task, args: &LocalArgs, output: &Path) -> Result<Prepared, Absent> {
-    let wrong = |error: &dyn std::fmt::Display| Absent::new(error.to_string(), USAGE);
-    let documents = files::load(&args.manifests.files).map_err(|error| wrong(&error))?;
-    let objects = Objects::collect(documents).map_err(|error| wrong(&error))?;
+async fn prepare(
+    again: &Path,
+    task: Task,
+    args: &LocalArgs,
+    output: &Path,
+    progress: &ProgressPrinter,
+) -> Result<Prepared, CommandError> {
+    let objects = read(&args.manifests, progress)?;
     let secret_variables = sandbox_variables(&task.sandbox.secrets, &task.namespace, &objects);
-    let secret_variables = secret_variables.map_err(|error| wrong(&error))?;
+    let secret_variables = secret_variables.map_err(CommandError::usage)?;
     let command = format!("kubectl-codegen local --again {},", again.display());
-    let folder = TaskFolder::open(output, &command).map_err(|error| wrong(&error))?;
-    let staging = folder.staging().map_err(|error| wrong(&error))?;
+    let folder = TaskFolder::open(output, &command).map_err(CommandError::usage)?;
+    let staging = folder.staging().map_err(CommandError::usage)?;
     freeze_inputs(again, &task, args, &staging).await?;
     let hash = task.decisive_hash();
     // A replay begins anew, also where an earlier one of it lies.
-    let set_aside = folder.set_aside(&hash).map_err(|error| wrong(&error))?;
-    let run = folder.revision(&hash, &staging).map_err(|error| wrong(&error))?;
+    let set_aside = folder.set_aside(&hash).map_err(CommandError::usage)?;
+    let run = folder.revision(&hash, &staging).map_err(CommandError::usage)?;
     // Plain data with string keys: writing it to memory cannot fail.
     let bytes = serde_json::to_vec(&task).unwrap_or_default();
-    run.write(TASK, &bytes).map_err(|error| wrong(&error))?;
+    run.write(TASK, &bytes).map_err(CommandError::usage)?;
     Ok(Prepared {
         task,
         folder,
@@ -205,7 +182,7 @@ async fn prepare(again: &Path, task: Task, args: &LocalArgs, output: &Path) -> R
     })
 }
 
-async fn publish(prepared: &Prepared, executed: &ExecutedTask) -> Result<(), Absent> {
+async fn publish(prepared: &Prepared, executed: &ExecutedTask) -> Result<(), CommandError> {
     let ExecutedTask {
         progress,
         store,
@@ -213,17 +190,11 @@ async fn publish(prepared: &Prepared, executed: &ExecutedTask) -> Result<(), Abs
         ..
     } = executed;
     let collected = results::collect(&prepared.task, progress, store, entries).await;
-    let collected = collected.map_err(|error| Absent::new(with_causes(&error), USAGE))?;
+    let collected = collected.map_err(|error| CommandError::usage(with_causes(&error)))?;
     let large = in_files(prepared, &collected.large);
-    let large = large.map_err(|error| Absent::new(error.to_string(), USAGE))?;
+    let large = large.map_err(CommandError::usage)?;
     let published = prepared.folder.publish_with(&collected.files, &large);
-    published
-        .map(drop)
-        .map_err(|error| Absent::new(error.to_string(), USAGE))
-}
-
-fn refused(error: &TaskError) -> Absent {
-    Absent::new(error.messages().join("\n"), error.exit_code())
+    published.map(drop).map_err(CommandError::usage)
 }
 
 /// Compares two ends.

@@ -1,18 +1,15 @@
 //! `kubectl-codegen retry`: asks the operator to try a task again that has ended, and says what came of that.
 
-use std::pin::pin;
 use std::time::Duration;
 
-use futures::StreamExt as _;
 use jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::args::{Color, RetryArgs};
-use super::cluster::{Cluster, refusal};
-use super::command::{TASK_FAILED, USAGE, fail, runtime};
-use super::ended::Absent;
-use super::follow::{Change, changes};
+use super::cluster::Cluster;
+use super::command::{self, CommandError};
+use super::follow::until;
 use super::paint::{Mark, PaintedLine};
 use super::progress::ProgressPrinter;
 use codegen_api::CodeGenTask;
@@ -23,62 +20,31 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs the command.
 pub(super) fn run(args: &RetryArgs) -> i32 {
-    let progress = ProgressPrinter::new(Color::Auto);
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
-    };
-    match runtime.block_on(ask(args)) {
-        Ok(said) => {
-            progress.lines(&[PaintedLine::new(Mark::Done, said)]);
-            0
-        }
-        Err(Absent { message, code }) => fail(&progress, &message, code),
-    }
+    command::run(Color::Auto, async |progress| {
+        let said = ask(args, progress).await?;
+        progress.lines(&[PaintedLine::new(Mark::Done, said)]);
+        Ok(0)
+    })
 }
 
-async fn ask(args: &RetryArgs) -> Result<String, Absent> {
-    let wrong = |message| Absent::new(message, USAGE);
+async fn ask(args: &RetryArgs, progress: &ProgressPrinter) -> Result<String, CommandError> {
     let name = &args.task.name;
-    let cluster = Cluster::connect(&args.task.cluster).await.map_err(wrong)?;
-    let refused = |error: kube::Error| wrong(refusal::<CodeGenTask>(&error, name, &cluster.namespace));
+    let cluster = Cluster::connect(&args.task.cluster).await?;
     let token = Timestamp::now().to_string();
     let patch = Patch::Merge(wish(&token, args.replan, args.hint.as_deref()));
-    let tasks = cluster.tasks();
     // The only write. A task that is not there is refused.
-    tasks
-        .patch(name, &PatchParams::default(), &patch)
-        .await
-        .map_err(refused)?;
-    let mut changes = pin!(changes(tasks, name));
-    let answered = async {
-        while let Some(change) = changes.next().await {
-            match change {
-                Change::Seen(task) => {
-                    if let Some(answer) = answer(&task, &token) {
-                        return Some(answer);
-                    }
-                }
-                Change::Deleted => {
-                    return Some(Err(format!(
-                        "{name} was deleted before the operator had answered"
-                    )));
-                }
-                Change::CutOff(_) => {}
-            }
-        }
-        None
-    };
-    let answer = tokio::time::timeout(PATIENCE, answered).await.ok().flatten();
-    answer
-        .unwrap_or_else(|| {
-            Err(format!(
-                "the wish is recorded, and the operator has not answered it within {} s: is it running, and is the task suspended or \
-                 queued? kubectl-codegen watch {name} shows what becomes of it",
-                PATIENCE.as_secs()
-            ))
-        })
-        .map_err(|why| Absent::new(why, TASK_FAILED))
+    let tasks = cluster.api::<CodeGenTask>();
+    let wished = tasks.patch(name, &PatchParams::default(), &patch).await;
+    wished.map_err(|error| cluster.refused::<CodeGenTask>(&error, name))?;
+    let answered = until(&cluster, name, progress, |task| answer(&task, &token));
+    match tokio::time::timeout(PATIENCE, answered).await {
+        Ok(answered) => answered?.map_err(CommandError::failed),
+        Err(_) => Err(CommandError::failed(format!(
+            "the wish is recorded, and the operator has not answered it within {} s: is it running, and is the task suspended or \
+             queued? kubectl-codegen watch {name} shows what becomes of it",
+            PATIENCE.as_secs()
+        ))),
+    }
 }
 
 /// The annotations that ask for another try; those of an earlier wish go.

@@ -197,6 +197,14 @@ pub(super) fn tests(last: Option<&AttemptStatus>) -> String {
     texts.join(", ")
 }
 
+/// Test counts of an attempt, or that there are none.
+pub(super) fn tests_or_none(attempt: &AttemptStatus) -> String {
+    match tests(Some(attempt)) {
+        counts if counts.is_empty() => "no tests".to_owned(),
+        counts => counts,
+    }
+}
+
 /// Calls and tokens.
 pub(super) fn spent(status: &CodeGenTaskStatus) -> String {
     let number = |number: i64| u64::try_from(number).unwrap_or_default();

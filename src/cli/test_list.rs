@@ -6,9 +6,7 @@ use serde_json::json;
 
 use self::checks::{CheckEnd, CheckLine, checks, sections};
 use super::args::{Color, ListFormat, TestsArgs};
-use super::command::{TASK_FAILED, fail, runtime, warning};
-use super::ended::Absent;
-use super::progress::ProgressPrinter;
+use super::command::{self, CommandError, Printout, TASK_FAILED};
 use super::recorded::{RecordedTask, read};
 use super::summary::tests as counts;
 use super::table::{Listing, cell};
@@ -21,42 +19,22 @@ const MESSAGE_COLUMNS: usize = 70;
 
 /// Runs the command.
 pub(super) fn run(args: &TestsArgs) -> i32 {
-    let progress = ProgressPrinter::new(Color::Auto);
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
-    };
-    let shown = runtime
-        .block_on(read(&args.record.task, &args.record.cluster))
-        .and_then(|task| show(&task, args));
-    match shown {
-        Ok(Shown { text, note, passed }) => {
-            if let Err(error) = super::print_as_it_is(text.as_bytes()) {
-                return fail(
-                    &progress,
-                    &format!("cannot write to stdout: {error}"),
-                    TASK_FAILED,
-                );
-            }
-            if let Some(note) = note {
-                progress.lines(&warning(&note));
-            }
-            if passed { 0 } else { TASK_FAILED }
-        }
-        Err(Absent { message, code }) => fail(&progress, &message, code),
+    command::run(Color::Auto, async |progress| {
+        let task = Box::pin(read(&args.record.task, &args.record.cluster)).await?;
+        show(&task, args)?.print(progress)
+    })
+}
+
+/// What is printed, and a note for whoever reads it.
+fn printout(text: String, note: Option<String>, passed: bool) -> Printout {
+    Printout {
+        text,
+        notes: note.into_iter().collect(),
+        code: if passed { 0 } else { TASK_FAILED },
     }
 }
 
-/// Printed list, and its result.
-#[derive(Debug)]
-struct Shown {
-    text: String,
-    /// Note for whoever reads it.
-    note: Option<String>,
-    passed: bool,
-}
-
-fn show(task: &RecordedTask, args: &TestsArgs) -> Result<Shown, Absent> {
+fn show(task: &RecordedTask, args: &TestsArgs) -> Result<Printout, CommandError> {
     match (&task.withheld, &args.test) {
         (None, None) => list(task, args),
         (None, Some(test)) => one(task, args, test),
@@ -73,7 +51,7 @@ fn private(task: &RecordedTask) -> Option<String> {
 }
 
 /// Everything that was checked in an attempt.
-fn list(task: &RecordedTask, args: &TestsArgs) -> Result<Shown, Absent> {
+fn list(task: &RecordedTask, args: &TestsArgs) -> Result<Printout, CommandError> {
     let attempt = task.attempt(args.attempt)?;
     let mut found = checks(&attempt);
     let passed = attempt.verdict.passed();
@@ -111,11 +89,7 @@ fn list(task: &RecordedTask, args: &TestsArgs) -> Result<Shown, Absent> {
             text = format!("attempt {} {end}; nothing in it failed\n", attempt.attempt);
         }
     }
-    Ok(Shown {
-        text,
-        note: private(task),
-        passed,
-    })
+    Ok(printout(text, private(task), passed))
 }
 
 fn row(check: &CheckLine, format: ListFormat) -> Vec<String> {
@@ -132,32 +106,27 @@ fn row(check: &CheckLine, format: ListFormat) -> Vec<String> {
 }
 
 /// One test, or all of a parametrized one, whole.
-fn one(task: &RecordedTask, args: &TestsArgs, test: &str) -> Result<Shown, Absent> {
+fn one(task: &RecordedTask, args: &TestsArgs, test: &str) -> Result<Printout, CommandError> {
     let attempt = task.attempt(args.attempt)?;
     let number = attempt.attempt;
     if let Some(why) = private(task) {
-        return Err(Absent::new(why, TASK_FAILED));
+        return Err(CommandError::failed(why));
     }
     let all = checks(&attempt);
     let found: Vec<&CheckLine> = all.iter().filter(|check| check.is_called(test)).collect();
     if found.is_empty() {
-        return Err(Absent::new(
-            format!(
-                "attempt {number} has no test {test}: kubectl-codegen tests {} --attempt {number} lists them",
-                task.argument()
-            ),
-            TASK_FAILED,
-        ));
+        return Err(CommandError::failed(format!(
+            "attempt {number} has no test {test}: kubectl-codegen tests {} --attempt {number} lists them",
+            task.argument()
+        )));
     }
-    Ok(Shown {
-        text: found.iter().map(|check| sections(check, number)).collect(),
-        note: None,
-        passed: found.iter().all(|check| check.outcome == CheckEnd::Passed),
-    })
+    let passed = found.iter().all(|check| check.outcome == CheckEnd::Passed);
+    let sections = found.iter().map(|check| sections(check, number));
+    Ok(printout(sections.collect(), None, passed))
 }
 
 /// The attempts as the status counts them, for whoever may read no more.
-fn by_status(task: &RecordedTask, args: &TestsArgs) -> Result<Shown, Absent> {
+fn by_status(task: &RecordedTask, args: &TestsArgs) -> Result<Printout, CommandError> {
     let passed = |attempt: &AttemptStatus| {
         let is_last = task.status.attempts.last().map(|last| last.number) == Some(attempt.number);
         let stage = task
@@ -174,10 +143,11 @@ fn by_status(task: &RecordedTask, args: &TestsArgs) -> Result<Shown, Absent> {
     };
     let attempts: Vec<&AttemptStatus> = task.status.attempts.iter().filter(wanted).collect();
     if attempts.is_empty() && task.status.attempts.is_empty() {
-        return Err(Absent::new(
-            format!("{} has no attempt yet; {}", task.name, task.standing()),
-            TASK_FAILED,
-        ));
+        return Err(CommandError::failed(format!(
+            "{} has no attempt yet; {}",
+            task.name,
+            task.standing()
+        )));
     }
     let row = |attempt: &&AttemptStatus| {
         vec![
@@ -204,25 +174,22 @@ fn by_status(task: &RecordedTask, args: &TestsArgs) -> Result<Shown, Absent> {
             .collect(),
     };
     let why = task.withheld.as_deref().unwrap_or_default();
-    Ok(Shown {
-        text: listing.print(args.format, &json!({"task": task.name, "attempts": true})),
-        note: Some(format!(
-            "these are the counts of the status; the tests themselves are not shown: {why}"
-        )),
-        // As where the tests themselves are shown, it is the last attempt that counts.
-        passed: attempts.last().is_none_or(|attempt| passed(attempt)),
-    })
+    let text = listing.print(args.format, &json!({"task": task.name, "attempts": true}));
+    let note = format!("these are the counts of the status; the tests themselves are not shown: {why}");
+    // As where the tests themselves are shown, it is the last attempt that counts.
+    let passed = attempts.last().is_none_or(|attempt| passed(attempt));
+    Ok(printout(text, Some(note), passed))
 }
 
 /// Shows the diagnosis of a test in the status.
-fn diagnosed(task: &RecordedTask, test: &str) -> Result<Shown, Absent> {
+fn diagnosed(task: &RecordedTask, test: &str) -> Result<Printout, CommandError> {
     let all = task.status.attempts.iter().flat_map(|attempt| &attempt.diagnosis);
     let found: Vec<&FailureDiagnosis> = all
         .filter(|failure| checks::is_called(&failure.test, test))
         .collect();
     let why = task.withheld.clone().unwrap_or_default();
     if found.is_empty() {
-        return Err(Absent::new(why, super::command::USAGE));
+        return Err(CommandError::usage(why));
     }
     let whole = |failure: &&FailureDiagnosis| {
         format!(
@@ -230,13 +197,8 @@ fn diagnosed(task: &RecordedTask, test: &str) -> Result<Shown, Absent> {
             failure.test, failure.error, failure.expected, failure.actual, failure.root_cause
         )
     };
-    Ok(Shown {
-        text: found.iter().map(whole).collect(),
-        note: Some(format!(
-            "this is the diagnosis of the status; the traceback is not shown: {why}"
-        )),
-        passed: false,
-    })
+    let note = format!("this is the diagnosis of the status; the traceback is not shown: {why}");
+    Ok(printout(found.iter().map(whole).collect(), Some(note), false))
 }
 
 #[cfg(test)]

@@ -98,6 +98,16 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// The text with a line feed at its end; nothing stays nothing.
+#[must_use]
+pub fn with_line_end(text: &str) -> String {
+    if text.is_empty() || text.ends_with('\n') {
+        text.to_owned()
+    } else {
+        format!("{text}\n")
+    }
+}
+
 /// A number with commas between thousands.
 #[must_use]
 pub fn thousands(number: u64) -> String {

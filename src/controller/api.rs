@@ -1,26 +1,20 @@
 //! Requests to the API server that every kind needs.
 
-use std::fmt::Debug;
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
-use k8s_openapi::NamespaceResourceScope;
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::runtime::reflector::ObjectRef;
 use kube::{Api, Client, Resource, ResourceExt};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
+use codegen_api::Namespaced;
 use codegen_ledger::StoreError;
 
 /// Time within which a status is read again after a write that met an error.
 const READ_AGAIN_WITHIN: Duration = Duration::from_secs(5);
 
 /// The objects of a namespace, or of all.
-pub fn namespaced<K>(client: &Client, namespace: Option<&str>) -> Api<K>
-where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
-{
+pub fn namespaced<K: Namespaced>(client: &Client, namespace: Option<&str>) -> Api<K> {
     match namespace {
         Some(namespace) => Api::namespaced(client.clone(), namespace),
         None => Api::all(client.clone()),
@@ -28,10 +22,7 @@ where
 }
 
 /// The object as the API server has it, which in memory may be trimmed. `None` where it is there no more.
-pub async fn whole<K>(client: &Client, object: &K) -> Result<Option<K>, StoreError>
-where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
-{
+pub async fn whole<K: Namespaced>(client: &Client, object: &K) -> Result<Option<K>, StoreError> {
     let found = of(client, object).get_opt(&object.name_any()).await;
     let found = found.map_err(|error| StoreError::Remote {
         action: format!("read {}", called(object)),
@@ -42,14 +33,7 @@ where
 }
 
 /// Writes the status of an object over the version that it was read at; gives the object as it is then.
-pub async fn replace_status<K>(client: &Client, object: &K) -> Result<K, StoreError>
-where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
-        + Clone
-        + Debug
-        + DeserializeOwned
-        + Serialize,
-{
+pub async fn replace_status<K: Namespaced>(client: &Client, object: &K) -> Result<K, StoreError> {
     let how = PostParams::default();
     let written = of(client, object)
         .replace_status(&object.name_any(), &how, object)
@@ -80,14 +64,7 @@ where
 }
 
 /// Reads the object again. `None` where its status is not the one that was sent, or cannot be read.
-async fn read_again<K>(client: &Client, object: &K) -> Option<K>
-where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
-        + Clone
-        + Debug
-        + DeserializeOwned
-        + Serialize,
-{
+async fn read_again<K: Namespaced>(client: &Client, object: &K) -> Option<K> {
     let (api, name) = (of(client, object), object.name_any());
     let read = || api.get_opt(&name);
     let pauses = ExponentialBuilder::default().with_min_delay(Duration::from_millis(100));
@@ -98,10 +75,7 @@ where
 }
 
 /// Deletes an object whose time has come. It may be gone already, and another one of its name stays.
-pub async fn delete<K>(client: &Client, object: &K) -> Result<(), StoreError>
-where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
-{
+pub async fn delete<K: Namespaced>(client: &Client, object: &K) -> Result<(), StoreError> {
     // Children are removed by garbage collection, for which nobody here has to wait.
     let how = DeleteParams::background().preconditions(Preconditions {
         uid: object.uid(),
@@ -128,10 +102,7 @@ pub fn owners<K: Resource<DynamicType = ()>>(child: &impl ResourceExt) -> Vec<Ob
 }
 
 /// The objects of the kind and the namespace of this one.
-fn of<K>(client: &Client, object: &K) -> Api<K>
-where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
-{
+fn of<K: Namespaced>(client: &Client, object: &K) -> Api<K> {
     Api::namespaced(client.clone(), &object.namespace().unwrap_or_default())
 }
 

@@ -18,7 +18,6 @@ use codegen_api::{CodeGenTask, CodeGenTaskSpec};
 use codegen_sources::GivenFiles;
 
 pub use error::DraftError;
-pub use write::WriteError;
 
 /// The manifest of the task.
 pub const TASK: &str = "task.yaml";

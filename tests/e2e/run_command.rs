@@ -84,7 +84,7 @@ fn a_small_file_gives_a_table(space: &Space, folder: &Path, out: &Path) {
     assert_eq!(
         table,
         format!(
-            "OUTPUT   TYPE  VALUE\nsummary  File  {} (47 bytes)\nspecies  Int   1\n",
+            "OUTPUT    TYPE   VALUE\nsummary   File   {} (47 bytes)\nspecies   Int    1\n",
             summary.display()
         )
     );
@@ -150,7 +150,7 @@ fn a_published_program_runs_by_its_image(space: &Space, folder: &Path, image: &s
     let (table, _) = said(&published(image, &["--input", "decimals=2"]), 0);
     assert_eq!(
         table,
-        "OUTPUT   TYPE  VALUE\nsummary  File  47 bytes, kept with --output-dir\nspecies  Int   1\n"
+        "OUTPUT    TYPE   VALUE\nsummary   File   47 bytes, kept with --output-dir\nspecies   Int    1\n"
     );
     let (_, told) = said(&published(image, &["--input", "decimals=ten"]), 2);
     assert!(

@@ -35,7 +35,7 @@ fn another_file_and_another_value_give_other_outputs_of_the_same_program() {
     assert_eq!(
         stdout(&done),
         format!(
-            "OUTPUT   TYPE  VALUE\nsummary  File  {} (47 bytes)\nspecies  Int   1\n",
+            "OUTPUT    TYPE   VALUE\nsummary   File   {} (47 bytes)\nspecies   Int    1\n",
             out.join("summary.csv").display()
         )
     );

@@ -1,100 +1,67 @@
 //! Approval of a call of a tool, with which a question in a cluster waits.
 
 use kube::Resource as _;
-use serde_json::Value;
 
-use super::{Awaiting, Reference};
+use super::{Awaiting, Reference, awaited};
 use crate::cli::cluster::{Cluster, unreadable};
-use crate::cli::command::{TASK_FAILED, USAGE};
-use crate::cli::ended::Absent;
-use crate::cli::recorded::question_object;
-use crate::cli::render::approval_awaited;
-use crate::controller::record::records::{CODE_MODE, Records};
+use crate::cli::command::CommandError;
+use crate::cli::recorded::question_records;
 use codegen_api::CodeModeRun;
 use codegen_api::approval::{CodeModeRunRef, Gate};
 use codegen_code_mode::journal::Call;
 use codegen_core::code_mode::{QuestionProgress, call_hash};
 
 /// Finds what the question `name` waits with.
-pub(super) async fn awaiting(cluster: &Cluster, name: &str, gate: Option<Gate>) -> Result<Awaiting, Absent> {
+pub(super) async fn awaiting(
+    cluster: &Cluster,
+    name: &str,
+    gate: Option<Gate>,
+) -> Result<Awaiting, CommandError> {
     if let Some(gate) = gate {
         let message =
             format!("a question waits before a call of a tool and at no gate {gate}: leave --gate out");
-        return Err(Absent::new(message, USAGE));
+        return Err(CommandError::usage(message));
     }
-    let run = question_object(cluster, name).await?;
+    let run: CodeModeRun = cluster.get(name).await?;
     let mut awaiting = shown(&run)?;
-    match whole(cluster, &run).await {
-        Ok(whole) => awaiting.whole = whole,
-        Err(Unshown::Unreadable(why)) => awaiting.not_shown = Some(why),
-        Err(Unshown::Other(why)) => return Err(Absent::new(why, TASK_FAILED)),
+    let progress = QuestionProgress::recorded_in(&run).ok().flatten();
+    let waits = progress
+        .as_ref()
+        .and_then(|progress| progress.waits.approval.as_ref());
+    // The status does not show all of a long call.
+    if let (Some(progress), Some(document)) = (&progress, waits.and_then(|waits| waits.document.as_ref())) {
+        match question_records(cluster, &run).read(&document.name).await {
+            Ok(bytes) => awaiting.whole = text_of(&bytes.unwrap_or_default(), &run, progress)?,
+            Err(error) => {
+                let why = unreadable(&error);
+                awaiting.not_shown = Some(format!("the whole call cannot be shown: {why}"));
+            }
+        }
     }
     Ok(awaiting)
 }
 
-fn shown(run: &CodeModeRun) -> Result<Awaiting, Absent> {
+fn shown(run: &CodeModeRun) -> Result<Awaiting, CommandError> {
     let reference = CodeModeRunRef {
         name: run.metadata.name.clone().unwrap_or_default(),
         uid: run.metadata.uid.clone().unwrap_or_default(),
     };
     let status = run.status.as_ref();
-    let Some(asked) = status.and_then(|status| status.approval.as_ref()) else {
-        let stage = status.and_then(|status| status.stage.as_deref());
-        let message = format!(
-            "{} waits for no approval; it is in stage {}",
-            reference.name,
-            stage.unwrap_or("Pending")
-        );
-        return Err(Absent::new(message, TASK_FAILED));
-    };
-    Ok(Awaiting {
-        reference: Reference::Question(reference),
-        gate: asked.gate.into(),
-        hash: asked.hash.clone(),
-        lines: approval_awaited(asked).lines,
-        whole: String::new(),
-        not_shown: None,
-        owner: run.owner_ref(&()),
-    })
-}
-
-/// Reason that the whole of a call is not shown.
-#[derive(Debug)]
-enum Unshown {
-    /// Text that whoever decides may not read.
-    Unreadable(String),
-    /// Text that is stored and is not the one that is to be approved.
-    Other(String),
-}
-
-/// The whole call, where the status does not show all of it.
-async fn whole(cluster: &Cluster, run: &CodeModeRun) -> Result<String, Unshown> {
-    let recorded = run.status.as_ref().and_then(|status| status.progress.clone());
-    let progress = recorded.and_then(|recorded| serde_json::from_value(Value::Object(recorded)).ok());
-    let Some(progress): Option<QuestionProgress> = progress else {
-        return Ok(String::new());
-    };
-    let waits = progress.waits.approval.as_ref();
-    let Some(document) = waits.and_then(|awaited| awaited.document.as_ref()) else {
-        return Ok(String::new());
-    };
-    let (name, uid) = (&run.metadata.name, &run.metadata.uid);
-    let records = Records {
-        client: &cluster.client,
-        namespace: &cluster.namespace,
-        task: name.as_deref().unwrap_or_default(),
-        uid: uid.as_deref().unwrap_or_default(),
-        run: CODE_MODE,
-    };
-    let read = records.read(&document.name).await;
-    let bytes = read.map_err(|error| {
-        Unshown::Unreadable(format!("the whole call cannot be shown: {}", unreadable(&error)))
-    })?;
-    text_of(&bytes.unwrap_or_default(), run, &progress)
+    let stage = status.and_then(|status| status.stage.as_deref());
+    let asked = awaited(
+        &reference.name,
+        stage,
+        status.and_then(|status| status.approval.as_ref()),
+    )?;
+    Ok(Awaiting::of(
+        asked,
+        Reference::Question(reference),
+        run.owner_ref(&()),
+    ))
 }
 
 /// A stored call as text, if it is the one that is to be approved.
-fn text_of(bytes: &[u8], run: &CodeModeRun, progress: &QuestionProgress) -> Result<String, Unshown> {
+fn text_of(bytes: &[u8], run: &CodeModeRun, progress: &QuestionProgress) -> Result<String, CommandError> {
     let asked = progress
         .waits
         .approval
@@ -105,7 +72,7 @@ fn text_of(bytes: &[u8], run: &CodeModeRun, progress: &QuestionProgress) -> Resu
     let is_asked = |call: &Call| Some(&call_hash(uid, progress.attempt, call)) == asked;
     let Some(call) = call.filter(is_asked) else {
         let message = "what is stored of the call is not the call that is to be approved: look again";
-        return Err(Unshown::Other(message.to_owned()));
+        return Err(CommandError::failed(message));
     };
     // Plain data with string keys: writing it to memory cannot fail.
     Ok(serde_json::to_string_pretty(&call.arguments).unwrap_or_default())
@@ -113,7 +80,7 @@ fn text_of(bytes: &[u8], run: &CodeModeRun, progress: &QuestionProgress) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use codegen_api::approval::ApprovalDecision;
@@ -157,7 +124,7 @@ mod tests {
         assert_eq!(spec, expected);
         assert_eq!(record.metadata.owner_references.unwrap()[0].uid, "uid-1");
         let none = shown(&run(&json!({"stage": "Writing"}))).err().unwrap();
-        assert!(none.message.contains("waits for no approval"), "{}", none.message);
+        assert!(none.to_string().contains("waits for no approval"), "{none}");
     }
 
     #[test]

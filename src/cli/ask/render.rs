@@ -5,6 +5,7 @@ use crate::cli::render::{approval_awaited, decided, named_paragraph, step};
 use crate::cli::summary::calls_by_tool;
 use crate::cli::text::{count, seconds, shell_word, thousands};
 use crate::local::code_mode::runner::QuestionOutcome;
+use codegen_api::code_mode::CodeModeRunStatus;
 use codegen_core::code_mode::QuestionStage;
 use codegen_engine::code_mode::Happened;
 
@@ -97,6 +98,19 @@ fn call_lines(number: u32, tool: &str, raised: Option<&str>, duration: f64) -> V
     }
 }
 
+/// Says what a question came to in all.
+pub(super) fn spent(mark: Mark, status: &CodeModeRunStatus) -> Vec<PaintedLine> {
+    let number = |number: i64| u64::try_from(number).unwrap_or_default();
+    let tokens = status.tokens.map_or(0, |tokens| tokens.total);
+    // Those that came: one that the model was asked for in vain is none.
+    let programs = count(number(status.model_calls.into()), "program");
+    let spent = format!("{programs}, {} tokens", thousands(number(tokens)));
+    vec![
+        step(mark, "spent", &spent),
+        step(Mark::Detail, "calls", &calls_by_tool(&status.tool_calls)),
+    ]
+}
+
 /// Says what it came to in all, and where its files are.
 pub(super) fn end(ended: &QuestionOutcome) -> Vec<PaintedLine> {
     let status = &ended.status;
@@ -105,18 +119,7 @@ pub(super) fn end(ended: &QuestionOutcome) -> Vec<PaintedLine> {
         QuestionStage::Failed => Mark::Failed,
         QuestionStage::Writing | QuestionStage::Running => Mark::Warning,
     };
-    let number = |number: i64| u64::try_from(number).unwrap_or_default();
-    let tokens = status.tokens.as_ref().map_or(0, |tokens| tokens.total);
-    let spent = format!(
-        "{}, {} tokens",
-        // Those that came: one that the model was asked for in vain is none.
-        count(number(status.model_calls.into()), "program"),
-        thousands(number(tokens))
-    );
-    let mut lines = vec![
-        step(mark, "spent", &spent),
-        step(Mark::Detail, "calls", &calls_by_tool(&status.tool_calls)),
-    ];
+    let mut lines = spent(mark, status);
     if !ended.unknown.is_empty() {
         let unknown = format!("{}: nobody knows what came of it", calls_by_tool(&ended.unknown));
         lines.push(step(Mark::Warning, "unknown", &unknown));
@@ -131,7 +134,6 @@ mod tests {
 
     use super::*;
     use crate::cli::paint::paint;
-    use codegen_api::code_mode::CodeModeRunStatus;
 
     fn lines(event: &Happened) -> Vec<String> {
         happened(event)

@@ -1,16 +1,13 @@
 //! The models of tasks and questions, by themselves and by their agents.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
 
-use kube::core::NamespaceResourceScope;
-use kube::{Api, Resource, ResourceExt as _};
-use serde::de::DeserializeOwned;
+use kube::{Api, ResourceExt as _};
 
 use crate::cli::cluster::Cluster;
 use crate::cli::recorded::model_of;
 use codegen_api::code_mode::{CodeModeAgent, CodeModeRun};
-use codegen_api::{CodeGenAgent, CodeGenTask};
+use codegen_api::{CodeGenAgent, CodeGenTask, Namespaced};
 
 /// Namespace and name.
 type Key = (String, String);
@@ -71,10 +68,7 @@ fn agent_of_agent(agent: &CodeModeAgent) -> Option<Key> {
     Some((agent.namespace().unwrap_or_default(), shared.name.clone()))
 }
 
-async fn fetched<K>(cluster: &Cluster, keys: BTreeSet<Key>) -> BTreeMap<Key, K>
-where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned + Debug,
-{
+async fn fetched<K: Namespaced>(cluster: &Cluster, keys: BTreeSet<Key>) -> BTreeMap<Key, K> {
     let mut all = BTreeMap::new();
     for (namespace, name) in keys {
         let api: Api<K> = Api::namespaced(cluster.client.clone(), &namespace);

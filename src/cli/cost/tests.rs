@@ -19,7 +19,7 @@ fn args(line: &str) -> Box<CostArgs> {
     }
 }
 
-fn of_one(task: &RecordedTask, line: &str) -> Shown {
+fn of_one(task: &RecordedTask, line: &str) -> Printout {
     let args = args(line);
     of_task(task, &args, &prices(&args).unwrap()).unwrap()
 }
@@ -33,7 +33,7 @@ fn the_cost_of_a_task_is_by_kind_of_call_with_what_was_lost() {
 
 #[test]
 fn a_price_that_nobody_gave_is_unknown_and_never_nothing() {
-    let Shown { text, notes } = of_one(&recorded(), "words");
+    let Printout { text, notes, .. } = of_one(&recorded(), "words");
     assert!(text.contains("unknown") && !text.contains("0.00"), "{text}");
     assert!(notes[0].contains("--price 'test-model="), "{notes:?}");
     let document: Value = serde_json::from_str(&of_one(&recorded(), "words -o json").text).unwrap();
@@ -44,7 +44,7 @@ fn a_price_that_nobody_gave_is_unknown_and_never_nothing() {
 
 #[test]
 fn who_may_not_read_calls_gets_the_totals_of_the_status() {
-    let Shown { text, notes } = of_one(&withheld(), "words");
+    let Printout { text, notes, .. } = of_one(&withheld(), "words");
     assert!(text.contains("calls") && text.contains("6,100"), "{text}");
     assert!(notes.iter().any(|note| note.contains("Secrets")), "{notes:?}");
 }
@@ -55,7 +55,7 @@ fn an_adopted_program_costs_nothing_whatever_its_origin_paid() {
     task.status.adopted_from = Some("words-1".to_owned());
     task.status.model_calls = 0;
     task.status.tokens = codegen_api::status::TokenStatus::default();
-    let Shown { text, notes } = of_one(&task, "words");
+    let Printout { text, notes, .. } = of_one(&task, "words");
     assert!(text.contains("total") && text.contains("0.0000"), "{text}");
     assert!(!text.contains("plan") && notes.is_empty(), "{text}");
 }

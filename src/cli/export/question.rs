@@ -2,19 +2,18 @@
 
 use super::{Caution, Exported};
 use crate::cli::cluster::Cluster;
-use crate::cli::command::{TASK_FAILED, USAGE};
-use crate::cli::ended::Absent;
+use crate::cli::command::CommandError;
 use crate::cli::recorded::{RecordedQuestion, question_from_cluster};
 use crate::local::code_mode::results::files;
 use codegen_api::code_mode::CodeModeRun;
 use codegen_engine::results::Files;
 
 /// Collects what the question `name` left.
-pub(super) async fn from_question(cluster: &Cluster, name: &str) -> Result<Exported, Absent> {
+pub(super) async fn from_question(cluster: &Cluster, name: &str) -> Result<Exported, CommandError> {
     let question = question_from_cluster(cluster, name).await?;
     if question.readable()?.progress.is_none() {
         let message = format!("nothing is recorded of {name} yet; {}", question.standing());
-        return Err(Absent::new(message, TASK_FAILED));
+        return Err(CommandError::failed(message));
     }
     Ok(Exported {
         files: everything(&question).await?,
@@ -24,7 +23,7 @@ pub(super) async fn from_question(cluster: &Cluster, name: &str) -> Result<Expor
     })
 }
 
-async fn everything(question: &RecordedQuestion) -> Result<Files, Absent> {
+async fn everything(question: &RecordedQuestion) -> Result<Files, CommandError> {
     let mut status = question.status();
     status.progress = None;
     let store = question.store();
@@ -35,7 +34,7 @@ async fn everything(question: &RecordedQuestion) -> Result<Files, Absent> {
         &store,
     )
     .await;
-    let mut files = left.map_err(|error| Absent::new(error.to_string(), USAGE))?;
+    let mut files = left.map_err(CommandError::usage)?;
     // The last one is program.py.
     for program in question.programs().await? {
         if program.error.is_some() && !program.code.is_empty() {
@@ -48,7 +47,7 @@ async fn everything(question: &RecordedQuestion) -> Result<Files, Absent> {
 }
 
 /// The manifest, as it can be applied again.
-fn manifest(object: &CodeModeRun) -> Result<Vec<u8>, Absent> {
+fn manifest(object: &CodeModeRun) -> Result<Vec<u8>, CommandError> {
     let mut object = object.clone();
     object.status = None;
     let metadata = std::mem::take(&mut object.metadata);
@@ -57,7 +56,7 @@ fn manifest(object: &CodeModeRun) -> Result<Vec<u8>, Absent> {
     object.metadata.labels = metadata.labels;
     let text = serde_saphyr::to_string(&object);
     let text =
-        text.map_err(|error| Absent::new(format!("run.yaml cannot be written as YAML: {error}"), USAGE))?;
+        text.map_err(|error| CommandError::usage(format!("run.yaml cannot be written as YAML: {error}")))?;
     Ok(text.into_bytes())
 }
 

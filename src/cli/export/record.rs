@@ -1,12 +1,10 @@
 //! The record of an exported task as a local result has it, so that the commands for local results take the folder.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::fs;
 use std::path::{Component, Path};
 
-use crate::cli::command::USAGE;
-use crate::cli::ended::Absent;
+use crate::cli::command::CommandError;
 use crate::cli::recorded::RecordedTask;
 use crate::local::folder::{FolderError, RevisionFolder, TASK, TaskFolder};
 use crate::local::freeze::ACCEPTANCE;
@@ -42,8 +40,7 @@ impl TaskRecord {
     }
 
     /// Writes it beside the results; `files` have what the task ran with.
-    pub async fn write(&self, target: &TaskFolder, files: &Files) -> Result<(), Absent> {
-        let wrong = |error: &dyn Display| Absent::new(error.to_string(), USAGE);
+    pub async fn write(&self, target: &TaskFolder, files: &Files) -> Result<(), CommandError> {
         let hash = self.task.decisive_hash();
         // The same may have been asked for here, and come to something else.
         let is_this = match target.existing(&hash) {
@@ -51,17 +48,17 @@ impl TaskRecord {
             Ok(Some(there)) => self.agrees(&there).await,
             // Somebody else has made it.
             Err(FolderError::Foreign { .. }) => false,
-            Err(error) => return Err(wrong(&error)),
+            Err(error) => return Err(CommandError::usage(error)),
         };
         if !is_this {
-            target.set_aside(&hash).map_err(|error| wrong(&error))?;
+            target.set_aside(&hash).map_err(CommandError::usage)?;
         }
-        let staging = target.staging().map_err(|error| wrong(&error))?;
+        let staging = target.staging().map_err(CommandError::usage)?;
         self.stage(&staging, files)?;
-        let revision = target.revision(&hash, &staging).map_err(|error| wrong(&error))?;
+        let revision = target.revision(&hash, &staging).map_err(CommandError::usage)?;
         let task = serde_json::to_vec(&self.task).unwrap_or_default();
-        revision.write(TASK, &task).map_err(|error| wrong(&error))?;
-        let stored = |error: codegen_ledger::StoreError| wrong(&with_causes(&error));
+        revision.write(TASK, &task).map_err(CommandError::usage)?;
+        let stored = |error: codegen_ledger::StoreError| CommandError::usage(with_causes(&error));
         let store = revision.store().map_err(stored)?;
         for (name, bytes) in self.documents.iter().filter(|(name, _)| is_of_a_record(name)) {
             store.create(name, bytes).await.map_err(stored)?;
@@ -81,7 +78,7 @@ impl TaskRecord {
     }
 
     /// Puts what the task ran with where a revision takes it from.
-    fn stage(&self, staging: &Path, files: &Files) -> Result<(), Absent> {
+    fn stage(&self, staging: &Path, files: &Files) -> Result<(), CommandError> {
         let inputs = files
             .iter()
             .filter(|(path, _)| path.starts_with(&format!("{INPUTS}/")));
@@ -92,16 +89,15 @@ impl TaskRecord {
         for (path, bytes) in all {
             // Whoever wrote the record may not have meant well.
             if !is_plain(&path) {
-                return Err(Absent::new(
-                    format!("refused to write {path}: it leaves the folder"),
-                    USAGE,
-                ));
+                return Err(CommandError::usage(format!(
+                    "refused to write {path}: it leaves the folder"
+                )));
             }
             let place = staging.join(&path);
             let folder = place.parent().unwrap_or(staging);
             let written = fs::create_dir_all(folder).and_then(|()| fs::write(&place, bytes));
             written
-                .map_err(|error| Absent::new(format!("cannot write {}: {error}", place.display()), USAGE))?;
+                .map_err(|error| CommandError::usage(format!("cannot write {}: {error}", place.display())))?;
         }
         Ok(())
     }

@@ -9,12 +9,12 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::LogParams;
 use kube::runtime::{WatchStreamExt as _, watcher};
 
-use super::pods::{Containers, api, forbidden, selector};
-use super::print::{heading, output, print};
+use super::pods::{Containers, forbidden, selector};
+use super::print::{heading, output};
 use crate::cli::cluster::Cluster;
-use crate::cli::command::{TASK_FAILED, warning};
-use crate::cli::ended::{Absent, has_ended};
-use crate::cli::follow::{Change, changes};
+use crate::cli::command::{CommandError, print_as_it_is, warning};
+use crate::cli::ended::end;
+use crate::cli::follow::{Change, changes, deleted};
 use crate::cli::progress::ProgressPrinter;
 use crate::cli::recorded::{Place, RecordedTask, from_cluster};
 use codegen_api::CodeGenTask;
@@ -42,14 +42,18 @@ pub(super) async fn follow(
     cluster: &Cluster,
     task: &RecordedTask,
     progress: &ProgressPrinter,
-) -> Result<(), Absent> {
+) -> Result<(), CommandError> {
     let Place::Cluster { object, .. } = &task.place else {
         return Ok(());
     };
     let uid = object.metadata.uid.clone().unwrap_or_default();
-    let mut changes = pin!(changes(cluster.tasks(), &task.name));
+    let mut changes = pin!(changes::<CodeGenTask>(cluster, &task.name));
     let its = watcher::Config::default().labels(&selector(&uid));
-    let mut pods = pin!(watcher(api(cluster), its).default_backoff().applied_objects());
+    let mut pods = pin!(
+        watcher(cluster.api::<Pod>(), its)
+            .default_backoff()
+            .applied_objects()
+    );
     let mut lines: SelectAll<LocalBoxStream<'static, LogLine>> = SelectAll::new();
     let mut shown = Shown {
         logs: BTreeSet::new(),
@@ -67,15 +71,11 @@ pub(super) async fn follow(
             Some(change) = changes.next() => match change {
                 Change::Seen(task) => {
                     shown.print_attempts(cluster, &task, progress).await?;
-                    // An end of an earlier spec is none of this one, which the operator has not seen.
-                    if has_ended(&task) && is_seen(&task) {
+                    if end(&task).is_some() {
                         break;
                     }
                 }
-                Change::Deleted => {
-                    let message = format!("{} was deleted before it had ended", task.name);
-                    return Err(Absent::new(message, TASK_FAILED));
-                }
+                Change::Deleted => return Err(deleted(&task.name)),
                 Change::CutOff(message) => progress.lines(&warning(&message)),
             },
             else => break,
@@ -86,12 +86,6 @@ pub(super) async fn follow(
         shown.print_line(line, progress)?;
     }
     Ok(())
-}
-
-/// Reports whether the status is about the spec that the task has now.
-fn is_seen(task: &CodeGenTask) -> bool {
-    let observed = task.status.as_ref().and_then(|status| status.observed_generation);
-    observed >= task.metadata.generation
 }
 
 fn forbidden_watch(error: watcher::Error, cluster: &Cluster) -> String {
@@ -112,7 +106,7 @@ fn say_once(before: &mut String, message: String, progress: &ProgressPrinter) {
 }
 
 impl Shown {
-    fn print_line(&mut self, line: LogLine, progress: &ProgressPrinter) -> Result<(), Absent> {
+    fn print_line(&mut self, line: LogLine, progress: &ProgressPrinter) -> Result<(), CommandError> {
         let LogLine { pod, container, line } = line;
         let line = match line {
             Ok(line) => line,
@@ -129,7 +123,7 @@ impl Shown {
             }
             self.last = of;
         }
-        print(&format!("{text}{line}\n"))
+        print_as_it_is(format!("{text}{line}\n").as_bytes())
     }
 
     /// Follows the containers of a Pod that have begun, each from its beginning.
@@ -152,7 +146,7 @@ impl Shown {
         cluster: &Cluster,
         task: &CodeGenTask,
         progress: &ProgressPrinter,
-    ) -> Result<(), Absent> {
+    ) -> Result<(), CommandError> {
         let status = task.status.as_ref();
         let ended = status.into_iter().flat_map(|status| &status.attempts);
         let fresh: Vec<u32> = ended
@@ -169,8 +163,8 @@ impl Shown {
             self.attempts.insert(number);
             self.last = None;
             match output(&recorded, Some(number)) {
-                Ok(text) => print(&text)?,
-                Err(absent) => progress.lines(&warning(&absent.message)),
+                Ok(text) => print_as_it_is(text.as_bytes())?,
+                Err(absent) => progress.lines(&warning(&absent.to_string())),
             }
         }
         Ok(())
@@ -179,7 +173,7 @@ impl Shown {
 
 /// The lines of a container until it ends.
 fn log_lines(cluster: &Cluster, pod: String, container: String) -> LocalBoxStream<'static, LogLine> {
-    let api = api(cluster);
+    let api = cluster.api::<Pod>();
     let namespace = cluster.namespace.clone();
     let which = LogParams {
         container: Some(container.clone()),

@@ -1,10 +1,10 @@
 //! The Pods that build images for a task, and their logs. Those of sandboxes print nothing but their report, which the record has.
 
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use kube::ResourceExt as _;
 use kube::api::{ListParams, LogParams};
-use kube::{Api, ResourceExt as _};
 
-use crate::cli::cluster::{Cluster, refusal};
+use crate::cli::cluster::Cluster;
 use codegen_sandbox::kubernetes::names::{self, Component};
 
 /// Most of a log that is read at once, its last lines and its first bytes.
@@ -23,15 +23,10 @@ pub(super) fn selector(uid: &str) -> String {
     )
 }
 
-/// The Pods of a cluster's namespace.
-pub(super) fn api(cluster: &Cluster) -> Api<Pod> {
-    Api::namespaced(cluster.client.clone(), &cluster.namespace)
-}
-
 /// The Pods that build for a task, the oldest first.
 pub(super) async fn list(cluster: &Cluster, uid: &str) -> Result<Vec<Pod>, kube::Error> {
     let which = ListParams::default().labels(&selector(uid));
-    let mut pods = api(cluster).list(&which).await?.items;
+    let mut pods = cluster.api::<Pod>().list(&which).await?.items;
     pods.sort_by_key(|pod| pod.metadata.creation_timestamp.as_ref().map(|time| time.0));
     Ok(pods)
 }
@@ -80,14 +75,14 @@ pub(super) async fn whole_log(cluster: &Cluster, pod: &str, container: &str) -> 
         limit_bytes: Some(MOST_BYTES),
         ..LogParams::default()
     };
-    api(cluster).logs(pod, &which).await
+    cluster.api::<Pod>().logs(pod, &which).await
 }
 
 /// Says why logs are not shown, and what to ask for.
 #[must_use]
 pub(super) fn forbidden(error: &kube::Error, cluster: &Cluster) -> String {
     let namespace = &cluster.namespace;
-    let why = refusal::<Pod>(error, "", namespace);
+    let why = cluster.refused::<Pod>(error, "");
     format!(
         "logs of Pods are left out: {why}; the stock ClusterRole view may list Pods and get pods/log in namespace {namespace}"
     )

@@ -5,37 +5,43 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 
 use crate::cli::args::LogsArgs;
-use crate::cli::ask::until_its_end;
+use crate::cli::ask::follow_question;
 use crate::cli::cluster::Cluster;
-use crate::cli::command::USAGE;
-use crate::cli::ended::Absent;
-use crate::cli::logs::print::with_line_end;
+use crate::cli::command::CommandError;
 use crate::cli::progress::ProgressPrinter;
-use crate::cli::recorded::{AnsweringProgram, RecordedQuestion, question_from_cluster, question_object};
-use crate::cli::text::{cut, seconds};
+use crate::cli::recorded::{AnsweringProgram, RecordedQuestion, question_from_cluster};
+use crate::cli::text::{cut, seconds, with_line_end};
+use codegen_api::CodeModeRun;
 use codegen_code_mode::journal::{CallEnd, CallOutcome};
 
 /// Widest line about a call.
 const CALL_COLUMNS: usize = 200;
 
 /// Reads what the question `name` left of the programs that are meant.
-pub(super) async fn logs(name: &str, args: &LogsArgs, progress: &ProgressPrinter) -> Result<String, Absent> {
+pub(super) async fn logs(
+    name: &str,
+    args: &LogsArgs,
+    progress: &ProgressPrinter,
+) -> Result<String, CommandError> {
     if args.run.is_some() {
         let message = "--run names a run of a task's program: the runs of a question are CodeGenRuns of its own, which kubectl get codegenruns lists";
-        return Err(Absent::new(message.to_owned(), USAGE));
+        return Err(CommandError::usage(message));
     }
-    let connected = Cluster::connect(&args.record.cluster).await;
-    let cluster = connected.map_err(|message| Absent::new(message, USAGE))?;
+    let cluster = Cluster::connect(&args.record.cluster).await?;
     if args.follow {
         // A watch waits for ever for what is not there.
-        question_object(&cluster, name).await?;
-        until_its_end(&cluster, name, progress).await?;
+        cluster.get::<CodeModeRun>(name).await?;
+        follow_question(&cluster, name, progress).await?;
     }
     let question = question_from_cluster(&cluster, name).await?;
     printed(&question, args.attempt, args.all || args.follow).await
 }
 
-async fn printed(question: &RecordedQuestion, number: Option<u32>, all: bool) -> Result<String, Absent> {
+async fn printed(
+    question: &RecordedQuestion,
+    number: Option<u32>,
+    all: bool,
+) -> Result<String, CommandError> {
     let programs = match question.readable()?.programs().await? {
         programs if all && !programs.is_empty() => programs,
         _ => vec![question.program(number).await?],
@@ -108,7 +114,7 @@ mod tests {
         assert!(rest.starts_with("call 1: till() -> 20 ("), "{rest}");
         assert!(rest.ends_with("s)\nfrom the till\n"), "{rest}");
         let absent = printed(&question, Some(3), false).await.unwrap_err();
-        assert_eq!(absent.message, "ask has no program 3: recorded are 1");
+        assert_eq!(absent.to_string(), "ask has no program 3: recorded are 1");
     }
 
     #[tokio::test]

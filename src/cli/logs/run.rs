@@ -1,50 +1,41 @@
 //! Recorded text that a run of a task's program printed: the last lines of one that failed.
 
-use crate::cli::cluster::{Cluster, refusal};
-use crate::cli::command::{TASK_FAILED, USAGE};
-use crate::cli::ended::Absent;
+use crate::cli::cluster::Cluster;
+use crate::cli::command::CommandError;
 use crate::cli::progress::ProgressPrinter;
-use crate::cli::run::cluster::until_its_end;
+use crate::cli::run::cluster::follow;
 use codegen_api::CodeGenRun;
 
-/// Reads what the run `name` of the program of `task` printed.
-pub(super) async fn of_run(cluster: &Cluster, task: &str, name: &str) -> Result<String, Absent> {
-    last_lines(&read(cluster, name).await?, task)
-}
-
-/// The same, once it has ended: a sandbox prints nothing before.
-pub(super) async fn of_run_at_its_end(
+/// Reads what the run `name` of the program of `task` printed; one that is followed once it has ended, for a sandbox prints nothing before.
+pub(super) async fn of_run(
     cluster: &Cluster,
     task: &str,
     name: &str,
+    is_followed: bool,
     progress: &ProgressPrinter,
-) -> Result<String, Absent> {
-    // A watch waits for ever for what is not there.
-    is_of(&read(cluster, name).await?, task)?;
-    until_its_end(cluster, name, progress).await?;
-    of_run(cluster, task, name).await
-}
-
-async fn read(cluster: &Cluster, name: &str) -> Result<CodeGenRun, Absent> {
-    let found = cluster.runs().get(name).await;
-    found.map_err(|error| Absent::new(refusal::<CodeGenRun>(&error, name, &cluster.namespace), USAGE))
+) -> Result<String, CommandError> {
+    let mut run: CodeGenRun = cluster.get(name).await?;
+    is_of(&run, task)?;
+    if is_followed {
+        run = follow(cluster, name, progress).await?;
+    }
+    last_lines(&run, task)
 }
 
 /// Refuses a run of another task's program.
-fn is_of(run: &CodeGenRun, task: &str) -> Result<(), Absent> {
+fn is_of(run: &CodeGenRun, task: &str) -> Result<(), CommandError> {
     let name = run.metadata.name.as_deref().unwrap_or_default();
     let of = run.spec.task_ref.as_ref().map(|task| task.name.as_str());
     if of != Some(task) {
         let of = of.map_or_else(|| "no task".to_owned(), |of| format!("the task {of}"));
-        return Err(Absent::new(
-            format!("the run {name} is one of {of}, not of {task}"),
-            USAGE,
-        ));
+        return Err(CommandError::usage(format!(
+            "the run {name} is one of {of}, not of {task}"
+        )));
     }
     Ok(())
 }
 
-fn last_lines(run: &CodeGenRun, task: &str) -> Result<String, Absent> {
+fn last_lines(run: &CodeGenRun, task: &str) -> Result<String, CommandError> {
     is_of(run, task)?;
     let name = run.metadata.name.as_deref().unwrap_or_default();
     let status = run.status.clone().unwrap_or_default();
@@ -52,12 +43,9 @@ fn last_lines(run: &CodeGenRun, task: &str) -> Result<String, Absent> {
     let message = status.message.unwrap_or_default();
     match status.last_lines {
         Some(lines) => Ok(format!("run {name} {stage}: {message}\n{}\n", lines.trim_end())),
-        None => Err(Absent::new(
-            format!(
-                "nothing that the run {name} printed is recorded, as of every run that has not failed; it is in stage {stage}: {message}"
-            ),
-            TASK_FAILED,
-        )),
+        None => Err(CommandError::failed(format!(
+            "nothing that the run {name} printed is recorded, as of every run that has not failed; it is in stage {stage}: {message}"
+        ))),
     }
 }
 
@@ -84,15 +72,13 @@ mod tests {
         );
         let absent = last_lines(&run(&json!({"stage": "Succeeded"})), "sum").unwrap_err();
         assert!(
-            absent.message.contains("has not failed") && absent.code == 1,
-            "{}",
-            absent.message
+            absent.to_string().contains("has not failed") && absent.code == 1,
+            "{absent}"
         );
         let other = last_lines(&failed, "mean").unwrap_err();
         assert!(
-            other.message.contains("one of the task sum, not of mean"),
-            "{}",
-            other.message
+            other.to_string().contains("one of the task sum, not of mean"),
+            "{other}"
         );
     }
 }

@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use kube::Api;
-
 use super::task::{Place, RecordedTask};
-use crate::cli::cluster::{Cluster, is_forbidden, unreadable};
-use crate::cli::command::USAGE;
-use crate::cli::ended::Absent;
+use crate::cli::cluster::{Cluster, is_forbidden};
+use crate::cli::command::CommandError;
 use crate::controller::record::{progress, records};
 use codegen_api::{CodeGenAgent, CodeGenTask};
 use codegen_engine::results::is_private;
@@ -16,9 +13,11 @@ use codegen_engine::results::is_private;
 const MOST_READS: u32 = 4;
 
 /// Reads what is recorded of the task `name`. Where its Secrets may not be read, the status is all there is.
-pub(in crate::cli) async fn from_cluster(cluster: &Cluster, name: &str) -> Result<RecordedTask, Absent> {
-    let wrong = |message| Absent::new(message, USAGE);
-    let mut object = cluster.task(name).await.map_err(wrong)?;
+pub(in crate::cli) async fn from_cluster(
+    cluster: &Cluster,
+    name: &str,
+) -> Result<RecordedTask, CommandError> {
+    let mut object = cluster.task(name).await?;
     let mut reads = 0;
     loop {
         reads += 1;
@@ -32,10 +31,10 @@ pub(in crate::cli) async fn from_cluster(cluster: &Cluster, name: &str) -> Resul
             }
             read => {
                 // Its documents move into the result when it ends, which may have happened since the status was read.
-                let now = cluster.task(name).await.map_err(wrong)?;
+                let now = cluster.task(name).await?;
                 let is_same = now.metadata.resource_version == object.metadata.resource_version;
                 if is_same || reads == MOST_READS {
-                    let documents = read.map_err(|error| wrong(unreadable(&error)))?;
+                    let documents = read.map_err(CommandError::from)?;
                     return recorded(cluster, object, documents, None).await;
                 }
                 object = now;
@@ -64,12 +63,12 @@ async fn recorded(
     object: CodeGenTask,
     documents: BTreeMap<String, Vec<u8>>,
     withheld: Option<String>,
-) -> Result<RecordedTask, Absent> {
+) -> Result<RecordedTask, CommandError> {
     let task = match withheld {
         None => records::resolved(&cluster.client, &object, &documents).await,
         Some(_) => Ok(None),
     };
-    let task = task.map_err(|error| Absent::new(unreadable(&error), USAGE))?;
+    let task = task.map_err(CommandError::from)?;
     let agent = match task {
         None => agent(cluster, &object).await,
         // It has the agent's settings, as they were.
@@ -96,6 +95,6 @@ async fn recorded(
 /// The agent of a task; `None` where there is none, or it may not be read.
 async fn agent(cluster: &Cluster, object: &CodeGenTask) -> Option<CodeGenAgent> {
     let name = &object.spec.agent_ref.as_ref()?.name;
-    let agents: Api<CodeGenAgent> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+    let agents = cluster.api::<CodeGenAgent>();
     agents.get_opt(name).await.ok().flatten()
 }

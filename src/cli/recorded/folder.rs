@@ -5,8 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::task::{Place, RecordedTask};
-use crate::cli::command::USAGE;
-use crate::cli::ended::Absent;
+use crate::cli::command::CommandError;
 use crate::local::folder::{QUESTION, RevisionFolder};
 use crate::local::trust::foreign_notice;
 use codegen_core::causes::with_causes;
@@ -23,17 +22,14 @@ pub(in crate::cli) fn is_result(folder: &Path) -> bool {
 }
 
 /// Reads what is recorded of the task whose results are in `folder`. Nothing of it is changed or locked.
-pub(in crate::cli) async fn from_folder(folder: &Path) -> Result<RecordedTask, Absent> {
+pub(in crate::cli) async fn from_folder(folder: &Path) -> Result<RecordedTask, CommandError> {
     let shown = folder.display();
-    let wrong = |error: &dyn std::fmt::Display| Absent::new(format!("{shown}: {error}"), USAGE);
+    let wrong = |error: &dyn std::fmt::Display| CommandError::usage(format!("{shown}: {error}"));
     let latest = RevisionFolder::latest(folder).map_err(|error| wrong(&error))?;
     let revision = latest.ok_or_else(|| {
-        Absent::new(
-            format!(
+        CommandError::usage(format!(
                 "{shown} holds no result of kubectl-codegen local: name the folder of one task (codegen-out/NAME), or a task of a cluster by its name, without a slash"
-            ),
-            USAGE,
-        )
+            ))
     })?;
     if revision.read(QUESTION).is_ok_and(|question| question.is_some()) {
         return Err(wrong(&OF_A_QUESTION));

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use kube::{Api, ResourceExt as _};
+use kube::ResourceExt as _;
 
-use crate::cli::cluster::{Cluster, is_forbidden, refusal, unreadable};
-use crate::cli::command::{TASK_FAILED, USAGE};
-use crate::cli::ended::Absent;
+use crate::cli::cluster::{Cluster, is_forbidden};
+use crate::cli::command::CommandError;
 use crate::controller::record::records::{CODE_MODE, QUESTION, Records};
 use crate::controller::record::unpack::unpack_of;
 use codegen_api::code_mode::{CodeModeRun, CodeModeRunStatus};
@@ -55,9 +54,8 @@ pub(in crate::cli) struct AnsweringProgram {
 pub(in crate::cli) async fn question_from_cluster(
     cluster: &Cluster,
     name: &str,
-) -> Result<RecordedQuestion, Absent> {
-    let wrong = |message| Absent::new(message, USAGE);
-    let mut object = question_object(cluster, name).await?;
+) -> Result<RecordedQuestion, CommandError> {
+    let mut object: CodeModeRun = cluster.get(name).await?;
     let mut reads = 0;
     loop {
         reads += 1;
@@ -70,20 +68,24 @@ pub(in crate::cli) async fn question_from_cluster(
             Err(error) => error,
         };
         // Its documents move into one Secret when it ends, which may have happened since the status was read.
-        let now = question_object(cluster, name).await?;
+        let now: CodeModeRun = cluster.get(name).await?;
         if now.metadata.resource_version == object.metadata.resource_version || reads == MOST_READS {
-            return Err(wrong(unreadable(&error)));
+            return Err(error.into());
         }
         object = now;
     }
 }
 
-/// The question as it stands at the API server.
-pub(in crate::cli) async fn question_object(cluster: &Cluster, name: &str) -> Result<CodeModeRun, Absent> {
-    let runs: Api<CodeModeRun> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
-    runs.get(name)
-        .await
-        .map_err(|error| Absent::new(refusal::<CodeModeRun>(&error, name, &cluster.namespace), USAGE))
+/// The Secrets of a question that goes on.
+pub(in crate::cli) fn question_records<'a>(cluster: &'a Cluster, object: &'a CodeModeRun) -> Records<'a> {
+    let metadata = &object.metadata;
+    Records {
+        client: &cluster.client,
+        namespace: &cluster.namespace,
+        task: metadata.name.as_deref().unwrap_or_default(),
+        uid: metadata.uid.as_deref().unwrap_or_default(),
+        run: CODE_MODE,
+    }
 }
 
 fn withheld(cluster: &Cluster) -> String {
@@ -99,21 +101,15 @@ async fn all_documents(
     cluster: &Cluster,
     object: &CodeModeRun,
 ) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
-    let (name, uid) = (object.name_any(), object.uid().unwrap_or_default());
     let status = object.status.as_ref();
     if let Some(result) = status.and_then(|status| status.result.as_ref()) {
+        let uid = object.uid().unwrap_or_default();
         return unpack_of(&cluster.client, &cluster.namespace, result, &uid).await;
     }
     let Some(progress) = QuestionProgress::recorded_in(object)? else {
         return Ok(BTreeMap::new());
     };
-    let store = UnderWay(Records {
-        client: &cluster.client,
-        namespace: &cluster.namespace,
-        task: &name,
-        uid: &uid,
-        run: CODE_MODE,
-    });
+    let store = UnderWay(question_records(cluster, object));
     let mut all = documents(&store, &progress).await?;
     for name in [QUESTION, CONVERSATION] {
         if let Some(bytes) = store.read(name).await? {
@@ -180,9 +176,9 @@ impl RecordedQuestion {
     }
 
     /// The documents, or why they cannot be read.
-    pub fn readable(&self) -> Result<&Self, Absent> {
+    pub fn readable(&self) -> Result<&Self, CommandError> {
         match &self.withheld {
-            Some(message) => Err(Absent::new(message.clone(), USAGE)),
+            Some(message) => Err(CommandError::usage(message.clone())),
             None => Ok(self),
         }
     }
@@ -214,21 +210,21 @@ impl RecordedQuestion {
     }
 
     /// Program, answer, calls and replies.
-    pub async fn record(&self) -> Result<QuestionRecord, Absent> {
+    pub async fn record(&self) -> Result<QuestionRecord, CommandError> {
         let Some(progress) = &self.readable()?.progress else {
             return Ok(QuestionRecord::default());
         };
         let found = record(&self.store(), progress).await;
-        found.map_err(|error| Absent::new(with_causes(&error), USAGE))
+        found.map_err(|error| CommandError::usage(with_causes(&error)))
     }
 
     /// Calls of the model.
-    pub async fn entries(&self) -> Result<Vec<Entry>, Absent> {
+    pub async fn entries(&self) -> Result<Vec<Entry>, CommandError> {
         Ok(self.record().await?.entries)
     }
 
     /// The programs that were written, in order.
-    pub async fn programs(&self) -> Result<Vec<AnsweringProgram>, Absent> {
+    pub async fn programs(&self) -> Result<Vec<AnsweringProgram>, CommandError> {
         let record = self.record().await?;
         let Some(progress) = &self.progress else {
             return Ok(Vec::new());
@@ -271,7 +267,7 @@ impl RecordedQuestion {
     }
 
     /// The program with this number; the last one where none is named.
-    pub async fn program(&self, number: Option<u32>) -> Result<AnsweringProgram, Absent> {
+    pub async fn program(&self, number: Option<u32>) -> Result<AnsweringProgram, CommandError> {
         let programs = self.programs().await?;
         let numbers: Vec<String> = programs.iter().map(|one| one.number.to_string()).collect();
         let found = match number {
@@ -279,28 +275,21 @@ impl RecordedQuestion {
             None => programs.into_iter().next_back(),
         };
         found.ok_or_else(|| match number {
-            Some(number) if !numbers.is_empty() => Absent::new(
-                format!(
-                    "{} has no program {number}: recorded are {}",
-                    self.name(),
-                    numbers.join(", ")
-                ),
-                USAGE,
-            ),
-            _ => Absent::new(
-                format!("{} has no program yet; {}", self.name(), self.standing()),
-                TASK_FAILED,
-            ),
+            Some(number) if !numbers.is_empty() => CommandError::usage(format!(
+                "{} has no program {number}: recorded are {}",
+                self.name(),
+                numbers.join(", ")
+            )),
+            _ => CommandError::failed(format!("{} has no program yet; {}", self.name(), self.standing())),
         })
     }
 
-    fn evidence(&self, name: &str) -> Result<Evidence, Absent> {
+    fn evidence(&self, name: &str) -> Result<Evidence, CommandError> {
         let bytes = self.documents.get(name).map_or(&[][..], Vec::as_slice);
         serde_json::from_slice(bytes).map_err(|error| {
-            Absent::new(
-                format!("{name} of the record cannot be read, another version may have made it: {error}"),
-                USAGE,
-            )
+            CommandError::usage(format!(
+                "{name} of the record cannot be read, another version may have made it: {error}"
+            ))
         })
     }
 }

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 
-use crate::cli::command::{TASK_FAILED, USAGE};
-use crate::cli::ended::Absent;
+use crate::cli::command::CommandError;
 use codegen_api::retry::RetryStatus;
 use codegen_api::status::CodeGenTaskStatus;
 use codegen_api::{CodeGenAgent, CodeGenTask};
@@ -74,15 +73,15 @@ impl RecordedTask {
     }
 
     /// The documents, or why they cannot be read.
-    pub fn readable(&self) -> Result<&Self, Absent> {
+    pub fn readable(&self) -> Result<&Self, CommandError> {
         match &self.withheld {
-            Some(message) => Err(Absent::new(message.clone(), USAGE)),
+            Some(message) => Err(CommandError::usage(message.clone())),
             None => Ok(self),
         }
     }
 
     /// Every recorded call in order.
-    pub fn entries(&self) -> Result<Vec<Entry>, Absent> {
+    pub fn entries(&self) -> Result<Vec<Entry>, CommandError> {
         let calls = self.documents.iter().filter(|(name, _)| is_call(name));
         let mut entries: Vec<Entry> = calls
             .map(|(name, bytes)| read_json(name, bytes))
@@ -92,20 +91,20 @@ impl RecordedTask {
     }
 
     /// The recorded steps of an agent's turns.
-    pub fn steps(&self) -> Result<Vec<AgentStep>, Absent> {
+    pub fn steps(&self) -> Result<Vec<AgentStep>, CommandError> {
         let steps = self.documents.iter().filter(|(name, _)| is_step(name));
         steps.map(|(name, bytes)| read_json(name, bytes)).collect()
     }
 
     /// Every further try in order; where the documents cannot be read, those that the status has.
-    pub fn retries(&self) -> Result<Vec<RetryStatus>, Absent> {
+    pub fn retries(&self) -> Result<Vec<RetryStatus>, CommandError> {
         let progress = self.progress.as_ref().filter(|_| self.withheld.is_none());
         let earlier = progress.map_or(0, |progress| progress.earlier_retries.count);
         let read = |number| {
             let name = retry_document(number);
             let bytes = self.documents.get(&name).ok_or_else(|| {
                 let message = format!("{name}, a further try of {}, is missing in its record", self.name);
-                Absent::new(message, USAGE)
+                CommandError::usage(message)
             })?;
             read_json(&name, bytes)
         };
@@ -127,27 +126,25 @@ impl RecordedTask {
     }
 
     /// Returns the record of an attempt's tests; of the last one where none is named.
-    pub fn attempt(&self, number: Option<u32>) -> Result<AttemptRecord, Absent> {
+    pub fn attempt(&self, number: Option<u32>) -> Result<AttemptRecord, CommandError> {
         self.readable()?;
         let numbers = self.attempts();
         let wanted = match (number, numbers.last()) {
             (Some(number), _) if numbers.contains(&number) => number,
             (Some(number), _) => {
-                return Err(Absent::new(
-                    format!(
-                        "{} has no attempt {number}: recorded are {}",
-                        self.name,
-                        list(&numbers)
-                    ),
-                    USAGE,
-                ));
+                return Err(CommandError::usage(format!(
+                    "{} has no attempt {number}: recorded are {}",
+                    self.name,
+                    list(&numbers)
+                )));
             }
             (None, Some(last)) => *last,
             (None, None) => {
-                return Err(Absent::new(
-                    format!("no attempt of {} is recorded yet; {}", self.name, self.standing()),
-                    TASK_FAILED,
-                ));
+                return Err(CommandError::failed(format!(
+                    "no attempt of {} is recorded yet; {}",
+                    self.name,
+                    self.standing()
+                )));
             }
         };
         let name = format!("documents/run-{wanted:04}.json");
@@ -156,12 +153,12 @@ impl RecordedTask {
     }
 
     /// The program and the suite that an attempt ran.
-    pub async fn sources(&self, attempt: &AttemptRecord) -> Result<Sources, Absent> {
+    pub async fn sources(&self, attempt: &AttemptRecord) -> Result<Sources, CommandError> {
         let store = <MemoryStore>::holding(self.documents.clone());
         let entries = self.entries()?;
         let source = async |what: &str| {
             let found = source_of(attempt, what, &store, &entries).await;
-            found.map_err(|error| Absent::new(error.to_string(), USAGE))
+            found.map_err(CommandError::usage)
         };
         Ok(Sources {
             solution: source("solution").await?.unwrap_or_default(),
@@ -221,12 +218,11 @@ fn is_call(name: &str) -> bool {
     call.is_some_and(|name| !name.starts_with("prefix-"))
 }
 
-fn read_json<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T, Absent> {
+fn read_json<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T, CommandError> {
     serde_json::from_slice(bytes).map_err(|error| {
-        Absent::new(
-            format!("{name} of the record cannot be read, another version may have made it: {error}"),
-            USAGE,
-        )
+        CommandError::usage(format!(
+            "{name} of the record cannot be read, another version may have made it: {error}"
+        ))
     })
 }
 

@@ -28,11 +28,7 @@ async fn the_record_of_a_task_is_read_under_way_and_after_its_end() {
     assert_eq!(under_way.task.as_ref().unwrap().name, "words", "by its snapshot");
     let absent = under_way.attempt(None).unwrap_err();
     assert_eq!(absent.code, 1);
-    assert!(
-        absent.message.contains("stage RunningTests"),
-        "{}",
-        absent.message
-    );
+    assert!(absent.to_string().contains("stage RunningTests"), "{absent}");
     world.settle::<CodeGenTask>("words").await;
     let ended = from_cluster(&cluster, "words").await.unwrap();
     assert_eq!(ended.program().unwrap(), program);
@@ -55,9 +51,9 @@ async fn who_may_not_read_secrets_gets_the_status_and_learns_what_to_ask_for() {
     let refused = task.readable().unwrap_err();
     assert_eq!(refused.code, 2);
     assert!(
-        refused.message.contains("namespace data") && refused.message.contains("right to get Secrets"),
-        "{}",
-        refused.message
+        refused.to_string().contains("namespace data")
+            && refused.to_string().contains("right to get Secrets"),
+        "{refused}"
     );
 }
 
@@ -69,7 +65,7 @@ async fn a_task_whose_result_somebody_has_deleted_names_it() {
     let result = world.status_of("words").result.unwrap();
     world.server.remove("secrets", &result);
     let absent = from_cluster(&seen(&world), "words").await.unwrap_err();
-    assert!(absent.message.contains(&result), "{}", absent.message);
+    assert!(absent.to_string().contains(&result), "{absent}");
 }
 
 #[tokio::test]
@@ -104,7 +100,7 @@ async fn a_folder_without_a_result_says_what_to_name() {
     let folder = tempfile::tempdir().unwrap();
     let absent = from_folder(folder.path()).await.unwrap_err();
     assert_eq!(absent.code, 2);
-    assert!(absent.message.contains("codegen-out/NAME"), "{}", absent.message);
+    assert!(absent.to_string().contains("codegen-out/NAME"), "{absent}");
 }
 
 #[tokio::test]
@@ -116,12 +112,8 @@ async fn a_folder_of_a_question_is_named_as_one_with_what_to_read_in_it() {
     std::fs::write(state.join("0a1b/question.json"), "{}").unwrap();
     let absent = from_folder(folder.path()).await.unwrap_err();
     assert_eq!(absent.code, 2);
-    assert!(
-        absent.message.contains("it is of a question"),
-        "{}",
-        absent.message
-    );
-    assert!(absent.message.contains("journal.jsonl"), "{}", absent.message);
+    assert!(absent.to_string().contains("it is of a question"), "{absent}");
+    assert!(absent.to_string().contains("journal.jsonl"), "{absent}");
 }
 
 #[tokio::test]
@@ -141,5 +133,5 @@ async fn attempts_have_the_sources_that_were_the_newest_when_they_began() {
         (fixture::SUITE, &first.tests)
     );
     let absent = task.attempt(Some(3)).unwrap_err();
-    assert!(absent.message.contains("recorded are 1, 2"), "{}", absent.message);
+    assert!(absent.to_string().contains("recorded are 1, 2"), "{absent}");
 }

@@ -1,6 +1,7 @@
 //! Comparison of two runs of a task: equal ends or not, and the first difference. Pure.
 
-use crate::cli::text::cut;
+use crate::cli::summary::tests_or_none;
+use crate::cli::text::{count, cut};
 use codegen_api::status::{AttemptStatus, CodeGenTaskStatus};
 use codegen_core::call::CallKind;
 use codegen_core::progress::Progress;
@@ -55,7 +56,7 @@ impl ReplayEnd {
     /// In a line.
     #[must_use]
     pub fn words(&self) -> String {
-        let attempts = crate::cli::text::count(self.attempts.len() as u64, "attempt");
+        let attempts = count(self.attempts.len() as u64, "attempt");
         format!("{}, {} after {attempts}", self.stage, self.reason)
     }
 }
@@ -151,21 +152,14 @@ fn attempts(before: &ReplayEnd, after: &ReplayEnd) -> Option<String> {
         match (before.attempts.get(at), after.attempts.get(at)) {
             (Some(before), Some(after)) if before != after => Some(format!(
                 "attempt {number} came to {} when it was recorded, and to {} now",
-                counts(before),
-                counts(after)
+                tests_or_none(before),
+                tests_or_none(after)
             )),
             (Some(_), None) => Some(format!("attempt {number} was not made again")),
             (None, Some(_)) => Some(format!("attempt {number} was not made before")),
             (Some(_), Some(_)) | (None, None) => None,
         }
     })
-}
-
-fn counts(attempt: &AttemptStatus) -> String {
-    match crate::cli::summary::tests(Some(attempt)) {
-        nothing if nothing.is_empty() => "no tests".to_owned(),
-        counts => counts,
-    }
 }
 
 fn end(before: &ReplayEnd, after: &ReplayEnd) -> Option<String> {

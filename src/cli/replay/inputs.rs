@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::LocalArgs;
-use crate::cli::command::{USAGE, in_place};
-use crate::cli::ended::Absent;
+use crate::cli::command::{CommandError, in_place};
 use crate::local::folder::RevisionFolder;
 use crate::local::freeze::freeze;
 use crate::local::prepare::downloads;
@@ -18,21 +17,17 @@ pub(super) async fn freeze_inputs(
     task: &Task,
     args: &LocalArgs,
     staging: &Path,
-) -> Result<(), Absent> {
-    let given = in_place(&args.manifests.data).map_err(|faults| wrong(&faults.join("\n")))?;
-    let revision = RevisionFolder::latest(folder).map_err(|error| wrong(&error))?;
-    let revision = revision.ok_or_else(|| wrong(&"the result is gone"))?;
+) -> Result<(), CommandError> {
+    let given = in_place(&args.manifests.data)?;
+    let revision = RevisionFolder::latest(folder).map_err(CommandError::usage)?;
+    let revision = revision.ok_or_else(|| CommandError::usage("the result is gone"))?;
     let plan = planned(&revision, task, &given);
     let frozen = freeze(&plan, staging, &downloads(&args.network.allow_host)).await;
-    let frozen = frozen.map_err(|error| wrong(&error))?;
+    let frozen = frozen.map_err(CommandError::usage)?;
     match changed(task, &frozen) {
-        Some(message) => Err(Absent::new(message, USAGE)),
+        Some(message) => Err(CommandError::usage(message)),
         None => Ok(()),
     }
-}
-
-fn wrong(error: &dyn std::fmt::Display) -> Absent {
-    Absent::new(error.to_string(), USAGE)
 }
 
 /// Plans with the files that are frozen in the folder of a local result, and with those of the command line in their place.

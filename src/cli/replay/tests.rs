@@ -93,7 +93,7 @@ fn only_a_task_that_has_ended_by_its_replies_is_replayed() {
         change(&mut task);
         let absent = replayable(&task).unwrap_err();
         assert_eq!(absent.code, 2);
-        absent.message
+        absent.to_string()
     };
     let under_way = refused(&|task| task.status.stage = Some("RunningTests".to_owned()));
     assert!(under_way.contains("stage RunningTests"), "{under_way}");

@@ -5,58 +5,29 @@ use std::path::PathBuf;
 use super::print::{Only, Outputs, ended};
 use crate::cli::approve::trust;
 use crate::cli::args::{LocalRunArgs, ManifestArgs};
-use crate::cli::command::{TASK_FAILED, USAGE, fail, fail_each, read, runtime, warning};
+use crate::cli::command::{self, CommandError, listen, read, warning};
 use crate::cli::progress::ProgressPrinter;
-use crate::local::interrupt::{self, INTERRUPTED};
+use crate::local::interrupt::INTERRUPTED;
 use crate::local::objects::Objects;
-use crate::local::run::{
-    FinishedTask, LocalRunError, LocalRunOptions, RunOutcome, run as run_program, write,
-};
+use crate::local::run::{FinishedTask, LocalRunOptions, RunOutcome, run as run_program, write};
 use crate::local::runner::output_folder;
 use codegen_api::values::ValueType;
 use codegen_core::run::RunEnd;
 
 /// Runs the command.
 pub(in crate::cli) fn run(args: &LocalRunArgs) -> i32 {
-    let progress = ProgressPrinter::new(args.program.color);
-    let (folder, objects) = match which(args, &progress) {
-        Ok(found) => found,
-        Err(code) => return code,
-    };
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
-    };
-    runtime.block_on(async {
-        let mut stop = match interrupt::listen(|| {}) {
-            Ok(stop) => stop,
-            Err(error) => {
-                return fail(
-                    &progress,
-                    &format!("cannot listen for Ctrl-C: {error}"),
-                    TASK_FAILED,
-                );
-            }
-        };
-        let running = Box::pin(run_and_write(args, &folder, &objects, &progress));
+    command::run(args.program.color, async |progress| {
+        let (folder, objects) = which(args, progress)?;
+        let mut stop = listen(|| {})?;
         tokio::select! {
-            ran = running => match ran {
-                Ok(code) => code,
-                Err(error) => {
-                    progress.stop();
-                    fail_each(&progress, &error.messages(), error.exit_code())
-                }
-            },
-            () = stop.requested() => {
-                progress.stop();
-                fail(&progress, &"interrupted", INTERRUPTED)
-            }
+            ran = Box::pin(run_and_write(args, &folder, &objects, progress)) => ran,
+            () = stop.requested() => Err(CommandError::new("interrupted", INTERRUPTED)),
         }
     })
 }
 
 /// The folder that is meant, and the objects of the manifests.
-fn which(args: &LocalRunArgs, progress: &ProgressPrinter) -> Result<(PathBuf, Objects), i32> {
+fn which(args: &LocalRunArgs, progress: &ProgressPrinter) -> Result<(PathBuf, Objects), CommandError> {
     let manifests = ManifestArgs {
         files: args.files.clone(),
         kustomize: args.kustomize.clone(),
@@ -66,14 +37,12 @@ fn which(args: &LocalRunArgs, progress: &ProgressPrinter) -> Result<(PathBuf, Ob
     let objects = if manifests.files.is_empty() && manifests.kustomize.is_empty() {
         Objects::default()
     } else {
-        read(&manifests, progress).map_err(|messages| fail_each(progress, &messages, USAGE))?
+        read(&manifests, progress)?
     };
     if let Some(folder) = &args.folder {
         return Ok((folder.clone(), objects));
     }
-    let tasks = objects
-        .pick(args.task.as_deref())
-        .map_err(|error| fail(progress, &error, USAGE))?;
+    let tasks = objects.pick(args.task.as_deref()).map_err(CommandError::usage)?;
     let [task] = tasks.as_slice() else {
         let names: Vec<&str> = tasks
             .iter()
@@ -83,7 +52,7 @@ fn which(args: &LocalRunArgs, progress: &ProgressPrinter) -> Result<(PathBuf, Ob
             "the manifests hold several tasks: say with --task which one, of {}",
             names.join(", ")
         );
-        return Err(fail(progress, &message, USAGE));
+        return Err(CommandError::usage(message));
     };
     // Among all tasks of the manifests, as `local` has named the folders.
     let every: Vec<_> = objects.tasks.iter().collect();
@@ -96,7 +65,7 @@ async fn run_and_write(
     folder: &std::path::Path,
     objects: &Objects,
     progress: &ProgressPrinter,
-) -> Result<i32, LocalRunError> {
+) -> Result<i32, CommandError> {
     let finished = FinishedTask::open(folder, &trust(args.trust)).await?;
     let target = args.program.output_dir.as_deref();
     let _held = target.map(write::hold).transpose()?;
@@ -128,7 +97,9 @@ async fn run_and_write(
     let mut shown = Outputs::default();
     if let RunEnd::Succeeded(outputs) = end {
         match (target, outputs.as_slice()) {
-            (Some(target), outputs) => shown.places = write::write(target, outputs)?,
+            (Some(target), outputs) => {
+                shown.places = write::write(target, outputs).map_err(CommandError::usage)?;
+            }
             (None, [only]) if only.type_ == ValueType::File => {
                 shown.only = Only::of(only);
             }
@@ -138,5 +109,5 @@ async fn run_and_write(
     let code = ended(progress, args.program.format, &object, &shown);
     // Large outputs that were not written lie there until now.
     drop(disk);
-    Ok(code)
+    code
 }

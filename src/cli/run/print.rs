@@ -5,10 +5,11 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::{OutputFormat, RunFormat};
-use crate::cli::command::{TASK_FAILED, document, fail, warning};
+use crate::cli::command::{CommandError, TASK_FAILED, document, fail, print_as_it_is, unprinted, warning};
 use crate::cli::paint::{Mark, PaintedLine};
 use crate::cli::progress::ProgressPrinter;
-use crate::cli::text::{MAX_COLUMNS, count, cut};
+use crate::cli::table::columns;
+use crate::cli::text::{MAX_COLUMNS, count, cut, with_line_end};
 use codegen_api::CodeGenRun;
 use codegen_api::run::Validation;
 use codegen_api::run_status::{CodeGenRunStatus, RunOutputStatus, Severity};
@@ -54,7 +55,7 @@ pub(super) fn ended(
     format: RunFormat,
     run: &CodeGenRun,
     outputs: &Outputs,
-) -> i32 {
+) -> Result<i32, CommandError> {
     progress.stop();
     let none = CodeGenRunStatus::default();
     let status = run.status.as_ref().unwrap_or(&none);
@@ -80,10 +81,7 @@ pub(super) fn ended(
         // A screen of a million lines helps nobody: there its digest is printed.
         && !io::stdout().is_terminal()
     {
-        return match print_file(path) {
-            Ok(()) => 0,
-            Err(error) => fail(progress, &format!("cannot write to stdout: {error}"), TASK_FAILED),
-        };
+        return print_file(path).map(|()| 0).map_err(|error| unprinted(&error));
     }
     let text = match format {
         RunFormat::Table if has_succeeded => table(&status.outputs, outputs).into_bytes(),
@@ -92,24 +90,19 @@ pub(super) fn ended(
         RunFormat::Json => whole(OutputFormat::Json, run),
         RunFormat::Yaml => whole(OutputFormat::Yaml, run),
     };
-    if let Err(error) = crate::cli::print_as_it_is(&text) {
-        return fail(progress, &format!("cannot write to stdout: {error}"), TASK_FAILED);
-    }
+    print_as_it_is(&text)?;
     if has_succeeded {
-        return 0;
+        return Ok(0);
     }
-    fail(
-        progress,
-        &status.message.as_deref().unwrap_or("the run did not succeed"),
-        TASK_FAILED,
-    );
+    let message = status.message.as_deref().unwrap_or("the run did not succeed");
+    fail(progress, &message, TASK_FAILED);
     let last = status.last_lines.as_deref().unwrap_or_default();
     let lines: Vec<PaintedLine> = last
         .lines()
         .map(|line| PaintedLine::new(Mark::Detail, indented(line)))
         .collect();
     progress.lines(&lines);
-    TASK_FAILED
+    Ok(TASK_FAILED)
 }
 
 /// Prints a file of any size as it is.
@@ -135,40 +128,22 @@ fn whole(format: OutputFormat, run: &CodeGenRun) -> Vec<u8> {
 
 /// One line an output, under a header.
 fn table(written: &[RunOutputStatus], outputs: &Outputs) -> String {
-    let rows: Vec<[String; 3]> = written
-        .iter()
-        .map(|output| {
-            [
-                cut(&output.name, WIDEST_NAME),
-                output.type_.to_string(),
-                outputs.display_value(output),
-            ]
-        })
-        .collect();
-    let header = ["OUTPUT", "TYPE", "VALUE"].map(str::to_owned);
-    let width = |column: usize| {
-        let texts = rows.iter().chain([&header]);
-        texts
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-            .min(WIDEST_NAME)
+    let row = |output: &RunOutputStatus| {
+        vec![
+            cut(&output.name, WIDEST_NAME),
+            output.type_.to_string(),
+            outputs.display_value(output),
+        ]
     };
-    let (names, types) = (width(0), width(1));
-    [&header]
-        .into_iter()
-        .chain(&rows)
-        .fold(String::new(), |text, [name, type_, value]| {
-            let line = format!("{name:<names$}  {type_:<types$}  {value}");
-            format!("{text}{}\n", line.trim_end())
-        })
+    let rows: Vec<Vec<String>> = written.iter().map(row).collect();
+    columns(&["OUTPUT", "TYPE", "VALUE"], &rows)
 }
 
 /// Returns what scripts read.
 fn values(written: &[RunOutputStatus], outputs: &Outputs) -> Vec<u8> {
     if let ([only], bytes) = (written, &outputs.only) {
         if let Some(value) = &only.value {
-            return with_line_end(value.clone()).into_bytes();
+            return with_line_end(value).into_bytes();
         }
         if let Some(Only::Bytes(bytes)) = bytes {
             return bytes.clone();
@@ -176,14 +151,6 @@ fn values(written: &[RunOutputStatus], outputs: &Outputs) -> Vec<u8> {
     }
     let lines = written.iter().map(|output| outputs.line(output) + "\n");
     lines.collect::<String>().into_bytes()
-}
-
-fn with_line_end(value: String) -> String {
-    if value.ends_with('\n') {
-        value
-    } else {
-        value + "\n"
-    }
 }
 
 impl Outputs {
@@ -318,7 +285,7 @@ mod tests {
         ];
         assert_eq!(
             table(&outputs, &in_folder()),
-            "OUTPUT   TYPE  VALUE\nsummary  File  out/summary.csv (4 bytes)\nspecies  Int   3\n"
+            "OUTPUT    TYPE   VALUE\nsummary   File   out/summary.csv (4 bytes)\nspecies   Int    3\n"
         );
     }
 }

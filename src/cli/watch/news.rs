@@ -2,14 +2,16 @@
 
 use std::fmt::Write as _;
 
-use crate::cli::ended::Absent;
+use crate::cli::command::CommandError;
+use crate::cli::ended::{end, stage};
 use crate::cli::paint::{Mark, PaintedLine};
 use crate::cli::recorded::RecordedTask;
 use crate::cli::render::{
-    agent_moved, cases_text, counts_text, decided, detail, diagnosed, doing, name, named_paragraph, render,
-    retried, step, suite_text,
+    agent_moved, decided, detail, diagnosed, doing, name, named_paragraph, render, retried, step,
 };
-use crate::cli::summary::{WITH_A_HINT, agent_work, calls_by_tool, field, has_other_try, spent, tests};
+use crate::cli::summary::{
+    WITH_A_HINT, agent_work, calls_by_tool, field, has_other_try, spent, tests, tests_or_none,
+};
 use crate::cli::text::{count, thousands};
 use codegen_api::CodeGenTask;
 use codegen_api::conditions::{is_stalled, reason};
@@ -17,31 +19,6 @@ use codegen_api::status::{AgentStatus, AttemptStatus, CodeGenTaskStatus};
 use codegen_core::call::CallKind;
 use codegen_core::stage::Stage;
 use codegen_engine::event::Event;
-
-/// End of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TaskEnd {
-    Succeeded,
-    Failed,
-}
-
-/// Returns how the task ended, if it has, for the spec that it has now.
-pub(super) fn end(task: &CodeGenTask) -> Option<TaskEnd> {
-    let status = task.status.as_ref()?;
-    // The end is that of an earlier spec: the operator has not seen this one.
-    if status.observed_generation < task.metadata.generation {
-        return None;
-    }
-    match stage(status)? {
-        Stage::Succeeded => Some(TaskEnd::Succeeded),
-        Stage::Failed => Some(TaskEnd::Failed),
-        _ => None,
-    }
-}
-
-fn stage(status: &CodeGenTaskStatus) -> Option<Stage> {
-    status.stage.as_deref()?.parse().ok()
-}
 
 /// The call that a stage makes.
 const fn call(stage: Stage) -> Option<CallKind> {
@@ -218,24 +195,10 @@ fn attempt_lines(attempt: &AttemptStatus, now: &CodeGenTaskStatus) -> Vec<Painte
     let is_of_agent = stage(now) == Some(Stage::Working) && now.last_error.is_none();
     let passed = is_last && (is_of_agent || stage(now).is_some_and(Stage::has_passed));
     let mark = if passed { Mark::Done } else { Mark::Failed };
-    let counts = [
-        (attempt.tests, "test"),
-        (attempt.acceptance_tests, "acceptance test"),
-    ];
-    let mut parts: Vec<String> = counts
-        .into_iter()
-        .filter_map(|(counts, noun)| Some(counts_text(counts?, noun)))
-        .collect();
-    parts.extend(attempt.cases.map(|counts| cases_text(counts, "cases")));
-    parts.extend(attempt.examples.map(|counts| cases_text(counts, "examples")));
-    parts.extend(attempt.suite_strength.and_then(suite_text).map(str::to_owned));
-    if parts.is_empty() {
-        parts.push("no tests".to_owned());
-    }
     let mut lines = vec![step(
         mark,
         &format!("attempt {}", attempt.number),
-        &parts.join(", "),
+        &tests_or_none(attempt),
     )];
     if !passed && let Some(summary) = &attempt.summary {
         lines.push(detail(summary));
@@ -250,7 +213,7 @@ fn attempt_lines(attempt: &AttemptStatus, now: &CodeGenTaskStatus) -> Vec<Painte
 }
 
 /// The story of a task by its record: what its status left, and each call of its agent.
-pub(super) fn story(task: &RecordedTask) -> Result<Vec<PaintedLine>, Absent> {
+pub(super) fn story(task: &RecordedTask) -> Result<Vec<PaintedLine>, CommandError> {
     let steps = task.steps()?;
     let status = CodeGenTaskStatus {
         retries: task.retries()?,
@@ -272,11 +235,11 @@ pub(super) fn summary(task: &CodeGenTask) -> Vec<PaintedLine> {
     let status = task.status.as_ref().unwrap_or(&none);
     let task_name = task.metadata.name.as_deref().unwrap_or_default();
     let reason = status.reason.as_deref().unwrap_or_default();
-    let passed = end(task) == Some(TaskEnd::Succeeded);
+    let passed = end(task) == Some(Stage::Succeeded);
     let (mark, verb) = match end(task) {
-        Some(TaskEnd::Succeeded) => (Mark::Done, "succeeded".to_owned()),
-        Some(TaskEnd::Failed) => (Mark::Failed, "failed".to_owned()),
-        None => {
+        Some(Stage::Succeeded) => (Mark::Done, "succeeded".to_owned()),
+        Some(Stage::Failed) => (Mark::Failed, "failed".to_owned()),
+        _ => {
             let stage = status.stage.as_deref().unwrap_or_default();
             (Mark::Warning, format!("is in stage {stage}"))
         }

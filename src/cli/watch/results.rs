@@ -3,14 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cli::command::{USAGE, warning};
-use crate::cli::ended::Absent;
+use crate::cli::command::{CommandError, warning};
 use crate::cli::progress::ProgressPrinter;
 use crate::cli::recorded::{RecordedTask, from_folder, is_result};
 use crate::cli::table::{NONE, columns};
 
 /// The results that lie in `folder`, as a table; `None` where there are none.
-pub(super) async fn listed(folder: &Path, progress: &ProgressPrinter) -> Result<Option<String>, Absent> {
+pub(super) async fn listed(
+    folder: &Path,
+    progress: &ProgressPrinter,
+) -> Result<Option<String>, CommandError> {
     let mut rows = Vec::new();
     for place in results_in(folder)? {
         match from_folder(&place).await {
@@ -21,18 +23,18 @@ pub(super) async fn listed(folder: &Path, progress: &ProgressPrinter) -> Result<
                 rows.push(row(task));
             }
             // One that is damaged hides no other.
-            Err(absent) => progress.lines(&warning(&absent.message)),
+            Err(absent) => progress.lines(&warning(&absent.to_string())),
         }
     }
     let header = ["NAME", "STAGE", "REASON", "ATTEMPT", "TESTS", "TOKENS"];
     Ok((!rows.is_empty()).then(|| columns(&header, &rows)))
 }
 
-fn results_in(folder: &Path) -> Result<Vec<PathBuf>, Absent> {
+fn results_in(folder: &Path) -> Result<Vec<PathBuf>, CommandError> {
     if !folder.exists() {
         return Ok(Vec::new());
     }
-    let unreadable = |error| Absent::new(format!("cannot read {}: {error}", folder.display()), USAGE);
+    let unreadable = |error| CommandError::usage(format!("cannot read {}: {error}", folder.display()));
     let mut places = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let place = entry.map_err(unreadable)?.path();

@@ -2,13 +2,11 @@
 //!
 //! An admission policy reserves the types and labels that are required here for the operator.
 
-use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::PostParams;
-use kube::{Api, Client, Resource, ResourceExt};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use kube::{Api, Client, ResourceExt};
 
+use codegen_api::Namespaced;
 use codegen_ledger::StoreError;
 use codegen_sandbox::kubernetes::names;
 
@@ -24,18 +22,11 @@ pub fn replaced(object: String) -> StoreError {
 }
 
 /// Creates an object. One that stands there under its name counts where it is the same: an earlier try has left it, or somebody has planted it.
-pub async fn create<K>(
+pub async fn create<K: Namespaced>(
     client: &Client,
     object: &K,
     is_same: impl Fn(&K, &K) -> bool,
-) -> Result<(), StoreError>
-where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
-        + Serialize
-        + DeserializeOwned
-        + Clone
-        + std::fmt::Debug,
-{
+) -> Result<(), StoreError> {
     let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
     let api: Api<K> = Api::namespaced(client.clone(), &namespace);
     let named = format!("{} {namespace}/{name}", K::kind(&()));

@@ -2,21 +2,19 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
-use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use k8s_openapi::NamespaceResourceScope;
+use kube::ResourceExt as _;
 use kube::runtime::reflector::{ObjectRef, Store};
-use kube::{Resource, ResourceExt as _};
-use serde::de::DeserializeOwned;
 use tokio::sync::broadcast;
 
 use super::corrections::POLL_INTERVAL;
 use super::gate::{Admission, Claim, PlaceCount, PlaceGate, Woken};
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::telemetry::metrics::{Metrics, Reconciled};
+use codegen_api::Namespaced;
 use codegen_core::progress::pause_after;
 use codegen_core::stage::Category;
 
@@ -26,15 +24,7 @@ const MOST_WOKEN: usize = 4096;
 const SHARE_OF_POLLS: Duration = Duration::from_millis(50);
 
 /// A kind of object that a controller brings to its end.
-pub trait SharedKind:
-    Resource<DynamicType = (), Scope = NamespaceResourceScope>
-    + Clone
-    + Debug
-    + DeserializeOwned
-    + Send
-    + Sync
-    + 'static
-{
+pub trait SharedKind: Namespaced {
     /// Memory of one of them.
     type Memory: Default + Send;
     /// Memory beside that of the single objects.

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use super::begin::{Begun, QuestionRequest, begin};
 use super::error::AskError;
@@ -51,28 +50,6 @@ pub(crate) struct QuestionOutcome {
     pub unknown: BTreeMap<String, i32>,
     /// Error that stopped it before its end; none where it ended, or waits for something.
     pub stopped: Option<AskError>,
-}
-
-impl QuestionOutcome {
-    /// The answer for people.
-    pub fn text(&self) -> Option<&str> {
-        self.answer.as_ref().map(Answer::text)
-    }
-
-    /// The one document of `-o json`.
-    pub fn document(&self) -> Value {
-        let value = self.answer.as_ref().and_then(|answer| answer.value.clone());
-        json!({
-            "answer": self.text(),
-            "value": value,
-            "code": self.code,
-            "attempts": self.status.attempt,
-            "toolCalls": self.status.tool_calls,
-            "tokens": self.status.tokens,
-            "folder": self.folder.display().to_string(),
-            "status": self.status,
-        })
-    }
 }
 
 /// Returns the folder for the results of a question.

@@ -5,15 +5,15 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, Resource as _, ResourceExt as _};
 use serde_json::json;
 
-use super::Stopped;
-use crate::cli::cluster::{Cluster, refusal};
+use crate::cli::cluster::Cluster;
+use crate::cli::command::CommandError;
 use crate::cli::run::request::RunObjects;
 use codegen_api::CodeGenRun;
 
 /// Creates the run and each `ConfigMap` that it reads, which then belong to it.
-pub(super) async fn create(cluster: &Cluster, mut request: RunObjects) -> Result<CodeGenRun, Stopped> {
-    let refused = |error: &kube::Error| Stopped::usage(refusal::<CodeGenRun>(error, "", &cluster.namespace));
-    let maps: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+pub(super) async fn create(cluster: &Cluster, mut request: RunObjects) -> Result<CodeGenRun, CommandError> {
+    let refused = |error: &kube::Error| cluster.refused::<CodeGenRun>(error, "");
+    let maps = cluster.api::<ConfigMap>();
     let mut names = Vec::new();
     // Before the run, which cannot be changed once it is there, and names them.
     for (input, map) in std::mem::take(&mut request.config_maps) {
@@ -28,7 +28,7 @@ pub(super) async fn create(cluster: &Cluster, mut request: RunObjects) -> Result
             }
         }
     }
-    let runs = cluster.runs();
+    let runs = cluster.api::<CodeGenRun>();
     let run = match runs.create(&PostParams::default(), &request.run).await {
         Ok(run) => run,
         Err(error) => {

@@ -3,9 +3,9 @@
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt as _};
 
-use super::Stopped;
 use crate::cli::args::{ProgramArgs, RunArgs, RunFormat};
 use crate::cli::cluster::Cluster;
+use crate::cli::command::CommandError;
 use crate::cli::run::print::{Only, Outputs};
 use crate::controller::runs::outputs::{MOST_FILES, read};
 use crate::local::run::write;
@@ -20,15 +20,15 @@ pub(super) async fn fetch(
     cluster: &Cluster,
     args: &RunArgs,
     mut run: CodeGenRun,
-) -> Result<(CodeGenRun, Outputs), Stopped> {
+) -> Result<(CodeGenRun, Outputs), CommandError> {
     let mut outputs = Outputs::default();
     let name = run.name_any();
-    let secrets: Api<Secret> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+    let secrets = cluster.api::<Secret>();
     let Some(status) = &mut run.status else {
         return Ok((run, outputs));
     };
     if let Some(message) = too_many_files(&name, status) {
-        return Err(Stopped::usage(message));
+        return Err(CommandError::usage(message));
     }
     let folder = args.program.output_dir.as_deref();
     // Of a task the folders were checked before the run; of an image they show only now.
@@ -38,7 +38,7 @@ pub(super) async fn fetch(
             .iter()
             .filter(|output| output.type_ == ValueType::Dir);
         let checked = write::check_folders(folder, folders.map(|output| output.name.as_str()));
-        checked.map_err(|error| Stopped::usage(format!("the run {name} has succeeded, and {error}")))?;
+        checked.map_err(|error| CommandError::usage(format!("the run {name} has succeeded, and {error}")))?;
     }
     let is_only = status.outputs.len() == 1;
     let mut written = Vec::new();
@@ -62,7 +62,7 @@ pub(super) async fn fetch(
     }
     // After everything is read, so that an output that is gone leaves the folder as it was.
     if let Some(folder) = folder {
-        outputs.places = write::write(folder, &written).map_err(Stopped::usage)?;
+        outputs.places = write::write(folder, &written).map_err(CommandError::usage)?;
     }
     Ok((run, outputs))
 }
@@ -96,14 +96,14 @@ async fn files_of(
     secrets: &Api<Secret>,
     run: &str,
     output: &RunOutputStatus,
-) -> Result<Vec<OutputFile>, Stopped> {
+) -> Result<Vec<OutputFile>, CommandError> {
     match read(secrets, output).await {
         Ok(Some(files)) => Ok(files),
-        Ok(None) => Err(Stopped::failed(format!(
+        Ok(None) => Err(CommandError::failed(format!(
             "the output {} of the run {run} is gone: its Secret was deleted; run it again",
             output.name
         ))),
-        Err(error) => Err(Stopped::usage(format!(
+        Err(error) => Err(CommandError::usage(format!(
             "the run {run} succeeded, and its output {} cannot be read: {}; what a run wrote may hold data, so it is a Secret",
             output.name,
             with_causes(&error)

@@ -1,47 +1,36 @@
 //! Follows a run to its end.
 
-use std::pin::pin;
-
-use futures::StreamExt as _;
-
-use super::Stopped;
 use crate::cli::cluster::Cluster;
-use crate::cli::command::warning;
-use crate::cli::follow::{Change, changes};
+use crate::cli::command::{CommandError, warning};
+use crate::cli::follow::until;
 use crate::cli::progress::ProgressPrinter;
 use codegen_api::conditions::{is_stalled, run_reason};
 use codegen_api::{CodeGenRun, CodeGenRunStatus};
 use codegen_core::stage::Stage;
 
 /// Shows what the run waits for until it has ended.
-pub(super) async fn follow(
+pub(in crate::cli) async fn follow(
     cluster: &Cluster,
     name: &str,
     progress: &ProgressPrinter,
-) -> Result<CodeGenRun, Stopped> {
-    let mut changes = pin!(changes(cluster.runs(), name));
+) -> Result<CodeGenRun, CommandError> {
     let mut shown = String::new();
     progress.run(&format!("run {name}"));
-    while let Some(change) = changes.next().await {
-        match change {
-            Change::Seen(run) => match news(name, &run) {
-                News::Ended => return Ok(run),
-                News::Never(message) => return Err(Stopped::usage(message)),
-                // Once, not at each update of the status.
-                News::Waits(message) if message != shown => {
-                    progress.lines(&warning(&message));
-                    shown = message;
-                }
-                News::Waits(_) => {}
-                News::Works(label) => progress.run(&format!("run {name}: {label}")),
-            },
-            Change::Deleted => break,
-            Change::CutOff(message) => progress.lines(&warning(&message)),
+    let ended = until(cluster, name, progress, |run| {
+        match news(name, &run) {
+            News::Ended => return Some(Ok(run)),
+            News::Never(message) => return Some(Err(CommandError::usage(message))),
+            // Once, not at each update of the status.
+            News::Waits(message) if message != shown => {
+                progress.lines(&warning(&message));
+                shown = message;
+            }
+            News::Waits(_) => {}
+            News::Works(label) => progress.run(&format!("run {name}: {label}")),
         }
-    }
-    Err(Stopped::failed(format!(
-        "the run {name} was deleted before it had ended"
-    )))
+        None
+    });
+    ended.await?
 }
 
 /// News of a status for whoever waits for the end.

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use kube::ResourceExt as _;
 
-use super::Stopped;
 use crate::cli::args::RunArgs;
+use crate::cli::command::CommandError;
 use crate::cli::run::request::{InputContent, ProgramArgument, RequestedRun};
 use crate::controller::sources::downloads::LARGEST_FILE;
 use crate::local::run::given::{GivenFile, GivenInputs, file_name, sort, stdin};
@@ -29,21 +29,21 @@ pub(super) fn program(args: &RunArgs) -> ProgramArgument {
 }
 
 /// Returns the inputs for the program of a task, where they are those that it takes.
-pub(super) fn given_to_task(args: &RunArgs, task: &CodeGenTask) -> Result<GivenInputs, Stopped> {
+pub(super) fn given_to_task(args: &RunArgs, task: &CodeGenTask) -> Result<GivenInputs, CommandError> {
     if let Some(status) = task
         .status
         .as_ref()
         .filter(|status| status.stage.as_deref() == Some(Stage::Failed.as_str()))
     {
         let why = status.message.as_deref().unwrap_or_default();
-        return Err(Stopped::usage(format!(
+        return Err(CommandError::usage(format!(
             "the task {} has failed, so it has no program to run: {why}",
             task.name_any()
         )));
     }
     // Before anything is created in the cluster.
     if let Some(folder) = &args.program.output_dir {
-        write::check(folder, &task.spec.outputs).map_err(Stopped::usage)?;
+        write::check(folder, &task.spec.outputs).map_err(CommandError::usage)?;
     }
     Ok(sort(&ProgramOptions::from(&task.spec), &args.program.inputs)?)
 }
@@ -53,13 +53,13 @@ pub(super) fn asked(
     args: &RunArgs,
     program: ProgramArgument,
     given: GivenInputs,
-) -> Result<RequestedRun, Stopped> {
+) -> Result<RequestedRun, CommandError> {
     let GivenInputs { values, files } = given;
     let mut contents = Vec::new();
     for (name, file) in files {
         let content = match file {
-            GivenFile::Stdin => InputContent::File(name.clone(), stdin(&name).map_err(Stopped::usage)?),
-            GivenFile::Path(path) => content(&name, &path).map_err(Stopped::usage)?,
+            GivenFile::Stdin => InputContent::File(name.clone(), stdin(&name).map_err(CommandError::usage)?),
+            GivenFile::Path(path) => content(&name, &path).map_err(CommandError::usage)?,
         };
         contents.push((name, content));
     }

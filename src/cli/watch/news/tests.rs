@@ -197,8 +197,8 @@ fn another_revision_of_the_same_task_is_reported_from_its_beginning() {
 }
 
 #[rstest]
-#[case("Succeeded", 1, Some(TaskEnd::Succeeded))]
-#[case("Failed", 1, Some(TaskEnd::Failed))]
+#[case("Succeeded", 1, Some(Stage::Succeeded))]
+#[case("Failed", 1, Some(Stage::Failed))]
 #[case("RunningTests", 1, None)]
 #[case("StageOfALaterVersion", 1, None)]
 // The spec has changed since: the operator has not answered yet.
@@ -206,7 +206,7 @@ fn another_revision_of_the_same_task_is_reported_from_its_beginning() {
 fn only_an_end_of_the_present_spec_ends_the_watch(
     #[case] stage: &str,
     #[case] generation: i64,
-    #[case] expected: Option<TaskEnd>,
+    #[case] expected: Option<Stage>,
 ) {
     assert_eq!(end(&task(status(stage, 0), generation)), expected);
 }

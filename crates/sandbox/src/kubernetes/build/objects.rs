@@ -1,17 +1,13 @@
 //! Reads and writes the objects of builds.
 
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 use std::path::PathBuf;
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodTemplateSpec, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::api::{DeleteParams, ListParams, LogParams, Patch, PatchParams, PostParams};
-use kube::core::NamespaceResourceScope;
-use kube::{Api, Client, Resource, ResourceExt as _};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use kube::{Api, Client, ResourceExt as _};
 use serde_json::Value;
 
 use super::adopted;
@@ -19,6 +15,7 @@ use super::job::BUILD;
 use crate::kubernetes::names::{OPERATOR, PART_OF};
 use crate::kubernetes::refusal::{Creation, create, failed, no_room, replaced};
 use crate::{Progressing, SandboxError};
+use codegen_api::Namespaced;
 use codegen_api::secret_use::SecretUse;
 
 /// The key of a Secret of type `kubernetes.io/dockerconfigjson`.
@@ -40,21 +37,6 @@ impl DockerConfig {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
-}
-
-/// A kind of objects in a namespace.
-pub(super) trait Namespaced:
-    Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned + Serialize + Debug
-{
-}
-
-impl<K> Namespaced for K where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Clone
-        + DeserializeOwned
-        + Serialize
-        + Debug
-{
 }
 
 /// The objects of one namespace.
