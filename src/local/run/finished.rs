@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
+use tokio::sync::OnceCell;
 
 use super::error::LocalRunError;
 use crate::local::folder::{FolderError, RevisionFolder};
@@ -18,6 +19,7 @@ use codegen_data::profile::SampleProfile;
 use codegen_engine::results::SOLUTION;
 use codegen_engine::run_data::{ColumnsByInput, columns};
 use codegen_ledger::{FolderStore, Key, Store as _, read_below};
+use codegen_sandbox::BuiltEnvironment;
 
 /// A task that succeeded.
 #[derive(Debug)]
@@ -38,6 +40,8 @@ pub struct FinishedTask {
     pub run: RevisionFolder,
     /// Notices for a person.
     pub notices: Vec<String>,
+    /// The environment that its programs run in, once one has.
+    pub(super) environment: OnceCell<BuiltEnvironment>,
 }
 
 impl FinishedTask {
@@ -92,6 +96,7 @@ impl FinishedTask {
             checks: reader.json(documents.checks.as_ref()).await?,
             run,
             notices,
+            environment: OnceCell::new(),
         })
     }
 }

@@ -1,12 +1,13 @@
 //! A run of the program that a finished task left in a folder, on this machine.
 
+mod environment;
 mod error;
 mod finished;
 pub(crate) mod given;
 pub mod write;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -24,6 +25,7 @@ use codegen_api::run::{CodeGenRun, CodeGenRunSpec, RunInput, Validation};
 use codegen_api::run_status::{CodeGenRunStatus, Finding, InputOrigin, RunInputStatus};
 use codegen_api::sandbox::Sandbox as SandboxSpec;
 use codegen_api::values::Output;
+use codegen_core::digest::sha256_hex;
 use codegen_core::redact::Redactor;
 use codegen_core::run::checks::Severities;
 use codegen_core::run::{
@@ -37,8 +39,11 @@ use codegen_core::task::FrozenFile;
 use codegen_data::source::Source;
 use codegen_egress::AllowedHost;
 use codegen_engine::run_data::RunData;
-use codegen_sandbox::{BuiltEnvironment, ImageSpec, LocalSandbox, Progressing, Sandbox as _};
+use codegen_sandbox::LocalSandbox;
 use given::{GivenInputs, freeze_given};
+
+/// Prefix of the names of what is not yet whole.
+const WRITING: &str = ".writing-";
 
 /// Options of the command line about a run.
 #[derive(Clone, Debug, Default)]
@@ -76,57 +81,100 @@ pub async fn run(
     objects: &Objects,
     doing: &(dyn Fn(&str) + Send + Sync),
 ) -> Result<RunOutcome, LocalRunError> {
-    let task = &finished.task;
-    let folder = tempfile::tempdir().map_err(LocalRunError::NoTemporaryFolder)?;
     doing("reading the inputs");
-    // Only decides: what is wrong shows before a file is read.
-    let given = given::sort(&ProgramOptions::from(task), &options.inputs)?;
-    let files = freeze_given(task, &given, folder.path()).await?;
-    let own = options.timeout.clone().map(|timeout| SandboxSpec {
-        timeout: Some(timeout),
-        ..SandboxSpec::default()
-    });
-    let settings = RunSettings {
-        sandbox: own.as_ref(),
-        validation: options.validation,
-        claim: None,
-    };
-    let resolved = resolve(task, &given.values, &files, settings).map_err(LocalRunError::Faults)?;
-    LocalSandbox::check_network(&resolved.sandbox.network).map_err(LocalRunError::Sandbox)?;
-    for (_, file) in resolved
-        .files()
-        .filter(|(input, _)| input.from == InputOrigin::Default)
-    {
-        finished.run.check_input(file)?;
+    let ready = ReadyRun::read(finished, options).await?;
+    ready.run(options.output_dir.as_deref(), objects, doing).await
+}
+
+/// A run whose inputs have been read: nothing that it goes by changes any more.
+pub struct ReadyRun<'a> {
+    finished: &'a FinishedTask,
+    allowed_hosts: &'a [AllowedHost],
+    run: ResolvedRun,
+    /// The values that it was given.
+    values: Vec<RunInput>,
+    /// Copies of the files that it was given.
+    given: TempDir,
+}
+
+impl<'a> ReadyRun<'a> {
+    /// Reads the inputs, or says everything that is wrong with them.
+    pub async fn read(
+        finished: &'a FinishedTask,
+        options: &'a LocalRunOptions,
+    ) -> Result<Self, LocalRunError> {
+        let task = &finished.task;
+        let folder = tempfile::tempdir().map_err(LocalRunError::NoTemporaryFolder)?;
+        // Only decides: what is wrong shows before a file is read.
+        let given = given::sort(&ProgramOptions::from(task), &options.inputs)?;
+        let files = freeze_given(task, &given, folder.path()).await?;
+        let own = options.timeout.clone().map(|timeout| SandboxSpec {
+            timeout: Some(timeout),
+            ..SandboxSpec::default()
+        });
+        let settings = RunSettings {
+            sandbox: own.as_ref(),
+            validation: options.validation,
+            claim: None,
+        };
+        let run = resolve(task, &given.values, &files, settings).map_err(LocalRunError::Faults)?;
+        Ok(Self {
+            finished,
+            allowed_hosts: &options.allowed_hosts,
+            run,
+            values: text_inputs(&given),
+            given: folder,
+        })
     }
-    let secrets = sandbox_variables(&resolved.sandbox.secrets, &task.namespace, objects)?;
-    let secret_env = secrets
-        .iter()
-        .map(|(name, value)| (name.clone(), value.expose().to_owned()));
-    let disk = match &options.output_dir {
-        Some(folder) => tempfile::Builder::new().prefix(".writing-").tempdir_in(folder),
-        None => tempfile::tempdir(),
-    };
-    let disk = disk.map_err(LocalRunError::NoTemporaryFolder)?;
-    let output_folder = disk.path().join("outputs");
-    std::fs::create_dir(&output_folder).map_err(LocalRunError::NoTemporaryFolder)?;
-    let running = Running {
-        finished,
-        output_folder,
-        run: &resolved,
-        given: folder,
-        secret_env: secret_env.collect(),
-        allowed_hosts: &options.allowed_hosts,
-        doing,
-    };
-    let (mut object, end, notices) = Box::pin(running.to_its_end()).await?;
-    object.spec.inputs = text_inputs(&given);
-    Ok(RunOutcome {
-        object,
-        end,
-        notices,
-        disk,
-    })
+
+    /// Hash of all that decides the outputs.
+    #[must_use]
+    pub fn key(&self) -> String {
+        let program = sha256_hex(self.finished.program.as_bytes());
+        self.run.key(&program, &self.finished.built.image)
+    }
+
+    /// Runs the program, which writes below `place`, or where temporary files lie.
+    pub async fn run(
+        self,
+        place: Option<&Path>,
+        objects: &Objects,
+        doing: &(dyn Fn(&str) + Send + Sync),
+    ) -> Result<RunOutcome, LocalRunError> {
+        let Self { finished, run, .. } = &self;
+        LocalSandbox::check_network(&run.sandbox.network).map_err(LocalRunError::Sandbox)?;
+        for (_, file) in run
+            .files()
+            .filter(|(input, _)| input.from == InputOrigin::Default)
+        {
+            finished.run.check_input(file)?;
+        }
+        let secrets = sandbox_variables(&run.sandbox.secrets, &finished.task.namespace, objects)?;
+        let secret_env = secrets
+            .iter()
+            .map(|(name, value)| (name.clone(), value.expose().to_owned()));
+        let disk = match place {
+            Some(folder) => tempfile::Builder::new().prefix(WRITING).tempdir_in(folder),
+            None => tempfile::tempdir(),
+        };
+        let disk = disk.map_err(LocalRunError::NoTemporaryFolder)?;
+        let output_folder = disk.path().join("outputs");
+        std::fs::create_dir(&output_folder).map_err(LocalRunError::NoTemporaryFolder)?;
+        let running = Running {
+            ready: &self,
+            output_folder,
+            secret_env: secret_env.collect(),
+            doing,
+        };
+        let (mut object, end, notices) = Box::pin(running.to_its_end()).await?;
+        object.spec.inputs = self.values;
+        Ok(RunOutcome {
+            object,
+            end,
+            notices,
+            disk,
+        })
+    }
 }
 
 /// Outcome of the program.
@@ -139,30 +187,28 @@ struct Ended {
 
 /// A run with everything that it needs.
 struct Running<'a> {
-    finished: &'a FinishedTask,
-    run: &'a ResolvedRun,
-    given: TempDir,
+    ready: &'a ReadyRun<'a>,
     /// The folder that the program writes to.
     output_folder: PathBuf,
     secret_env: BTreeMap<String, String>,
-    allowed_hosts: &'a [AllowedHost],
     doing: &'a (dyn Fn(&str) + Send + Sync),
 }
 
 impl Running<'_> {
     async fn to_its_end(&self) -> Result<(CodeGenRun, RunEnd, Vec<String>), LocalRunError> {
+        let ReadyRun { finished, run, .. } = self.ready;
         let started = Timestamp::now();
         let redactor = Redactor::new(self.secret_env.iter());
         let worker = worker().map_err(|error| LocalRunError::Stopped(error.to_string()))?;
         let data = RunData {
             client: &worker,
-            columns: &self.finished.columns,
-            checks: &self.finished.checks,
+            columns: &finished.columns,
+            checks: &finished.checks,
         };
         let source = |input: &ResolvedInput, file: &FrozenFile| Some(Source::path(&self.path(input, file)));
         // Checked before the program runs, which may take long.
-        let checked = data.inputs(self.run, source).await?;
-        let mut inputs: Vec<RunInputStatus> = self.run.inputs.iter().map(ResolvedInput::status).collect();
+        let checked = data.inputs(run, source).await?;
+        let mut inputs: Vec<RunInputStatus> = run.inputs.iter().map(ResolvedInput::status).collect();
         checked.mark(&mut inputs);
         let findings = without_secrets(checked.findings, &redactor);
         let ended = if let Some(refusal) = refused(&findings) {
@@ -194,14 +240,15 @@ impl Running<'_> {
 
     /// Runs the program and reads what it wrote.
     async fn program(&self, data: &RunData<'_>, redactor: &Redactor) -> Result<Ended, LocalRunError> {
-        let sandbox = LocalSandbox::for_user()?.opening(self.allowed_hosts);
-        let (image, notices) = self.environment(&sandbox).await?;
+        let ReadyRun { finished, run, .. } = self.ready;
+        let sandbox = LocalSandbox::for_user()?.opening(self.ready.allowed_hosts);
+        let environment = finished.environment(&sandbox, self.doing).await?;
         (self.doing)("the program runs");
-        let report = self.execute(&sandbox, &image).await?;
+        let report = self.execute(&sandbox, &environment.image).await?;
         let read = match program_end(&report) {
             Ok(phase) => {
-                let severity = Severities::from(self.run.validation).outputs;
-                let mut read = data.outputs(&self.run.outputs, severity, &phase.outputs).await?;
+                let severity = Severities::from(run.validation).outputs;
+                let mut read = data.outputs(&run.outputs, severity, &phase.outputs).await?;
                 self.read_large(&mut read, data).await?;
                 read
             }
@@ -211,26 +258,27 @@ impl Running<'_> {
             seconds: report.phases.first().map(|phase| phase.seconds),
             findings: without_secrets(read.findings.clone(), redactor),
             end: conclude(report, read, redactor),
-            notices,
+            notices: finished.drift().into_iter().collect(),
         })
     }
 
     /// Reads where they lie what was too large for the report.
     async fn read_large(&self, read: &mut OutputsRead, data: &RunData<'_>) -> Result<(), LocalRunError> {
+        let run = &self.ready.run;
         read.room = OutputRoom::Disk;
         let is_large = |output: &&Output| read.too_large.iter().any(|large| large.output == output.name);
-        let outputs: Vec<Output> = self.run.outputs.iter().filter(is_large).cloned().collect();
+        let outputs: Vec<Output> = run.outputs.iter().filter(is_large).cloned().collect();
         if outputs.is_empty() {
             return Ok(());
         }
         let asked = OutputsAsked {
             outputs,
             checks: data.checks.to_vec(),
-            severity: Severities::from(self.run.validation).outputs,
+            severity: Severities::from(run.validation).outputs,
         };
         let found = check(&self.output_folder, &asked, data.client).await?;
         let found = asked.outputs.iter().zip(found).collect();
-        read.join(&self.run.outputs, found, |output, _| {
+        read.join(&run.outputs, found, |output, _| {
             OutputPlace::Disk(self.output_folder.join(&output.name))
         });
         Ok(())
@@ -239,51 +287,25 @@ impl Running<'_> {
     /// Returns the path of a file: what the run was given beside its other files, what is the task's in the record of the task.
     fn path(&self, input: &ResolvedInput, file: &FrozenFile) -> PathBuf {
         match input.from {
-            InputOrigin::Given => given::path(self.given.path(), file),
-            InputOrigin::Default => self.finished.run.input(&file.file_name),
+            InputOrigin::Given => given::path(self.ready.given.path(), file),
+            InputOrigin::Default => self.ready.finished.run.input(&file.file_name),
         }
     }
 
-    /// The environment that the tests ran in, made again where it is gone.
-    async fn environment(&self, sandbox: &LocalSandbox) -> Result<(String, Vec<String>), LocalRunError> {
-        let task = &self.finished.task;
-        let before = &self.finished.built;
-        let mut spec = ImageSpec::new(task.language, &task.image, &before.packages).under(&task.packages);
-        spec.lock = self
-            .finished
-            .lock
-            .clone()
-            // A list for another environment says nothing about this one.
-            .filter(|(environment, _)| *environment == spec.content_hash())
-            .map(|(_, lock)| lock);
-        (self.doing)("the environment with the packages of the program");
-        let built = match sandbox.build(&spec, 0).await? {
-            Progressing::Done(built) => built,
-            Progressing::Pending | Progressing::Unseen | Progressing::Queued(_) => {
-                return Err(LocalRunError::Stopped(
-                    "the environment is not ready: run again".to_owned(),
-                ));
-            }
-        };
-        let notices = drift(&built, &before.resolved).into_iter().collect();
-        Ok((built.image, notices))
-    }
-
     async fn execute(&self, sandbox: &LocalSandbox, image: &str) -> Result<Report, LocalRunError> {
-        let mut job: Job = self
-            .run
-            .job(&self.finished.program, &self.secret_env, |input, file| {
-                self.path(input, file).display().to_string()
-            });
+        let ReadyRun { finished, run, .. } = self.ready;
+        let mut job: Job = run.job(&finished.program, &self.secret_env, |input, file| {
+            self.path(input, file).display().to_string()
+        });
         for phase in &mut job.phases {
             if let Phase::Program(program) = phase {
-                program.disk_bytes = Some(self.run.sandbox.output_bytes());
+                program.disk_bytes = Some(run.sandbox.output_bytes());
             }
         }
         let mut repeat = 0;
         loop {
             // The run's own retries count: those of the task were for its tests.
-            let is_last = repeat >= self.run.sandbox.retries;
+            let is_last = repeat >= run.sandbox.retries;
             match sandbox.run_in(image, &job, &self.output_folder).await {
                 Ok(report) if is_last || !may_be_repeated(&report) => return Ok(report),
                 Err(error) if is_last || error.category() != Category::Infrastructure => {
@@ -295,7 +317,7 @@ impl Running<'_> {
     }
 
     fn object(&self, status: CodeGenRunStatus) -> CodeGenRun {
-        let task = &self.finished.task;
+        let task = &self.ready.finished.task;
         let spec = CodeGenRunSpec {
             task_ref: Some(LocalRef {
                 name: task.name.clone(),
@@ -304,7 +326,7 @@ impl Running<'_> {
             pull_secret_ref: None,
             inputs: Vec::new(),
             sandbox: None,
-            validation: self.run.validation,
+            validation: self.ready.run.validation,
             cache: None,
             outputs: None,
             ttl_seconds_after_finished: None,
@@ -325,23 +347,6 @@ fn without_secrets(findings: Vec<Finding>, redactor: &Redactor) -> Vec<Finding> 
         .into_iter()
         .map(|finding| redacted_finding(finding, redactor))
         .collect()
-}
-
-/// Other versions than the tests passed with, where the environment had to be made again.
-fn drift(built: &BuiltEnvironment, before: &[String]) -> Option<String> {
-    if !built.fresh || built.resolved == before {
-        return None;
-    }
-    let new: Vec<&str> = built
-        .resolved
-        .iter()
-        .filter(|package| !before.contains(package))
-        .map(String::as_str)
-        .collect();
-    Some(format!(
-        "the environment was made again and has other versions than the tests passed with: {}",
-        new.join(", ")
-    ))
 }
 
 /// Values alone: a manifest cannot name a file of this machine.
