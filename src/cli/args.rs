@@ -18,7 +18,7 @@ pub(crate) use context::{ContextArgs, ContextFormat, ExposureArg};
 pub(crate) use local::{DataArgs, LocalArgs, ManifestArgs, ModelArgs, OutputFormat};
 pub(crate) use network::NetworkArgs;
 pub(crate) use new::NewArgs;
-pub(crate) use run::{LocalCommand, LocalRunArgs, ProgramArgs, RunArgs, RunFormat};
+pub(crate) use run::{ForEachArgs, LocalCommand, LocalRunArgs, ProgramArgs, RunArgs, RunFormat};
 pub(crate) use values::{Color, question_name};
 pub(crate) use verbs::{CostArgs, CostBy, DiffArgs, ListFormat, LogsArgs, RecordArgs, TestsArgs};
 

@@ -77,6 +77,14 @@ impl ProgressPrinter {
         }
     }
 
+    /// Changes what the moving line says, where there is one: its clock goes on.
+    pub fn update(&self, label: &str) {
+        let bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bar) = bar.as_ref() {
+            bar.set_message(cut(label, columns() - CLOCK_COLUMNS));
+        }
+    }
+
     /// Shows what runs, on a terminal.
     pub fn run(&self, label: &str) {
         if !self.is_terminal {

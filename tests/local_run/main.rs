@@ -6,6 +6,7 @@
     reason = "tests say what they expect"
 )]
 
+mod for_each;
 mod inputs;
 mod outputs;
 mod planted;

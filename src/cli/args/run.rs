@@ -1,5 +1,6 @@
 //! The command lines that run the program of a finished task.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use codegen_api::run::Validation;
 const LOCAL_RUN_EXIT_CODES: &str = "\
 Exit codes:
   0    the program ran, and every output is there
-  1    the program failed, or its data breaks a rule that is enforced
+  1    the program failed, or its data breaks a rule that is enforced; with --for-each, for one file at least
   2    an input, a path or the command line is wrong, or there is no finished task
   3    this machine cannot isolate programs
   130  interrupted";
@@ -54,6 +55,9 @@ Examples:
 
   # From standard input
   zcat today.csv.gz | kubectl-codegen local run codegen-out/penguin-masses --input measurements=@-
+
+  # Once for each of many files; the same command goes on after a Ctrl-C
+  kubectl-codegen local run codegen-out/penguin-masses --for-each 'measurements=data/*.csv' --output-dir out
 
   # With the Secrets that the task's sandbox takes, and data that breaks a constraint refused
   kubectl-codegen local run -f task.yaml --validation enforce";
@@ -150,9 +154,30 @@ pub struct LocalRunArgs {
     /// runs, and what counts as tested. They do not become yours.
     #[arg(long)]
     pub trust: bool,
+    /// Many files.
+    #[command(flatten)]
+    pub each: ForEachArgs,
     /// The run.
     #[command(flatten)]
     pub program: ProgramArgs,
+}
+
+/// A run for each of many files.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Many files")]
+pub struct ForEachArgs {
+    /// Run the program once for each file of a pattern (`'measurements=data/*.csv'` in quotes; `**` is folders of any depth), every
+    /// other input being the same, and print a line about each; `-o value` has an item and its outputs in a line, with tabs between.
+    /// --output-dir gets a folder of each file's outputs, `items.jsonl` and `items.csv`.
+    #[arg(long, value_name = "NAME=PATTERN", value_parser = name_and_pattern)]
+    pub for_each: Option<(String, String)>,
+    /// Most runs at once. Default: as many as the machine has cores.
+    #[arg(long, value_name = "N", requires = "for_each")]
+    pub parallelism: Option<NonZeroUsize>,
+    /// Run those again too that failed. A file that has a line in `items.jsonl` with the same program, inputs and --validation is not run
+    /// again, whether it succeeded or failed; with this, only where it succeeded.
+    #[arg(long, requires_all = ["for_each", "output_dir"])]
+    pub failed: bool,
 }
 
 /// What a run writes to stdout.
@@ -197,6 +222,15 @@ fn name_and_value(text: &str) -> Result<(String, String), String> {
             "write name=value, or name=@path for a file, for example decimals=2 or measurements=@today.csv"
                 .to_owned(),
         ),
+    }
+}
+
+fn name_and_pattern(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, pattern)) if !name.is_empty() && !pattern.is_empty() => {
+            Ok((name.to_owned(), pattern.to_owned()))
+        }
+        _ => Err("write name=pattern in quotes, for example 'measurements=data/*.csv'".to_owned()),
     }
 }
 

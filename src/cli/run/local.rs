@@ -1,15 +1,19 @@
 //! `kubectl-codegen local run`: the program of a finished task, on this machine.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use super::for_each::for_each;
 use super::print::{Only, Outputs, ended};
 use crate::cli::approve::trust;
-use crate::cli::args::{LocalRunArgs, ManifestArgs};
+use crate::cli::args::{ForEachArgs, LocalRunArgs, ManifestArgs};
 use crate::cli::command::{self, CommandError, listen, read, warning};
 use crate::cli::progress::ProgressPrinter;
 use crate::local::interrupt::INTERRUPTED;
 use crate::local::objects::Objects;
-use crate::local::run::{FinishedTask, LocalRunOptions, RunOutcome, run as run_program, write};
+use crate::local::run::{
+    FinishedTask, ForEachOptions, LocalRunOptions, RunOutcome, run as run_program, write,
+};
 use crate::local::runner::output_folder;
 use codegen_api::values::ValueType;
 use codegen_core::run::RunEnd;
@@ -21,7 +25,11 @@ pub(in crate::cli) fn run(args: &LocalRunArgs) -> i32 {
         let mut stop = listen(|| {})?;
         tokio::select! {
             ran = Box::pin(run_and_write(args, &folder, &objects, progress)) => ran,
-            () = stop.requested() => Err(CommandError::new("interrupted", INTERRUPTED)),
+            () = stop.requested() => {
+                let is_recorded = args.each.for_each.is_some() && args.program.output_dir.is_some();
+                let next = if is_recorded { "; the same command goes on" } else { "" };
+                Err(CommandError::new(format!("interrupted{next}"), INTERRUPTED))
+            }
         }
     })
 }
@@ -60,6 +68,18 @@ fn which(args: &LocalRunArgs, progress: &ProgressPrinter) -> Result<(PathBuf, Ob
     Ok((folder, objects))
 }
 
+/// The options about many files, where there are some.
+fn each(args: &ForEachArgs) -> Option<ForEachOptions> {
+    let (input, pattern) = args.for_each.clone()?;
+    let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    Some(ForEachOptions {
+        input,
+        pattern,
+        parallelism: args.parallelism.unwrap_or_else(cores),
+        failed: args.failed,
+    })
+}
+
 async fn run_and_write(
     args: &LocalRunArgs,
     folder: &std::path::Path,
@@ -67,14 +87,6 @@ async fn run_and_write(
     progress: &ProgressPrinter,
 ) -> Result<i32, CommandError> {
     let finished = FinishedTask::open(folder, &trust(args.trust)).await?;
-    let target = args.program.output_dir.as_deref();
-    let _held = target.map(write::hold).transpose()?;
-    if let Some(target) = target {
-        write::check(target, &finished.task.outputs)?;
-    }
-    for notice in &finished.notices {
-        progress.lines(&warning(notice));
-    }
     let options = LocalRunOptions {
         inputs: args.program.inputs.clone(),
         validation: args.program.validation.map(Into::into),
@@ -82,6 +94,18 @@ async fn run_and_write(
         output_dir: args.program.output_dir.clone(),
         allowed_hosts: args.network.allow_host.clone(),
     };
+    for notice in &finished.notices {
+        progress.lines(&warning(notice));
+    }
+    if let Some(each) = each(&args.each) {
+        let format = args.program.format;
+        return Box::pin(for_each(&finished, &options, &each, objects, (progress, format))).await;
+    }
+    let target = args.program.output_dir.as_deref();
+    let _held = target.map(write::hold).transpose()?;
+    if let Some(target) = target {
+        write::check(target, &finished.task.outputs)?;
+    }
     let RunOutcome {
         object,
         end,

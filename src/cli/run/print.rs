@@ -161,7 +161,7 @@ impl Outputs {
 
     /// One line of `-o value`: line breaks in a text are written as `\n`, a file is where it was written or lies on a claim, else its
     /// digest.
-    fn line(&self, output: &RunOutputStatus) -> String {
+    pub(super) fn line(&self, output: &RunOutputStatus) -> String {
         match (&output.value, self.place(output)) {
             (Some(value), _) if value.contains(['\n', '\r']) => {
                 let value = value.trim_end_matches(['\n', '\r']).replace('\\', "\\\\");

@@ -86,6 +86,22 @@ pub enum LocalRunError {
         /// The folder.
         folder: PathBuf,
     },
+    /// A folder for the results of many files holds something else.
+    #[error("{folder} holds files, and no items.jsonl of an earlier command with --for-each: give a folder that is empty or new with --output-dir", folder = .folder.display())]
+    NotOfItems {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A pattern names no file.
+    #[error("--for-each {input}={pattern}: {why}; correct the pattern")]
+    Pattern {
+        /// The input.
+        input: String,
+        /// The pattern.
+        pattern: String,
+        /// Description of the fault.
+        why: String,
+    },
     /// There is no room for the files that a run reads.
     #[error("cannot make a folder for temporary files: {0}; set TMPDIR to one that can be written")]
     NoTemporaryFolder(std::io::Error),
@@ -133,12 +149,27 @@ impl LocalRunError {
             | Self::Folder(_)
             | Self::NotEmpty { .. }
             | Self::InUse { .. }
+            | Self::NotOfItems { .. }
+            | Self::Pattern { .. }
             | Self::Sandbox(SandboxError::NetworkList) => 2,
             Self::Damaged { .. }
             | Self::NoTemporaryFolder(_)
             | Self::Sandbox(_)
             | Self::Data(_)
             | Self::Stopped(_) => 1,
+        }
+    }
+
+    /// Reports whether it is about the inputs or the sandbox of one run, so that other runs may fare better.
+    pub(super) const fn is_of_one_run(&self) -> bool {
+        match self {
+            Self::Faults(_) | Self::Data(_) => true,
+            Self::Freeze(error) => !matches!(error, FreezeError::Write { .. }),
+            Self::Sandbox(error) => matches!(
+                error,
+                SandboxError::Input { .. } | SandboxError::NoReport(_) | SandboxError::Lost { .. }
+            ),
+            _ => false,
         }
     }
 

@@ -3,7 +3,9 @@
 mod environment;
 mod error;
 mod finished;
+mod for_each;
 pub(crate) mod given;
+mod item_folder;
 pub mod write;
 
 use std::collections::BTreeMap;
@@ -15,6 +17,7 @@ use tempfile::TempDir;
 
 pub use error::LocalRunError;
 pub use finished::FinishedTask;
+pub use for_each::{ForEachOptions, ItemCounts, for_each};
 
 use super::credentials::sandbox_variables;
 use super::execute::worker;

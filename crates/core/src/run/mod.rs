@@ -9,11 +9,13 @@
 //! conclude  report + outputs as their types + findings -> RunEnd
 //! status    what is said of the end
 //! key       what decides the outputs: runs with the same one may share them
+//! items     one program over many files: names, a line an item, one table
 //! ```
 
 pub mod checks;
 mod conclude;
 mod inputs;
+mod items;
 mod key;
 mod outputs;
 mod rehearsal;
@@ -24,6 +26,7 @@ mod tests;
 
 pub use conclude::{FailureReason, RunEnd, RunFailure, conclude, program_end, refused};
 pub use inputs::{GivenInput, InputFault, ProgramOptions, faults};
+pub use items::{ItemRecord, LINES, TABLE, item_names, items_table};
 pub use outputs::{OutputFile, OutputPlace, OutputRoom, OutputsRead, Stored, TypedOutput};
 pub use resolve::{ResolvedInput, ResolvedRun, ResolvedValue, RunFault, RunSettings, resolve};
 pub use status::{duration, redacted_finding};
