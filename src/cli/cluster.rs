@@ -102,7 +102,7 @@ async fn config(args: &ClusterArgs) -> Result<Config, CommandError> {
     }
     Config::infer().await.map_err(|error| {
         CommandError::usage(format!(
-            "there is no cluster to ask: {error}; name a kubeconfig with --kubeconfig or KUBECONFIG"
+            "there is no cluster to ask: {error}; name a kubeconfig with --kubeconfig or KUBECONFIG, or a result (codegen-out/NAME)"
         ))
     })
 }

@@ -4,7 +4,9 @@ use super::args::{Color, RecordArgs, question_name};
 use super::cluster::Cluster;
 use super::command::{self, CommandError, Printout, TASK_FAILED};
 use super::ended::{archived_program, ended, has_ended};
-use super::recorded::{RecordedQuestion, RecordedTask, from_cluster, is_folder, question_from_cluster, read};
+use super::recorded::{
+    RecordedQuestion, RecordedTask, from_cluster, is_folder, place, question_from_cluster, read,
+};
 use codegen_api::CodeGenTask;
 use codegen_core::stage::Stage;
 use codegen_engine::results::SOLUTION;
@@ -30,8 +32,9 @@ async fn program(args: &RecordArgs) -> Result<Printout, CommandError> {
         let cluster = Cluster::connect(&args.cluster).await?;
         return of_question(&question_from_cluster(&cluster, name).await?).await;
     }
-    if is_folder(&args.task) {
-        return recorded(&read(&args.task, &args.cluster).await?);
+    let named = place(&args.task, &args.cluster).await?;
+    if is_folder(&named) {
+        return recorded(&read(&named, &args.cluster).await?);
     }
     let cluster = Cluster::connect(&args.cluster).await?;
     let task = cluster.task(&args.task).await?;

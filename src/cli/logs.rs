@@ -14,7 +14,7 @@ use super::args::{Color, LogsArgs, question_name};
 use super::cluster::Cluster;
 use super::command::{self, CommandError, interruptible, print_as_it_is, warning};
 use super::progress::ProgressPrinter;
-use super::recorded::{Place, RecordedTask, from_cluster, is_folder, read};
+use super::recorded::{Place, RecordedTask, from_cluster, is_folder, place, read};
 use super::text::with_line_end;
 
 /// Runs the command.
@@ -34,7 +34,8 @@ async fn show(args: &LogsArgs, progress: &ProgressPrinter) -> Result<(), Command
     if let Some(name) = question_name(&record.task) {
         return print_as_it_is(question::logs(name, args, progress).await?.as_bytes());
     }
-    if is_folder(&record.task) {
+    let named = place(&record.task, &record.cluster).await?;
+    if is_folder(&named) {
         if args.run.is_some() {
             return Err(CommandError::usage(
                 "--run names a CodeGenRun, which are in clusters",
@@ -45,7 +46,7 @@ async fn show(args: &LogsArgs, progress: &ProgressPrinter) -> Result<(), Command
                 "-f follows a task in a cluster; a local run shows what it does itself",
             ));
         }
-        let task = read(&record.task, &record.cluster).await?;
+        let task = read(&named, &record.cluster).await?;
         return print_as_it_is(attempts(&task, args)?.as_bytes());
     }
     let cluster = Cluster::connect(&record.cluster).await?;

@@ -15,7 +15,7 @@ use super::ended::end;
 use super::follow::until;
 use super::paint::PaintedLine;
 use super::progress::ProgressPrinter;
-use super::recorded::{RecordedTask, from_cluster, is_folder, read};
+use super::recorded::{RecordedTask, from_cluster, is_folder, place, read};
 use codegen_api::{CodeGenTask, CodeGenTaskSpec, CodeGenTaskStatus};
 use codegen_core::stage::Stage;
 
@@ -44,6 +44,7 @@ async fn watch(args: &WatchArgs, progress: &ProgressPrinter) -> Result<i32, Comm
         return list(progress).await;
     };
     let question = question_name(name);
+    let name = &place(name, &args.cluster).await?;
     if is_folder(name) && question.is_none() {
         return print_story(&read(name, &args.cluster).await?, progress);
     }

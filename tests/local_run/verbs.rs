@@ -192,3 +192,29 @@ pub fn copy_folder(from: &Path, to: &Path) {
         }
     }
 }
+
+#[test]
+fn a_bare_name_is_that_of_a_result_of_this_user_where_there_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = folder.path().join("codegen-out/masses");
+    expect_code(&replayed(&examples().join("penguins"), &results), 0);
+    let named = |name: &str| {
+        Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
+            .args(["code", name])
+            .env("KUBECONFIG", folder.path().join("absent"))
+            .env_remove("KUBERNETES_SERVICE_HOST")
+            .current_dir(folder.path())
+            .output()
+            .unwrap()
+    };
+    let code = named("masses");
+    expect_code(&code, 0);
+    assert_eq!(stdout(&code), fs::read_to_string(results.join("solution.py")).unwrap());
+    assert!(stderr(&code).contains("masses: codegen-out/masses"), "{}", stderr(&code));
+    let absent = named("others");
+    expect_code(&absent, 2);
+    assert!(stderr(&absent).contains("there is no cluster to ask"), "{}", stderr(&absent));
+    // A folder of somebody else is no result of this user.
+    fs::write(results.join(".runs/latest"), "0123456789ab").unwrap();
+    expect_code(&named("masses"), 2);
+}

@@ -5,7 +5,8 @@ mod folder;
 mod question;
 mod task;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub(super) use self::cluster::from_cluster;
 pub(super) use self::folder::{from_folder, is_result};
@@ -16,11 +17,44 @@ pub(super) use self::task::{Place, RecordedTask, Sources, model_of};
 use super::args::{ClusterArgs, Color, question_name};
 use super::cluster::Cluster;
 use super::command::{CommandError, warning};
+use super::paint::{Mark, PaintedLine};
 use super::progress::ProgressPrinter;
+use crate::local::folder::{DEFAULT_OUTPUT, RevisionFolder};
+
+/// Time in which a cluster says whether it has a task that has the name of a result on this machine.
+const ANSWER: Duration = Duration::from_secs(3);
 
 /// Reports whether a task is named by the folder of its results. No name in a cluster has a slash.
 pub(super) fn is_folder(task: &str) -> bool {
     task.contains('/') || matches!(task, "." | "..")
+}
+
+/// The folder of the results that a bare name means, else the name itself: that of an object in a cluster. A name that is both here and
+/// there is refused, and a folder of somebody else is never what a name means.
+pub(super) async fn place(name: &str, args: &ClusterArgs) -> Result<String, CommandError> {
+    let names_a_cluster = args.namespace.is_some() || args.context.is_some() || args.kubeconfig.is_some();
+    if is_folder(name) || question_name(name).is_some() || names_a_cluster {
+        return Ok(name.to_owned());
+    }
+    let is_own = |folder: &PathBuf| {
+        let latest = RevisionFolder::latest(folder).ok().flatten();
+        latest.is_some_and(|revision| !revision.is_foreign())
+    };
+    let folders = [Path::new(".").join(name), Path::new(DEFAULT_OUTPUT).join(name)];
+    let Some(folder) = folders.into_iter().find(is_own) else {
+        return Ok(name.to_owned());
+    };
+    let folder = folder.display().to_string();
+    if let Ok(cluster) = Cluster::connect(args).await
+        && let Ok(Ok(Some(_))) = tokio::time::timeout(ANSWER, cluster.tasks().get_opt(name)).await
+    {
+        let namespace = &cluster.namespace;
+        return Err(CommandError::usage(format!(
+            "{name} is a result on this machine and a task in namespace {namespace}: name {folder}, or give --namespace {namespace}"
+        )));
+    }
+    ProgressPrinter::new(Color::Auto).lines(&[PaintedLine::new(Mark::Detail, format!("{name}: {folder}"))]);
+    Ok(folder)
 }
 
 /// The record of the task that a command line names, to be shown: of one that was made elsewhere it says so.
@@ -40,6 +74,7 @@ pub(super) async fn find(task: &str, cluster: &ClusterArgs) -> Result<RecordedTa
         );
         return Err(CommandError::usage(message));
     }
+    let task = &place(task, cluster).await?;
     if is_folder(task) {
         return from_folder(Path::new(task)).await;
     }
