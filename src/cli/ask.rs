@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 pub(super) use self::cluster::{follow as follow_question, watch};
-use self::render::{EventLines, end, happened};
+use self::render::{end, happened};
 use super::approve::trust;
 use super::args::{AskArgs, ManifestArgs, OutputFormat};
 use super::command::{
@@ -139,7 +139,7 @@ async fn follow(
     for line in not_shown_before(of_agent(whose, picked.agent, objects, asks_a_model)) {
         progress.lines(&warning(&line));
     }
-    let observe = |event: &Happened| show(progress, happened(event));
+    let observe = |event: &Happened| progress.show(happened(event));
     let request = QuestionRequest {
         picked,
         objects,
@@ -165,7 +165,7 @@ async fn follow(
     let place = ("folder", ended.folder.display().to_string());
     let answer = ended.answer.as_ref();
     let shown = print_answer(
-        args.format.into(),
+        args.format,
         answer,
         ended.code.as_deref(),
         &ended.status,
@@ -210,12 +210,4 @@ fn print_answer(
         "status": status,
     });
     print(document(format, vec![about], 1).unwrap_or_default().as_bytes())
-}
-
-fn show(progress: &ProgressPrinter, shown: EventLines) {
-    progress.lines(&shown.lines);
-    match shown.running {
-        Some(label) => progress.run(&label),
-        None => progress.stop(),
-    }
 }

@@ -71,18 +71,24 @@ impl Cluster {
 
     /// The task `name`.
     pub async fn task(&self, name: &str) -> Result<CodeGenTask, CommandError> {
-        match question_name(name) {
-            Some(question) => Err(CommandError::usage(format!(
-                "{question} is a question, and this is about tasks: watch, code, logs, cost and export take questions"
-            ))),
-            None => self.get(name).await,
-        }
+        refuse_question(name)?;
+        self.get(name).await
     }
 
     /// Says what an answer other than the object `name` of a kind means; the name is empty where many were asked for.
     pub fn refused<K: Resource<DynamicType = ()>>(&self, error: &kube::Error, name: &str) -> CommandError {
         CommandError::usage(refusal::<K>(error, name, &self.namespace))
     }
+}
+
+/// Refuses the name of a question where a task is meant.
+pub(super) fn refuse_question(name: &str) -> Result<(), CommandError> {
+    let Some(question) = question_name(name) else {
+        return Ok(());
+    };
+    Err(CommandError::usage(format!(
+        "{question} is a question, and this is about tasks: watch, code, logs, cost and export take questions"
+    )))
 }
 
 async fn config(args: &ClusterArgs) -> Result<Config, CommandError> {

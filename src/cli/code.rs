@@ -40,10 +40,7 @@ async fn program(args: &RecordArgs) -> Result<Printout, CommandError> {
     let task = cluster.task(&args.task).await?;
     match proposed(&task) {
         Some(caution) => archived(&cluster, &task, Some(caution)).await,
-        None if has_ended(&task) => {
-            let caution = ended(&task)?.caution;
-            archived(&cluster, &task, caution).await
-        }
+        None if has_ended(&task) => archived(&cluster, &task, ended(&task)?).await,
         // Until its end a program is in the record alone.
         None => recorded(&from_cluster(&cluster, &args.task).await?),
     }

@@ -275,10 +275,16 @@ pub(super) fn document(format: OutputFormat, mut items: Vec<Value>, wanted: usiz
 
 /// A paragraph with the mark of a warning.
 pub(super) fn warning(text: &str) -> Vec<PaintedLine> {
-    wrap(text, columns() - 2)
-        .into_iter()
-        .enumerate()
-        .map(|(index, text)| PaintedLine::new(if index == 0 { Mark::Warning } else { Mark::Detail }, text))
+    paragraph(Mark::Warning, text)
+}
+
+/// A paragraph with a mark.
+pub(super) fn paragraph(mark: Mark, text: &str) -> Vec<PaintedLine> {
+    let marks = std::iter::once(mark).chain(std::iter::repeat(Mark::Detail));
+    let lines = wrap(text, columns() - 2);
+    marks
+        .zip(lines)
+        .map(|(mark, text)| PaintedLine::new(mark, text))
         .collect()
 }
 

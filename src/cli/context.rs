@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::args::{ContextArgs, ContextFormat, OutputFormat};
 use super::command::{
-    self, CommandError, USAGE, document, exit_code, fail, fail_each, given, listen, print, read,
+    self, CommandError, USAGE, document, exit_code, fail, fail_each, given, listen, paragraph, print, read,
 };
 use super::paint::{Mark, PaintedLine};
 use super::plot::{self, Screen};
 use super::progress::ProgressPrinter;
-use super::text::{columns, count, spelled_out, thousands, wrap};
+use super::text::{count, spelled_out, thousands};
 use crate::local::context::{ContextOverrides, TaskContext, context_of, task_of_files};
 use crate::local::data_files::DataFiles;
 use crate::local::interrupt::{INTERRUPTED, StopSignal};
@@ -29,8 +29,6 @@ use codegen_sources::GivenFiles;
 
 /// Time that reading may take before it is said that it goes on.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Columns of a line beside the text of the summary.
-const MARGIN: usize = 4;
 
 /// Runs the command; the exit code is the worst of its samples.
 pub(super) fn run(args: &ContextArgs) -> i32 {
@@ -220,23 +218,13 @@ fn summary(found: &TaskContext, name: Option<&str>) -> Vec<PaintedLine> {
     } else {
         Mark::Warning
     };
-    let mut lines: Vec<PaintedLine> = wrap(&text, columns() - MARGIN)
-        .into_iter()
-        .map(|text| PaintedLine::new(Mark::Detail, text))
-        .collect();
-    if let Some(first) = lines.first_mut() {
-        first.mark = mark;
-    }
+    let mut lines = paragraph(mark, &text);
     let cut = context.cut.iter().map(|what| format!("left out of {what}"));
     let next = context.is_over_budget().then(|| {
         "limits.maxContextTokens (--max-context-tokens) makes room, at its price in every call".to_owned()
     });
     for text in cut.chain(next) {
-        lines.extend(
-            wrap(&text, columns() - MARGIN)
-                .into_iter()
-                .map(|text| PaintedLine::new(Mark::Detail, text)),
-        );
+        lines.extend(paragraph(Mark::Detail, &text));
     }
     lines
 }

@@ -11,7 +11,7 @@ use super::args::{Color, CostArgs, CostBy, question_name};
 use super::cluster::Cluster;
 use super::command::{self, CommandError, Printout};
 use super::prices::{Prices, Sum};
-use super::recorded::{RecordedQuestion, RecordedTask, question_from_cluster, read};
+use super::recorded::{RecordedTask, question_from_cluster, read};
 use super::table::Listing;
 use super::text::thousands;
 
@@ -22,7 +22,10 @@ pub(super) fn run(args: &CostArgs) -> i32 {
         let shown = match &args.task {
             None => of_tasks(args, &prices).await?,
             Some(text) => match question_name(text) {
-                Some(name) => of_question(name, args, &prices).await?,
+                Some(name) => {
+                    let cluster = Cluster::connect(&args.cluster).await?;
+                    of_question(&cluster, name, args, &prices).await?
+                }
                 None => of_task(&Box::pin(read(text, &args.cluster)).await?, args, &prices)?,
             },
         };
@@ -60,25 +63,15 @@ fn of_task(task: &RecordedTask, args: &CostArgs, prices: &Prices) -> Result<Prin
     Ok(one.shown(args, prices))
 }
 
-/// One question.
-async fn of_question(name: &str, args: &CostArgs, prices: &Prices) -> Result<Printout, CommandError> {
-    only_by_kind(args)?;
-    let cluster = Cluster::connect(&args.cluster).await?;
-    question_cost(
-        &cluster,
-        &question_from_cluster(&cluster, name).await?,
-        args,
-        prices,
-    )
-    .await
-}
-
-async fn question_cost(
+/// The question `name`.
+async fn of_question(
     cluster: &Cluster,
-    question: &RecordedQuestion,
+    name: &str,
     args: &CostArgs,
     prices: &Prices,
 ) -> Result<Printout, CommandError> {
+    only_by_kind(args)?;
+    let question = question_from_cluster(cluster, name).await?;
     let entries = match question.withheld {
         Some(_) => Vec::new(),
         None => question.entries().await?,

@@ -18,15 +18,6 @@ pub(super) async fn archived_program(
     Ok(found.and_then(|map| map.data?.remove(SOLUTION)))
 }
 
-/// A task that has ended, and left something.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct EndedTask {
-    /// Name of the objects with its results.
-    pub result: String,
-    /// Caution for whoever uses the program.
-    pub caution: Option<String>,
-}
-
 /// The stage that a task has reached.
 pub(super) fn stage(status: &CodeGenTaskStatus) -> Option<Stage> {
     status.stage.as_deref()?.parse().ok()
@@ -46,8 +37,8 @@ pub(super) fn end(task: &CodeGenTask) -> Option<Stage> {
     stage(status).filter(|stage| is_seen && stage.is_terminal())
 }
 
-/// Returns what a task left, if it has ended.
-pub(super) fn ended(task: &CodeGenTask) -> Result<EndedTask, CommandError> {
+/// Returns the caution for whoever uses the program that a task left; an error where it has not ended, or left none.
+pub(super) fn ended(task: &CodeGenTask) -> Result<Option<String>, CommandError> {
     let name = task.metadata.name.as_deref().unwrap_or_default();
     let status = task.status.clone().unwrap_or_default();
     let stage = status.stage.as_deref().unwrap_or("Pending");
@@ -58,16 +49,12 @@ pub(super) fn ended(task: &CodeGenTask) -> Result<EndedTask, CommandError> {
         )));
     }
     let message = status.message.unwrap_or_default();
-    match status.result {
-        Some(result) => Ok(EndedTask {
-            result,
-            caution: has_failed
-                .then(|| format!("{name} failed, so this program did not pass its tests: {message}")),
-        }),
-        None => Err(CommandError::failed(format!(
+    if status.result.is_none() {
+        return Err(CommandError::failed(format!(
             "{name} ended in stage {stage} without a program: {message}"
-        ))),
+        )));
     }
+    Ok(has_failed.then(|| format!("{name} failed, so this program did not pass its tests: {message}")))
 }
 
 #[cfg(test)]
@@ -101,9 +88,9 @@ mod tests {
     #[test]
     fn the_program_of_a_task_that_failed_comes_with_a_caution() {
         let passed = ended(&task(Some("Succeeded"), Some("penguins-1"))).unwrap();
-        assert_eq!((passed.result.as_str(), passed.caution), ("penguins-1", None));
+        assert_eq!(passed, None);
         let failed = ended(&task(Some("Failed"), Some("penguins-1"))).unwrap();
-        assert!(failed.caution.unwrap().contains("did not pass its tests: 5 of 6"));
+        assert!(failed.unwrap().contains("did not pass its tests: 5 of 6"));
     }
 
     #[test]

@@ -5,6 +5,9 @@ mod record;
 
 use std::path::{Path, PathBuf};
 
+use kube::api::ObjectMeta;
+use serde::Serialize;
+
 use self::record::TaskRecord;
 use super::args::{Color, ExportArgs, question_name};
 use super::cluster::Cluster;
@@ -16,7 +19,7 @@ use crate::controller::record::parts::{Contents, SourceFile};
 use crate::controller::record::snapshot;
 use crate::controller::sources::read::digest_of;
 use crate::local::folder::TaskFolder;
-use codegen_api::CodeGenTask;
+use codegen_api::{CodeGenTask, Namespaced};
 use codegen_core::causes::with_causes;
 use codegen_core::task::FrozenFile;
 use codegen_engine::results::{Files, INPUTS, collect, without_data};
@@ -87,7 +90,7 @@ async fn from_task(cluster: &Cluster, name: &str) -> Result<Exported, CommandErr
         text,
         is_failure: true,
     }));
-    files.extend(documents(object.clone()).map_err(CommandError::usage)?);
+    files.extend(documents(object.clone())?);
     Ok(Exported {
         files,
         cautions,
@@ -187,7 +190,7 @@ async fn files(
 /// Says why the program is not one to rely on.
 fn doubt(recorded: &RecordedTask, object: &CodeGenTask) -> Option<String> {
     if recorded.has_ended() {
-        return ended(object).ok()?.caution;
+        return ended(object).ok()?;
     }
     Some(format!(
         "{}, so this is what there is of it so far: export it again when it has ended",
@@ -212,24 +215,32 @@ impl Exported {
 }
 
 /// The manifest, as it can be applied again, and the status without the operator's own state.
-fn documents(mut object: CodeGenTask) -> Result<Files, String> {
+fn documents(mut object: CodeGenTask) -> Result<Files, CommandError> {
     let mut status = object.status.take().unwrap_or_default();
     status.progress = None;
-    let metadata = std::mem::take(&mut object.metadata);
-    object.metadata.name = metadata.name;
-    object.metadata.namespace = metadata.namespace;
-    object.metadata.labels = metadata.labels;
-    let texts = [
-        ("task.yaml", serde_saphyr::to_string(&object)),
-        ("status.yaml", serde_saphyr::to_string(&status)),
-    ];
-    texts
-        .into_iter()
-        .map(|(path, text)| match text {
-            Ok(text) => Ok((path.to_owned(), text.into_bytes())),
-            Err(error) => Err(format!("{path} cannot be written as YAML: {error}")),
-        })
-        .collect()
+    Ok(Files::from([
+        ("task.yaml".to_owned(), manifest("task.yaml", object)?),
+        ("status.yaml".to_owned(), yaml("status.yaml", &status)?),
+    ]))
+}
+
+/// An object without status, as it can be applied again.
+fn manifest<K: Namespaced>(path: &str, mut object: K) -> Result<Vec<u8>, CommandError> {
+    let metadata = std::mem::take(object.meta_mut());
+    *object.meta_mut() = ObjectMeta {
+        name: metadata.name,
+        namespace: metadata.namespace,
+        labels: metadata.labels,
+        ..ObjectMeta::default()
+    };
+    yaml(path, &object)
+}
+
+fn yaml(path: &str, value: &impl Serialize) -> Result<Vec<u8>, CommandError> {
+    let text = serde_saphyr::to_string(value);
+    let text =
+        text.map_err(|error| CommandError::usage(format!("{path} cannot be written as YAML: {error}")))?;
+    Ok(text.into_bytes())
 }
 
 #[cfg(test)]

@@ -85,6 +85,15 @@ impl ProgressPrinter {
         }
     }
 
+    /// Writes the lines of an event, and shows what runs after it.
+    pub(super) fn show(&self, shown: Rendered) {
+        self.lines(&shown.lines);
+        match shown.running {
+            Some(label) => self.run(&label),
+            None => self.stop(),
+        }
+    }
+
     /// Shows what runs, on a terminal.
     pub fn run(&self, label: &str) {
         if !self.is_terminal {
@@ -129,16 +138,12 @@ impl Observer for ProgressPrinter {
             last.clone_from(message);
         }
         let Rendered { lines, running } = render(event);
-        let label = self
+        let running = self
             .running
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .after(event, running);
-        self.lines(&lines);
-        match label {
-            Some(label) => self.run(&label),
-            None => self.stop(),
-        }
+        self.show(Rendered { lines, running });
     }
 }
 

@@ -35,14 +35,22 @@ pub struct Rendered {
 }
 
 impl Rendered {
-    fn running(label: impl Into<String>) -> Self {
+    /// The same lines, and what runs after them.
+    pub(super) fn while_running(self, label: impl Into<String>) -> Self {
+        Self {
+            running: Some(label.into()),
+            ..self
+        }
+    }
+
+    pub(super) fn running(label: impl Into<String>) -> Self {
         Self {
             lines: Vec::new(),
             running: Some(label.into()),
         }
     }
 
-    fn line(mark: Mark, name: &str, text: &str) -> Self {
+    pub(super) fn line(mark: Mark, name: &str, text: &str) -> Self {
         if text.chars().count() > text_columns() {
             return named_paragraph(mark, name, text, MAX_CAUSE_LINES);
         }

@@ -21,7 +21,7 @@
 mod api;
 mod approvals;
 mod claims;
-mod code_mode;
+pub(crate) mod code_mode;
 pub mod config;
 mod context;
 mod control;

@@ -209,11 +209,22 @@ fn a_bare_name_is_that_of_a_result_of_this_user_where_there_is_one() {
     };
     let code = named("masses");
     expect_code(&code, 0);
-    assert_eq!(stdout(&code), fs::read_to_string(results.join("solution.py")).unwrap());
-    assert!(stderr(&code).contains("masses: codegen-out/masses"), "{}", stderr(&code));
+    assert_eq!(
+        stdout(&code),
+        fs::read_to_string(results.join("solution.py")).unwrap()
+    );
+    assert!(
+        stderr(&code).contains("masses: codegen-out/masses"),
+        "{}",
+        stderr(&code)
+    );
     let absent = named("others");
     expect_code(&absent, 2);
-    assert!(stderr(&absent).contains("there is no cluster to ask"), "{}", stderr(&absent));
+    assert!(
+        stderr(&absent).contains("there is no cluster to ask"),
+        "{}",
+        stderr(&absent)
+    );
     // A folder of somebody else is no result of this user.
     fs::write(results.join(".runs/latest"), "0123456789ab").unwrap();
     expect_code(&named("masses"), 2);

@@ -1,15 +1,19 @@
 //! Approval of a call of a tool, with which a question in a cluster waits.
 
+use std::sync::Arc;
+
 use kube::Resource as _;
 
 use super::{Awaiting, Reference, awaited};
 use crate::cli::cluster::{Cluster, unreadable};
 use crate::cli::command::CommandError;
-use crate::cli::recorded::question_records;
+use crate::controller::code_mode::owner;
+use crate::controller::code_mode::store::CodeModeStore;
 use codegen_api::CodeModeRun;
 use codegen_api::approval::{CodeModeRunRef, Gate};
 use codegen_code_mode::journal::Call;
 use codegen_core::code_mode::{QuestionProgress, call_hash};
+use codegen_ledger::Store as _;
 
 /// Finds what the question `name` waits with.
 pub(super) async fn awaiting(
@@ -30,7 +34,9 @@ pub(super) async fn awaiting(
         .and_then(|progress| progress.waits.approval.as_ref());
     // The status does not show all of a long call.
     if let (Some(progress), Some(document)) = (&progress, waits.and_then(|waits| waits.document.as_ref())) {
-        match question_records(cluster, &run).read(&document.name).await {
+        let owner = owner(&run);
+        let store = CodeModeStore::new(cluster.client.clone(), &owner, Arc::default(), run.clone());
+        match store.read(&document.name).await {
             Ok(bytes) => awaiting.whole = text_of(&bytes.unwrap_or_default(), &run, progress)?,
             Err(error) => {
                 let why = unreadable(&error);

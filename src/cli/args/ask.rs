@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
 
 use super::cluster::ClusterArgs;
 use super::local::{ModelArgs, OutputFormat};
@@ -135,34 +135,13 @@ pub struct AskArgs {
         default_value = "text",
         help_heading = "Results"
     )]
-    pub format: AnswerFormat,
+    pub format: OutputFormat,
     /// Show more: -v what is decided, -vv everything.
     #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Results")]
     pub verbose: u8,
     /// Colours on stderr. `auto`: on a terminal, unless `NO_COLOR` is set.
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Results")]
     pub color: Color,
-}
-
-/// What goes to stdout.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnswerFormat {
-    /// The answer alone.
-    Text,
-    /// The answer with its value, program, calls, tokens and status as one JSON document.
-    Json,
-    /// The same as one YAML document.
-    Yaml,
-}
-
-impl From<AnswerFormat> for OutputFormat {
-    fn from(format: AnswerFormat) -> Self {
-        match format {
-            AnswerFormat::Text => Self::Text,
-            AnswerFormat::Json => Self::Json,
-            AnswerFormat::Yaml => Self::Yaml,
-        }
-    }
 }
 
 /// Whole seconds of a duration, at least one: a run that is gone at its end has no answer to read.

@@ -206,10 +206,10 @@ impl From<ProviderArg> for Provider {
 /// What goes to stdout.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputFormat {
-    /// A summary for people.
+    /// What is for people.
     Text,
-    /// The task with its status as one JSON document.
+    /// All of it as one JSON document.
     Json,
-    /// The task with its status as one YAML document.
+    /// All of it as one YAML document.
     Yaml,
 }

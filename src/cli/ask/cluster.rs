@@ -58,7 +58,7 @@ async fn ask(
     let name = run.name_any();
     // An interrupt names the run from here on, for it goes on without this command.
     let _ = made.set(name.clone());
-    answered(&cluster, &name, args.format.into(), progress).await?;
+    answered(&cluster, &name, args.format, progress).await?;
     if let Some(path) = &args.save_history {
         save_history(&cluster, &name, path).await?;
     }

@@ -1,7 +1,7 @@
 //! Lines about the events of a question. Pure.
 
 use crate::cli::paint::{Mark, PaintedLine};
-use crate::cli::render::{approval_awaited, decided, named_paragraph, step};
+use crate::cli::render::{Rendered, approval_awaited, decided, named_paragraph, step};
 use crate::cli::summary::calls_by_tool;
 use crate::cli::text::{count, seconds, shell_word, thousands};
 use crate::local::code_mode::runner::QuestionOutcome;
@@ -14,86 +14,49 @@ const LISTED_CALLS: u32 = 20;
 /// Lines of an error.
 const ERROR_LINES: usize = 4;
 
-/// Display of an event.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct EventLines {
-    /// Finished lines.
-    pub lines: Vec<PaintedLine>,
-    /// Work that runs now, for the moving line.
-    pub running: Option<String>,
-}
-
 /// The lines of one event.
-pub(super) fn happened(event: &Happened) -> EventLines {
+pub(super) fn happened(event: &Happened) -> Rendered {
     match event {
-        Happened::CallStarted { attempt } => EventLines {
-            lines: Vec::new(),
-            running: Some(format!("the model writes program {attempt}")),
-        },
+        Happened::CallStarted { attempt } => Rendered::running(format!("the model writes program {attempt}")),
         Happened::CallFinished {
             tokens,
             seconds: took,
-        } => EventLines {
-            lines: vec![step(
-                Mark::Done,
-                "program",
-                &format!("{:>6} tokens   {}", thousands(*tokens), seconds(*took)),
-            )],
-            running: Some("the program is checked and runs".to_owned()),
-        },
-        Happened::ProgramFailed { attempt, error } => EventLines {
-            lines: named_paragraph(Mark::Warning, &format!("program {attempt}"), error, ERROR_LINES).lines,
-            running: None,
-        },
-        Happened::ApprovalAwaited(asked) => EventLines {
-            lines: approval_awaited(asked).lines,
-            running: None,
-        },
-        Happened::Decided(decision) => EventLines {
-            lines: decided(decision).lines,
-            running: Some("the program runs again, up to the call".to_owned()),
-        },
-        Happened::CallRefused { number, tool, .. } => EventLines {
-            lines: vec![step(
-                Mark::Warning,
-                &format!("call {number}"),
-                &format!("{tool} was not called"),
-            )],
-            running: Some(format!("the program runs, after call {number}")),
-        },
+        } => {
+            let text = format!("{:>6} tokens   {}", thousands(*tokens), seconds(*took));
+            Rendered::line(Mark::Done, "program", &text).while_running("the program is checked and runs")
+        }
+        Happened::ProgramFailed { attempt, error } => {
+            named_paragraph(Mark::Warning, &format!("program {attempt}"), error, ERROR_LINES)
+        }
+        Happened::ApprovalAwaited(asked) => approval_awaited(asked),
+        Happened::Decided(decision) => {
+            decided(decision).while_running("the program runs again, up to the call")
+        }
+        Happened::CallRefused { number, tool, .. } => Rendered::line(
+            Mark::Warning,
+            &format!("call {number}"),
+            &format!("{tool} was not called"),
+        )
+        .while_running(format!("the program runs, after call {number}")),
         Happened::ToolCalled {
             number,
             tool,
             raised,
             seconds: took,
             ..
-        } => EventLines {
-            lines: if *number > LISTED_CALLS {
-                Vec::new()
-            } else {
-                call_lines(*number, tool, raised.as_deref(), *took)
-            },
-            running: Some(format!("the program runs, after call {number}")),
-        },
-    }
-}
-
-fn call_lines(number: u32, tool: &str, raised: Option<&str>, duration: f64) -> Vec<PaintedLine> {
-    let name = format!("call {number}");
-    match raised {
-        None => vec![step(
-            Mark::Done,
-            &name,
-            &format!("{tool}   {}", seconds(duration)),
-        )],
-        Some(raised) => {
-            named_paragraph(
-                Mark::Warning,
-                &name,
-                &format!("{tool} raised {raised}"),
-                ERROR_LINES,
-            )
-            .lines
+        } => {
+            let name = format!("call {number}");
+            let shown = match raised {
+                _ if *number > LISTED_CALLS => Rendered::default(),
+                None => Rendered::line(Mark::Done, &name, &format!("{tool}   {}", seconds(*took))),
+                Some(raised) => named_paragraph(
+                    Mark::Warning,
+                    &name,
+                    &format!("{tool} raised {raised}"),
+                    ERROR_LINES,
+                ),
+            };
+            shown.while_running(format!("the program runs, after call {number}"))
         }
     }
 }

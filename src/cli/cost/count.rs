@@ -6,7 +6,7 @@ use crate::cli::args::CostBy;
 use crate::cli::prices::{Prices, Sum};
 use codegen_api::CodeGenTask;
 use codegen_api::code_mode::{CodeModeRun, CodeModeRunStatus};
-use codegen_api::status::CodeGenTaskStatus;
+use codegen_api::status::{CodeGenTaskStatus, TokenStatus};
 use codegen_core::call::CallKind;
 use codegen_ledger::Entry;
 
@@ -51,22 +51,20 @@ impl KindCost {
 
 /// Returns what the status says in all.
 pub(super) fn all_of(status: &CodeGenTaskStatus) -> KindCost {
-    let number = |number: i64| u64::try_from(number).unwrap_or_default();
-    KindCost {
-        name: String::new(),
-        calls: number(status.model_calls.into()),
-        input: number(status.tokens.input),
-        output: number(status.tokens.output),
-    }
+    spent(status.model_calls, status.tokens)
 }
 
 /// Returns what the status of a question says in all; lost calls may be billed too.
 pub(super) fn all_of_question(status: &CodeModeRunStatus) -> KindCost {
+    let calls = status.model_calls.saturating_add(status.lost_calls);
+    spent(calls, status.tokens.unwrap_or_default())
+}
+
+fn spent(calls: i32, tokens: TokenStatus) -> KindCost {
     let number = |number: i64| u64::try_from(number).unwrap_or_default();
-    let tokens = status.tokens.unwrap_or_default();
     KindCost {
         name: String::new(),
-        calls: number(i64::from(status.model_calls) + i64::from(status.lost_calls)),
+        calls: number(calls.into()),
         input: number(tokens.input),
         output: number(tokens.output),
     }

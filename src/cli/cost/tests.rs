@@ -123,8 +123,7 @@ async fn the_cost_of_a_question_is_what_its_programs_took_also_for_who_may_read_
     let cluster = seen(&shop.world);
     let shown = async || {
         let args = args("codemoderun/ask -o json --price test-model=1/1");
-        let question = question_from_cluster(&cluster, "ask").await.unwrap();
-        let shown = question_cost(&cluster, &question, &args, &prices(&args).unwrap()).await;
+        let shown = of_question(&cluster, "ask", &args, &prices(&args).unwrap()).await;
         let shown = shown.unwrap();
         (serde_json::from_str::<Value>(&shown.text).unwrap(), shown.notes)
     };

@@ -1,6 +1,6 @@
 //! Everything that a question left, as a folder like that of `ask` on a laptop.
 
-use super::{Caution, Exported};
+use super::{Caution, Exported, manifest};
 use crate::cli::cluster::Cluster;
 use crate::cli::command::CommandError;
 use crate::cli::recorded::{RecordedQuestion, question_from_cluster};
@@ -42,22 +42,12 @@ async fn everything(question: &RecordedQuestion) -> Result<Files, CommandError> 
             files.insert(format!("programs/{:04}.py", program.number), text.into_bytes());
         }
     }
-    files.insert("run.yaml".to_owned(), manifest(&question.object)?);
+    let object = CodeModeRun {
+        status: None,
+        ..question.object.clone()
+    };
+    files.insert("run.yaml".to_owned(), manifest("run.yaml", object)?);
     Ok(files)
-}
-
-/// The manifest, as it can be applied again.
-fn manifest(object: &CodeModeRun) -> Result<Vec<u8>, CommandError> {
-    let mut object = object.clone();
-    object.status = None;
-    let metadata = std::mem::take(&mut object.metadata);
-    object.metadata.name = metadata.name;
-    object.metadata.namespace = metadata.namespace;
-    object.metadata.labels = metadata.labels;
-    let text = serde_saphyr::to_string(&object);
-    let text =
-        text.map_err(|error| CommandError::usage(format!("run.yaml cannot be written as YAML: {error}")))?;
-    Ok(text.into_bytes())
 }
 
 /// Says why there is no answer among the files.

@@ -10,16 +10,15 @@ use std::time::Duration;
 
 pub(super) use self::cluster::from_cluster;
 pub(super) use self::folder::{from_folder, is_result};
-pub(super) use self::question::{
-    AnsweringProgram, RecordedQuestion, question_from_cluster, question_records,
-};
+pub(super) use self::question::{AnsweringProgram, RecordedQuestion, question_from_cluster};
 pub(super) use self::task::{Place, RecordedTask, Sources, model_of};
 use super::args::{ClusterArgs, Color, question_name};
-use super::cluster::Cluster;
+use super::cluster::{Cluster, refuse_question};
 use super::command::{CommandError, warning};
 use super::paint::{Mark, PaintedLine};
 use super::progress::ProgressPrinter;
 use crate::local::folder::{DEFAULT_OUTPUT, RevisionFolder};
+use codegen_api::CodeGenTask;
 
 /// Time in which a cluster says whether it has a task that has the name of a result on this machine.
 const ANSWER: Duration = Duration::from_secs(3);
@@ -46,7 +45,7 @@ pub(super) async fn place(name: &str, args: &ClusterArgs) -> Result<String, Comm
     };
     let folder = folder.display().to_string();
     if let Ok(cluster) = Cluster::connect(args).await
-        && let Ok(Ok(Some(_))) = tokio::time::timeout(ANSWER, cluster.tasks().get_opt(name)).await
+        && let Ok(Ok(Some(_))) = tokio::time::timeout(ANSWER, cluster.api::<CodeGenTask>().get_opt(name)).await
     {
         let namespace = &cluster.namespace;
         return Err(CommandError::usage(format!(
@@ -59,27 +58,16 @@ pub(super) async fn place(name: &str, args: &ClusterArgs) -> Result<String, Comm
 
 /// The record of the task that a command line names, to be shown: of one that was made elsewhere it says so.
 pub(super) async fn read(task: &str, cluster: &ClusterArgs) -> Result<RecordedTask, CommandError> {
-    let recorded = find(task, cluster).await?;
+    refuse_question(task)?;
+    let task = &place(task, cluster).await?;
+    if !is_folder(task) {
+        return from_cluster(&Cluster::connect(cluster).await?, task).await;
+    }
+    let recorded = from_folder(Path::new(task)).await?;
     if let Some(elsewhere) = &recorded.foreign {
         ProgressPrinter::new(Color::Auto).lines(&warning(elsewhere));
     }
     Ok(recorded)
-}
-
-/// The record of the task that a command line names.
-pub(super) async fn find(task: &str, cluster: &ClusterArgs) -> Result<RecordedTask, CommandError> {
-    if let Some(name) = question_name(task) {
-        let message = format!(
-            "{name} is a question, and this is about tasks: watch, code, logs, cost and export take questions"
-        );
-        return Err(CommandError::usage(message));
-    }
-    let task = &place(task, cluster).await?;
-    if is_folder(task) {
-        return from_folder(Path::new(task)).await;
-    }
-    let cluster = Cluster::connect(cluster).await?;
-    from_cluster(&cluster, task).await
 }
 
 #[cfg(test)]

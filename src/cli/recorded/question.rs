@@ -1,22 +1,23 @@
 //! The record of a question in a cluster: its run, and the documents that its answer came from.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kube::ResourceExt as _;
 
-use crate::cli::cluster::{Cluster, is_forbidden};
+use super::cluster::{DocumentBytes, with_documents};
+use super::task::{chosen, read_json, readable, standing};
+use crate::cli::cluster::Cluster;
 use crate::cli::command::CommandError;
-use crate::controller::record::records::{CODE_MODE, QUESTION, Records};
+use crate::controller::code_mode::owner;
+use crate::controller::code_mode::store::CodeModeStore;
+use crate::controller::record::records::QUESTION;
 use crate::controller::record::unpack::unpack_of;
 use codegen_api::code_mode::{CodeModeRun, CodeModeRunStatus};
 use codegen_code_mode::journal::{Call, CallEnd};
 use codegen_core::causes::with_causes;
 use codegen_core::code_mode::{CONVERSATION, Evidence, Question, QuestionProgress};
 use codegen_engine::code_mode::record::{QuestionRecord, documents, record};
-use codegen_ledger::{Created, Entry, MemoryStore, Store, StoreError};
-
-/// Times that the record of a question is read that ends meanwhile.
-const MOST_READS: u32 = 4;
+use codegen_ledger::{Entry, MemoryStore, Store as _, StoreError};
 
 /// A question with what is recorded of it.
 #[derive(Clone, Debug)]
@@ -26,7 +27,7 @@ pub(in crate::cli) struct RecordedQuestion {
     /// Progress; `None` before it has begun, and where another version wrote it.
     pub progress: Option<QuestionProgress>,
     /// Replies, programs and journals by their names in the record.
-    pub documents: BTreeMap<String, Vec<u8>>,
+    pub documents: DocumentBytes,
     /// Reason that the documents cannot be read, and whom to ask; `None` where they were.
     pub withheld: Option<String>,
 }
@@ -55,61 +56,27 @@ pub(in crate::cli) async fn question_from_cluster(
     cluster: &Cluster,
     name: &str,
 ) -> Result<RecordedQuestion, CommandError> {
-    let mut object: CodeModeRun = cluster.get(name).await?;
-    let mut reads = 0;
-    loop {
-        reads += 1;
-        let error = match all_documents(cluster, &object).await {
-            Ok(documents) => return Ok(RecordedQuestion::new(object, documents, None)),
-            Err(error) if is_forbidden(&error) => {
-                let why = withheld(cluster);
-                return Ok(RecordedQuestion::new(object, BTreeMap::new(), Some(why)));
-            }
-            Err(error) => error,
-        };
-        // Its documents move into one Secret when it ends, which may have happened since the status was read.
-        let now: CodeModeRun = cluster.get(name).await?;
-        if now.metadata.resource_version == object.metadata.resource_version || reads == MOST_READS {
-            return Err(error.into());
-        }
-        object = now;
-    }
+    let read = async |object: &CodeModeRun| Ok((all_documents(cluster, object).await?, true));
+    let what = "replies, programs and what tools gave";
+    let (object, documents) = with_documents(cluster, name, what, read).await?;
+    Ok(RecordedQuestion {
+        progress: QuestionProgress::recorded_in(&object).ok().flatten(),
+        object,
+        withheld: documents.as_ref().err().cloned(),
+        documents: documents.unwrap_or_default(),
+    })
 }
 
-/// The Secrets of a question that goes on.
-pub(in crate::cli) fn question_records<'a>(cluster: &'a Cluster, object: &'a CodeModeRun) -> Records<'a> {
-    let metadata = &object.metadata;
-    Records {
-        client: &cluster.client,
-        namespace: &cluster.namespace,
-        task: metadata.name.as_deref().unwrap_or_default(),
-        uid: metadata.uid.as_deref().unwrap_or_default(),
-        run: CODE_MODE,
-    }
-}
-
-fn withheld(cluster: &Cluster) -> String {
-    let namespace = &cluster.namespace;
-    format!(
-        "replies, programs and what tools gave may hold data, so they are in Secrets, which you may not read in namespace {namespace}: \
-         ask for the right to get Secrets there, which the stock ClusterRole edit has \
-         (kubectl create rolebinding NAME -n {namespace} --clusterrole edit --user YOU)"
-    )
-}
-
-async fn all_documents(
-    cluster: &Cluster,
-    object: &CodeModeRun,
-) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
+async fn all_documents(cluster: &Cluster, object: &CodeModeRun) -> Result<DocumentBytes, StoreError> {
+    let owner = owner(object);
     let status = object.status.as_ref();
     if let Some(result) = status.and_then(|status| status.result.as_ref()) {
-        let uid = object.uid().unwrap_or_default();
-        return unpack_of(&cluster.client, &cluster.namespace, result, &uid).await;
+        return unpack_of(&cluster.client, &cluster.namespace, result, &owner.uid).await;
     }
     let Some(progress) = QuestionProgress::recorded_in(object)? else {
-        return Ok(BTreeMap::new());
+        return Ok(DocumentBytes::new());
     };
-    let store = UnderWay(question_records(cluster, object));
+    let store = CodeModeStore::new(cluster.client.clone(), &owner, Arc::default(), object.clone());
     let mut all = documents(&store, &progress).await?;
     for name in [QUESTION, CONVERSATION] {
         if let Some(bytes) = store.read(name).await? {
@@ -119,46 +86,7 @@ async fn all_documents(
     Ok(all)
 }
 
-/// The documents of a question that goes on, which are read and nothing else.
-struct UnderWay<'a>(Records<'a>);
-
-impl Store for UnderWay<'_> {
-    type Progress = QuestionProgress;
-
-    async fn load(&self) -> Result<Option<QuestionProgress>, StoreError> {
-        Ok(None)
-    }
-
-    async fn save(&self, _: &QuestionProgress) -> Result<(), StoreError> {
-        Err(read_only("progress"))
-    }
-
-    async fn create(&self, name: &str, _: &[u8]) -> Result<Created, StoreError> {
-        Err(read_only(name))
-    }
-
-    async fn read(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        self.0.fetch(name).await
-    }
-}
-
-fn read_only(name: &str) -> StoreError {
-    StoreError::Remote {
-        action: format!("write `{name}`"),
-        source: "the record of a question is written by the operator alone".into(),
-    }
-}
-
 impl RecordedQuestion {
-    fn new(object: CodeModeRun, documents: BTreeMap<String, Vec<u8>>, withheld: Option<String>) -> Self {
-        Self {
-            progress: QuestionProgress::recorded_in(&object).ok().flatten(),
-            object,
-            documents,
-            withheld,
-        }
-    }
-
     /// Its name.
     pub fn name(&self) -> String {
         self.object.name_any()
@@ -177,21 +105,17 @@ impl RecordedQuestion {
 
     /// The documents, or why they cannot be read.
     pub fn readable(&self) -> Result<&Self, CommandError> {
-        match &self.withheld {
-            Some(message) => Err(CommandError::usage(message.clone())),
-            None => Ok(self),
-        }
+        readable(self.withheld.as_ref()).map(|()| self)
     }
 
     /// Says where it stands, in words.
     pub fn standing(&self) -> String {
         let status = self.status();
-        let stage = status.stage.as_deref().unwrap_or("Pending");
-        let is = if self.has_ended() { "ended" } else { "is" };
-        match status.reason {
-            Some(reason) => format!("it {is} in stage {stage}: {reason}"),
-            None => format!("it {is} in stage {stage}"),
-        }
+        standing(
+            status.stage.as_deref(),
+            status.reason.as_deref(),
+            self.has_ended(),
+        )
     }
 
     /// Returns the question as it was frozen when it started.
@@ -231,7 +155,9 @@ impl RecordedQuestion {
         };
         let mut programs = Vec::new();
         for failed in &progress.failed {
-            let evidence = self.evidence(&failed.evidence.name)?;
+            let name = &failed.evidence.name;
+            let bytes = self.documents.get(name).map_or(&[][..], Vec::as_slice);
+            let evidence: Evidence = read_json(name, bytes)?;
             programs.push(AnsweringProgram {
                 number: failed.attempt,
                 code: evidence.program,
@@ -268,28 +194,10 @@ impl RecordedQuestion {
 
     /// The program with this number; the last one where none is named.
     pub async fn program(&self, number: Option<u32>) -> Result<AnsweringProgram, CommandError> {
-        let programs = self.programs().await?;
-        let numbers: Vec<String> = programs.iter().map(|one| one.number.to_string()).collect();
-        let found = match number {
-            Some(number) => programs.into_iter().find(|one| one.number == number),
-            None => programs.into_iter().next_back(),
-        };
-        found.ok_or_else(|| match number {
-            Some(number) if !numbers.is_empty() => CommandError::usage(format!(
-                "{} has no program {number}: recorded are {}",
-                self.name(),
-                numbers.join(", ")
-            )),
-            _ => CommandError::failed(format!("{} has no program yet; {}", self.name(), self.standing())),
-        })
-    }
-
-    fn evidence(&self, name: &str) -> Result<Evidence, CommandError> {
-        let bytes = self.documents.get(name).map_or(&[][..], Vec::as_slice);
-        serde_json::from_slice(bytes).map_err(|error| {
-            CommandError::usage(format!(
-                "{name} of the record cannot be read, another version may have made it: {error}"
-            ))
-        })
+        let mut programs = self.programs().await?;
+        let numbers: Vec<u32> = programs.iter().map(|one| one.number).collect();
+        let nothing = || format!("{} has no program yet; {}", self.name(), self.standing());
+        let at = chosen(number, &numbers, (&self.name(), "program"), nothing)?;
+        Ok(programs.swap_remove(at))
     }
 }

@@ -74,10 +74,7 @@ impl RecordedTask {
 
     /// The documents, or why they cannot be read.
     pub fn readable(&self) -> Result<&Self, CommandError> {
-        match &self.withheld {
-            Some(message) => Err(CommandError::usage(message.clone())),
-            None => Ok(self),
-        }
+        readable(self.withheld.as_ref()).map(|()| self)
     }
 
     /// Every recorded call in order.
@@ -129,24 +126,8 @@ impl RecordedTask {
     pub fn attempt(&self, number: Option<u32>) -> Result<AttemptRecord, CommandError> {
         self.readable()?;
         let numbers = self.attempts();
-        let wanted = match (number, numbers.last()) {
-            (Some(number), _) if numbers.contains(&number) => number,
-            (Some(number), _) => {
-                return Err(CommandError::usage(format!(
-                    "{} has no attempt {number}: recorded are {}",
-                    self.name,
-                    list(&numbers)
-                )));
-            }
-            (None, Some(last)) => *last,
-            (None, None) => {
-                return Err(CommandError::failed(format!(
-                    "no attempt of {} is recorded yet; {}",
-                    self.name,
-                    self.standing()
-                )));
-            }
-        };
+        let nothing = || format!("no attempt of {} is recorded yet; {}", self.name, self.standing());
+        let wanted = numbers[chosen(number, &numbers, (&self.name, "attempt"), nothing)?];
         let name = format!("documents/run-{wanted:04}.json");
         let bytes = self.documents.get(&name).map_or(&[][..], Vec::as_slice);
         read_json(&name, bytes)
@@ -175,12 +156,8 @@ impl RecordedTask {
 
     /// Says where it stands, in words.
     pub fn standing(&self) -> String {
-        let stage = self.status.stage.as_deref().unwrap_or("Pending");
-        match (&self.status.reason, self.has_ended()) {
-            (Some(reason), true) => format!("it ended in stage {stage}: {reason}"),
-            (Some(reason), false) => format!("it is in stage {stage}: {reason}"),
-            (None, _) => format!("it is in stage {stage}"),
-        }
+        let (stage, reason) = (self.status.stage.as_deref(), self.status.reason.as_deref());
+        standing(stage, reason, self.has_ended())
     }
 
     /// Reports whether nothing follows.
@@ -218,7 +195,7 @@ fn is_call(name: &str) -> bool {
     call.is_some_and(|name| !name.starts_with("prefix-"))
 }
 
-fn read_json<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T, CommandError> {
+pub(super) fn read_json<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T, CommandError> {
     serde_json::from_slice(bytes).map_err(|error| {
         CommandError::usage(format!(
             "{name} of the record cannot be read, another version may have made it: {error}"
@@ -226,11 +203,41 @@ fn read_json<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T, Command
     })
 }
 
-fn list(numbers: &[u32]) -> String {
-    let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
-    if texts.is_empty() {
-        "none".to_owned()
-    } else {
-        texts.join(", ")
-    }
+/// Refuses to show documents that cannot be read.
+pub(super) fn readable(withheld: Option<&String>) -> Result<(), CommandError> {
+    withheld.map_or(Ok(()), |why| Err(CommandError::usage(why)))
+}
+
+/// Says where a task or a question stands, in words.
+pub(super) fn standing(stage: Option<&str>, reason: Option<&str>, has_ended: bool) -> String {
+    let is = if has_ended { "ended" } else { "is" };
+    let reason = reason.map(|reason| format!(": {reason}"));
+    format!(
+        "it {is} in stage {}{}",
+        stage.unwrap_or("Pending"),
+        reason.unwrap_or_default()
+    )
+}
+
+/// The place of a number among those that are recorded of `what` an object has; the last one where none is named.
+pub(super) fn chosen(
+    number: Option<u32>,
+    recorded: &[u32],
+    (name, what): (&str, &str),
+    nothing: impl FnOnce() -> String,
+) -> Result<usize, CommandError> {
+    let found = match number {
+        Some(number) => recorded.iter().position(|other| *other == number),
+        None => recorded.len().checked_sub(1),
+    };
+    found.ok_or_else(|| match number {
+        Some(number) if !recorded.is_empty() => {
+            let numbers: Vec<String> = recorded.iter().map(ToString::to_string).collect();
+            CommandError::usage(format!(
+                "{name} has no {what} {number}: recorded are {}",
+                numbers.join(", ")
+            ))
+        }
+        _ => CommandError::failed(nothing()),
+    })
 }

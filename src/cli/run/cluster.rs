@@ -12,9 +12,9 @@ use kube::ResourceExt as _;
 use self::create::create;
 use self::fetch::fetch;
 pub(in crate::cli) use self::follow::follow;
-use self::given::{asked, given_to_task, program};
+use self::given::{asked, given_to_task};
 use super::print::ended;
-use super::request::{ProgramArgument, request};
+use super::request::request;
 use crate::cli::args::RunArgs;
 use crate::cli::cluster::Cluster;
 use crate::cli::command::{self, CommandError, interruptible};
@@ -41,12 +41,11 @@ async fn run_and_fetch(
     made: &OnceLock<String>,
 ) -> Result<i32, CommandError> {
     let cluster = Cluster::connect(&args.cluster).await?;
-    let program = program(args);
-    let given = match &program {
-        ProgramArgument::Task(name) => given_to_task(args, &cluster.task(name).await?)?,
-        ProgramArgument::Image { .. } => sort_unknown(&args.program.inputs)?,
+    let given = match &args.name {
+        Some(name) => given_to_task(args, &cluster.task(name).await?)?,
+        None => sort_unknown(&args.program.inputs)?,
     };
-    let request = request(asked(args, program.clone(), given)?, LARGEST_FILE).map_err(CommandError::usage)?;
+    let request = request(asked(args, given)?, LARGEST_FILE).map_err(CommandError::usage)?;
     let folder = args.program.output_dir.as_deref();
     // Before the run is created: a folder that is in use would be found out after the program has run.
     let _held = folder.map(write::hold).transpose().map_err(CommandError::usage)?;

@@ -9,15 +9,12 @@ use kube::api::ObjectMeta;
 
 use codegen_api::CodeGenRun;
 use codegen_api::common::{ConfigMapKeyRef, LocalRef};
-use codegen_api::run::{CodeGenRunSpec, RunInput, RunOutputs, RunSource, Validation};
-use codegen_api::sandbox::Sandbox;
+use codegen_api::run::{CodeGenRunSpec, RunInput, RunSource};
 
 /// Largest text that stands in the run itself, bytes.
 const LARGEST_INLINE: usize = 64 * 1024;
 /// Most bytes that all texts in a run have together.
 const MOST_INLINE: usize = 256 * 1024;
-/// Seconds after which a run is deleted that nobody keeps.
-const TTL_SECONDS: i32 = 3600;
 /// Longest name before a random ending, characters.
 const LONGEST_STEM: usize = 50;
 
@@ -30,37 +27,15 @@ pub(super) enum InputContent {
     Folder(BTreeMap<String, Vec<u8>>),
 }
 
-/// Program that is run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ProgramArgument {
-    /// The task of this name.
-    Task(String),
-    /// A published one.
-    Image {
-        /// The image.
-        reference: String,
-        /// Secret to pull it with.
-        pull_secret: Option<String>,
-    },
-}
-
 /// Request as the command line has it.
 #[derive(Clone, Debug)]
 pub(super) struct RequestedRun {
-    /// Program that is to run.
-    pub program: ProgramArgument,
+    /// The run without its inputs.
+    pub spec: CodeGenRunSpec,
     /// Values by name.
     pub values: BTreeMap<String, String>,
     /// Files and folders by name.
     pub contents: Vec<(String, InputContent)>,
-    /// Treatment of data that breaks a rule.
-    pub validation: Option<Validation>,
-    /// Wall time of the program.
-    pub timeout: Option<String>,
-    /// True where the run stays for good.
-    pub keep: bool,
-    /// Further places that outputs go to.
-    pub outputs: Option<RunOutputs>,
 }
 
 /// Objects that are created for it.
@@ -84,7 +59,7 @@ pub(super) fn request(asked: RequestedRun, largest: usize) -> Result<RunObjects,
         })
         .collect();
     let mut placed = Placed {
-        stem: asked.program.stem(),
+        stem: stem(&asked.spec),
         config_maps: Vec::new(),
         inline: 0,
     };
@@ -103,17 +78,7 @@ pub(super) fn request(asked: RequestedRun, largest: usize) -> Result<RunObjects,
             source: Some(source),
         });
     }
-    let spec = CodeGenRunSpec {
-        outputs: asked.outputs,
-        inputs,
-        sandbox: asked.timeout.map(|timeout| Sandbox {
-            timeout: Some(timeout),
-            ..Sandbox::default()
-        }),
-        validation: asked.validation,
-        ttl_seconds_after_finished: (!asked.keep).then_some(TTL_SECONDS),
-        ..asked.program.spec()
-    };
+    let spec = CodeGenRunSpec { inputs, ..asked.spec };
     let mut run = CodeGenRun::new("", spec);
     run.metadata = named(&placed.stem, "");
     Ok(RunObjects {
@@ -178,49 +143,28 @@ impl Placed {
     }
 }
 
-impl ProgramArgument {
-    /// A run of it.
-    fn spec(self) -> CodeGenRunSpec {
-        let named = |name| LocalRef { name };
-        match self {
-            Self::Task(name) => CodeGenRunSpec {
-                task_ref: Some(named(name)),
-                ..CodeGenRunSpec::default()
-            },
-            Self::Image {
-                reference,
-                pull_secret,
-            } => CodeGenRunSpec {
-                program_image: Some(reference),
-                pull_secret_ref: pull_secret.map(named),
-                ..CodeGenRunSpec::default()
-            },
-        }
+/// Returns the beginning of the names of its objects: that of the task, of an image the last part of its repository.
+fn stem(spec: &CodeGenRunSpec) -> String {
+    if let Some(task) = &spec.task_ref {
+        return task.name.clone();
     }
-
-    /// Returns the beginning of the names of its objects: of an image the last part of its repository.
-    fn stem(&self) -> String {
-        let reference = match self {
-            Self::Task(name) => return name.clone(),
-            Self::Image { reference, .. } => reference,
-        };
-        let name = reference.split('@').next().unwrap_or_default();
-        let last = name.rsplit('/').next().unwrap_or_default();
-        let last = last.split(':').next().unwrap_or_default().to_ascii_lowercase();
-        let known = |character: char| {
-            if character.is_ascii_alphanumeric() {
-                character
-            } else {
-                '-'
-            }
-        };
-        let stem: String = last.chars().map(known).collect();
-        let stem = stem.trim_matches('-');
-        if stem.is_empty() {
-            "program".to_owned()
+    let reference = spec.program_image.as_deref().unwrap_or_default();
+    let name = reference.split('@').next().unwrap_or_default();
+    let last = name.rsplit('/').next().unwrap_or_default();
+    let last = last.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    let known = |character: char| {
+        if character.is_ascii_alphanumeric() {
+            character
         } else {
-            stem.to_owned()
+            '-'
         }
+    };
+    let stem: String = last.chars().map(known).collect();
+    let stem = stem.trim_matches('-');
+    if stem.is_empty() {
+        "program".to_owned()
+    } else {
+        stem.to_owned()
     }
 }
 
@@ -312,13 +256,18 @@ mod tests {
 
     const LARGEST: usize = 900 * 1024;
 
+    fn reference(name: &str) -> LocalRef {
+        LocalRef {
+            name: name.to_owned(),
+        }
+    }
+
     fn asked(contents: Vec<(&str, InputContent)>) -> RequestedRun {
         RequestedRun {
-            program: ProgramArgument::Task("penguin-masses".into()),
-            validation: None,
-            timeout: None,
-            keep: false,
-            outputs: None,
+            spec: CodeGenRunSpec {
+                task_ref: Some(reference("penguin-masses")),
+                ..CodeGenRunSpec::default()
+            },
             values: BTreeMap::from([("decimals".to_owned(), "2".to_owned())]),
             contents: contents
                 .into_iter()
@@ -350,7 +299,6 @@ mod tests {
                         {"name": "decimals", "value": "2"},
                         {"name": "measurements", "source": {"inline": "a\n1\n", "fileName": "today_1.csv"}},
                     ],
-                    "ttlSecondsAfterFinished": 3600,
                 },
             })
         );
@@ -407,20 +355,21 @@ mod tests {
 
     #[test]
     fn a_published_program_is_named_by_its_image_and_its_run_after_the_repository() {
-        for (reference, stem) in [
+        for (image, stem) in [
             ("registry.example:5000/team/penguins:v1", "penguins-"),
             ("registry.example/Team/pen_guins@sha256:00", "pen-guins-"),
             ("penguins", "penguins-"),
             ("registry.example/__", "program-"),
         ] {
             let mut asked = asked(Vec::new());
-            asked.program = ProgramArgument::Image {
-                reference: reference.to_owned(),
-                pull_secret: Some("registry".to_owned()),
+            asked.spec = CodeGenRunSpec {
+                program_image: Some(image.to_owned()),
+                pull_secret_ref: Some(reference("registry")),
+                ..CodeGenRunSpec::default()
             };
             let made = request(asked, LARGEST).unwrap().run;
             assert_eq!(made.metadata.generate_name.as_deref(), Some(stem));
-            assert_eq!(made.spec.program_image.as_deref(), Some(reference));
+            assert_eq!(made.spec.program_image.as_deref(), Some(image));
             assert_eq!(made.spec.task_ref, None);
             let secret = made.spec.pull_secret_ref.unwrap();
             assert_eq!(secret.name, "registry");
@@ -441,7 +390,7 @@ mod tests {
         let mut taken = request(asked(vec![("notes", files("a.txt"))]), LARGEST).unwrap();
         taken.refer(1, "x");
         let source = taken.run.spec.inputs[1].source.clone().unwrap();
-        assert_eq!(source.config_map_ref, Some(LocalRef { name: "x".into() }));
+        assert_eq!(source.config_map_ref, Some(reference("x")));
         let refusal = request(asked(vec![("notes", files("a b.txt"))]), LARGEST).unwrap_err();
         assert!(refusal.contains("takes no file of such a name"), "{refusal}");
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use codegen_api::status::{CaseCounts, RehearsalResult, TestCounts};
+use codegen_api::status::RehearsalResult;
 use codegen_core::sandbox::{PhaseName, TestFailure, TestOutcome, TestResult};
 use codegen_core::verdict::{CheckSource, FailedCheck};
 use codegen_engine::attempt::AttemptRecord;
@@ -113,32 +113,27 @@ pub(super) fn checks(attempt: &AttemptRecord) -> Vec<CheckLine> {
     let examples = attempt.failed_examples.iter();
     all.extend(examples.map(|failure| of_the_owner("example", failure)));
     let counted = [
-        ("cases", verdict.cases.map(of_cases)),
-        ("examples", verdict.examples.map(of_cases)),
-        ("acceptance", verdict.acceptance.map(of_tests)),
+        ("cases", verdict.cases.map(|counts| (counts.passed, counts.total))),
+        (
+            "examples",
+            verdict.examples.map(|counts| (counts.passed, counts.total)),
+        ),
+        (
+            "acceptance",
+            verdict.acceptance.map(|counts| (counts.passed, counts.total)),
+        ),
     ];
     all.extend(
         counted
             .into_iter()
             .filter_map(|(kind, counts)| count(kind, counts?)),
     );
-    if verdict.rehearsal.result == RehearsalResult::Passed {
-        all.push(plain(
-            "rehearsal",
-            "the program on the samples",
-            CheckEnd::Passed,
-            None,
-        ));
-    }
-    if verdict.rehearsal.result == RehearsalResult::Skipped {
-        let why = verdict.rehearsal.message.clone();
-        all.push(plain(
-            "rehearsal",
-            "the program on the samples",
-            CheckEnd::Skipped,
-            why,
-        ));
-    }
+    let rehearsal = match verdict.rehearsal.result {
+        RehearsalResult::Passed => Some((CheckEnd::Passed, None)),
+        RehearsalResult::Skipped => Some((CheckEnd::Skipped, verdict.rehearsal.message.clone())),
+        RehearsalResult::Failed => None,
+    };
+    all.extend(rehearsal.map(|(end, why)| plain("rehearsal", "the program on the samples", end, why)));
     all
 }
 
@@ -209,14 +204,6 @@ fn headline(failure: &TestFailure) -> String {
         (exception, "") => exception.to_owned(),
         (exception, message) => format!("{exception}: {message}"),
     }
-}
-
-fn of_cases(counts: CaseCounts) -> (i32, i32) {
-    (counts.passed, counts.total)
-}
-
-fn of_tests(counts: TestCounts) -> (i32, i32) {
-    (counts.passed, counts.total)
 }
 
 /// Tests of which only the number is recorded.

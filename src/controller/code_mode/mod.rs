@@ -16,7 +16,7 @@ pub(super) mod memory;
 mod question;
 mod resolve;
 mod start;
-mod store;
+pub mod store;
 
 use kube::{Resource as _, ResourceExt as _};
 
@@ -25,7 +25,7 @@ use codegen_api::code_mode::CodeModeRun;
 use codegen_sandbox::kubernetes::Owner;
 
 /// Returns the owner of the objects of a question.
-fn owner(object: &CodeModeRun) -> Owner {
+pub fn owner(object: &CodeModeRun) -> Owner {
     Owner {
         namespace: object.namespace().unwrap_or_default(),
         name: object.name_any(),

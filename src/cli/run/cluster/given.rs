@@ -7,24 +7,43 @@ use kube::ResourceExt as _;
 
 use crate::cli::args::RunArgs;
 use crate::cli::command::CommandError;
-use crate::cli::run::request::{InputContent, ProgramArgument, RequestedRun};
+use crate::cli::run::request::{InputContent, RequestedRun};
 use crate::controller::sources::downloads::LARGEST_FILE;
 use crate::local::run::given::{GivenFile, GivenInputs, file_name, sort, stdin};
 use crate::local::run::write;
 use codegen_api::CodeGenTask;
-use codegen_api::run::{OutputClaim, RunOutputs};
+use codegen_api::common::LocalRef;
+use codegen_api::run::{CodeGenRunSpec, OutputClaim, RunOutputs};
+use codegen_api::sandbox::Sandbox;
 use codegen_core::run::ProgramOptions;
 use codegen_core::stage::Stage;
 use codegen_sources::remedy;
 
-/// Returns the program that is meant; the command line has one of both.
-pub(super) fn program(args: &RunArgs) -> ProgramArgument {
-    match (&args.image, &args.name) {
-        (Some(reference), _) => ProgramArgument::Image {
-            reference: reference.clone(),
-            pull_secret: args.pull_secret.clone(),
-        },
-        (None, name) => ProgramArgument::Task(name.clone().unwrap_or_default()),
+/// Seconds after which a run is deleted that nobody keeps.
+const TTL_SECONDS: i32 = 3600;
+
+/// Returns the run that is meant, without its inputs.
+fn spec(args: &RunArgs) -> CodeGenRunSpec {
+    let named = |name: &String| LocalRef { name: name.clone() };
+    let outputs = args.output_claim.clone().map(|(claim_name, path)| RunOutputs {
+        persistent_volume_claim: Some(OutputClaim {
+            claim_name,
+            path,
+            fs_group: None,
+        }),
+    });
+    CodeGenRunSpec {
+        task_ref: args.name.as_ref().map(named),
+        program_image: args.image.clone(),
+        pull_secret_ref: args.pull_secret.as_ref().map(named),
+        sandbox: args.program.timeout.clone().map(|timeout| Sandbox {
+            timeout: Some(timeout),
+            ..Sandbox::default()
+        }),
+        validation: args.program.validation.map(Into::into),
+        outputs,
+        ttl_seconds_after_finished: (!args.keep).then_some(TTL_SECONDS),
+        ..CodeGenRunSpec::default()
     }
 }
 
@@ -49,11 +68,7 @@ pub(super) fn given_to_task(args: &RunArgs, task: &CodeGenTask) -> Result<GivenI
 }
 
 /// The command line with its files read.
-pub(super) fn asked(
-    args: &RunArgs,
-    program: ProgramArgument,
-    given: GivenInputs,
-) -> Result<RequestedRun, CommandError> {
+pub(super) fn asked(args: &RunArgs, given: GivenInputs) -> Result<RequestedRun, CommandError> {
     let GivenInputs { values, files } = given;
     let mut contents = Vec::new();
     for (name, file) in files {
@@ -64,25 +79,9 @@ pub(super) fn asked(
         contents.push((name, content));
     }
     Ok(RequestedRun {
-        program,
+        spec: spec(args),
         values,
         contents,
-        validation: args.program.validation.map(Into::into),
-        timeout: args.program.timeout.clone(),
-        keep: args.keep,
-        outputs: places(args),
-    })
-}
-
-/// Returns the claim that large outputs go to.
-fn places(args: &RunArgs) -> Option<RunOutputs> {
-    let (claim_name, path) = args.output_claim.clone()?;
-    Some(RunOutputs {
-        persistent_volume_claim: Some(OutputClaim {
-            claim_name,
-            path,
-            fs_group: None,
-        }),
     })
 }
 
