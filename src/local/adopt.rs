@@ -21,9 +21,6 @@ use codegen_core::stage::Stage;
 use codegen_core::task::Task;
 use codegen_ledger::{Created, FolderStore, Store as _, StoreError};
 
-/// Folders of a record that hold its documents.
-const DOCUMENTS: [&str; 2] = ["calls", "documents"];
-
 /// A task that has ended.
 struct Origin {
     name: String,
@@ -156,20 +153,12 @@ async fn origin(
         return None;
     }
     let asked = revision.task().ok()??;
-    let record = revision.record();
-    if !record.is_dir() {
-        return None;
-    }
     let store = revision.existing_store();
     let progress: Progress = store.load().await.ok()??;
     if !is_wanted(&asked, &progress) {
         return None;
     }
-    let mut documents = BTreeMap::new();
-    for name in names(&record) {
-        let bytes = store.read(&name).await.ok()??;
-        documents.insert(name, bytes);
-    }
+    let documents = store.all().await.ok()?;
     let is_whole = progress.documents.solution.is_some()
         && needed(&progress).into_iter().all(|document| {
             let bytes = documents.get(&document.name);
@@ -180,13 +169,4 @@ async fn origin(
         progress,
         documents,
     })
-}
-
-/// The names of all documents of a record.
-fn names(record: &Path) -> Vec<String> {
-    let files = DOCUMENTS.iter().flat_map(|folder| {
-        let entries = fs::read_dir(record.join(folder)).into_iter().flatten().flatten();
-        entries.filter_map(move |entry| Some(format!("{folder}/{}", entry.file_name().to_str()?)))
-    });
-    files.collect()
 }

@@ -371,14 +371,19 @@ impl TaskFolder {
     }
 
     fn inside(&self, name: &str) -> Result<PathBuf, FolderError> {
-        let path = Path::new(name);
-        if !name.is_empty() && path.components().all(|part| matches!(part, Component::Normal(_))) {
-            return Ok(self.root.join(path));
-        }
-        Err(FolderError::Outside {
-            path: path.to_owned(),
-        })
+        inside(&self.root, name)
     }
+}
+
+/// Returns the path of a file or folder below `folder`; whoever names it may not have meant well.
+pub(super) fn inside(folder: &Path, name: &str) -> Result<PathBuf, FolderError> {
+    let path = Path::new(name);
+    if !name.is_empty() && path.components().all(|part| matches!(part, Component::Normal(_))) {
+        return Ok(folder.join(path));
+    }
+    Err(FolderError::Outside {
+        path: path.to_owned(),
+    })
 }
 
 /// The folder with the state of one revision.
@@ -563,7 +568,8 @@ fn revision_name(decisive_hash: &str) -> String {
     decisive_hash.chars().take(REVISION_NAME_DIGITS).collect()
 }
 
-fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError + use<> {
+/// Returns the error about what the operating system refuses.
+pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError + use<> {
     let path = path.to_owned();
     move |source| FolderError::Io { action, path, source }
 }

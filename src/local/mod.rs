@@ -34,4 +34,4 @@ pub(crate) mod trust;
 mod yaml;
 
 #[cfg(test)]
-mod parity;
+mod tests;

@@ -15,6 +15,7 @@ use super::prepare::prepare;
 use super::results::collect;
 use codegen_api::CodeGenTask;
 use codegen_api::values::{FileFormat, Output};
+use codegen_core::stage::Stage;
 use codegen_engine::event::Observer;
 use codegen_ledger::export_replies;
 
@@ -49,21 +50,18 @@ impl TaskOutcome {
     /// Reports whether the task succeeded.
     #[must_use]
     pub fn succeeded(&self) -> bool {
-        self.task
-            .status
-            .as_ref()
-            .and_then(|status| status.stage.as_deref())
-            == Some("Succeeded")
+        self.is_in(Stage::Succeeded)
     }
 
     /// Reports whether it failed for good, or until a limit is raised: not when it waits or was stopped.
     #[must_use]
     pub fn failed(&self) -> bool {
-        self.task
-            .status
-            .as_ref()
-            .and_then(|status| status.stage.as_deref())
-            == Some("Failed")
+        self.is_in(Stage::Failed)
+    }
+
+    fn is_in(&self, stage: Stage) -> bool {
+        let status = self.task.status.as_ref();
+        status.and_then(|status| status.stage.as_deref()) == Some(stage.as_str())
     }
 }
 

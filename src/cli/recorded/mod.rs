@@ -45,7 +45,8 @@ pub(super) async fn place(name: &str, args: &ClusterArgs) -> Result<String, Comm
     };
     let folder = folder.display().to_string();
     if let Ok(cluster) = Cluster::connect(args).await
-        && let Ok(Ok(Some(_))) = tokio::time::timeout(ANSWER, cluster.api::<CodeGenTask>().get_opt(name)).await
+        && let Ok(Ok(Some(_))) =
+            tokio::time::timeout(ANSWER, cluster.api::<CodeGenTask>().get_opt(name)).await
     {
         let namespace = &cluster.namespace;
         return Err(CommandError::usage(format!(

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::local::folder::FolderError;
+use crate::local::folder::{FolderError, io_error};
 use crate::local::large::LargeResults;
 use codegen_api::CodeGenRun;
 use codegen_api::run_status::RunOutputStatus;
@@ -41,7 +41,7 @@ impl Runs {
         let runs = Self { folder, seals };
         for (name, path) in runs.entries()? {
             if !is_name(&name) {
-                fs::remove_dir_all(&path).map_err(failed("remove", &path))?;
+                fs::remove_dir_all(&path).map_err(io_error("remove", &path))?;
             }
         }
         Ok(runs)
@@ -56,23 +56,23 @@ impl Runs {
         let path = self.folder.join(&relative);
         let sealed = match read_below(&self.folder, &relative) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            read => read.map_err(failed("read", &path))?,
+            read => read.map_err(io_error("read", &path))?,
         };
         let Some(sealed) = sealed else { return Ok(None) };
         let Some(bytes) = self.seals.open(&sealed_name(name), sealed) else {
             return Err(FolderError::Damaged { path });
         };
         let run = serde_json::from_slice(&bytes).map_err(io::Error::other);
-        run.map(Some).map_err(failed("read", &path))
+        run.map(Some).map_err(io_error("read", &path))
     }
 
     /// An empty folder for a run that begins.
     pub fn begin(&self) -> Result<TempDir, FolderError> {
-        fs::create_dir_all(&self.folder).map_err(failed("create", &self.folder))?;
+        fs::create_dir_all(&self.folder).map_err(io_error("create", &self.folder))?;
         let folder = tempfile::Builder::new()
             .prefix(UNFINISHED)
             .tempdir_in(&self.folder);
-        folder.map_err(failed("create a folder in", &self.folder))
+        folder.map_err(io_error("create a folder in", &self.folder))
     }
 
     /// Records a run that has succeeded, whose files lie in `begun`: whole or not at all.
@@ -80,9 +80,9 @@ impl Runs {
         let path = begun.path().join(RUN);
         let bytes = serde_json::to_vec_pretty(run).map_err(io::Error::other);
         let stored = bytes.and_then(|bytes| fs::write(&path, self.seals.seal(&sealed_name(name), &bytes)));
-        stored.map_err(failed("write", &path))?;
+        stored.map_err(io_error("write", &path))?;
         let place = self.folder.join(name);
-        fs::rename(begun.path(), &place).map_err(failed("move", begun.path()))
+        fs::rename(begun.path(), &place).map_err(io_error("move", begun.path()))
     }
 
     /// Returns the path of what a handle stands for: `None` where no run of this question wrote it.
@@ -103,7 +103,7 @@ impl Runs {
         let relative = Path::new(&handle.run).join(OUTPUTS).join(&output.file_name);
         let path = self.folder.join(&relative);
         let digest = digest_below(&self.folder, &relative, output.type_ == ValueType::Dir);
-        let is_it = digest.map_err(failed("read", &path))? == output.sha256;
+        let is_it = digest.map_err(io_error("read", &path))? == output.sha256;
         Ok(is_it.then_some(path))
     }
 
@@ -114,7 +114,7 @@ impl Runs {
             let outputs = path.join(OUTPUTS);
             if is_name(&name) && outputs.is_dir() {
                 let added = files.add_copies(&format!("{PUBLISHED}/{name}"), &outputs);
-                added.map_err(failed("read", &outputs))?;
+                added.map_err(io_error("read", &outputs))?;
             }
         }
         Ok(files)
@@ -124,11 +124,11 @@ impl Runs {
     fn entries(&self) -> Result<Vec<(String, PathBuf)>, FolderError> {
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            found => found.map_err(failed("read", &self.folder))?,
+            found => found.map_err(io_error("read", &self.folder))?,
         };
         let named = |entry: fs::DirEntry| (entry.file_name().to_string_lossy().into_owned(), entry.path());
         let entries: io::Result<_> = entries.map(|entry| entry.map(named)).collect();
-        entries.map_err(failed("read", &self.folder))
+        entries.map_err(io_error("read", &self.folder))
     }
 }
 
@@ -141,11 +141,6 @@ fn sealed_name(run: &str) -> String {
 fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
     name.bytes().all(is_plain) && name.starts_with(|first: char| first.is_ascii_alphanumeric())
-}
-
-fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError + use<> {
-    let path = path.to_owned();
-    move |source| FolderError::Io { action, path, source }
 }
 
 #[cfg(test)]

@@ -65,13 +65,12 @@ impl<'a> Reader<'a> {
                 name: name.clone(),
                 ..Sample::default()
             };
-            match self.file("--sample", &path, &name, format!("sample {name}")) {
-                Some(Found::ConfigMap(key)) => sample.config_map_key_ref = Some(key),
-                Some(Found::Claim(place)) => {
-                    sample.persistent_volume_claim = Some(place);
-                    self.given.samples.insert(name, path);
-                }
-                None => {}
+            if let Some(file) = self.file("--sample", &path, &name, format!("sample {name}")) {
+                sample.config_map_key_ref = file.key();
+                sample.persistent_volume_claim = file.claim();
+            }
+            if sample.persistent_volume_claim.is_some() {
+                self.given.samples.insert(name, path);
             }
             samples.push(sample);
         }
@@ -94,13 +93,12 @@ impl<'a> Reader<'a> {
                 let path = Path::new(path.strip_prefix('@').unwrap_or(path));
                 let what = format!("input {}", given.name);
                 let mut source = InputSource::default();
-                match self.file("--input", path, &given.name, what) {
-                    Some(Found::ConfigMap(key)) => source.config_map_key_ref = Some(key),
-                    Some(Found::Claim(place)) => {
-                        source.persistent_volume_claim = Some(place);
-                        self.given.inputs.insert(given.name.clone(), path.to_owned());
-                    }
-                    None => {}
+                if let Some(file) = self.file("--input", path, &given.name, what) {
+                    source.config_map_key_ref = file.key();
+                    source.persistent_volume_claim = file.claim();
+                }
+                if source.persistent_volume_claim.is_some() {
+                    self.given.inputs.insert(given.name.clone(), path.to_owned());
                 }
                 input.source = Some(source);
             }
@@ -111,8 +109,8 @@ impl<'a> Reader<'a> {
 
     pub fn acceptance_tests(&mut self, path: &Path) -> AcceptanceTests {
         let what = "your acceptance tests".to_owned();
-        let found = self.file(ACCEPT, path, "acceptance", what);
-        let file = found.as_ref().and(self.files.last());
+        let file = self.file(ACCEPT, path, "acceptance", what);
+        let config_map_key_ref = file.and_then(DataFile::key);
         if let Some(FilePlace::ConfigMap { bytes, .. }) = file.map(|file| &file.place) {
             let path = path.to_owned();
             let checked = match std::str::from_utf8(bytes) {
@@ -123,18 +121,14 @@ impl<'a> Reader<'a> {
             };
             self.errors.extend(checked.err());
         }
-        let key = match found {
-            Some(Found::ConfigMap(key)) => Some(key),
-            Some(Found::Claim(_)) | None => None,
-        };
         AcceptanceTests {
-            config_map_key_ref: key,
+            config_map_key_ref,
             ..AcceptanceTests::default()
         }
     }
 
     /// Takes a file into the folder. What cannot be had is an error, and refers to nothing.
-    fn file(&mut self, option: &'static str, path: &Path, name: &str, what: String) -> Option<Found> {
+    fn file(&mut self, option: &'static str, path: &Path, name: &str, what: String) -> Option<&DataFile> {
         let content = match read(option, path) {
             Ok(content) => content,
             Err(error) => {
@@ -144,38 +138,22 @@ impl<'a> Reader<'a> {
         };
         let found = path.file_name().unwrap_or_default().to_string_lossy();
         let file_name = self.file_name(&usable(&found, name), name);
-        let (place, found) = self.place(content, path, name, &file_name);
+        let place = match content {
+            Some(bytes) => FilePlace::ConfigMap {
+                name: names::config_map(self.prefix, name, &mut self.config_maps),
+                bytes,
+            },
+            None => FilePlace::Claim {
+                name: format!("{}-data", self.prefix),
+                source: path.to_owned(),
+            },
+        };
         self.files.push(DataFile {
             what,
             file_name,
             place,
         });
-        Some(found)
-    }
-
-    /// Finds a place for the file in a cluster, to which the task refers.
-    fn place(&mut self, content: Content, path: &Path, name: &str, file_name: &str) -> (FilePlace, Found) {
-        let file_name = file_name.to_owned();
-        match content {
-            Content::Small(bytes) => {
-                let config_map = names::config_map(self.prefix, name, &mut self.config_maps);
-                let key = ConfigMapKeyRef {
-                    name: config_map.clone(),
-                    key: file_name,
-                };
-                let name = config_map;
-                (FilePlace::ConfigMap { name, bytes }, Found::ConfigMap(key))
-            }
-            Content::Large => {
-                let claim = format!("{}-data", self.prefix);
-                let place = ClaimPath {
-                    claim_name: claim.clone(),
-                    path: file_name,
-                };
-                let source = path.to_owned();
-                (FilePlace::Claim { name: claim, source }, Found::Claim(place))
-            }
-        }
+        self.files.last()
     }
 
     /// The name of a file in the folder: its own, else that of the sample with the same ending.
@@ -235,22 +213,32 @@ fn name_and_file(given: &Path) -> (Option<String>, PathBuf) {
     }
 }
 
-/// Reference of the task to a file.
-enum Found {
-    ConfigMap(ConfigMapKeyRef),
-    Claim(ClaimPath),
+impl DataFile {
+    /// Reference of the task to a file in a `ConfigMap`.
+    fn key(&self) -> Option<ConfigMapKeyRef> {
+        match &self.place {
+            FilePlace::ConfigMap { name, .. } => Some(ConfigMapKeyRef {
+                name: name.clone(),
+                key: self.file_name.clone(),
+            }),
+            FilePlace::Claim { .. } => None,
+        }
+    }
+
+    /// Reference of the task to a file on its claim.
+    fn claim(&self) -> Option<ClaimPath> {
+        match &self.place {
+            FilePlace::Claim { name, .. } => Some(ClaimPath {
+                claim_name: name.clone(),
+                path: self.file_name.clone(),
+            }),
+            FilePlace::ConfigMap { .. } => None,
+        }
+    }
 }
 
-/// Content of a file.
-enum Content {
-    /// As much as a ConfigMap can hold.
-    Small(Vec<u8>),
-    /// More than that, in a file that can be copied.
-    Large,
-}
-
-/// The content of a file, pipe or device.
-fn read(option: &'static str, path: &Path) -> Result<Content, DraftError> {
+/// The content of a file, pipe or device; `None` of a file that can be copied and is more than a ConfigMap can hold.
+fn read(option: &'static str, path: &Path) -> Result<Option<Vec<u8>>, DraftError> {
     let path_of = || path.to_owned();
     let unreadable = |source: io::Error| DraftError::Read {
         option,
@@ -277,12 +265,12 @@ fn read(option: &'static str, path: &Path) -> Result<Content, DraftError> {
         });
     }
     if bytes.len() as u64 <= LARGEST_CONFIG_MAP {
-        return Ok(Content::Small(bytes));
+        return Ok(Some(bytes));
     }
     let remedy = if option == ACCEPT {
         "give fewer tests, or less data in them"
     } else if metadata.is_file() {
-        return Ok(Content::Large);
+        return Ok(None);
     } else {
         "save it to a file and give that"
     };

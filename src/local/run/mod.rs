@@ -325,14 +325,8 @@ impl Running<'_> {
             task_ref: Some(LocalRef {
                 name: task.name.clone(),
             }),
-            program_image: None,
-            pull_secret_ref: None,
-            inputs: Vec::new(),
-            sandbox: None,
             validation: self.ready.run.validation,
-            cache: None,
-            outputs: None,
-            ttl_seconds_after_finished: None,
+            ..CodeGenRunSpec::default()
         };
         let mut object = CodeGenRun::new(&task.name, spec);
         object.metadata.namespace = Some(task.namespace.clone());

@@ -3,10 +3,10 @@
 use std::fs::{self, File, Permissions, TryLockError};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::error::LocalRunError;
-use crate::local::folder::{FolderError, create, write_whole_with};
+use crate::local::folder::{FolderError, create, inside, io_error, write_whole_with};
 use crate::local::on_disk::make_own;
 use codegen_api::values::{Output, ValueType};
 use codegen_core::run::{OutputPlace, Stored, TypedOutput};
@@ -19,15 +19,8 @@ pub struct Held {
 
 /// Creates the folder where it is missing, and holds it. The folder itself is locked, so that nothing besides outputs lies in it.
 pub fn hold(folder: &Path) -> Result<Held, LocalRunError> {
-    let failed = |action: &'static str| {
-        move |source| FolderError::Io {
-            action,
-            path: folder.to_owned(),
-            source,
-        }
-    };
     create(folder)?;
-    let file = File::open(folder).map_err(failed("open"))?;
+    let file = File::open(folder).map_err(io_error("open", folder))?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(LocalRunError::InUse {
             folder: folder.to_owned(),
@@ -74,22 +67,14 @@ pub fn write(folder: &Path, outputs: &[TypedOutput]) -> Result<Vec<(String, Path
         // Of a run in a cluster, the API server names it.
         let place = inside(folder, &output.file_name)?;
         if is_dir {
-            fs::create_dir_all(&place).map_err(|source| FolderError::Io {
-                action: "create",
-                path: place.clone(),
-                source,
-            })?;
+            fs::create_dir_all(&place).map_err(io_error("create", &place))?;
         }
         if let Some(Stored {
             place: OutputPlace::Disk(written),
             ..
         }) = &output.stored
         {
-            hand_over(written, &place).map_err(|source| FolderError::Io {
-                action: "write",
-                path: place.clone(),
-                source,
-            })?;
+            hand_over(written, &place).map_err(io_error("write", &place))?;
         }
         for file in &output.files {
             let path = if is_dir {
@@ -129,17 +114,6 @@ fn hand_over(written: &Path, place: &Path) -> io::Result<()> {
         hand_over(&entry.path(), &inner)?;
     }
     Ok(())
-}
-
-/// A program names the files of a folder.
-fn inside(folder: &Path, name: &str) -> Result<PathBuf, FolderError> {
-    let path = Path::new(name);
-    if !name.is_empty() && path.components().all(|part| matches!(part, Component::Normal(_))) {
-        return Ok(folder.join(path));
-    }
-    Err(FolderError::Outside {
-        path: path.to_owned(),
-    })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
 use super::{Programs, digest};
 use crate::local::code_mode::runs::{OUTPUTS, Runs};
-use crate::local::folder::FolderError;
+use crate::local::folder::{FolderError, io_error};
 use crate::local::objects::Objects;
 use crate::local::run::{FinishedTask, LocalRunError, LocalRunOptions, run as run_program, write};
 use codegen_api::CodeGenRun;
@@ -151,14 +151,8 @@ impl<'a> ProgramCaller<'a> {
             return path.map_err(|why| invalid(&format!("{input}: {why}")));
         }
         let text = source.inline.as_deref().unwrap_or_default();
-        let failed = |source| {
-            blocked(&FolderError::Io {
-                action: "write the text of a file in",
-                path: folder.to_owned(),
-                source,
-            })
-        };
-        write_text(input, text, &folder.join(input)).map_err(failed)
+        let path = write_text(input, text, &folder.join(input));
+        path.map_err(|error| blocked(&io_error("write the text of a file in", folder)(error)))
     }
 
     /// Returns the path of what a handle stands for. Of another question's run nothing is passed on, whatever a program makes up.
