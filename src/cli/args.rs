@@ -86,7 +86,7 @@ pub enum Command {
         #[arg(value_name = "SHELL")]
         completion: Completion,
     },
-    /// Explain a field of a manifest (spec.limits, CodeGenRun.spec), a stage or a reason (NoProgress).
+    /// Explain a field of a manifest (spec.limits, CodeGenRun.spec), a stage, or the reason of an end.
     Explain {
         /// The field, by its path behind a kind (default: CodeGenTask), or the word.
         #[arg(value_name = "[KIND.]FIELD|WORD")]

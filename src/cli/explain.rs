@@ -57,7 +57,7 @@ pub(super) fn text(asked: &str, columns: usize) -> Result<String, String> {
         text.push_str(format!("  {head:<FIELD_COLUMNS$} {first}").trim_end());
         text.push('\n');
         for line in wrapped {
-            text.push_str(&format!("  {:<FIELD_COLUMNS$} {line}\n", ""));
+            text.extend([format!("  {:<FIELD_COLUMNS$} {line}\n", "")]);
         }
     }
     Ok(text)
