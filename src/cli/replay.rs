@@ -17,7 +17,7 @@ use super::command::{self, CommandError, TASK_FAILED, listen, print_lines, read,
 use super::paint::{Mark, PaintedLine};
 use super::progress::ProgressPrinter;
 use super::recorded::{RecordedTask, from_folder};
-use crate::local::credentials::{ModelCredentials, sandbox_variables};
+use crate::local::credentials::sandbox_variables;
 use crate::local::error::TaskError;
 use crate::local::execute::{ExecutedTask, execute};
 use crate::local::folder::{TASK, TaskFolder};
@@ -172,7 +172,7 @@ async fn prepare(
         task,
         folder,
         run,
-        credentials: ModelCredentials::default(),
+        credentials: Vec::new(),
         secret_variables,
         set_aside,
         replaced: None,

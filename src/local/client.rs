@@ -6,12 +6,13 @@ use super::credentials::{CredentialError, KeyOptions, ModelCredentials, model_cr
 use super::error::TaskError;
 use super::objects::Objects;
 use super::options::TaskOptions;
-use codegen_core::task::ModelSettings;
-use codegen_model::{AnyModel, ModelOptions, Recorded};
+use codegen_core::call::{ModelIndex, Reply, Request};
+use codegen_core::task::{ModelSettings, Task};
+use codegen_model::{AnyModel, Model, ModelError, ModelOptions, NamedIn, Recorded};
 
 /// Reads what is sent to the model beside requests. A replay sends nothing, so it asks for nothing.
 pub(super) async fn credentials(
-    model: &ModelSettings,
+    (at, model): (ModelIndex, &ModelSettings),
     namespace: &str,
     objects: &Objects,
     options: &TaskOptions,
@@ -21,9 +22,12 @@ pub(super) async fn credentials(
     }
     let variable = |name: &str| std::env::var(name).ok();
     let found = |may_send| {
+        let is_own = at == ModelIndex::Own;
         let key_options = KeyOptions {
-            variable: options.model.key_variable.as_deref(),
-            endpoint_given: options.model.base_url.is_some(),
+            at,
+            // The command line speaks of the task's own model.
+            variable: options.model.key_variable.as_deref().filter(|_| is_own),
+            endpoint_given: options.model.base_url.is_some() && is_own,
             may_send,
         };
         model_credentials(model, key_options, namespace, objects, &variable)
@@ -54,7 +58,7 @@ pub(super) fn recorded(options: &TaskOptions) -> Result<Option<Recorded>, TaskEr
 
 /// A client of the endpoint. No call begins after `deadline`.
 pub(super) fn client(
-    settings: &ModelSettings,
+    (at, settings): (ModelIndex, &ModelSettings),
     credentials: &ModelCredentials,
     options: &TaskOptions,
     deadline: Option<Instant>,
@@ -66,9 +70,58 @@ pub(super) fn client(
         model.call_deadline = deadline;
     }
     model.task_deadline = deadline;
-    if let Some(variable) = &options.model.key_variable {
+    let variable = options.model.key_variable.as_ref();
+    if let Some(variable) = variable.filter(|_| at == ModelIndex::Own) {
         model.key_source = format!("the variable {variable}");
     }
-    model.named = options.model.named_in();
+    model.named = if at == ModelIndex::Own {
+        options.model.named_in()
+    } else {
+        NamedIn::at(at)
+    };
     AnyModel::new(&model).map_err(|error| TaskError::Model(error.to_string()))
+}
+
+/// The clients of all models of a task, or recorded replies of whichever gave them.
+pub(super) struct Clients {
+    own: AnyModel,
+    others: Vec<(ModelIndex, AnyModel)>,
+}
+
+impl Clients {
+    /// Recorded replies.
+    pub(super) const fn recorded(recorded: Recorded) -> Self {
+        Self {
+            own: AnyModel::Recorded(recorded),
+            others: Vec::new(),
+        }
+    }
+
+    /// Clients of the endpoints of `task`, with the credentials of each. No call begins after `deadline`.
+    pub(super) fn of_task(
+        task: &Task,
+        credentials: &[ModelCredentials],
+        options: &TaskOptions,
+        deadline: Option<Instant>,
+    ) -> Result<Self, TaskError> {
+        let mut others = Vec::new();
+        for ((at, settings), credentials) in task.models().zip(credentials) {
+            others.push((at, client((at, settings), credentials, options, deadline)?));
+        }
+        let (_, own) = others.remove(0);
+        Ok(Self { own, others })
+    }
+
+    /// Returns what a person should know of recorded replies that do not fit what was asked; `None` where all do.
+    pub(super) fn mismatch(&self) -> Option<String> {
+        self.own.mismatch()
+    }
+}
+
+impl Model for Clients {
+    async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
+        let mut others = self.others.iter();
+        let other = others.find(|(at, _)| *at == request.model.index);
+        other.map_or(&self.own, |(_, model)| model).call(request).await
+    }
 }

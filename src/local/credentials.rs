@@ -8,6 +8,7 @@ use super::objects::Objects;
 use codegen_api::common::SecretKeyRef;
 use codegen_api::model::Header;
 use codegen_api::sandbox::SecretVariable;
+use codegen_core::call::ModelIndex;
 use codegen_core::task::ModelSettings;
 use codegen_model::Secret;
 use codegen_sources::{find, keys_text, renamed_text};
@@ -83,7 +84,7 @@ pub enum CredentialError {
     },
     /// The provider's usual variable has a key, and nobody said that it goes to this address.
     #[error(
-        "the key of {name} is not sent to {address}: {why}; give --model-key-env {name} to send it, unset it to send none, or run the \
+        "the key of {name} is not sent to {address}: {why}; {remedy} to send it, unset it to send none, or run the \
          same command at a terminal, which asks once"
     )]
     NotSent {
@@ -93,6 +94,8 @@ pub enum CredentialError {
         address: String,
         /// Reason of the refusal.
         why: &'static str,
+        /// Step that sends it.
+        remedy: String,
     },
     /// The value is not text.
     #[error("{field}: key {key} of Secret {name} is not UTF-8 text")]
@@ -109,6 +112,8 @@ pub enum CredentialError {
 /// Sources of a model key besides the manifest.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyOptions<'a> {
+    /// The model, among those of its task.
+    pub at: ModelIndex,
     /// `--model-key-env`.
     pub variable: Option<&'a str>,
     /// True where the user named the endpoint on the command line.
@@ -130,9 +135,10 @@ pub fn model_credentials(
 ) -> Result<ModelCredentials, CredentialError> {
     let mut headers = Vec::new();
     for (index, header) in model.headers.iter().enumerate() {
+        let field = format!("{}.headers[{index}].valueFrom", options.at);
         headers.push((
             header.name.clone(),
-            header_value(index, header, namespace, objects)?,
+            header_value(&field, header, namespace, objects)?,
         ));
     }
     let api_key = api_key(model, options, namespace, objects, variable)?;
@@ -168,6 +174,11 @@ fn api_key(
             name: usual,
             address: model.base_url.clone(),
             why,
+            remedy: if options.at == ModelIndex::Own {
+                format!("give --model-key-env {usual}")
+            } else {
+                format!("put it into a Secret that {}.apiKeySecretRef names", options.at)
+            },
         }),
         None => Ok(()),
     };
@@ -180,15 +191,16 @@ fn api_key(
         not_sent()?;
         return Ok(from_environment);
     };
-    let instead = if may_use_usual {
-        format!(", or set {usual}, or name another variable with --model-key-env")
-    } else {
-        ", or name a variable that holds the key with --model-key-env".to_owned()
+    let instead = match (options.at, may_use_usual) {
+        (ModelIndex::Own, true) => format!(", or set {usual}, or name another variable with --model-key-env"),
+        (ModelIndex::Own, false) => ", or name a variable that holds the key with --model-key-env".to_owned(),
+        (_, true) => format!(", or set {usual}"),
+        (_, false) => String::new(),
     };
-    let field = "spec.model.apiKeySecretRef";
-    match secret(reference, field, &instead, namespace, objects) {
+    let field = format!("{}.apiKeySecretRef", options.at);
+    match secret(reference, &field, &instead, namespace, objects) {
         Ok(key) if key.trim().is_empty() => Err(CredentialError::EmptyKey {
-            field: field.to_owned(),
+            field,
             name: reference.name.clone(),
             key: reference.key.clone(),
             instead,
@@ -229,17 +241,16 @@ pub(super) fn tool_header(
 }
 
 fn header_value(
-    index: usize,
+    field: &str,
     header: &Header,
     namespace: &str,
     objects: &Objects,
 ) -> Result<Secret, CredentialError> {
-    let field = format!("spec.model.headers[{index}].valueFrom");
     match &header.value_from {
         Some(reference) => {
             let instead = ", or write it in plain sight under value";
             Ok(Secret::new(&secret(
-                reference, &field, instead, namespace, objects,
+                reference, field, instead, namespace, objects,
             )?))
         }
         None => Ok(Secret::new(header.value.as_deref().unwrap_or_default())),
@@ -344,6 +355,7 @@ mod tests {
         key_where(
             model,
             KeyOptions {
+                at: ModelIndex::Own,
                 variable,
                 endpoint_given,
                 may_send: None,
@@ -396,6 +408,7 @@ mod tests {
         let model = model(address, false);
         let found = |may_send| {
             let options = KeyOptions {
+                at: ModelIndex::Own,
                 variable: None,
                 endpoint_given,
                 may_send,

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::adopt::adopt;
-use super::client;
+use super::client::{Clients, recorded};
 use super::error::{TaskError, stopped};
 use super::interrupt::StopSignal;
 use super::on_disk::StoredFiles;
@@ -38,7 +38,6 @@ use codegen_engine::event::{Event, Observer};
 use codegen_engine::reader::WorkerReader;
 use codegen_engine::{Engine, EngineError, Step, Surroundings};
 use codegen_ledger::{Entry, FolderStore, Ledger, Store};
-use codegen_model::AnyModel;
 use codegen_sandbox::{BuiltEnvironment, ImageSpec, LocalSandbox, Progressing, Sandbox, SandboxError};
 
 /// Failures of infrastructure in a row after which the command ends; the same command goes on.
@@ -122,7 +121,7 @@ pub async fn execute(
     })
 }
 
-type LocalEngine<'a> = Engine<'a, AnyModel, FolderStore, Isolated<'a>, WorkerReader>;
+type LocalEngine<'a> = Engine<'a, Clients, FolderStore, Isolated<'a>, WorkerReader>;
 
 /// Begins the task where it stood, in another try, or with what it takes over; returns also whose that is.
 async fn begin(
@@ -356,17 +355,17 @@ fn model(
     options: &TaskOptions,
     skip: usize,
     active_seconds: f64,
-) -> Result<AnyModel, TaskError> {
-    if let Some(recorded) = client::recorded(options)? {
+) -> Result<Clients, TaskError> {
+    if let Some(recorded) = recorded(options)? {
         let is_of_a_task = |kind| CallKind::of_a_task().contains(&kind);
-        return Ok(AnyModel::Recorded(recorded.only(is_of_a_task).skip(skip)));
+        return Ok(Clients::recorded(recorded.only(is_of_a_task).skip(skip)));
     }
     let rest = (prepared.task.limits.deadline_seconds - active_seconds).max(0.0);
     // A deadline beyond what a clock can say is none.
     let deadline = Duration::try_from_secs_f64(rest)
         .ok()
         .and_then(|rest| Instant::now().checked_add(rest));
-    client::client(&prepared.task.model, &prepared.credentials, options, deadline)
+    Clients::of_task(&prepared.task, &prepared.credentials, options, deadline)
 }
 
 pub(super) fn worker() -> Result<WorkerClient, TaskError> {

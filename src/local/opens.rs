@@ -51,6 +51,15 @@ pub(crate) fn of_task(task: &CodeGenTask, objects: &Objects, asks_a_model: bool)
     if asks_a_model {
         let models = [spec.model.as_ref(), agent.and_then(|agent| agent.model.as_ref())];
         lines.extend(model(&format!("task {name}"), models));
+        let shared = agent.map(|agent| &agent.escalation);
+        let stronger = shared
+            .filter(|_| spec.escalation.is_empty())
+            .unwrap_or(&spec.escalation);
+        lines.extend(
+            stronger
+                .iter()
+                .filter_map(|one| model(&format!("task {name}"), [Some(&one.model), None])),
+        );
     }
     lines
 }

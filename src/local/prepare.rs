@@ -32,8 +32,8 @@ pub struct Prepared {
     pub folder: TaskFolder,
     /// Folder with the state of this run.
     pub run: RevisionFolder,
-    /// Credentials that are sent to the model beside requests; nothing when replies are replayed.
-    pub credentials: ModelCredentials,
+    /// Credentials that are sent to each of its models beside requests; nothing when replies are replayed.
+    pub credentials: Vec<ModelCredentials>,
     /// Variables of the sandbox from Secrets.
     pub secret_variables: BTreeMap<String, Secret>,
     /// Path to which the earlier run was moved, with `fresh`.
@@ -87,11 +87,10 @@ pub async fn prepare(
             .map_err(TaskError::Sandbox)?;
     }
     let sends_nothing = options.replay.is_some() || is_over;
-    let credentials = if sends_nothing {
-        ModelCredentials::default()
-    } else {
-        client::credentials(&task.model, &task.namespace, objects, options).await?
-    };
+    let mut credentials = Vec::new();
+    for model in task.models().filter(|_| !sends_nothing) {
+        credentials.push(client::credentials(model, &task.namespace, objects, options).await?);
+    }
     let secret_variables = sandbox_variables(&task.sandbox.secrets, &task.namespace, objects)?;
     // Writes, after everything that may be refused.
     let set_aside = if options.starts_over() {
@@ -178,9 +177,16 @@ impl ModelOverrides {
         }
     }
 
-    fn apply(&self, task: &mut CodeGenTask, agent: Option<&mut CodeGenAgent>) {
+    fn apply(&self, task: &mut CodeGenTask, mut agent: Option<&mut CodeGenAgent>) {
         if *self == Self::default() {
             return;
+        }
+        // Whoever names a model on the command line means that one alone.
+        if self.base_url.is_some() || self.name.is_some() || self.provider.is_some() {
+            task.spec.escalation.clear();
+            if let Some(agent) = &mut agent {
+                agent.spec.escalation.clear();
+            }
         }
         // The override goes into the task, whose fields take precedence over its agent's.
         let own = task.spec.model.get_or_insert_default();

@@ -10,7 +10,7 @@ use super::options::TaskOptions;
 use codegen_api::values::Output;
 use codegen_core::accept::proposed_outputs;
 use codegen_core::budget::allow_call;
-use codegen_core::call::CallKind;
+use codegen_core::call::{CallKind, ModelIndex};
 use codegen_core::causes::with_causes;
 use codegen_core::machine::MAX_REJECTIONS;
 use codegen_core::progress::Progress;
@@ -57,8 +57,8 @@ pub async fn propose(
     let model = match recorded(options)? {
         Some(recorded) => AnyModel::Recorded(recorded.only(|kind| kind == KIND)),
         None => client(
-            &task.model,
-            &credentials(&task.model, &task.namespace, objects, options).await?,
+            (ModelIndex::Own, &task.model),
+            &credentials((ModelIndex::Own, &task.model), &task.namespace, objects, options).await?,
             options,
             None,
         )?,

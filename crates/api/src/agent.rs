@@ -9,7 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use super::approval::Gate;
 use super::common::{Backend, CacheMode, Exposure, Testing};
-use super::{image::Image, limits::Limits, model::Model, packages::PackageRules, sandbox::Sandbox};
+use super::{
+    image::Image,
+    limits::Limits,
+    model::{Escalation, INCREASING, Model},
+    packages::PackageRules,
+    sandbox::Sandbox,
+};
 
 /// Settings that many tasks share. A task names the agent in `agentRef` and overrides any field: a field that the task
 /// gives holds, a list or map as a whole.
@@ -32,6 +38,15 @@ pub struct CodeGenAgentSpec {
     /// The language model and how to reach it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
+    /// Stronger models, at most 3, each asked from so many refuted attempts on; also where the one before makes no progress, or gave two
+    /// replies in a row that cannot be used (`[{after: 2, model: {name: gpt-5}}]`). Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 3))]
+    #[x_kube(
+        merge_strategy = ListMerge::Atomic,
+        validation = Rule::new(INCREASING).message("each entry of escalation comes later than the one before it: write larger numbers for after"),
+    )]
+    pub escalation: Vec<Escalation>,
     /// Replaces the built-in system prompt, at most 16,384 characters; the rules that every program must keep are always
     /// appended. Default: the built-in text.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -118,6 +118,22 @@ pub struct Model {
     pub query: BTreeMap<String, String>,
 }
 
+/// A rule for `escalation`: there are at most three.
+pub(super) const INCREASING: &str =
+    "(size(self) < 2 || self[0].after < self[1].after) && (size(self) < 3 || self[1].after < self[2].after)";
+
+/// A stronger model, and the number of refuted programs that it takes over after.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Escalation {
+    /// Attempts whose runs have refuted the program before this model is asked. Between 1 and 100.
+    #[schemars(range(min = 1, max = 100))]
+    pub after: i32,
+    /// The model, whole: nothing of `spec.model` holds for it. Its name is compulsory.
+    #[x_kube(validation = Rule::new("has(self.name)").message("a model to escalate to has no default: write its name"))]
+    pub model: Model,
+}
+
 /// One request header: exactly one of `value` and `valueFrom`.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, KubeSchema)]
 #[x_kube(validation = Rule::new("has(self.value) != has(self.valueFrom)")

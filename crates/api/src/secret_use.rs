@@ -95,17 +95,18 @@ impl SecretUse {
     }
 }
 
-/// Checks that the values of a Secret of use `model` may be sent to `base_url`.
+/// Checks that the values of a Secret of use `model` may be sent to `base_url`, the address in `field`.
 ///
 /// # Errors
 /// Its annotation, or the provider's own host where there is none, does not name the host and port.
-pub fn check_host(secret: &ObjectMeta, provider: Provider, base_url: &str) -> Result<(), SecretRefusal> {
+pub fn check_host(
+    secret: &ObjectMeta,
+    provider: Provider,
+    field: &str,
+    base_url: &str,
+) -> Result<(), SecretRefusal> {
     // Without an annotation the key goes where the provider itself is, so that a task's `baseURL` cannot lead it away.
-    check_address(
-        secret,
-        Some(provider.own_host()),
-        ("spec.model.baseURL", base_url),
-    )
+    check_address(secret, Some(provider.own_host()), (field, base_url))
 }
 
 /// Checks that the values of a Secret of use `tool` may be sent to `url`, the address in `field`.
@@ -241,7 +242,7 @@ mod tests {
     }
 
     fn may_go_to(hosts: Option<&str>, base_url: &str) -> bool {
-        check_host(&metadata(Some("model"), hosts), Provider::OpenAI, base_url).is_ok()
+        check_host(&metadata(Some("model"), hosts), Provider::OpenAI, "f", base_url).is_ok()
     }
 
     #[test]
@@ -320,6 +321,7 @@ mod tests {
         let refused = check_host(
             &metadata(Some("model"), None),
             Provider::OpenAI,
+            "spec.model.baseURL",
             "http://user:hidden@replies:8080/x/v1?key=hidden",
         );
         assert_eq!(

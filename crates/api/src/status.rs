@@ -84,6 +84,9 @@ pub struct CodeGenTaskStatus {
     /// Name of the model as it is sent: of `sonnet` what it stood for when the run started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Models besides `model` that answered, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub other_models: BTreeMap<String, ModelUse>,
     /// Tokens of all calls that a bill may show.
     #[serde(default)]
     pub tokens: TokenStatus,
@@ -475,6 +478,16 @@ pub struct TokenStatus {
     pub total: i64,
     /// Of `input`, those of lost calls: an estimate, where all else was counted.
     pub lost: i64,
+}
+
+/// Calls that one model answered.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ModelUse {
+    /// Calls with a reply.
+    pub calls: i32,
+    /// Their tokens, which are part of the task's.
+    pub tokens: TokenStatus,
 }
 
 impl TokenStatus {

@@ -13,7 +13,13 @@ use super::common::{Backend, CacheMode, Exposure, Language, LocalRef, Reuse, Tes
 use super::publish::Publish;
 use super::status::CodeGenTaskStatus;
 use super::values::{AcceptanceTests, Input, Output, Sample};
-use super::{image::Image, limits::Limits, model::Model, packages::PackageRules, sandbox::Sandbox};
+use super::{
+    image::Image,
+    limits::Limits,
+    model::{Escalation, INCREASING, Model},
+    packages::PackageRules,
+    sandbox::Sandbox,
+};
 
 /// A program to be written: what it shall do, on which data, with which inputs and outputs. `prompt` and a model, here or
 /// in the agent, are all that is needed.
@@ -77,6 +83,15 @@ pub struct CodeGenTaskSpec {
     /// The language model and how to reach it. Its name is compulsory unless the agent gives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
+    /// Stronger models, at most 3, each asked from so many refuted attempts on; also where the one before makes no progress, or gave two
+    /// replies in a row that cannot be used (`[{after: 2, model: {name: gpt-5}}]`). Default: the agent's, else none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 3))]
+    #[x_kube(
+        merge_strategy = ListMerge::Atomic,
+        validation = Rule::new(INCREASING).message("each entry of escalation comes later than the one before it: write larger numbers for after"),
+    )]
+    pub escalation: Vec<Escalation>,
     /// Replaces the built-in system prompt, at most 16,384 characters; the rules that every program must keep are always
     /// appended. Default: the agent's, else the built-in text.
     #[serde(default, skip_serializing_if = "Option::is_none")]

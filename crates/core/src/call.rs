@@ -76,6 +76,34 @@ impl CallKind {
     }
 }
 
+/// Place of a model among those of a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ModelIndex {
+    /// `spec.model`.
+    #[default]
+    Own,
+    /// An entry of `spec.escalation`.
+    Escalation(usize),
+}
+
+impl std::fmt::Display for ModelIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Own => f.write_str("spec.model"),
+            Self::Escalation(index) => write!(f, "spec.escalation[{index}].model"),
+        }
+    }
+}
+
+/// Model that a request goes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AskedModel {
+    /// Its place.
+    pub index: ModelIndex,
+    /// Its name, where it is another than the task's own.
+    pub other: Option<String>,
+}
+
 /// One request, before a provider's protocol shapes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
@@ -93,6 +121,8 @@ pub struct Request {
     pub conversation: Option<Conversation>,
     /// Upper bound of the reply's tokens.
     pub max_output_tokens: u32,
+    /// The model that is asked.
+    pub model: AskedModel,
 }
 
 impl Request {
@@ -158,6 +188,9 @@ pub struct Reply {
     /// The message as the provider wrote it, where it holds more than text and calls: the next request repeats it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub echo: Option<serde_json::Value>,
+    /// Name of the model that gave it, where that is another than the task's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// Reason for which a model stopped.
@@ -237,6 +270,7 @@ mod tests {
             schema: serde_json::json!({"type": "object"}),
             conversation: None,
             max_output_tokens: 100,
+            model: AskedModel::default(),
         }
     }
 

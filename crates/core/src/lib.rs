@@ -22,6 +22,7 @@ pub mod digest;
 pub mod image_tag;
 pub mod lock;
 pub mod machine;
+pub mod models;
 pub mod mounts;
 pub mod package_policy;
 pub mod private_samples;

@@ -470,7 +470,7 @@ pub fn advance(
         Outcome::ImageReady(ready) => next.take_image(ready, now),
         Outcome::BuildFailed(failed) => next.take_fault(failed, now),
         Outcome::ImageLost => next.take_lost_image(now),
-        Outcome::EnvironmentFixed { replaced, wanted } => next.take_environment(replaced, wanted, now),
+        Outcome::EnvironmentFixed { replaced, wanted } => next.take_environment(task, replaced, wanted, now),
         Outcome::Tested(tested) => next.take_verdict(task, tested, now),
         Outcome::Diagnosed(diagnosed) => next.take_diagnosis(diagnosed, now),
         Outcome::CasesRevised(revised) => next.take_revision(task, revised, now),
@@ -478,7 +478,7 @@ pub fn advance(
         Outcome::CasesAdded { cases, lines } => next.take_more_cases(cases, lines, now),
         Outcome::CodeFixed(source) => next.take_fixed_solution(source, now),
         Outcome::TestsFixed(source) => next.take_fixed_suite(source, now),
-        Outcome::FixNotApplied(fault) => next.take_missed_fix(fault, now),
+        Outcome::FixNotApplied(fault) => next.take_missed_fix(task, fault, now),
         Outcome::ReplyRejected(fault) => next.take_rejection(task, fault, now),
         Outcome::Blocked(blocked) => next.wait_after(progress, blocked, now),
         // A person who says that the cause is gone does not bring back children that were lost.

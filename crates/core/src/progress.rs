@@ -149,6 +149,9 @@ pub struct Progress {
     /// Sum of what was spent.
     #[serde(default)]
     pub spent: Spent,
+    /// Answers of other models than the task's own, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub other_models: BTreeMap<String, OtherModel>,
     /// Up to when the active time is counted in `spent`; `None` where the task is not active now.
     #[serde(default)]
     pub active_since: Option<Timestamp>,
@@ -170,6 +173,9 @@ pub struct Intent {
     pub request_hash: String,
     /// Tokens it may cost: the estimate of the request and its output limit.
     pub estimate: u64,
+    /// Name of the model that is asked, where that is another than the task's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 impl Intent {
@@ -181,6 +187,7 @@ impl Intent {
             sequence,
             request_hash: request_hash(request),
             estimate,
+            model: request.model.other.clone(),
         }
     }
 }
@@ -196,6 +203,16 @@ pub struct PublishedImage {
     /// Publication that was asked for.
     #[serde(default)]
     pub asked: Publish,
+}
+
+/// Answers of one model.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OtherModel {
+    /// Calls that it answered.
+    pub calls: u32,
+    /// Their tokens.
+    pub tokens: Usage,
 }
 
 /// Memory by which the loop notices that it repeats itself.
@@ -223,6 +240,9 @@ pub struct Memory {
     pub seen: BTreeSet<String>,
     /// The failing set at the last reclassification, and how often it came back since.
     pub after_reclassification: Option<Recurrence>,
+    /// Attempts whose runs refuted the program; at least as many as the model that is asked takes over after.
+    #[serde(skip_serializing_if = "is_none")]
+    pub refuted: u32,
 }
 
 /// Fixes tried against one failure.
@@ -335,6 +355,7 @@ impl Progress {
             exit_code: None,
             last_error: None,
             spent: Spent::default(),
+            other_models: BTreeMap::new(),
             active_since: Some(now),
             started_at: now,
             completed_at: None,

@@ -5,7 +5,7 @@ mod hold;
 mod image;
 mod state;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
@@ -14,13 +14,13 @@ use super::agent::AgentProgress;
 use super::approval;
 use super::evidence::evidence;
 use super::package_policy;
-use super::progress::Progress;
+use super::progress::{OtherModel, Progress};
 use super::reuse;
 use super::stage::Stage;
 use super::task::Task;
 use codegen_api::CodeGenTaskStatus;
 use codegen_api::conditions::{IMAGE_READY, ISOLATION_VERIFIED, PUBLISHED, reason};
-use codegen_api::status::{AgentStatus, ArtifactRef, TokenStatus};
+use codegen_api::status::{AgentStatus, ArtifactRef, ModelUse, TokenStatus};
 
 use self::conditions::ConditionStamp;
 pub use self::conditions::{IsolationShown, ReadyState, conditions};
@@ -141,6 +141,7 @@ pub fn status(
             ..TokenStatus::new(long(spent.tokens.input), long(spent.tokens.output))
         },
         model: Some(task.model.name.clone()),
+        other_models: other_models(progress),
         model_calls: int(spent.model_calls),
         lost_calls: int(spent.lost_calls),
         builds: int(spent.builds),
@@ -187,6 +188,15 @@ fn all_conditions(
     conditions.extend(isolation.map(|shown| stamp.isolation(&shown)));
     conditions.extend(published(task, progress, state).map(|shown| stamp.published(&shown)));
     conditions
+}
+
+fn other_models(progress: &Progress) -> BTreeMap<String, ModelUse> {
+    let shown = |(name, used): (&String, &OtherModel)| {
+        let tokens = TokenStatus::new(long(used.tokens.input), long(used.tokens.output));
+        let calls = int(used.calls);
+        (name.clone(), ModelUse { calls, tokens })
+    };
+    progress.other_models.iter().map(shown).collect()
 }
 
 /// Counts the tests of the last attempt that passed, and all of them (`3/4`).

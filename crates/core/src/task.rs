@@ -72,6 +72,9 @@ pub struct Task {
     pub exposure: Exposure,
     /// The model.
     pub model: ModelSettings,
+    /// Stronger models, the one that is asked first first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub escalation: Vec<EscalationSettings>,
     /// The image.
     pub image: ImageSettings,
     /// Rules about which packages may be installed; the operator adds its own.
@@ -164,6 +167,16 @@ pub struct ModelSettings {
     pub headers: Vec<Header>,
     /// Query parameters.
     pub query: BTreeMap<String, String>,
+}
+
+/// A stronger model with defaults applied.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct EscalationSettings {
+    /// Refuted attempts before it is asked.
+    pub after: u32,
+    /// The model.
+    pub model: ModelSettings,
 }
 
 /// The image with defaults applied.

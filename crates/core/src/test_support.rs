@@ -40,6 +40,7 @@ pub fn task() -> Task {
         max_sample_rows: 100,
         exposure: Exposure::Rows,
         model: model_settings(),
+        escalation: Vec::new(),
         image: image_settings(),
         packages: PackagePolicy::default(),
         sandbox: sandbox_settings(),

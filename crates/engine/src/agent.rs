@@ -73,22 +73,27 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
             let bytes = bytes.ok_or_else(|| damaged(&name, "it is missing"))?;
             let step: AgentStep = from_bytes(&name, &bytes)?;
             if step.sequence != begun {
-                session.begin(step.sequence, self.turn_reply(step.sequence).await?);
+                session.begin(step.sequence, self.turn_reply(progress, step.sequence).await?);
                 begun = step.sequence;
             }
             session.take(&step);
         }
         if agent.sequence != begun {
-            let reply = self.turn_reply(agent.sequence).await?;
+            let reply = self.turn_reply(progress, agent.sequence).await?;
             session.begin(agent.sequence, reply);
         }
         Ok(session)
     }
 
-    async fn turn_reply(&self, sequence: u32) -> Result<Reply, EngineError> {
+    async fn turn_reply(&self, progress: &Progress, sequence: u32) -> Result<Reply, EngineError> {
         let entry = Ledger::new(self.store).find(sequence, CallKind::Turn).await?;
         let name = || format!("calls/{sequence:04}-turn.json");
-        Ok(entry.ok_or_else(|| damaged(&name(), "it is missing"))?.reply)
+        let mut reply = entry.ok_or_else(|| damaged(&name(), "it is missing"))?.reply;
+        // What its provider alone can read is for the model that wrote it.
+        if reply.model != self.task.asked_model(progress).other {
+            reply.echo = None;
+        }
+        Ok(reply)
     }
 
     /// A turn begins with a reply; its number has moved on already.

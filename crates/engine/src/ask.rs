@@ -91,7 +91,7 @@ impl<M: Model, S: Store<Progress: CountsCalls>> Asker<'_, M, S> {
         // Before the request: a kill during the call leaves a trace of it.
         self.store.save(&progress).await?;
         (self.observe)(&Event::CallStarted { kind, sequence });
-        let reply = match Box::pin(self.model.call(request)).await {
+        let mut reply = match Box::pin(self.model.call(request)).await {
             Ok(reply) => reply,
             Err(error) => {
                 let progress = if error.may_be_billed() {
@@ -103,6 +103,7 @@ impl<M: Model, S: Store<Progress: CountsCalls>> Asker<'_, M, S> {
             }
         };
         let finished_at = (self.clock)();
+        reply.model = reply.model.or_else(|| request.model.other.clone());
         // Before the state moves, so that a kill from here on costs no second call. Of two processes the first one's reply counts.
         let times = (started_at, finished_at);
         let entry = Box::pin(Ledger::new(self.store).record(sequence, request, reply, times)).await?;

@@ -37,9 +37,12 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
             observe: &|event| self.emit(event),
         };
         let allow = |progress: &Progress, size| budget::allow_call(self.task, progress, size);
-        let (progress, answer) = asker.ask(progress, &request, allow).await?;
+        let (mut progress, answer) = asker.ask(progress, &request, allow).await?;
         let outcome = match answer {
-            AskResult::Reply(reply) => self.read_reply(&progress, &material, kind, &reply).await?,
+            AskResult::Reply(reply) => {
+                progress.count_answer(&reply);
+                self.read_reply(&progress, &material, kind, &reply).await?
+            }
             AskResult::Stopped(stop) => Outcome::Stopped(stop),
             AskResult::Failed(error) => self.call_failed(&progress, &error),
         };

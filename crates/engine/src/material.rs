@@ -66,6 +66,7 @@ impl<M: Model, S: Store<Progress = Progress>, B: Sandbox, D: DataReader> Engine<
                 AgentSession::default()
             },
             rejections: progress.rejections.clone(),
+            model: self.task.asked_model(progress),
         })
     }
 

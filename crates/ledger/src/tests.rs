@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::entry::Role;
 use super::*;
-use codegen_core::call::{FinishReason, Usage};
+use codegen_core::call::{AskedModel, FinishReason, Usage};
 use codegen_core::conversation::{Conversation, Exchange};
 use codegen_model::{Model as _, Recorded};
 
@@ -14,6 +14,7 @@ fn request(kind: CallKind, instruction: &str) -> Request {
         instruction: instruction.to_owned(),
         schema: json!({"type": "object"}),
         max_output_tokens: 800,
+        model: AskedModel::default(),
         conversation: None,
     }
 }

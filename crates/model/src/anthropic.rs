@@ -146,6 +146,7 @@ fn reply(json: &Value, request: &Request) -> Option<Reply> {
             finish,
             calls,
             echo,
+            model: None,
         });
     }
     let called = |block: &&Value| {

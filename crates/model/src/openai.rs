@@ -224,6 +224,7 @@ fn reply(json: &Value, request: &Request) -> Option<Reply> {
         usage,
         calls,
         echo,
+        model: None,
     })
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{Secret, SharedClient};
+use codegen_core::call::ModelIndex;
 use codegen_core::task::ModelSettings;
 use codegen_egress::EgressGate;
 
@@ -45,10 +46,19 @@ pub struct NamedIn {
 
 impl Default for NamedIn {
     fn default() -> Self {
-        Self {
-            address: "spec.model.baseURL",
-            model: "spec.model.name",
-        }
+        Self::at(ModelIndex::Own)
+    }
+}
+
+impl NamedIn {
+    /// The places of a model in the spec.
+    #[must_use]
+    pub const fn at(index: ModelIndex) -> Self {
+        let (address, model) = match index {
+            ModelIndex::Own => ("spec.model.baseURL", "spec.model.name"),
+            ModelIndex::Escalation(_) => ("spec.escalation[].model.baseURL", "spec.escalation[].model.name"),
+        };
+        Self { address, model }
     }
 }
 

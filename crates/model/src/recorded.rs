@@ -34,6 +34,9 @@ pub struct RecordedReply {
     /// Tokens; estimated when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Name of the model that gave the reply, where that is another than the task's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// A call of a tool.
@@ -72,6 +75,7 @@ impl RecordedReply {
                 FinishReason::Other(name) => Some(name.clone()),
             },
             usage: Some(reply.usage),
+            model: reply.model.clone(),
         }
     }
 
@@ -107,6 +111,7 @@ impl RecordedReply {
             usage,
             calls,
             echo: None,
+            model: self.model.clone(),
         }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, json};
 use super::http::Pause;
 use super::{ModelOptions, Secret};
 use codegen_api::model::Provider;
-use codegen_core::call::{CallKind, Request};
+use codegen_core::call::{AskedModel, CallKind, Request};
 use codegen_core::task::ModelSettings;
 
 pub(super) const KEY: &str = "sk-test-0123456789";
@@ -29,6 +29,7 @@ pub(super) fn request() -> Request {
             "additionalProperties": false,
         }),
         max_output_tokens: 800,
+        model: AskedModel::default(),
         conversation: None,
     }
 }

@@ -39,6 +39,7 @@ use crate::controller::schedule::corrections::{retry_if_corrected, secrets_of_mo
 use crate::controller::schedule::interpreters::ProgramRoom;
 use crate::controller::schedule::shared::Shared;
 use crate::controller::telemetry::metrics::Reconciled;
+use codegen_core::call::ModelIndex;
 use codegen_core::code_mode::{Question, QuestionDecision, QuestionProgress, decide, held};
 use codegen_core::status::{Hold, Until};
 use codegen_engine::EngineError;
@@ -245,12 +246,15 @@ impl QuestionPass<'_> {
         progress: &QuestionProgress,
     ) -> Result<Option<Needs<'a>>, Blocked> {
         let (context, now) = (self.context, Timestamp::now());
-        let model = PooledModel::new(context, &question.namespace, &question.model);
+        let model = PooledModel::new(context, &question.namespace);
         let clients = match decide(question, progress, now) {
             // What the program needs too, which may run as soon as it is written.
             QuestionDecision::Ask => {
                 let left = question.limits.deadline_seconds - progress.active_seconds(now);
-                let ready = try_join(model.prepare(left.max(0.0)), clients(context, question));
+                let ready = try_join(
+                    model.prepare((ModelIndex::Own, &question.model), left.max(0.0)),
+                    clients(context, question),
+                );
                 let (is_ready, clients) = ready.await?;
                 if !is_ready {
                     return Ok(None);

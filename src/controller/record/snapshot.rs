@@ -63,6 +63,7 @@ pub fn decides(spec: &CodeGenTaskSpec) -> String {
         prompt,
         agent_ref,
         model,
+        escalation: _,
         system_prompt,
         schema,
         samples,

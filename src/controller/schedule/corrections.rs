@@ -30,7 +30,8 @@ pub fn secrets_of_task(task: &Task) -> BTreeSet<&str> {
     let names = variables
         .map(|variable| &variable.secret_key_ref.name)
         .chain(images);
-    let mut secrets = secrets_of_model(&task.model);
+    let models = task.models().map(|(_, settings)| secrets_of_model(settings));
+    let mut secrets: BTreeSet<&str> = models.flatten().collect();
     secrets.extend(names.map(String::as_str));
     secrets
 }

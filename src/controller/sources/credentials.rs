@@ -9,25 +9,28 @@ use crate::controller::hold::{Blocked, misconfigured, unreachable};
 use codegen_api::code_mode::ToolHeader;
 use codegen_api::common::SecretKeyRef;
 use codegen_api::secret_use::{SecretUse, USE_LABEL, check_host, check_tool_host};
+use codegen_core::call::ModelIndex;
 use codegen_core::task::{ModelSettings, Task};
 use codegen_egress::EgressGate;
-use codegen_model::{ModelOptions, Secret};
+use codegen_model::{ModelOptions, NamedIn, Secret};
 
 /// Reads the options of a model client, with the key and the secret headers.
 pub async fn model_options(
     client: &Client,
     gate: &EgressGate,
     namespace: &str,
-    model: &ModelSettings,
+    (index, model): (ModelIndex, &ModelSettings),
 ) -> Result<ModelOptions, Blocked> {
     let mut options = ModelOptions::new(model.clone());
+    options.named = NamedIn::at(index);
+    let field = format!("{index}.apiKeySecretRef");
     options.gate = Some(gate.clone());
     if let Some(reference) = &model.api_key_secret_ref {
-        let at = (namespace, model);
-        let value = model_value(client, at, "spec.model.apiKeySecretRef", reference).await?;
+        let at = (namespace, index, model);
+        let value = model_value(client, at, &field, reference).await?;
         if value.trim().is_empty() {
             return Err(misconfigured(format!(
-                "spec.model.apiKeySecretRef: the key {} of the Secret {namespace}/{} is empty: put the API key there",
+                "{field}: the key {} of the Secret {namespace}/{} is empty: put the API key there",
                 reference.key, reference.name
             )));
         }
@@ -38,12 +41,12 @@ pub async fn model_options(
             reference.key, reference.name
         );
     } else {
-        "spec.model.apiKeySecretRef is not set".clone_into(&mut options.key_source);
+        options.key_source = format!("{field} is not set");
     }
-    for (index, header) in model.headers.iter().enumerate() {
+    for (place, header) in model.headers.iter().enumerate() {
         if let Some(reference) = &header.value_from {
-            let field = format!("spec.model.headers[{index}].valueFrom");
-            let value = model_value(client, (namespace, model), &field, reference).await?;
+            let field = format!("{index}.headers[{place}].valueFrom");
+            let value = model_value(client, (namespace, index, model), &field, reference).await?;
             options.headers.push((header.name.clone(), Secret::new(&value)));
         }
     }
@@ -71,14 +74,19 @@ pub async fn sandbox_variables(client: &Client, task: &Task) -> Result<BTreeMap<
 /// A value that is sent to the model's endpoint.
 async fn model_value(
     client: &Client,
-    (namespace, model): (&str, &ModelSettings),
+    (namespace, index, model): (&str, ModelIndex, &ModelSettings),
     field: &str,
     reference: &SecretKeyRef,
 ) -> Result<String, Blocked> {
     let secret = secret(client, namespace, field, reference, SecretUse::Model).await?;
     // Before the value is taken: the owner of the Secret says which hosts may have it.
-    check_host(&secret.metadata, model.provider, &model.base_url)
-        .map_err(|refusal| misconfigured(format!("{field}: {refusal}")))?;
+    check_host(
+        &secret.metadata,
+        model.provider,
+        &format!("{index}.baseURL"),
+        &model.base_url,
+    )
+    .map_err(|refusal| misconfigured(format!("{field}: {refusal}")))?;
     value(&secret, field, reference)
 }
 

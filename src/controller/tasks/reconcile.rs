@@ -37,6 +37,7 @@ use codegen_api::status::CodeGenTaskStatus;
 use codegen_core::active::seconds_left;
 use codegen_core::causes::with_causes;
 use codegen_core::machine::{Decision, Outcome};
+use codegen_core::models::model_for;
 use codegen_core::progress::Progress;
 use codegen_core::status::{Hold, ImageShown, Until, held};
 use codegen_engine::reader::WorkerReader;
@@ -236,7 +237,7 @@ impl TaskPass<'_> {
         let surroundings = run.surroundings(self.context).await?;
         let files = run.files(self.context).await?;
         let reader = files.reader(self.context.worker.clone().in_turn_of(&run.task.namespace));
-        let model = PooledModel::new(self.context, &run.task.namespace, &run.task.model);
+        let model = PooledModel::new(self.context, &run.task.namespace);
         let sandbox = self.context.sandbox(&run.task, &run.owner, &run.snapshot.inputs);
         let observer = self.context.events.observer(&self.object);
         let (in_call, _) = watch::channel(false);
@@ -289,7 +290,9 @@ impl TaskPass<'_> {
         }
         let left = seconds_left(engine.task, &progress, now);
         if asks_the_model(&decision) {
-            if !engine.model.prepare(left).await? {
+            let index = model_for(engine.task, &progress);
+            let model = (index, engine.task.settings_of(index));
+            if !engine.model.prepare(model, left).await? {
                 return Ok(idle());
             }
             // The wait for a place may have taken the time that the task had left.

@@ -21,7 +21,7 @@ use crate::local::objects::Objects;
 use crate::local::options::TaskOptions;
 use codegen_api::approval::{AwaitedApproval, QuestionGate};
 use codegen_code_mode::journal::Call;
-use codegen_core::call::CallKind;
+use codegen_core::call::{CallKind, ModelIndex};
 use codegen_core::causes::with_causes;
 use codegen_core::code_mode::{Question, QuestionProgress};
 use codegen_engine::EngineError;
@@ -159,14 +159,15 @@ async fn model(
             recorded.only(|kind| kind == KIND).skip(answered),
         ));
     }
+    let model = (ModelIndex::Own, &question.model);
     let credentials: ModelCredentials =
-        client::credentials(&question.model, &question.namespace, objects, options).await?;
+        client::credentials(model, &question.namespace, objects, options).await?;
     let rest = (question.limits.deadline_seconds - progress.spent.active_seconds).max(0.0);
     // A deadline beyond what a clock can say is none.
     let deadline = Duration::try_from_secs_f64(rest)
         .ok()
         .and_then(|rest| Instant::now().checked_add(rest));
-    Ok(client::client(&question.model, &credentials, options, deadline)?)
+    Ok(client::client(model, &credentials, options, deadline)?)
 }
 
 type LocalEngine<'a> = CodeModeEngine<'a, AnyModel, FolderStore<QuestionProgress>, Caller<ProgramCaller<'a>>>;

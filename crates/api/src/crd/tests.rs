@@ -160,11 +160,13 @@ fn lists_of_named_things_merge_by_name() {
     assert_eq!(
         keyed,
         [
+            "CodeGenAgent.spec.escalation[].model.headers",
             "CodeGenAgent.spec.model.headers",
             "CodeGenAgent.spec.sandbox.secrets",
             "CodeGenRun.spec.inputs",
             "CodeGenRun.spec.sandbox.secrets",
             "CodeGenRun.status.conditions",
+            "CodeGenTask.spec.escalation[].model.headers",
             "CodeGenTask.spec.inputs",
             "CodeGenTask.spec.model.headers",
             "CodeGenTask.spec.outputs",

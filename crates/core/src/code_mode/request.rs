@@ -1,7 +1,7 @@
 //! The request for a program.
 
 use super::question::Question;
-use crate::call::{CallKind, Request};
+use crate::call::{AskedModel, CallKind, Request};
 use codegen_code_mode::prompt::{self, Evidence, QuestionPromptError, ShownLimits};
 
 /// The request for a program: the first one, or one after a program that failed.
@@ -27,5 +27,6 @@ pub fn request(
         schema: prompt::reply_schema(),
         conversation: None,
         max_output_tokens: 0,
+        model: AskedModel::default(),
     })
 }

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::AgentMoved;
 use crate::agent::{AgentProgress, LISTED_ATTEMPTS, MAX_SAME_FAILURES, Next, ToolCounts};
+use crate::models::model_for;
 use crate::progress::Progress;
 use crate::stage::{Stage, Stop, StopReason};
 use crate::task::Task;
@@ -69,7 +70,7 @@ impl Progress {
             let reason = StopReason::NoProgress;
             return self.end(Stop { reason, message }, Stage::Working, now);
         }
-        if let Some(why) = stuck {
+        if let Some(why) = stuck.filter(|_| !self.escalate(task, model_for(task, self))) {
             return self.end(self.agent_without_progress(&why), Stage::Working, now);
         }
         if !doubtful_cases.is_empty() {
@@ -122,7 +123,7 @@ impl Progress {
     }
 
     /// The agent is told what its tests came to; whether it is done then is for it to say.
-    pub(super) fn take_agent_verdict(&mut self, verdict: &Verdict, now: Timestamp) {
+    pub(super) fn take_agent_verdict(&mut self, task: &Task, verdict: &Verdict, now: Timestamp) {
         if self.attempts.len() > LISTED_ATTEMPTS {
             self.attempts.remove(0);
         }
@@ -130,6 +131,8 @@ impl Progress {
         let is_same = !failing.is_empty() && failing == self.memory.failing;
         self.memory.failing = failing;
         self.memory.suite_asked |= verdict.asks_for_a_stronger_suite().is_some();
+        let asked = model_for(task, self);
+        self.memory.refuted += u32::from(!verdict.passed() && verdict.doubtful.is_empty());
         self.last_error = (!verdict.passed()).then(|| bounds::cut(&verdict.summary(), SHOWN_BYTES));
         let agent = self.agent.get_or_insert_default();
         agent.next = Next::Continue;
@@ -137,7 +140,7 @@ impl Progress {
         agent.same_failures = if is_same { agent.same_failures + 1 } else { 0 };
         let times = agent.same_failures;
         self.enter(Stage::Working);
-        if times >= MAX_SAME_FAILURES {
+        if times >= MAX_SAME_FAILURES && !self.escalate(task, asked) {
             let stop = self.agent_without_progress(&format!(
                 "the same checks fail in the same way after {times} changes"
             ));

@@ -6,6 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use crate::bounds;
 use crate::call::ReplyFault;
 use crate::diagnosis::only_acceptance;
+use crate::models::model_for;
 use crate::progress::{Document, Progress, WaitReason, Waiting};
 use crate::sandbox::Packages;
 use crate::stage::{Category, Stage};
@@ -30,6 +31,8 @@ impl Progress {
     pub(super) fn enter(&mut self, stage: Stage) {
         self.stage = stage;
         self.rejections.clear();
+        // What is diagnosed was refuted by a run.
+        self.memory.refuted += u32::from(stage == Stage::Diagnosing);
     }
 
     /// To the tests when the image holds everything, to the builder when not, to the model when it cannot be built.
@@ -161,6 +164,7 @@ impl Progress {
 
     pub(super) fn take_environment(
         &mut self,
+        task: &Task,
         replaced: Vec<(String, String)>,
         wanted: Packages,
         now: Timestamp,
@@ -168,6 +172,7 @@ impl Progress {
         self.build.replaced.extend(replaced);
         self.build.wanted = wanted;
         self.fix_tries += 1;
+        self.leave_unusable(task);
         self.enter_image(now);
     }
 
@@ -187,7 +192,7 @@ impl Progress {
         self.seen_cases.extend(&verdict.seen);
         self.near_misses.clone_from(&verdict.near_misses);
         if self.agent.is_some() {
-            self.take_agent_verdict(&verdict, now);
+            self.take_agent_verdict(task, &verdict, now);
             if !verdict.doubtful.is_empty() && self.stage == Stage::Working {
                 self.enter(Stage::RecheckingConstraints);
             } else if verdict.passed() && self.needs_more_cases(task) {
@@ -218,6 +223,7 @@ impl Progress {
             self.blamed_cases = verdict.held.iter().map(|check| check.detail.id.clone()).collect();
             return self.enter(Stage::RecheckingCases);
         }
+        let asked = model_for(task, self);
         let failing = verdict.failing();
         let stuck = self.remember_failing(&failing);
         // Then no model is asked for a diagnosis.
@@ -235,6 +241,9 @@ impl Progress {
         self.fix_applied = false;
         self.fix_tries = 0;
         self.enter(following);
+        // Nothing of what came before is held against a stronger model.
+        let is_due = stuck.is_some() || model_for(task, self) != asked;
+        let takes_over = is_due && self.escalate(task, asked);
         self.rejections
             .extend(of_the_suite.map(|check| ReplyFault::from(check.detail.message.clone())));
         // Whatever the limit: the constraint may speak of other data.
@@ -242,7 +251,7 @@ impl Progress {
             return;
         }
         // The state is entered before it ends, so a raised limit goes on from there.
-        if let Some(why) = stuck {
+        if let Some(why) = stuck.filter(|_| !takes_over) {
             self.end(self.no_progress(&why), following, now);
         } else if self.attempts_of_try() >= task.limits.max_iterations {
             self.end(self.exhausted(task), following, now);

@@ -165,9 +165,10 @@ impl Progress {
         }
     }
 
-    pub(super) fn take_missed_fix(&mut self, fault: ReplyFault, now: Timestamp) {
+    pub(super) fn take_missed_fix(&mut self, task: &Task, fault: ReplyFault, now: Timestamp) {
         self.fix_tries += 1;
         self.rejections.push(fault);
+        self.leave_unusable(task);
         if self.fix_tries >= MAX_FIX_TRIES {
             self.leave_fix(now);
         }
@@ -175,6 +176,7 @@ impl Progress {
 
     pub(super) fn take_rejection(&mut self, task: &Task, fault: ReplyFault, now: Timestamp) {
         self.rejections.push(fault);
+        self.leave_unusable(task);
         if self.rejections.len() < MAX_REJECTIONS {
             return;
         }

@@ -52,7 +52,8 @@ impl Progress {
         self.ended_in = None;
         self.completed_at = None;
         if let Start::Stage(stage) = start {
-            return self.enter(stage);
+            self.stage = stage;
+            return self.rejections.clear();
         }
         self.fix_tries = 0;
         self.fix_applied = false;

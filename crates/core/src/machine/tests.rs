@@ -16,6 +16,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 mod table;
 mod attempts;
+mod escalation;
 mod limits;
 mod retry;
 

@@ -16,7 +16,7 @@ use codegen_api::values::ValueType;
 use codegen_data::escape::one_line;
 
 use super::agent::{AgentSession, PACKAGES, SOLUTION, TESTS, WORKSPACE, conversation};
-use super::call::{CallKind, FaultClass, ReplyFault, Request};
+use super::call::{AskedModel, CallKind, FaultClass, ReplyFault, Request};
 use super::cases::{Blamed, CaseSet, Forms, OutputNames};
 use super::diagnosis::{DiagnosedFailure, Diagnosis};
 use super::failed_check::{CheckSource, FailedCheck, tail};
@@ -71,6 +71,8 @@ pub struct Material {
     pub session: AgentSession,
     /// Faults of the last replies to this call, oldest first.
     pub rejections: Vec<ReplyFault>,
+    /// The model that is asked.
+    pub model: AskedModel,
 }
 
 /// A prompt that cannot be written.
@@ -102,6 +104,7 @@ pub fn request(task: &Task, material: &Material, kind: CallKind) -> Result<Reque
         instruction,
         schema: reply::schema(kind),
         max_output_tokens: u32::try_from(super::budget::MAX_OUTPUT_TOKENS).unwrap_or(u32::MAX),
+        model: material.model.clone(),
         conversation: (kind == CallKind::Turn).then(|| conversation(material.session.exchanges())),
     })
 }

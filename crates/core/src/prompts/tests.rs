@@ -41,6 +41,7 @@ fn material() -> Material {
     let tried = std::collections::BTreeMap::new();
     Material {
         session: AgentSession::default(),
+        model: AskedModel::default(),
         context: "measurements: 3 rows".into(),
         hint: String::new(),
         plan: PlanStatus {

@@ -11,7 +11,7 @@ use codegen_api::common::{Backend, CacheMode, Exposure, Language, TestingMode};
 use codegen_api::model::Provider;
 use codegen_api::values::{Input, Output};
 
-use super::{FrozenFile, Task};
+use super::{FrozenFile, ModelSettings, Task};
 use crate::digest::sha256_hex_of_parts;
 
 /// Raised when fields are added or read otherwise, so that older hashes no longer match.
@@ -152,13 +152,25 @@ impl Task {
             .iter()
             .map(|secret| secret.name.as_str())
             .collect();
-        let reach = serde_json::json!({
+        let other = |(_, model): (_, &ModelSettings)| {
+            serde_json::json!([
+                model.provider,
+                model.name,
+                endpoint(&model.base_url),
+                model.parameters
+            ])
+        };
+        let others: Vec<Value> = self.models().skip(1).map(other).collect();
+        let mut reach = serde_json::json!({
             // Two servers may have different models of one name.
             "endpoint": endpoint(&self.model.base_url),
             "reference": self.image.reference,
             "network": self.sandbox.network,
             "variables": variables,
         });
+        if !others.is_empty() {
+            reach["others"] = others.into();
+        }
         // Another version may generate and test otherwise.
         let version = env!("CARGO_PKG_VERSION");
         Some(sha256_hex_of_parts(&[

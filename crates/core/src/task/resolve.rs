@@ -73,6 +73,7 @@ pub fn resolve(
         max_sample_rows: settings::max_sample_rows(&layers, &mut faults),
         exposure: layers.first(|layer| layer.exposure).unwrap_or_default(),
         model: settings::model(&layers, frozen.model, &mut faults),
+        escalation: settings::escalation(&layers),
         image: settings::image(&layers),
         packages: settings::packages(&layers, &mut faults),
         sandbox: settings::sandbox(&layers, &mut faults),

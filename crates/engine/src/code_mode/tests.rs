@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use self::world::{World, world};
 use super::{EngineError, Made};
-use codegen_core::call::{CallKind, FinishReason};
+use codegen_core::call::{CallKind, FinishReason, ModelIndex};
 use codegen_core::code_mode::{Answer, QuestionProgress, QuestionStage, QuestionStopReason};
 use codegen_core::digest::sha256_hex;
 use codegen_ledger::{FaultMoment, Store as _, StoreError, WriteFault};
@@ -326,7 +326,7 @@ async fn a_run_that_is_killed_at_any_write_asks_for_nothing_recorded_again(#[cas
         let calls_before = (world.script.calls(), world.made().len());
         // A reply that was lost with the process is given again to the call that takes its place.
         if before.replies < world.script.calls() {
-            world.script.forget_lost(CallKind::Program);
+            world.script.forget_lost(ModelIndex::Own, CallKind::Program);
         }
         let progress = world.go_on(&store).await.unwrap();
         let unknown = progress

@@ -6,15 +6,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use codegen_core::call::{CallKind, FinishReason, Reply, Request, Usage};
+use codegen_core::call::{CallKind, FinishReason, ModelIndex, Reply, Request, Usage};
 use codegen_core::conversation::ToolCall;
 use codegen_model::{Model, ModelError};
 
 /// A model that answers from a script: replies by kind, the last of a kind repeated for ever.
 #[derive(Default)]
 pub struct Script {
-    replies: BTreeMap<CallKind, Vec<Scripted>>,
-    asked: Mutex<BTreeMap<CallKind, usize>>,
+    replies: BTreeMap<(ModelIndex, CallKind), Vec<Scripted>>,
+    asked: Mutex<BTreeMap<(ModelIndex, CallKind), usize>>,
+    /// The model that the next replies of the script are of.
+    of: ModelIndex,
     /// Duration of a call.
     pub takes: Duration,
     /// Every request that came in, lives of the task together.
@@ -32,6 +34,15 @@ impl Script {
         Self::default()
     }
 
+    /// What follows are replies of this model.
+    pub fn of(self, of: ModelIndex) -> Self {
+        Self { of, ..self }
+    }
+
+    fn push(&mut self, kind: CallKind, reply: Scripted) {
+        self.replies.entry((self.of, kind)).or_default().push(reply);
+    }
+
     pub fn with(self, kind: CallKind, reply: &Value) -> Self {
         self.with_text(kind, &reply.to_string(), FinishReason::Complete)
     }
@@ -47,7 +58,7 @@ impl Script {
             usage,
             ..Reply::default()
         };
-        self.replies.entry(kind).or_default().push(Scripted::Reply(reply));
+        self.push(kind, Scripted::Reply(reply));
         self
     }
 
@@ -67,15 +78,12 @@ impl Script {
             calls: calls.iter().enumerate().map(call).collect(),
             ..Reply::default()
         };
-        self.replies
-            .entry(CallKind::Turn)
-            .or_default()
-            .push(Scripted::Reply(reply));
+        self.push(CallKind::Turn, Scripted::Reply(reply));
         self
     }
 
     pub fn with_error(mut self, kind: CallKind, error: ModelError) -> Self {
-        self.replies.entry(kind).or_default().push(Scripted::Error(error));
+        self.push(kind, Scripted::Error(error));
         self
     }
 
@@ -85,8 +93,8 @@ impl Script {
 
     /// Calls whose reply is recorded are not made again, so the n-th call of a kind is known by what the ledger holds: a call
     /// that was lost is answered as it would have been.
-    pub fn forget_lost(&self, kind: CallKind) {
-        *self.asked.lock().unwrap().entry(kind).or_insert(1) -= 1;
+    pub fn forget_lost(&self, of: ModelIndex, kind: CallKind) {
+        *self.asked.lock().unwrap().entry((of, kind)).or_insert(1) -= 1;
     }
 }
 
@@ -98,11 +106,12 @@ impl Model for Script {
             tokio::task::yield_now().await;
         }
         let mut asked = self.asked.lock().unwrap();
-        let number = asked.entry(request.kind).or_insert(0);
+        let wanted = (request.model.index, request.kind);
+        let number = asked.entry(wanted).or_insert(0);
         let replies = self
             .replies
-            .get(&request.kind)
-            .unwrap_or_else(|| panic!("no reply of kind {}", request.kind));
+            .get(&wanted)
+            .unwrap_or_else(|| panic!("no reply of kind {} of {}", request.kind, request.model.index));
         let reply = replies[(*number).min(replies.len() - 1)].clone();
         *number += 1;
         match reply {

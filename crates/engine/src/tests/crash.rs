@@ -121,7 +121,10 @@ pub(super) fn forget_lost(world: &World, store: &MemoryStore) -> usize {
         let ending = format!("-{kind}.json");
         asked > names.iter().filter(|name| name.ends_with(&ending)).count()
     });
-    lost.map(|kind| world.script.forget_lost(kind)).count()
+    let latest = |kind| requests.iter().rfind(|request| request.kind == kind);
+    lost.filter_map(latest)
+        .map(|request| world.script.forget_lost(request.model.index, request.kind))
+        .count()
 }
 
 #[rstest]

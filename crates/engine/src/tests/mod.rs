@@ -5,6 +5,7 @@ mod cases;
 mod clock;
 mod constraints;
 mod crash;
+mod escalation;
 pub(crate) mod figures;
 mod suites;
 mod near_misses;

@@ -61,7 +61,7 @@ impl TaskPass<'_> {
         let (run, documents) = Revision::of_result(self.context, &self.object).await?;
         let store = self.store(&run, self.object.clone());
         store.take_over(documents).await;
-        let model = PooledModel::new(self.context, &run.task.namespace, &run.task.model);
+        let model = PooledModel::new(self.context, &run.task.namespace);
         let sandbox = self.context.sandbox(&run.task, &run.owner, &run.snapshot.inputs);
         let reader =
             SampleFiles::default().reader(self.context.worker.clone().in_turn_of(&run.task.namespace));

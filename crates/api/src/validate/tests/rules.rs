@@ -5,6 +5,16 @@ use super::*;
 /// Of each rule: lines that meet it, lines that break it and nothing else, and the message then.
 const RULES: &[(&str, &str, &str)] = &[
     (
+        "escalation: [{after: 1, model: {name: a}}, {after: 2, model: {name: b}}, {after: 5, model: {name: c}}]",
+        "escalation: [{after: 1, model: {name: a}}, {after: 5, model: {name: b}}, {after: 5, model: {name: c}}]",
+        "spec.escalation: each entry of escalation comes later than the one before it: write larger numbers for after",
+    ),
+    (
+        "escalation: [{after: 1, model: {name: a}}]",
+        "escalation: [{after: 1, model: {provider: OpenAI}}]",
+        "spec.escalation[0].model: a model to escalate to has no default: write its name",
+    ),
+    (
         "backend: Agent\nlimits: {agentMaxTurns: 20}",
         "backend: Agent\nlimits: {maxIterations: 5}",
         "spec: limits.maxIterations is of the backend Pipeline: an agent is limited by limits.agentMaxTurns",

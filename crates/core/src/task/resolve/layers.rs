@@ -4,7 +4,7 @@ use codegen_api::approval::Gate;
 use codegen_api::common::{Backend, CacheMode, Exposure, Testing};
 use codegen_api::image::Image;
 use codegen_api::limits::Limits;
-use codegen_api::model::Model;
+use codegen_api::model::{Escalation, Model};
 use codegen_api::packages::PackageRules;
 use codegen_api::sandbox::Sandbox;
 use codegen_api::{CodeGenAgent, CodeGenTaskSpec};
@@ -17,6 +17,7 @@ pub(super) struct SettingsLayer<'a> {
     /// The agent's name; `None` for the task itself.
     agent: Option<&'a str>,
     pub(super) model: Option<&'a Model>,
+    pub(super) escalation: &'a [Escalation],
     pub(super) system_prompt: Option<&'a String>,
     pub(super) image: Option<&'a Image>,
     pub(super) packages: Option<&'a PackageRules>,
@@ -35,6 +36,7 @@ impl<'a> SettingsLayer<'a> {
         Self {
             agent: None,
             model: spec.model.as_ref(),
+            escalation: &spec.escalation,
             system_prompt: spec.system_prompt.as_ref(),
             image: spec.image.as_ref(),
             packages: spec.packages.as_ref(),
@@ -54,6 +56,7 @@ impl<'a> SettingsLayer<'a> {
         Self {
             agent: Some(agent.metadata.name.as_deref().unwrap_or_default()),
             model: spec.model.as_ref(),
+            escalation: &spec.escalation,
             system_prompt: spec.system_prompt.as_ref(),
             image: spec.image.as_ref(),
             packages: spec.packages.as_ref(),

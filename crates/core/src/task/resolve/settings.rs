@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use crate::package_policy::rules::{PackagePolicy, Rules};
 use crate::sandbox::NetworkAccess;
-use crate::task::{ImageSettings, LimitSettings, ModelSettings, Placement, SandboxSettings};
+use crate::task::{
+    EscalationSettings, ImageSettings, LimitSettings, ModelSettings, Placement, SandboxSettings,
+};
 use codegen_api::common::{Backend, LocalRef};
 use codegen_api::image::{DEFAULT_PYTHON_VERSION, default_base};
 use codegen_api::limits::{
@@ -13,6 +15,7 @@ use codegen_api::limits::{
     DEFAULT_MAX_ITERATIONS, DEFAULT_MAX_MODEL_CALLS, DEFAULT_MAX_SAMPLE_ROWS, DEFAULT_MAX_TOKENS,
     DEFAULT_RECLASSIFY_AFTER,
 };
+use codegen_api::model::Escalation;
 use codegen_api::packages::PackageRules;
 use codegen_api::sandbox::{
     DEFAULT_CPU, DEFAULT_MEMORY, DEFAULT_RETRIES, DEFAULT_TIMEOUT, Egress, Network, Sandbox, SecretVariable,
@@ -30,6 +33,15 @@ pub(super) fn model(layers: &Layers, frozen: Option<String>, faults: &mut Resolv
         faults.add("spec.model.name", Problem::NoModel);
     }
     settings
+}
+
+pub(super) fn escalation(layers: &Layers) -> Vec<EscalationSettings> {
+    let given = layers.first(|layer| Some(layer.escalation).filter(|list| !list.is_empty()));
+    let settings = |one: &Escalation| EscalationSettings {
+        after: u32::try_from(one.after).unwrap_or(1),
+        model: model_settings(&std::iter::once(&one.model), None),
+    };
+    given.unwrap_or_default().iter().map(settings).collect()
 }
 
 pub(super) fn image(layers: &Layers) -> ImageSettings {

@@ -105,6 +105,7 @@ fn a_prompt_and_a_model_take_every_default() {
             headers: vec![],
             query: BTreeMap::new(),
         },
+        escalation: Vec::new(),
         image: default_image(),
         packages: PackagePolicy::default(),
         sandbox: SandboxSettings {

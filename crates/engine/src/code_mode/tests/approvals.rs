@@ -229,7 +229,7 @@ total + await report(3)";
         };
         let store = store.restarted(None);
         if recorded(&store).await.replies < world.script.calls() {
-            world.script.forget_lost(CallKind::Program);
+            world.script.forget_lost(ModelIndex::Own, CallKind::Program);
         }
         let progress = world.go_on_with(&store, decides).await.unwrap();
         let case = format!("write {write} {moment:?}");
