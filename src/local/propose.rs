@@ -40,7 +40,7 @@ pub async fn check_key(
     options: &TaskOptions,
 ) -> Result<(), TaskError> {
     let task = &context.task;
-    credentials(&task.model, &task.namespace, objects, options)
+    credentials((ModelIndex::Own, &task.model), &task.namespace, objects, options)
         .await
         .map(drop)
 }
