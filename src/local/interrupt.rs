@@ -64,8 +64,9 @@ pub fn listen(told: impl Fn() + Send + 'static) -> std::io::Result<StopSignal> {
             }
         };
         next().await;
-        stopper.request();
+        // Before the run may end for it.
         told();
+        stopper.request();
         next().await;
         // The second signal does not wait for the call in flight. Servers have groups of their own, which no terminal ends.
         kill_servers();

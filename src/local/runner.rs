@@ -156,7 +156,8 @@ fn first_rows(task: &CodeGenTask, folder: &Path) -> BTreeMap<String, Vec<String>
     let is_table = |output: &&Output| matches!(output.format, Some(FileFormat::CSV | FileFormat::TSV));
     let tables = task.spec.outputs.iter().filter(is_table);
     let read = |output: &Output| {
-        let file = File::open(folder.join(&output.name)).ok()?;
+        let ending = output.format.map_or("", FileFormat::ending);
+        let file = File::open(folder.join(format!("{}{ending}", output.name))).ok()?;
         let mut start = Vec::new();
         file.take(MOST_SHOWN_BYTES).read_to_end(&mut start).ok()?;
         let text = String::from_utf8_lossy(&start);

@@ -197,7 +197,11 @@ pub fn copy_folder(from: &Path, to: &Path) {
 fn a_bare_name_is_that_of_a_result_of_this_user_where_there_is_one() {
     let folder = tempfile::tempdir().unwrap();
     let results = folder.path().join("codegen-out/masses");
-    expect_code(&replayed(&examples().join("penguins"), &results), 0);
+    let done = replayed(&examples().join("penguins"), &results);
+    expect_code(&done, 0);
+    let shown = format!("{}{}", stdout(&done), stderr(&done));
+    assert!(shown.contains("species,count,mean_body_mass_g"), "{shown}");
+    assert!(shown.contains("--input measurements=@FILE"), "{shown}");
     let named = |name: &str| {
         Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
             .args(["code", name])

@@ -15,7 +15,7 @@ use super::{FrozenFile, ModelSettings, Task};
 use crate::digest::sha256_hex_of_parts;
 
 /// Raised when fields are added or read otherwise, so that older hashes no longer match.
-const VERSION: u32 = 4;
+const VERSION: u32 = 3;
 
 /// The fields that decide the result.
 ///
@@ -27,7 +27,6 @@ const VERSION: u32 = 4;
 /// address, key, headers, query), where images and packages come from (repository, index), limits and resources,
 /// timeouts, retries, network, variables from Secrets (they rotate), what is cached, what is published.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct Decisive<'a> {
     version: u32,
     prompt: &'a str,
@@ -95,13 +94,13 @@ impl Task {
             .fold(String::with_capacity(64), |hex, byte| format!("{hex}{byte:02x}"))
     }
 
-    /// Names of the fields that decide the result and are others than those of `former`.
+    /// Fields that decide the result and are others than those of `former`, in words (`acceptance tests`).
     #[must_use]
     pub fn changes_since(&self, former: &Self) -> Vec<String> {
         let (now, before) = (self.decisive(), former.decisive());
         let fields = now.as_object().into_iter().flatten();
         let changed = fields.filter(|(name, value)| before.get(name.as_str()) != Some(value));
-        changed.map(|(name, _)| name.clone()).collect()
+        changed.map(|(name, _)| name.replace('_', " ")).collect()
     }
 
     fn decisive(&self) -> Value {
