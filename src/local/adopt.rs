@@ -54,7 +54,7 @@ pub(super) async fn adopt(
             },
             ..origin
         };
-        let text = "the program of the run before is held against them first, without a call; --fresh makes one anew";
+        let text = "the program of the run before was held against them first, without a call; --fresh makes one anew";
         return Ok(take(origin, &task, store).await?.then(|| text.to_owned()));
     }
     let Some(key) = prepared.task.reuse_key().filter(|_| has_neighbours) else {

@@ -104,11 +104,14 @@ impl Clients {
         options: &TaskOptions,
         deadline: Option<Instant>,
     ) -> Result<Self, TaskError> {
+        // A command that sends nothing has none.
+        let none = ModelCredentials::default();
+        let at_place = |place: usize| credentials.get(place).unwrap_or(&none);
+        let own = client((ModelIndex::Own, &task.model), at_place(0), options, deadline)?;
         let mut others = Vec::new();
-        for ((at, settings), credentials) in task.models().zip(credentials) {
-            others.push((at, client((at, settings), credentials, options, deadline)?));
+        for (place, (at, settings)) in task.models().enumerate().skip(1) {
+            others.push((at, client((at, settings), at_place(place), options, deadline)?));
         }
-        let (_, own) = others.remove(0);
         Ok(Self { own, others })
     }
 
