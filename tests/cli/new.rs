@@ -439,7 +439,7 @@ fn a_pipe_is_a_sample_as_a_file_is() {
 }
 
 #[test]
-fn the_key_is_there_before_anything_is_written_and_the_same_command_goes_on() {
+fn the_key_is_there_before_any_file_is_and_the_same_command_goes_on() {
     let folder = folder(&[("a.csv", "a\n1\n")]);
     let arguments = [
         "new",
