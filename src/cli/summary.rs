@@ -55,7 +55,9 @@ pub fn summary(ended: &TaskOutcome) -> Vec<PaintedLine> {
     let folder = ended.folder.display();
     field(&mut lines, "details", &format!("{folder}/status.yaml"));
     if ended.succeeded() {
-        field(&mut lines, "next", &another_run(ended));
+        // Whole, to be copied.
+        let next = format!("{:<10} {}", "next", another_run(ended));
+        lines.push(PaintedLine::new(Mark::Detail, next));
     } else if ended.failed() && has_other_try(status) {
         let again = format!("the same command with --retry and {WITH_A_HINT}");
         field(&mut lines, "next", &again);

@@ -197,7 +197,16 @@ pub fn copy_folder(from: &Path, to: &Path) {
 fn a_bare_name_is_that_of_a_result_of_this_user_where_there_is_one() {
     let folder = tempfile::tempdir().unwrap();
     let results = folder.path().join("codegen-out/masses");
-    let done = replayed(&examples().join("penguins"), &results);
+    let example = examples().join("penguins");
+    let done = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
+        .arg("local")
+        .arg(&example)
+        .arg("--replay")
+        .arg(example.join("replies.jsonl"))
+        .arg("--output")
+        .arg(&results)
+        .output()
+        .unwrap();
     expect_code(&done, 0);
     let shown = format!("{}{}", stdout(&done), stderr(&done));
     assert!(shown.contains("species,count,mean_body_mass_g"), "{shown}");
