@@ -142,8 +142,8 @@ pub async fn run_task(
     Ok(TaskOutcome {
         task: results.task,
         folder: output.to_owned(),
+        first_rows: first_rows(object, &results.outputs, &output.join(OUTPUTS)),
         outputs: results.outputs,
-        first_rows: first_rows(object, &output.join(OUTPUTS)),
         failed_examples: results.failed_examples,
         notices,
         recording: export_replies(&executed.entries),
@@ -151,9 +151,16 @@ pub async fn run_task(
     })
 }
 
-/// The header and the first rows of outputs that are tables of text; nothing of what cannot be read.
-fn first_rows(task: &CodeGenTask, folder: &Path) -> BTreeMap<String, Vec<String>> {
-    let is_table = |output: &&Output| matches!(output.format, Some(FileFormat::CSV | FileFormat::TSV));
+/// The header and the first rows of outputs that are tables of text; nothing of what cannot be read, or was there before.
+fn first_rows(
+    task: &CodeGenTask,
+    published: &[(String, String)],
+    folder: &Path,
+) -> BTreeMap<String, Vec<String>> {
+    let is_table = |output: &&Output| {
+        let is_published = published.iter().any(|(name, _)| *name == output.name);
+        is_published && matches!(output.format, Some(FileFormat::CSV | FileFormat::TSV))
+    };
     let tables = task.spec.outputs.iter().filter(is_table);
     let read = |output: &Output| {
         let ending = output.format.map_or("", FileFormat::ending);

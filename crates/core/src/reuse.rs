@@ -118,6 +118,8 @@ pub fn adopted(task: &Task, origin: &Progress, from: &str, run: &str, now: Times
         plan: origin.plan.clone(),
         cases: origin.cases.clone(),
         acceptance_is_apart: origin.acceptance_is_apart,
+        // The author of the program knows them.
+        seen_cases: origin.seen_cases.clone(),
         samples: origin.samples.clone(),
         constraints: origin.constraints.clone(),
         ..start
@@ -183,7 +185,12 @@ mod tests {
 
     #[test]
     fn an_adopted_program_costs_nothing_and_is_tested_again() {
-        let taken = adopted(&task(), &origin(), "first", "run", at(7));
+        let origin = Progress {
+            seen_cases: [1].into(),
+            ..origin()
+        };
+        let taken = adopted(&task(), &origin, "first", "run", at(7));
+        assert_eq!(taken.seen_cases, origin.seen_cases);
         assert_eq!(decide(&task(), &taken, at(8)), Decision::Test);
         assert_eq!((taken.spent.model_calls, taken.spent.builds), (0, 0));
         assert_eq!((taken.attempt, taken.documents.run.clone()), (1, None));
